@@ -204,6 +204,7 @@ REPORTED: Final[tuple[tuple[str, World, tuple[str, ...], tuple[int, ...]], ...]]
     ("eight conversations, one person", World(8, 1, TASTE_SD), ("agrees on 80 %",), (24, 40, 60)),
     ("pairs in doubt four times as often", World(unequal=True), ("agrees on 80 %", "length"), (120,)),
     ("ties", World(tie=1.0), ("agrees on 80 %", "length"), (120,)),
+    ("people alike, half as many votes again", World(), ("useless",), (180,)),
 )
 
 
@@ -218,7 +219,7 @@ def report(many: int) -> None:
 
 
 def choose(many: int) -> None:
-    """Print what other values of the constants would give."""
+    """Print what few conversations, and other values of `SLOPE_PRECISION`, give."""
     judges = ("perfect", "agrees on 80 %", "a taste of its own", "useless")
 
     def rows(name: str, value: object, world: World, votes: int) -> None:

@@ -65,7 +65,7 @@ class Experiment(BaseModel):
     budget_ttfa_ms: Annotated[float, Field(ge=1), Option("MS", "TTFA budget of a turn, in ms.")] = BUDGET_MS
     budget_ttft_ms: Annotated[float, Field(ge=1), Option("MS", "TTFT budget of a turn, in ms.")] = BUDGET_MS
     judges: Annotated[tuple[str, ...], Option("JUDGE", "Judge: a name, local:FILE.gguf, or a .toml file; may be repeated.")] = (
-        "embedded",
+        NO_JUDGE,
     )
 
     @classmethod

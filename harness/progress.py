@@ -8,6 +8,7 @@ Nothing is drawn by the process that paces audio.
 
 import sys
 import time
+from collections import deque
 from types import TracebackType
 from typing import Final, Self
 
@@ -21,8 +22,12 @@ SOON_S: Final = 120.0
 LINE_EVERY_S: Final = 60.0
 """Reports of a counted phase without a live line: every `SOON_EVERY_S` in its first `SOON_S`, when somebody may be waiting for
 it; then often enough to show that it continues, 600 lines in a night."""
-_TELLS_FROM: Final = 3
-"""Items counted before the time left is given: the first is slow, because something is loaded for it."""
+PACE_OF_S: Final = 60.0
+"""The time left is told by the pace of these last seconds. Of an interrupted judging the stored answers come first and at once,
+and a pace from the beginning would promise an end for the rest of the night."""
+_TELLS_FROM: Final = 2
+"""Items counted before the time left is given: the first is slow, because something is loaded for it. A slow judge on this
+machine takes 20 s for one, and its time left should be there within the first minute."""
 
 
 class RunProgress:
@@ -44,6 +49,8 @@ class RunProgress:
         self._done = 0
         self._total: int | None = None
         self._began_s = self._said_s = 0.0
+        self._seen: deque[tuple[float, int]] = deque()
+        """When how many were done: of the last `PACE_OF_S` seconds, and one before them."""
 
     def __enter__(self) -> Self:
         if self._live:
@@ -60,6 +67,7 @@ class RunProgress:
             self._bar.remove_task(self._task)
         self._done, self._total = 0, total
         self._began_s = self._said_s = time.monotonic()
+        self._seen = deque([(self._began_s, 0)])
         self._task = self._bar.add_task(escape(name), total=total, status="")
         if not self._live:
             self._line(name if total is None else f"{name} ({total})")
@@ -74,24 +82,23 @@ class RunProgress:
     def step(self, text: str = "", *, keep: bool = False) -> None:
         """Count one finished step. With `keep` its text stays on screen as a separate line."""
         self._done += 1
+        left = self._left()
         if self._task is not None:
             self._bar.update(self._task, completed=self._done, status=escape(text))
         if keep:
             self._line(f"  {text}" if self._total is None else f"  {self._done}/{self._total} {text}")
         elif self._is_due():
-            left = time_left(self._done, self._total, time.monotonic() - self._began_s)
             told = f"{self._done}" if self._total is None else f"{self._done}/{self._total}"
             self._line(f"  {told}{f', {left}' if left else ''}")
 
     def count(self, done: int, total: int | None, _step: str = "") -> None:
         """Show progress of a phase whose steps are counted elsewhere (bytes, judge calls)."""
         self._done, self._total = done, total
-        now_s = time.monotonic()
-        left = time_left(done, total, now_s - self._began_s)
+        left = self._left()
         if self._task is not None:
             self._bar.update(self._task, completed=done, total=total, status=left)
-        if left and self._is_due():
-            self._line(f"  {done}/{total}, {left}")
+        if total is not None and done < total and self._is_due():
+            self._line(f"  {done}/{total}{f', {left}' if left else ''}")
 
     def note(self, text: str) -> None:
         """Print a line that stays on screen."""
@@ -108,6 +115,15 @@ class RunProgress:
             return False
         finally:
             self._bar.start()
+
+    def _left(self) -> str:
+        """The time left at the pace of the last seconds, in words; what is done now is noted for it."""
+        now_s = time.monotonic()
+        self._seen.append((now_s, self._done))
+        while len(self._seen) > _TELLS_FROM + 1 and now_s - self._seen[1][0] > PACE_OF_S:
+            self._seen.popleft()
+        since_s, earlier = self._seen[0]
+        return time_left(self._done - earlier, None if self._total is None else self._total - earlier, now_s - since_s)
 
     def _is_due(self) -> bool:
         """True if a progress line is due; never with a live line."""

@@ -21,6 +21,7 @@ from harness.ranking.ranking import MANY
 from harness.reports import audits, strategies, telemetry
 from harness.reports.listening.section import listening_views
 from harness.reports.provenance import provenance
+from harness.reports.quick_vote import quick_vote
 from harness.reports.runs_differ import onset_error_of
 from harness.reports.shown_runs import ShownRuns, quoted_rows, reply_texts
 from harness.reports.turns import first_start_ns, turns
@@ -90,6 +91,7 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
         strategies=strategies.used(page_runs),
         listening=_listening(page_runs),
         telemetry=_telemetry(page_runs),
+        vote=quick_vote(page_runs, shown),
         provenance=provenance(page_runs.parts),
         differences=page_runs.differences,
         onset_error=largest([onset_error_of(part) for part in spoken]),
@@ -281,4 +283,5 @@ def _judgment(row: Judgment, axes: Mapping[str, tuple[str, int]], *, counts: boo
         replicate=row.replicate,
         repeat=row.repeat,
         counts=counts,
+        draw_rate=row.draw_rate,
     )

@@ -2,7 +2,8 @@
 
 Elo is not compared, because it is relative to the systems of its own run. The comparable figures are how often a reply was
 preferred to the *same reference reply* of the same conversation by the same judge, and all figures of latency and turn-taking.
-A difference counts as one only when its interval excludes zero; under eight shared conversations there is none.
+A difference counts as one only when its interval excludes zero; under eight shared conversations there is none. A judge's
+opinion (`harness.figures.quality_state`) never makes a difference count, however sure it is.
 """
 
 from collections import defaultdict
@@ -66,17 +67,22 @@ def _changes(now: PageView, before: PageView, agent: str) -> Iterator[Change]:
         shared = sorted(set(new) & set(old))
         if not shared:
             continue
+        is_opinion = figure.of is _preferred and not (_quoted(now, agent) and _quoted(before, agent))
         difference = _difference({c: new[c] for c in shared}, {c: old[c] for c in shared}, figure.centre)
         yield Change(
             agent=agent,
-            figure=figure.name,
+            figure=f"{figure.name} (a judge's opinion)" if is_opinion else figure.name,
             before=figure.words(_centre([v for c in shared for v in old[c]], figure.centre)),
             after=figure.words(_centre([v for c in shared for v in new[c]], figure.centre)),
             difference=_signed(difference.value, figure),
             interval=" – ".join(_signed(end, figure) for end in (difference.low, difference.high) if end is not None),
             conversations=len(shared),
-            verdict=_verdict(difference, figure.low_is_good),
+            verdict="unclear" if is_opinion else _verdict(difference, figure.low_is_good),
         )
+
+
+def _quoted(view: PageView, name: str) -> bool:
+    return all(agent.quoted for agent in view.agents if agent.name == name)
 
 
 def _difference(new: ByConversation, old: ByConversation, centre: str) -> Estimate:

@@ -1,12 +1,14 @@
 """The table under the joint chart: every system on the board, best first, with the data behind each figure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from harness.judging.reply_flags import WORDS
+from harness.ranking.board import QualityState
 from harness.ranking.percentiles import Quantiles
 from harness.ranking.ranking import LENGTH_WORDS
-from harness.reports.view import AgentView, PageView, ReferenceView, SliceView, Subset, percentile
+from harness.reports.view import AgentView, PageView, RatingView, ReferenceView, SliceView, Subset, percentile
 from harness.reports.wording import elo, elo_interval, latency, latency_interval, system_name
 from harness.timing.figures import NO_REPLY_MS
 from harness.wording import UNKNOWN_TEXT, counted, of_it_others, share
@@ -14,9 +16,17 @@ from harness.wording import UNKNOWN_TEXT, counted, of_it_others, share
 INVALID: Final = "INVALID"
 
 
+_STATES: Final[Mapping[QualityState, str]] = {
+    "people": "people's",
+    "borne_out": "a judge's, borne out by people elsewhere",
+    "opinion": "a judge's opinion, which has no frontier",
+}
+"""States of a rating, in words after "it is"."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One figure: its text, the small text under it, and `good`, `bad` or nothing."""
+    """One figure: its text, the small text under it, and `good`, `bad`, `opinion` or nothing."""
 
     text: str
     small: str = ""
@@ -42,8 +52,9 @@ def board(view: PageView, condition: str | None = None, subset: Subset = "all") 
     rated: list[tuple[float | None, Row]] = [
         (a.slices[subset].rating.elo.value, _agent(a, a.slices[subset], view)) for a in view.agents if a.condition == condition
     ]
+    is_opinion = any(a.slices[subset].cell.quality_state == "opinion" for a in view.agents if a.condition == condition)
     rated += [
-        (r.ratings[subset].elo.value if subset in r.ratings else None, _reference(r, subset))
+        (r.ratings[subset].elo.value if subset in r.ratings else None, _reference(r, subset, is_opinion))
         for r in view.references
         if r.condition == condition
     ]
@@ -56,9 +67,10 @@ def method_words(view: PageView) -> str:
     if not view.elo_method:
         return "There is no joint Elo." if view.verdicts or view.votes else "There is no Elo, because nothing was judged."
     lengths = any(a.whole.rating.elo_with_length is not None for a in view.agents)
+    states = dict.fromkeys(_STATES[state] for a in view.agents if (state := a.whole.cell.quality_state) in _STATES)
     return (
-        f"Elo: {view.elo_method}; small figures are 95 % intervals over conversations, and none is based on fewer than 8. "
-        f"{LENGTH_WORDS['without' if lengths else 'unknown']}"
+        f"Elo{' (' + '; '.join(states) + ')' if states else ''}: {view.elo_method}; small figures are 95 % intervals over "
+        f"conversations, and none is based on fewer than 8. {LENGTH_WORDS['without' if lengths else 'unknown']}"
     )
 
 
@@ -82,8 +94,7 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     elif ttfa.p50 is not None:
         ttfa_tone = "good" if ttfa.p50 <= view.budget_ttfa_ms else "bad"
     cells = (
-        Cell(elo(part.rating.elo.value), elo_interval(part.rating.elo), value=part.rating.elo.value),
-        Cell(share(part.rating.win_rate), value=part.rating.win_rate),
+        *_quality_cells(part.rating, part.cell.quality_state == "opinion"),
         _latency_cell(ttfa, "p50", ttfa_tone),
         _latency_cell(ttfa, "p95"),
         _latency_cell(ttft, "p50"),
@@ -110,6 +121,16 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     )
 
 
+def _quality_cells(rating: RatingView, is_opinion: bool) -> tuple[Cell, Cell]:
+    small = "; ".join(words for words in (elo_interval(rating.elo), "opinion" if is_opinion else "") if words)
+    tone = "opinion" if is_opinion else ""
+    shown = rating.elo.value is not None
+    return (
+        Cell(elo(rating.elo.value), small if shown else "", tone, rating.elo.value),
+        Cell(share(rating.win_rate), "", tone, rating.win_rate),
+    )
+
+
 def _not_to_be_quoted(cell: Cell) -> Cell:
     """A cell marked as invalid, because a figure of an invalid run may be copied alone."""
     if cell.text == UNKNOWN_TEXT:
@@ -124,7 +145,7 @@ def _latency_cell(figure: Quantiles, which: Literal["p50", "p95"], tone: str = "
     return Cell(latency(figure, which), words, tone, NO_REPLY_MS if over else estimate.value)
 
 
-def _reference(reference: ReferenceView, subset: Subset) -> Row:
+def _reference(reference: ReferenceView, subset: Subset, is_opinion: bool) -> Row:
     rating = reference.ratings.get(subset)
     unknown = Cell(UNKNOWN_TEXT)
     return Row(
@@ -132,8 +153,7 @@ def _reference(reference: ReferenceView, subset: Subset) -> Row:
         note=f"{reference.author}, no latency",
         reference=True,
         cells=(
-            Cell(elo(rating.elo.value), elo_interval(rating.elo), value=rating.elo.value) if rating else unknown,
-            Cell(share(rating.win_rate), value=rating.win_rate) if rating else unknown,
+            *(_quality_cells(rating, is_opinion) if rating else (unknown, unknown)),
             *([unknown] * 8),
         ),
     )

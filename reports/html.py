@@ -24,15 +24,17 @@ from harness.reports.embedding import content_policy, packed, safe_json, script_
 from harness.reports.failures import losses
 from harness.reports.verdict import verdicts
 from harness.reports.view import METRICS, SUBSETS, PageView, Subset, TableView
+from harness.reports.vote_pairs import vote_data
 from harness.reports.wording import finding_interval, finding_value, judge_on_red_lines, judge_red_lines, judge_sentence
 from harness.wording import counted
 
 _SCRIPTS = (
     "el.js", "dom.js", "unpack.js", "joint.js", "player.js", "waterfall.js", "address.js", "search.js", "board.js",
-    "conversation.js", "download.js", "browse.js", "charts.js", "print.js",
+    "conversation.js", "download.js", "vote_votes.js", "vote.js", "browse.js", "charts.js", "print.js",
 )  # fmt: skip
 _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("verdict", "Verdicts", "sections/verdicts.html.jinja"),
+    ("vote", "Vote", "sections/vote.html.jinja"),
     ("systems", "All systems", "sections/systems.html.jinja"),
     ("baseline", "Since the baseline", "sections/baseline.html.jinja"),
     ("quality", "Quality", "sections/quality.html.jinja"),
@@ -84,6 +86,7 @@ def render(view: PageView) -> str:
             "agents": [agent.name for agent in view.agents],
             "spoken": [agent.spoken for agent in view.agents],
             "conditions": list(view.conditions),
+            "audio_inside": any((turn.audio or "").startswith("data:") for c in view.contexts for turn in c.turns),
             "contexts": index,
             "metrics": METRICS,
             "stages": {
@@ -105,6 +108,7 @@ def render(view: PageView) -> str:
             vega=Markup(vega),
             data=Markup(data),
             blocks=[Markup(packed(payload.conversation(context))) for context in view.contexts],
+            vote_pairs=Markup(packed(vote_data(view.vote))),
             policy=content_policy([script, vega]),
             templates=[template for _, _, template in _SECTIONS],
             contents=[(anchor, label) for anchor, label, _ in _SECTIONS if _is_shown(view, anchor)],

@@ -2,8 +2,8 @@
 
 Latencies of two runs can always be shown side by side, with the differences between the runs. Ratings cannot: an Elo is
 relative to the systems it was fitted with. Runs are ranked together only if verdicts connect them, which means that a
-common judge compared replies of both with the *same reference reply to the same conversation*. Otherwise
-the page has no Elo at all, because two scales in one column would be read as one.
+common judge compared replies of both with the *same reference reply to the same conversation*, or if people's votes on all
+runs give one people's axis. Otherwise the page has no Elo at all, because two scales in one column would be read as one.
 """
 
 from collections import Counter
@@ -16,13 +16,15 @@ from harness.figures import circumstances
 from harness.figures.board_figures import board_summary, quality_figures
 from harness.figures.cells import JudgeSummary, PacingSummary
 from harness.figures.quality_state import state_of
-from harness.figures.rank import Place, Rated, rated_rows
+from harness.figures.rank import Place, Rated, axis_or_why, pairs_of, rated_rows
 from harness.figures.summary import RunSummary
+from harness.ranking.peoples_axis import Pairs, PeoplesAxis
 from harness.reports.runs_differ import differences
 from harness.reports.shown_runs import Part, ShownRuns, measured_on_page, names_of, part, quoted_on_page
 from harness.reports.view import NOT_JOINT, SUBSETS
 from harness.scenarios.context import Context, by_a_person
 from harness.store.judgment import Judgment, is_reference, is_rule, no_reply_rule, reference_name
+from harness.store.judgment_columns import table_of
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, board_rows
 
@@ -44,7 +46,8 @@ def together(runs: Sequence[Run]) -> ShownRuns:
     reasons: list[str] = []
     for condition in dict.fromkeys(c for p in parts for c in p.selection.conditions):
         ranked[condition], why_not = joint_rows(parts, condition)
-        reasons += [why_not] if why_not else []
+        by_people, _ = peoples_axis(parts, condition, frozenset(c.id for c in contexts))
+        reasons += [why_not] if why_not and by_people is None else []
     return ShownRuns(
         title=" + ".join(labels),
         parts=parts,
@@ -83,6 +86,21 @@ def joint_rows(parts: Sequence[Part], condition: str) -> tuple[list[Judgment], s
             "to the same conversation. So this page has no Elo; each run's own report has one."
         )
     return [row for found in kept.values() for row in found], ""
+
+
+def peoples_axis(parts: Sequence[Part], condition: str, inside: Set[str]) -> tuple[PeoplesAxis | None, str]:
+    """People's axis over the votes on all runs in one condition, or why they give none; no reason where nobody voted."""
+    having = [p for p in parts if condition in p.selection.conditions]
+    if not any(p.selection.presentations(condition, human=True) for p in having):
+        return None, ""
+    pairs = [pairs_of(p.selection, condition, frozenset(inside)) for p in having]
+    table = table_of([row for p in having for row in p.counted()])
+    axis, refused = axis_or_why(
+        table, condition, frozenset(inside), Pairs(sum(p.heard for p in pairs), sum(p.read for p in pairs))
+    )
+    if axis is not None and axis.board.parts > 1:
+        return None, "no vote connects the runs, directly or over a reference reply"
+    return axis, refused
 
 
 def _unconnected(rows: Mapping[str, Sequence[Judgment]]) -> tuple[str, str] | None:
@@ -186,11 +204,14 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
                 boards[Place(condition, shown[condition], subset)] = rated_rows(
                     [row for row in rows if row.context in inside],
                     measured_on_page(parts, condition, inside),
+                    *peoples_axis(parts, condition, inside),
                     budget_ms=base.budgets_ms["ttfa"],
                     seed=base.seed,
                     valid=all(p.summary.valid for p in parts),
                 )
     judges = list(_judges(parts, {row.judge for rows in ranked.values() for row in rows}))
+    # Under the judges' own names, whatever the page calls a judge that did otherwise in another run.
+    each = [judge for p in parts for judge in p.summary.judges]
     cells = []
     for p in parts:
         for cell in (c for c in p.summary.cells if c.presentation == p.summary.quoted(c.condition)):
@@ -201,7 +222,7 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
                 update = {
                     "agent": name,
                     "presentation": place.presentation,
-                    **quality_figures(rated, name, state_of(rated, judges)),
+                    **quality_figures(rated, name, state_of(rated.people, rated.judges, each)),
                 }
                 cells.append(cell.model_copy(update=update))
     pacing = [p.summary.pacing for p in parts]
@@ -224,7 +245,7 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
         machines=[m.renamed(partial(_shown_name, p)) for p in parts for m in p.summary.machines],
         judges=judges,
         cells=cells,
-        boards=[b for place, r in boards.items() if (b := board_summary(r, place, base.mode, judges)) is not None],
+        boards=[b for place, r in boards.items() if (b := board_summary(r, place, base.mode, each)) is not None],
         by_machine=[
             row.model_copy(update={"agent": p.names.of(row.agent, row.condition)})
             for p in parts

@@ -77,6 +77,7 @@ def _systems(view: PageView) -> Iterator[Row]:
                 row |= _spread(f"{metric}_p95_ms", percentile(figure, "p95"))
                 row[f"{metric}_p50_others_ms"] = _rounded(figure.p50_others_ms)
                 row[f"{metric}_p95_others_ms"] = _rounded(figure.p95_others_ms)
+            row["quality_state"] = cell.quality_state
             row["p_frontier"] = cell.p_frontier
             row["p_best_within_budget"] = cell.p_best_within_budget
             if subset == "all":
@@ -148,7 +149,7 @@ def _judgments(view: PageView) -> Iterator[Row]:
                 "source": "human" if row.human else "judge", "judge": row.judge, "winner": row.winner, "strength": row.strength,
                 "shown_first": row.shown_first, "presentation": row.presentation, "condition": row.condition,
                 "replicate": row.replicate,
-                "repeat": row.repeat, "rationale": row.rationale, **marks,
+                "repeat": row.repeat, "draw_rate": row.draw_rate, "rationale": row.rationale, **marks,
             }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from harness.figures.cells import AgentSummary, Failure, JudgeSummary
 from harness.figures.onset_error import OnsetError
 from harness.figures.quality_state import QUOTED
 from harness.ranking.percentiles import Quantiles
+from harness.reports.vote_pairs import QuickVote
 
 Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")
@@ -231,6 +232,8 @@ class JudgmentView:
     """The index among several verdicts of this judge on this pair."""
     counts: bool = True
     """False for a judge that failed its check: the verdict is listed, but no figure uses it."""
+    draw_rate: float | None = None
+    """For a person's vote on a pair that was drawn at random, `Judgment.draw_rate`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +369,7 @@ class PageView:
     baseline: BaselineView | None = None
     listening: tuple[ListeningView, ...] = ()
     telemetry: tuple[SeriesView, ...] = ()
+    vote: QuickVote = field(default_factory=QuickVote)
     budget_ttft_ms: float = BUDGET_MS
     budget_ttfa_ms: float = BUDGET_MS
     comfort_ms: float = 1_000.0
@@ -374,6 +378,11 @@ class PageView:
     def conditions(self) -> tuple[str, ...]:
         """The line conditions of the page, in the order of the run."""
         return tuple(dict.fromkeys(agent.condition for agent in self.agents))
+
+    @property
+    def rated(self) -> bool:
+        """True if any agent has a rating."""
+        return any(part.rating.elo.value is not None for agent in self.agents for part in agent.slices.values())
 
     @property
     def verdicts(self) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.api.loops import outside_any_loop
-from harness.figures.rank import rank_target
+from harness.figures.rank import rank_rows, rank_target
 from harness.judging import batch
 from harness.judging.batch import JudgingOutcome
 from harness.judging.cache import VerdictCache
@@ -16,7 +16,7 @@ from harness.judging.load_judge import open_judge
 from harness.progress import RunProgress
 from harness.ranking.bootstrap import DRAWS
 from harness.ranking.model import Method, RatingModel
-from harness.ranking.ranking import Ranking, rank
+from harness.ranking.ranking import Ranking
 from harness.reports.listening.results import human_rows_of
 from harness.scenarios.context import Context
 from harness.store.judgment import Judgment, Presentation
@@ -109,4 +109,4 @@ def rank_judgments(
         votes = human_rows_of(Path(judgments))
         return rank_target(Path(judgments), condition=condition, presentation=presentation, votes=votes, **options)
     rows = [row for row in judgments if condition in (None, row.condition)]
-    return rank(rows, presentation=presentation, **options)
+    return rank_rows(rows, presentation=presentation, **options)

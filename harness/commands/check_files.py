@@ -75,6 +75,8 @@ def reason(checked: Checked) -> str:
     if decision is None:
         return f"The run does not have this figure, and the budgets file has missing: {limit.missing}."
     seen = f"{shown_value(limit.figure, decision.value)}, interval {shown_interval(checked)}"
+    if checked.opinion:
+        return f"{checked.opinion}: it decides nothing ({seen}). People's votes would: harness listen RUN."
     if checked.verdict == "pass":
         return f"The whole interval is within the limit ({seen})."
     if checked.verdict == "fail":

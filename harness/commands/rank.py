@@ -81,11 +81,12 @@ def rank(
         draws=draws,
         **options | ({} if seed is None else {"seed": seed}),
     )
-    for path, text in ((as_csv, board_csv), (as_markdown, board_markdown)):
-        if path is not None:
-            write(path, text(ranking.board, ranking.joint).encode())
+    table = board_markdown(ranking.board, ranking.joint, ranking.quality_words)
+    if as_csv is not None:
+        write(as_csv, board_csv(ranking.board, ranking.joint, ranking.quality_state).encode())
+    if as_markdown is not None:
+        write(as_markdown, table.encode())
     if as_json:
         print(json.dumps(as_object(ranking), indent=2))
     else:
-        told = board_markdown(ranking.board, ranking.joint) + extras(ranking)
-        Console().print(told, markup=False, highlight=False, soft_wrap=True)
+        Console().print(table + extras(ranking), markup=False, highlight=False, soft_wrap=True)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any, cast
 
-from harness.figures.cells import BoardSummary, EloOver, JudgeSummary, PeopleVotes, QualityState, ReferenceSummary
+from harness.figures.cells import BoardSummary, EloOver, JudgeSummary, PeopleVotes, ReferenceSummary
 from harness.figures.quality_state import QUOTED, state_of, way_to_people, words_of
 from harness.figures.rank import Place, Rated, contexts_of
-from harness.ranking import Board
+from harness.ranking.board import Board, QualityState
 from harness.ranking.peoples_axis import PeoplesAxis
 from harness.store.judgment import Presentation, is_reference
 from harness.store.selection import HEARD, Selection
@@ -72,8 +72,8 @@ def board_summary(found: Rated, place: Place, mode: str, judges: Sequence[JudgeS
             for r in board.systems
             if is_reference(r.system)
         },
-        quality_state=state_of(found, judges),
-        quality_words=words_of(found, judges),
+        quality_state=state_of(found.people, found.judges, judges),
+        quality_words=words_of(found.people, found.judges, judges),
         people_votes=None if people is None else people_votes(people),
         people_refused=found.people_refused,
         way_to_people=way if people is None else "",

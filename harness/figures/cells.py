@@ -14,13 +14,10 @@ from harness.figures.events import EventRow
 from harness.figures.latency import TurnFigures, WithinBudget
 from harness.figures.machine import MachineSummary
 from harness.judging.validation.trust import Trust
+from harness.ranking.board import QualityState
 from harness.ranking.percentiles import Quantiles
 from harness.store.judgment import Presentation, RedLinesCheck
 from harness.store.selection import quoted_presentation
-
-QualityState = Literal["people", "borne_out", "opinion", "none"]
-"""State of a quality axis. `people`: by people's votes; `borne_out`: by judges that agree with people elsewhere; `opinion`: by
-other judges; `none`: nothing was judged."""
 
 
 class PeopleVotes(Model):
@@ -209,6 +206,8 @@ class RunFigures(Model):
     judges: list[JudgeSummary] = Field(default_factory=list)
     cells: list[Cell] = Field(default_factory=list)
     boards: list[BoardSummary] = Field(default_factory=list)
+    way_to_people: str = ""
+    """The way from a run without any board to people's axis, in one sentence; a board has its own."""
     by_machine: list[MachineCell] = Field(default_factory=list)
     """Latencies of each kind of machine in a merged run whose machines differ; empty elsewhere."""
     failures: list[Failure] = Field(default_factory=list)

@@ -6,15 +6,19 @@ be the best and no verdict "kind". A judge's board is borne out only if each of 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from harness.figures.cells import JudgeSummary, QualityState
-from harness.figures.rank import Rated
+from harness.ranking.board import QualityState
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
+from harness.ranking.peoples_axis import PeoplesAxis
+from harness.ranking.ranking import Ranking
 from harness.ranking.votes_needed import HALF_WIDTH_ELO, half_width_elo, minutes, votes_needed
-from harness.store.judgment import is_rule
-from harness.wording import command, counted, share
+from harness.wording import command, counted
+
+if TYPE_CHECKING:  # summaries load the judges, whom a file of judgments does not need
+    from harness.figures.cells import JudgeSummary
 
 QUOTED: Final[frozenset[QualityState]] = frozenset({"people", "borne_out"})
 """States in which an Elo may decide anything."""
@@ -22,40 +26,54 @@ MOST_VOTES = 60
 """Votes that are proposed where no number gives ± `HALF_WIDTH_ELO`: half an hour of reading."""
 
 
-def judges_here(judges: Sequence[JudgeSummary]) -> list[JudgeSummary]:
-    """The judges whose verdicts are in the boards."""
-    return [judge for judge in judges if judge.judgments and not is_rule(judge.id)]
+def state_of(people: PeoplesAxis | None, names: Sequence[str], judges: Sequence["JudgeSummary"]) -> QualityState:
+    """The state of a board.
 
-
-def state_of(found: Rated, judges: Sequence[JudgeSummary]) -> QualityState:
-    """The state of a board; `judges`: of its run."""
-    mine = judges_here(judges)
-    if found.people is not None:
+    `people`: the axis that it is; `names`: judges whose verdicts rate it; `judges`: what is known of judges, some perhaps twice
+    (from two runs). A judge of whom nothing is known has an opinion.
+    """
+    if people is not None:
         return "people"
-    if found.board is None or not mine:
+    if not names:
         return "none"
-    return "borne_out" if all(judge.trusted for judge in mine) else "opinion"
+    borne_out = {name for name in names if (known := _of(name, judges)) and all(judge.trusted for judge in known)}
+    return "borne_out" if borne_out == set(names) else "opinion"
 
 
-def words_of(found: Rated, judges: Sequence[JudgeSummary]) -> str:
-    """The state in one sentence without its full stop."""
-    names = ", ".join(judge.id for judge in judges_here(judges))
-    match state_of(found, judges):
-        case "people":
-            return f"Quality is people's: {found.people.in_words}" if found.people is not None else ""
+def words_of(people: PeoplesAxis | None, names: Sequence[str], judges: Sequence["JudgeSummary"]) -> str:
+    """The state of a board in one sentence without its full stop; arguments as of `state_of`."""
+    if people is not None:
+        return f"Quality is people's: {people.in_words}"
+    match state_of(people, names, judges):
         case "borne_out":
-            return f"Quality is a judge's, borne out by people elsewhere ({names})"
+            return f"Quality is a judge's, borne out by people elsewhere ({', '.join(names)})"
         case "opinion":
-            return f"Quality is a judge's opinion ({'; '.join(_evidence(judge) for judge in judges_here(judges))})"
-        case "none":
-            return "Quality is not known: nothing was judged"
+            return f"Quality is a judge's opinion ({'; '.join(_evidence(name, judges) for name in names)})"
+        case _:
+            return "Quality is not known: no judge rated these replies, and people's votes give no interval"
 
 
-def _evidence(judge: JudgeSummary) -> str:
-    if judge.validated_on_people is None:
-        return f"{judge.id}: not compared with people"
-    over = ", no better than a rule without understanding" if judge.trust == "unlike_people" else ""
-    return f"{judge.id}: right on {share(judge.validated_on_people)} of people's clear pairs{over}"
+def _of(name: str, judges: Sequence["JudgeSummary"]) -> list["JudgeSummary"]:
+    return [judge for judge in judges if judge.id == name]
+
+
+def _evidence(name: str, judges: Sequence["JudgeSummary"]) -> str:
+    known = dict.fromkeys(_figures_behind(judge) for judge in _of(name, judges))
+    return f"{name}: {', '.join(known) or 'accuracy not measured'}"
+
+
+def _figures_behind(judge: "JudgeSummary") -> str:
+    found = judge.standing.partition(": ")[2] or "not compared with judgements of people"
+    return f"{found}, but some of its verdicts here are on its own family" if judge.trust == "trusted" else found
+
+
+def in_its_state(ranking: Ranking, judges: Sequence["JudgeSummary"] = ()) -> Ranking:
+    """The ranking with the state of its board, and without chances where that is an opinion."""
+    # Votes alone, where no judge rates the board, are people's axis rated by another model.
+    people = ranking.people_votes if not ranking.judges else None
+    state = state_of(people, ranking.judges, judges)
+    found = ranking if state in QUOTED else ranking.without_chances
+    return replace(found, quality_state=state, quality_words=words_of(people, ranking.judges, judges))
 
 
 def way_to_people(run: Path, systems: int, contexts: int, words: float) -> str:

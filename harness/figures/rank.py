@@ -15,6 +15,7 @@ import numpy as np
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS
 from harness.figures.latency import FIGURES, latency_values
+from harness.figures.quality_state import in_its_state
 from harness.ranking import chosen
 from harness.ranking.board import Board
 from harness.ranking.joint import Events, JointPoint, Latencies, Resampled, lay_over, resample, resample_people
@@ -90,6 +91,8 @@ class Rated:
     """People's axis, whose board this then is."""
     people_refused: str = ""
     """Reason why there is no people's axis, in one sentence without its full stop."""
+    judges: tuple[str, ...] = ()
+    """Judges whose verdicts rate this board; none where people's votes do."""
 
 
 def contexts_of(selection: Selection, place: Place) -> Contexts:
@@ -115,12 +118,18 @@ def rated(selection: Selection, place: Place) -> Rated:
 
 
 def people_or_why(selection: Selection, condition: str, inside: Contexts) -> tuple[PeoplesAxis | None, str]:
-    """People's axis on some contexts of a condition, or the reason why there is none."""
-    table = selection.table
+    """People's axis on some contexts of a condition, or why votes give none; no reason where nobody voted."""
+    return axis_or_why(selection.table, condition, inside, pairs_of(selection, condition, inside))
+
+
+def axis_or_why(table: JudgmentTable, condition: str, inside: Contexts, pairs: Pairs) -> tuple[PeoplesAxis | None, str]:
+    """People's axis of the rows on some contexts of a condition, or why votes give none; no reason where nobody voted."""
     known = np.array([name in inside for name in table.contexts], dtype=bool)
+    rows = table.where(table.named("condition", condition) & known[table["context"]]) if known.size else table
+    if not ((rows["human"] == 1) & (rows["purpose"] == 0)).any():
+        return None, ""
     try:
-        rows = table.where(known[table["context"]]) if known.size else table
-        return axis_of(rows, condition, None, pairs_of(selection, condition, inside)), ""
+        return axis_of(rows, condition, None, pairs), ""
     except UserError as error:
         return None, str(error)
 
@@ -145,9 +154,21 @@ def board_table(selection: Selection, place: Place, inside: Contexts) -> Judgmen
     return table.where(mine & known[table["context"]] if known.size else mine)
 
 
-def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, seed: int, valid: bool) -> Rated:
-    """The board of some verdicts and the points of those of its systems that have a latency. `valid`: all their runs are."""
-    return _rated(table_of(rows), found, None, "", budget_ms=budget_ms, seed=seed, valid=valid)
+def rated_rows(
+    rows: Sequence[Judgment],
+    found: Measured,
+    people: PeoplesAxis | None = None,
+    refused: str = "",
+    *,
+    budget_ms: float,
+    seed: int,
+    valid: bool,
+) -> Rated:
+    """The board of people's axis, or else of some verdicts, and the points of those of its systems that have a latency.
+
+    `refused`: reason why votes give no people's axis; `valid`: all runs of the rows are.
+    """
+    return _rated(table_of(rows), found, people, refused, budget_ms=budget_ms, seed=seed, valid=valid)
 
 
 def _rated(
@@ -174,7 +195,8 @@ def _rated(
     with_length = adjusted if "length" in adjusted.terms else None
     # Every latency takes part in the drawing, as in `rank`: the same conversations give the same P(frontier).
     drawn = resample(counted, found.latencies.values(), board=board, seed=seed)
-    return Rated(board, _points(drawn, found, budget_ms, valid), with_length, people_refused=refused)
+    points = _points(drawn, found, budget_ms, valid)
+    return Rated(board, points, with_length, people_refused=refused, judges=chosen.judges_of(once))
 
 
 def _points(drawn: Resampled, found: Measured, budget_ms: float, valid: bool) -> dict[str, JointPoint]:
@@ -196,6 +218,8 @@ def rank_condition(
     **options: Any,
 ) -> Ranking:
     """Rank one condition of a run. Raises UserError: nothing was judged in it, or no board for `by_people`."""
+    from harness.figures.judges import judge_summaries  # loads the judges, whom a file of judgments does not need
+
     store = selection.store
     table = scores or Scores({}, {})
     found = measured(selection, condition, presentation)
@@ -211,7 +235,7 @@ def rank_condition(
         "texts": found.texts,
         "external": table.scores,
         "checks": checks,
-        "people_from": selection.table,
+        "people_from": selection.table.where(selection.table.named("condition", condition)),
         "pairs": pairs_of(selection, condition, frozenset(c.id for c in selection.contexts)),
     }
     ttfa = found.latencies.get("ttfa", {})
@@ -226,10 +250,19 @@ def rank_condition(
             **common,
             **options,
         )
+    ranking = in_its_state(ranking, judge_summaries(selection))
     invalid = selection.manifest.invalid
     ranking = ranking.without_chances if invalid else ranking
     notes = _notes(store.folder, selection.table, condition, presentation, checks)
     return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in invalid), *notes])
+
+
+def rank_rows(rows: Sequence[Judgment], **options: Any) -> Ranking:
+    """Rank judgments of which nothing else is known, so that a judge's are an opinion; `options` are those of `ranking.rank`.
+
+    Raises UserError: as `ranking.rank`.
+    """
+    return in_its_state(rank(rows, **options))
 
 
 def rank_target(
@@ -253,12 +286,14 @@ def rank_target(
     table = scores or Scores({}, {})
     if not path.is_dir() and lines_in(path) > MANY:
         known = {name: options[name] for name in ("model", "draws", "seed", "votes_on", "by_people") if name in options}
-        return rank_many(read_table(path), presentation=presentation, condition=condition, external=table.scores, **known)
+        return in_its_state(
+            rank_many(read_table(path), presentation=presentation, condition=condition, external=table.scores, **known)
+        )
     if not path.is_dir():
         rows = files.read(path)
         if condition is not None:
             rows = [row for row in rows if row.condition == condition]
-        return rank(
+        return rank_rows(
             rows,
             presentation=presentation,
             budget_ms=budget_ms or BUDGET_MS,

@@ -22,6 +22,7 @@ from harness.figures.cells import (
 from harness.figures.circumstances import Circumstances
 from harness.figures.endpointing import endpointing_of
 from harness.figures.events import events_of
+from harness.figures.judges import judge_summaries
 from harness.figures.latency import turn_figures
 from harness.figures.machine import machines_of
 from harness.figures.onset_error import largest, onset_error
@@ -31,8 +32,6 @@ from harness.figures.summary import RunSummary
 from harness.figures.watched import unwatched
 from harness.figures.word_errors import heard_wer, understood_wer
 from harness.judging.reply_flags import FLAGS, flags_of
-from harness.judging.validation.sentences import standing
-from harness.judging.validation.trust import trust_in
 from harness.scenarios.context import Context, by_a_person
 from harness.store.judgment import Judgment, is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
@@ -57,7 +56,13 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
     boards = {place: rated(selection, place) for place in _places(selection)}
     quoted = {p.condition: b for p, b in boards.items() if (p.subset, p.presentation) == ("all", selection.quoted(p.condition))}
     main = selection.quoted_table({condition: selection.quoted(condition) for condition in quoted})
-    judges = _judges(store, main)
+    judges = judge_summaries(selection)
+    found = [
+        board
+        for place, rating in boards.items()
+        if (board := board_summary(rating, place, manifest.mode, judges, way_of(selection, place))) is not None
+    ]
+    heard = Place(manifest.conditions[0], HEARD)
     return RunSummary(
         run=str(store.folder),
         valid=not manifest.invalid,
@@ -68,12 +73,9 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         calibration=manifest.calibration,
         machines=machines_of(manifest),
         judges=judges,
-        cells=[_cell(selection, entry, place, found, judges) for place, found in boards.items() for entry in manifest.agents],
-        boards=[
-            b
-            for place, found in boards.items()
-            if (b := board_summary(found, place, manifest.mode, judges, way_of(selection, place))) is not None
-        ],
+        cells=[_cell(selection, entry, place, rating, judges) for place, rating in boards.items() for entry in manifest.agents],
+        boards=found,
+        way_to_people="" if found else way_of(selection, heard),
         by_machine=_by_machine(selection),
         failures=[_failure(s.key, s.failure_kind, s.failure_detail) for s in selection.sessions if s.failure_kind is not None]
         + _listed(store.step_failures(), selection.sessions),
@@ -132,7 +134,7 @@ def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated, j
         valid=not selection.manifest.invalid,
         kind=entry.kind,
         family=entry.family,
-        **quality_figures(found, entry.name, state_of(found, judges)),
+        **quality_figures(found, entry.name, state_of(found.people, found.judges, judges)),
         **_session_figures(sessions, turns, selection, spoken=spoken),
         **(endpointing_of(selection, entry.name, place.condition, inside).model_dump() if spoken else {}),
         events=events_of(selection, entry.name, place.condition, inside) if spoken else [],
@@ -166,26 +168,6 @@ def _flags(sessions: Sequence[Session], contexts: Mapping[str, Context]) -> dict
         shown = flags_of(turns, reply.text)
         found = {name: found.get(name, 0) + (name in shown) for name in FLAGS}
     return found
-
-
-def _judges(store: RunStore, rows: JudgmentTable) -> list[JudgeSummary]:
-    counts = Counter({rows.judges[k]: int(n) for k, n in zip(*np.unique(rows["judge"], return_counts=True), strict=True)})
-    own_rows = rows["judge"][rows["own_family"] != 0]
-    own = Counter({rows.judges[k]: int(n) for k, n in zip(*np.unique(own_rows, return_counts=True), strict=True)})
-    return [
-        JudgeSummary(
-            id=check.judge,
-            **check.model_dump(include={"accuracy", "accuracy_interval", "flip_rate", "pairs", "note"}),
-            trusted=trust_in(check) == "trusted" and not own[check.judge],
-            validated_on_people=people.accuracy if (people := check.validated_on_people) and people.accuracy_interval else None,
-            trust=trust_in(check),
-            standing=standing(check),
-            red_lines=check.red_lines,
-            judgments=counts[check.judge],
-            own_family_judgments=own[check.judge],
-        )
-        for check in store.judge_checks()
-    ]
 
 
 def _pacing(manifest: RunManifest) -> PacingSummary:

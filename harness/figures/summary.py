@@ -57,6 +57,8 @@ class RunSummary(RunFigures):
     def quality(self) -> tuple[str, ...]:
         """The state of the quality axis, one sentence for each condition, why it is not people's yet, and the way there."""
         found = [board for condition in self.conditions if (board := self.board(condition)) is not None]
+        if not found and self.way_to_people:
+            return "Quality is not known: nothing was judged.", self.way_to_people
         several = len(found) > 1
         words = [f"{board.condition}: {board.quality_words}." if several else f"{board.quality_words}." for board in found]
         refused = [f"No people's ratings yet: {board.people_refused}." for board in found if board.people_refused]

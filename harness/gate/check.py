@@ -4,6 +4,9 @@ The run is read as the report reads it, through the same selection. In a run tha
 invalid every limit is *cannot tell*, whatever its figures: late frames and a processor busy with other programs are faults of
 the harness and its machine, never of the agent. Such a run neither passes nor fails. What an agent did itself (it
 crashed, broke the connection, said nothing) does not make a run invalid, and counts against the agent.
+
+A limit on quality that rests on a judge's opinion is *cannot tell* too: a release must not hang on a judge that people do not
+bear out, and more conversations would only make that judge surer.
 """
 
 from collections.abc import Sequence
@@ -35,6 +38,8 @@ class Checked:
     decision: Decision | None
     invalid: bool = False
     """True if the run is invalid, so that nothing is decided whatever the figure."""
+    opinion: str = ""
+    """Reason why a figure of quality decides nothing, in one sentence without its full stop; empty where it is no opinion."""
 
     @property
     def name(self) -> str:
@@ -162,14 +167,24 @@ def _checked(asked: CellLimit, cells: Cells, before: Cells | None, tail: float) 
     if found is None:
         return Checked(asked, "ignored" if limit.missing == "ignore" else limit.missing, None)
     decision = decide(found, limit.rule, limit.bound, tail)
+    opinion = cells.undecided_quality(limit.figure, place)
+    if not opinion and before is not None and limit.comparison == "worse_than_baseline_by":
+        opinion = before.undecided_quality(limit.figure, place)
+        opinion = opinion and f"Baseline: {opinion}"
+    if opinion:
+        return Checked(asked, "cannot tell", _no_verdict(decision), opinion=opinion)
     return Checked(asked, decision.verdict, decision)
+
+
+def _no_verdict(decision: Decision) -> Decision:
+    return replace(decision, verdict="cannot tell", more_needed=None)
 
 
 def _undecided(checked: Checked) -> Checked:
     """A limit in an invalid run, without decision."""
     if checked.verdict == "ignored":
         return checked
-    decision = checked.decision and replace(checked.decision, verdict="cannot tell", more_needed=None)
+    decision = checked.decision and _no_verdict(checked.decision)
     return replace(checked, verdict="cannot tell", decision=decision, invalid=True)
 
 
@@ -184,5 +199,6 @@ def _limit_object(checked: Checked) -> dict[str, Any]:
         "value": finite(decision.value) if decision else None,
         "interval": [finite(end) for end in decision.interval] if decision else None,
         "verdict": checked.verdict,
+        "opinion": checked.opinion or None,
         "more_needed": decision.more_needed if decision else None,
     }

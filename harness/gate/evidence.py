@@ -4,6 +4,7 @@ A figure is named by its dotted path in `cells`, and is computed from the same t
 figure. Only figures are included whose error can be stated far out in the tails. For a count that grows with the run it
 cannot, so "no reply" is limited as a share of turns (`no_reply_rate`). The quality figures are
 people's (`peoples_axis`) where their votes give a board, and judges' elsewhere; the prefix `people.` asks for people's alone.
+A judge's opinion (`harness.figures.quality_state`) has a figure, and decides nothing.
 """
 
 from collections.abc import Sequence
@@ -14,13 +15,17 @@ import numpy as np
 
 from harness.figures.catalogue import BY_PATH, Unit
 from harness.figures.endpointing import dead_air_values, decision_delay_values, inner_pauses_cut
+from harness.figures.judges import judge_summaries
 from harness.figures.latency import chances, latency_values, within_budget_flags
+from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.word_errors import Pair, heard_pairs, understood_pairs, word_errors
 from harness.ranking.board import Board
 from harness.ranking.bounds import EloOverReference, Evidence, Share, percentile_of, share_of_flags
+from harness.ranking.chosen import judges_of
 from harness.ranking.leaderboard import leaderboard
 from harness.store.judgment import Judgment, Presentation
+from harness.store.judgment_columns import table_of
 from harness.store.selection import HEARD, Selection, Turns
 
 PEOPLE: Final = "people."
@@ -52,13 +57,23 @@ class Cells:
     def __init__(self, selection: Selection, contexts: frozenset[str] | None = None) -> None:
         self._selection = selection
         self._only = contexts
+        self._judges = judge_summaries(selection)
         self._board = lru_cache(maxsize=None)(self._fit)
         self._people = lru_cache(maxsize=None)(partial(people_or_why, selection))
 
+    def undecided_quality(self, figure: str, place: Place) -> str:
+        """Reason why a figure of quality decides nothing, in one sentence without its full stop: it is a judge's opinion. Empty
+        where it decides, and for every other figure."""
+        if figure != "win_rate" and not figure.startswith(_OVER):
+            return ""
+        inside = self._inside(place)
+        axis, _ = self._people(place.condition, inside)
+        names = judges_of(table_of(self._rows(place, inside, False))) if axis is None else ()
+        return words_of(axis, names, self._judges) if state_of(axis, names, self._judges) == "opinion" else ""
+
     def evidence(self, figure: str, agent: str, place: Place) -> Evidence | None:
         """The run's evidence for one figure; None if it has none."""
-        inside = contexts_of(self._selection, place)
-        inside = inside if self._only is None else inside & self._only
+        inside = self._inside(place)
         people, name = figure.startswith(PEOPLE), figure.removeprefix(PEOPLE)
         if name.startswith(_OVER):
             return self._elo(place, inside, people, agent, name.removeprefix(_OVER))
@@ -70,6 +85,10 @@ class Cells:
         if "." in name and name.split(".")[0] != "within_budget":
             return _of_times(turns, *name.split("."))
         return self._of_turns(turns, name)
+
+    def _inside(self, place: Place) -> frozenset[str]:
+        inside = contexts_of(self._selection, place)
+        return inside if self._only is None else inside & self._only
 
     def _of_turns(self, turns: Turns, name: str) -> Evidence | None:
         if name.startswith("within_budget."):

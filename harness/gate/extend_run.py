@@ -104,8 +104,10 @@ def play_until_clear(
         if not more:
             whose = f"pack {pack.pack.name}" if have == len(pack.contexts) else "the baseline"
             return store, result, f"{whose} has no further conversation"
-        if all(c.decision is None for c in result.checked if c.verdict == "cannot tell"):
-            return store, result, "more conversations would not add the missing figures"
+        still_open = [c for c in result.checked if c.verdict == "cannot tell"]
+        if all(c.decision is None or c.opinion for c in still_open):
+            needed = "people's votes" if any(c.opinion for c in still_open) else "the missing figures"
+            return store, result, f"more conversations would not add {needed}"
         pace_s = seconds_a_conversation(store)
         left_s = ends_s - time.monotonic()
         batch = next_batch(result, len(more), left_s / (RESERVE * pace_s) if pace_s else None)

@@ -27,7 +27,7 @@ limits:
   - {{figure: no_reply_rate, at_most: 0.1}}
   # Slow turns too. A p95 needs 90 conversations, so this one waits for a larger pack:
   # - {{figure: ttfa_ms.p95, at_most: {twice:g}}}
-  # Kindness, against the plain reference replies, by the judge that the check is given (--judge embedded):
+  # Kindness, against the plain reference replies, by people's votes (harness listen), or by a judge that people bear out:
   # - {{figure: "elo_over.ref:plain", at_least: -50}}
 """
 _WRITTEN: Final = """\
@@ -39,7 +39,7 @@ limits:
   - {{figure: ttft_ms.p50, at_most: {budget:g}}}
   # A p95 needs 90 conversations, so this one waits for a larger pack:
   # - {{figure: ttft_ms.p95, at_most: {twice:g}}}
-  # Kindness, against the plain reference replies, by the judge that the check is given (--judge embedded):
+  # Kindness, against the plain reference replies, by people's votes (harness listen), or by a judge that people bear out:
   # - {{figure: "elo_over.ref:plain", at_least: -50}}
 """
 _GITHUB: Final = """\

@@ -104,7 +104,7 @@ async def judge_pairs_async(
         judge: one judge or several, not yet entered.
         design: None asks every pair once, with the audits.
         seed: of pairs and orders; recorded by the caller.
-        progress: called after each answer.
+        progress: called after each answer, with what the judge that is furthest behind has done.
         cache: stored answers; None stores them for this call only.
         presentation: written into every row.
         canaries: how many questions with known answers are mixed in for each judge, to detect drift.
@@ -165,13 +165,15 @@ class _Asker:
         tasks: Sequence[_Task],
     ) -> None:
         self._contexts, self._replies, self._cache = contexts, replies, cache
-        self._progress, self._total, self._done = progress, len(tasks), 0
+        self._progress = progress
+        self._count_of = {id(judge): [0, sum(t.judge is judge for t in tasks)] for judge in judges}
         self._batches = {id(judge): self._name_of_batch(judge, tasks) for judge in judges}
 
     def leave_to_others(self, tasks: Sequence[_Task], only: Callable[[str], bool]) -> list[_Task]:
         """The tasks that are asked here."""
         mine = [t for t in tasks if not self._needs_no_question(t) and only(self._put(t)[1])]
-        self._total = len(mine)
+        for judge, counted in self._count_of.items():
+            counted[1] = sum(id(t.judge) == judge for t in mine)
         return mine
 
     def _needs_no_question(self, task: _Task) -> bool:
@@ -194,17 +196,20 @@ class _Asker:
                     canary_results.append(await ask_canary(judge, item, self._cache, batch))
                 else:
                     done.append(await self._answer(item))
-                    self._report(item.comparison)
+                    self._report(item)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(min(judge.concurrency, len(mixed))):
                 group.create_task(work())
         return done, canary_results
 
-    def _report(self, c: Comparison) -> None:
-        self._done += 1
+    def _report(self, task: _Task) -> None:
+        self._count_of[id(task.judge)][0] += 1
         if self._progress is not None:
-            self._progress(self._done, self._total, f"{c.context_id}: {c.system_a} × {c.system_b}")
+            c = task.comparison
+            # The slowest judge's: a fast one beside it would make half of all look done, and the rest as fast.
+            done, total = max(self._count_of.values(), key=lambda counted: counted[1] - counted[0])
+            self._progress(done, total, f"{c.context_id}: {c.system_a} × {c.system_b}")
 
     async def _answer(self, task: _Task) -> _Done:
         a, b = self._sides(task)

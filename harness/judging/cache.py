@@ -15,6 +15,7 @@ import json
 import sqlite3
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
@@ -138,7 +139,8 @@ async def ask_both(judge: Judge, question: Question, cache: VerdictCache) -> lis
     Raises:
         JudgeFailure, OSError: as `ask`.
     """
-    both = (question, question.swapped())
+    whole = replace(question, whole_alone=True)
+    both = (whole, whole.swapped())
     return [await ask(judge, shown, cache, cache_key(judge.fingerprint, shown, purpose="check")) for shown in both]
 
 

@@ -39,6 +39,8 @@ class Question:
     second: str
     second_turns: tuple[Turn, ...] | None = None
     """The conversation that the second reply answers, if it differs from the first one's (replay); None: the same."""
+    whole_alone: bool = False
+    """True where only the whole counts, as in a check: a judge that pays for every axis may leave them out."""
 
     @classmethod
     def of(cls, context: Context, first: Completion, second: Completion) -> "Question":
@@ -53,7 +55,8 @@ class Question:
 
     def swapped(self) -> "Question":
         """The same question in the other order."""
-        return Question(self.turns_of_second, self.second, self.first, self.second_turns and self.turns)
+        turns_of_first = self.second_turns and self.turns
+        return Question(self.turns_of_second, self.second, self.first, turns_of_first, self.whole_alone)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ class LocalJudge(JudgeOfSettings):
         return "give an instruct model's file (.gguf)"
 
     async def compare(self, question: Question) -> Verdict:
-        """Ask the whole and the five axes in both orders; the averaged log odds decide."""
+        """Ask the whole, and the five axes where they count, in both orders; the averaged log odds decide."""
         as_given = _place(question) <= _place(question.swapped())
         asked = question if as_given else question.swapped()
         async with self._gate:
@@ -103,19 +103,19 @@ class LocalJudge(JudgeOfSettings):
             NO_STRENGTH,
             axes,
             tokens_in=read.tokens,
-            tokens_out=2 * len(letters.QUESTIONS),
+            tokens_out=2 * len(read.odds),
             log_odds=whole,
         )
 
     async def _read(self, question: Question) -> _Read:
+        names = (letters.OVERALL,) if question.whole_alone else letters.QUESTIONS
         tokens, seen = 0, []
         for shown in (question, question.swapped()):
-            for name in letters.QUESTIONS:
+            for name in names:
                 odds, read = await self._log_odds(shown, name)
                 tokens += read
                 seen.append(odds)
-        forward, backward = seen[: len(letters.QUESTIONS)], seen[len(letters.QUESTIONS) :]
-        pairs = zip(letters.QUESTIONS, forward, backward, strict=True)
+        pairs = zip(names, seen[: len(names)], seen[len(names) :], strict=True)
         return _Read({name: letters.both_orders(one, other) for name, one, other in pairs}, tokens)
 
     async def _log_odds(self, shown: Question, name: str) -> tuple[float, int]:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from harness.errors import UserError
 from harness.judging.rater_exclusion import Given, RaterQuality, least_reading_s, rater_quality
 from harness.store.judgment import Judgment, Presentation, Winner
+from harness.wording import spreadsheet_text
 
 Option = Literal["a_much", "a_slightly", "same", "b_slightly", "b_much"]
 _STEPS: Final[Mapping[Option, int]] = {"a_much": -2, "a_slightly": -1, "same": 0, "b_slightly": 1, "b_much": 2}
@@ -27,7 +28,8 @@ _Name = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whi
 
 
 class Vote(BaseModel):
-    """One line of the CSV. `shown_first` is the side that the rater heard or read first; words are those of both replies."""
+    """One line of the CSV. `shown_first` is the side that the rater heard or read first; words are those of both replies, if
+    they were read; `seconds` are without the time for hearing them once."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -46,6 +48,10 @@ class Vote(BaseModel):
     presentation: Presentation = "written"
     condition: Annotated[str, StringConstraints(max_length=500)] = ""
     """The line condition that the replies were heard in; empty: the run's only one."""
+    draw_rate: Annotated[float, Field(gt=0, le=1_000, allow_inf_nan=False)] | None = None
+    """How often this pair was to be drawn, as `Judgment.draw_rate`; None: not drawn at random."""
+    run: Annotated[str, StringConstraints(max_length=64)] = ""
+    """The id of the run whose page asked; empty where nothing says so."""
 
 
 def read_votes(
@@ -68,7 +74,9 @@ def read_votes(
         raise UserError(f"{path}: holds no votes; the first line names the columns, each further line is one vote")
     votes = []
     for number, row in rows:
-        given = {k: v for k, v in row.items() if v not in ("", None)}
+        if None in row.values():
+            raise UserError(f"{path}:{number}: the line ends before its last column; save the file again, whole")
+        given = {k: _without_guard(v) for k, v in row.items() if v not in ("", None)}
         try:
             vote = Vote.model_validate({"presentation": presentation} | given)
         except ValidationError as error:
@@ -83,6 +91,11 @@ def read_votes(
     return tuple(votes)
 
 
+def _without_guard(cell: str | list[str]) -> str | list[str]:
+    """A cell without the quote that keeps a spreadsheet from running it as a formula (`harness.wording.spreadsheet_text`)."""
+    return cell[1:] if isinstance(cell, str) and cell[:1] == "'" and spreadsheet_text(cell[1:]) == cell else cell
+
+
 def vote_row(
     *,
     context: str,
@@ -95,13 +108,14 @@ def vote_row(
     presentation: Presentation,
     condition: str,
     reason: str,
+    draw_rate: float | None,
 ) -> Judgment:
     """One vote as a row. `steps`: from −2 (a is much better) to 2 (b is)."""
     winner: Winner = "tie" if steps == 0 else "a" if steps < 0 else "b"
     return Judgment(
         context=context, subset=subset, system_a=system_a, system_b=system_b, source="human", judge=rater, winner=winner,
         strength=_STRENGTH[abs(steps)], shown_first=shown_first, presentation=presentation, condition=condition,
-        rationale=reason,
+        rationale=reason, draw_rate=draw_rate,
     )  # fmt: skip
 
 
@@ -125,7 +139,7 @@ def to_judgments(votes: Sequence[Vote], *, keep_excluded: bool = False) -> tuple
     """The votes as rows, without quality checks and (unless `keep_excluded`) without excluded raters."""
     excluded = set() if keep_excluded else {q.rater for q in raters_of(votes) if q.excluded}
     return numbered(
-        vote_row(steps=_STEPS[vote.vote], **vote.model_dump(exclude={"vote", "seconds", "words", "check"}))
+        vote_row(steps=_STEPS[vote.vote], **vote.model_dump(exclude={"vote", "seconds", "words", "check", "run"}))
         for vote in votes
         if vote.check is None and vote.rater not in excluded
     )

@@ -18,6 +18,7 @@ from harness.judging.record import Stop, stop_of
 from harness.judging.settings import load_judge_settings
 from harness.judging.stopping import Goal, UntilSeparated
 from harness.judging.validation.checks import check_judge
+from harness.judging.validation.sentences import standing
 from harness.scenarios.context import Context
 from harness.store.judgment import JudgeCheck, Judgment
 
@@ -107,6 +108,7 @@ def as_object(
             {
                 "id": check.judge,
                 **check.model_dump(exclude={"judge"}),
+                "standing": standing(check),
                 "drifted": watched.drifted(check.accuracy) if watched and check.accuracy is not None else None,
             }
         )

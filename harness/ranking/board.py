@@ -8,6 +8,7 @@ only one of which at least one end is known is `quoted`: every output (terminal,
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from scipy import stats
@@ -16,6 +17,9 @@ from harness.ranking.elo_intervals import FEWEST_CONTEXTS, Covariance, of_differ
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.ranking.unbounded import swept_share
 
+QualityState = Literal["people", "borne_out", "opinion", "none"]
+"""State of a quality axis. `people`: by people's votes; `borne_out`: by judges that agree with people elsewhere; `opinion`: by
+other judges; `none`: not known."""
 Interval = tuple[float, float]
 Ends = tuple[float | None, float | None]
 """An interval of which one end may be unknown: (low, None) is "at least", (None, high) "at most"."""

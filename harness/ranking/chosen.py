@@ -90,9 +90,13 @@ def one_source(table: JudgmentTable) -> Source:
 
     Votes and verdicts never share a fit; verdicts have their part in people's axis (`peoples_axis`).
     """
-    judges = np.unique(table["judge"][table["human"] == 0])
-    judged = any(not is_rule(table.judges[k]) for k in judges)
-    return "judge" if judged or not table["human"].any() else "human"
+    return "judge" if judges_of(table) or not table["human"].any() else "human"
+
+
+def judges_of(table: JudgmentTable) -> tuple[str, ...]:
+    """The judges whose verdicts are among some rows; neither people nor rules are any."""
+    names = (table.judges[k] for k in np.unique(table["judge"][table["human"] == 0]))
+    return tuple(name for name in names if not is_rule(name))
 
 
 def each_once(table: JudgmentTable) -> Bools:

@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from harness.ranking.board import Board, Ends
+from harness.ranking.board import Board, Ends, QualityState
 from harness.ranking.joint import JointFigure
 from harness.ranking.judge_vs_person import in_words
 from harness.ranking.percentiles import Quantiles
@@ -25,7 +25,7 @@ NOTABLE = 0.05
 _MARKUP = re.compile(r"([\\|`*_<>\[\]&~#])")
 
 
-def board_csv(board: Board, joint: JointFigure | None = None) -> str:
+def board_csv(board: Board, joint: JointFigure | None = None, quality_state: QualityState | None = None) -> str:
     """One row per system, best first; empty where not known. Elo, shares in 0–1, milliseconds."""
     points = {p.system: p for p in joint.points} if joint else {}
     out = io.StringIO(newline="")
@@ -34,6 +34,7 @@ def board_csv(board: Board, joint: JointFigure | None = None) -> str:
     writer.writerow(
         ["system", "elo", "low", "high", "band_low", "band_high", "win_rate", *AXES, "judgments", "contexts", "part"]
         + (joint_columns if joint else [])
+        + (["quality_state"] if quality_state else [])
     )
     for row in board.systems:
         cells: list[object] = [
@@ -52,12 +53,14 @@ def board_csv(board: Board, joint: JointFigure | None = None) -> str:
             cells += (
                 [""] * 5 if p is None else [p.latency.p50, *_pair(p.latency.p50_interval), p.p_frontier, p.p_best_within_budget]
             )
+        if quality_state:
+            cells.append(quality_state)
         writer.writerow(["" if cell is None else cell for cell in cells])
     return out.getvalue()
 
 
-def board_markdown(board: Board, joint: JointFigure | None = None) -> str:
-    """A table, best first, then the warnings as sentences."""
+def board_markdown(board: Board, joint: JointFigure | None = None, quality_words: str = "") -> str:
+    """A table, best first, then the state of the board and its warnings as sentences."""
     points = {p.system: p for p in joint.points} if joint else {}
     axes = [axis for axis in AXES if any(axis in row.axes for row in board.systems)]
     head = ["system", "Elo", "95 %", "wins", *axes, "judgments"] + (
@@ -81,7 +84,7 @@ def board_markdown(board: Board, joint: JointFigure | None = None) -> str:
         "",
         f"{board.method}; {board.judgments} judgments in {board.contexts} contexts; presentation: {board.presentation}.",
     ]
-    lines += [_escape(note) for note in board.warnings]
+    lines += [_escape(note) for note in (f"{quality_words}." if quality_words else "", *board.warnings) if note]
     return "\n".join(lines) + "\n"
 
 

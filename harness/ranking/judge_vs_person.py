@@ -73,6 +73,9 @@ def beside_people(judgments: Iterable[Judgment], *, draws: int = DRAWS, seed: in
         if with_ties is not None:
             kappa = world.coefficient(_confusion(judge), cohen_kappa)
             found.append(JudgeBesidePeople(judge, with_ties, world.share(_same(judge, ties=False)), kappa))
+    if len({(row.condition, row.presentation) for row in rows}) > 1:
+        # Boards of two conditions are two, and agreement on a pair is one all the same.
+        return BesidePeople(tuple(found))
     boards = [{row.system: row.elo for row in leaderboard(side).systems if row.part == 1} for side in (people, judged)]
     both = sorted(boards[0].keys() & boards[1].keys())
     # Ratings that differ by rounding alone have no order.

@@ -20,7 +20,7 @@ from harness.ranking import chosen
 from harness.ranking.agreement import Agreement, agreement
 from harness.ranking.association import Correlation, with_external
 from harness.ranking.bias import Audit, audits
-from harness.ranking.board import Board
+from harness.ranking.board import Board, QualityState
 from harness.ranking.bootstrap import DRAWS
 from harness.ranking.consistency import Consistency, consistency
 from harness.ranking.human_row import HumanRatings, people_ratings
@@ -80,6 +80,11 @@ class Ranking:
     """Reason why there is no people's axis, in one sentence without its full stop."""
     checks: Mapping[str, JudgeCheck] = field(default_factory=dict)
     """Judge → its check on pairs with known answers; a judge that is not here was not measured."""
+    judges: tuple[str, ...] = ()
+    """Judges whose verdicts rate the board; none where people's votes do."""
+    quality_state: QualityState = "none"
+    quality_words: str = ""
+    """The state in one sentence without its full stop."""
 
     @property
     def with_length(self) -> Board | None:
@@ -96,7 +101,7 @@ class Ranking:
 
     @property
     def without_chances(self) -> "Ranking":
-        """The same ranking for a run whose figures may not be quoted."""
+        """The same ranking where no figure may decide anything."""
         joint = self.joint and _without_chances(self.joint)
         return replace(self, joint=joint, joint_variants=tuple(_without_chances(f) for f in self.joint_variants))
 
@@ -187,7 +192,8 @@ def rank_table(
         return _ranked_by_people(people, latencies, other_latencies, cut_ins, budget_ms, external, checks, draws, seed)
     kept, notes = chosen.once(table, presentation, condition)
     rows = table.where(kept)
-    counted = model.counted(rows.where(chosen.of_source(rows, chosen.one_source(rows))))
+    rating = rows.where(chosen.of_source(rows, chosen.one_source(rows)))
+    counted = model.counted(rating)
     board = rate_counted(counted, model, notes=notes, bootstrap_draws=draws, seed=seed)
     with_draws = partial(resample, counted, model=model, board=board, draws=draws, seed=seed)
     figure, *figures = _joint_figures(with_draws, board, latencies or {}, other_latencies or {}, cut_ins, budget_ms) or (None,)
@@ -200,6 +206,7 @@ def rank_table(
         people_votes=people,
         people_refused=refused,
         checks=checks or {},
+        judges=chosen.judges_of(rating),
     )
 
 
@@ -339,6 +346,8 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
         "schema": 1,
         "method": board.method,
         "presentation": board.presentation,
+        "quality_state": ranking.quality_state,
+        "quality_words": ranking.quality_words,
         "judgments": board.judgments,
         "contexts": board.contexts,
         "warnings": board.warnings,

@@ -24,7 +24,7 @@ from harness.store.judgment_table import JudgmentTable
 
 NEEDED = ("context", "subset", "system_a", "system_b", "source", "judge", "winner")
 PLAIN = (*NEEDED, "strength", "shown_first", "presentation", "rationale")
-EXTRA = ("own_family", "repeat", "purpose", "condition", "replicate")
+EXTRA = ("own_family", "repeat", "purpose", "condition", "replicate", "draw_rate")
 AXIS_COLUMNS = tuple(f"axes.{axis}.{part}" for axis in AXES for part in ("winner", "strength"))
 COLUMNS = (*PLAIN, *AXIS_COLUMNS, *EXTRA)
 OPTIONAL_EMPTY = frozenset(COLUMNS) - frozenset(NEEDED) - {"rationale"}

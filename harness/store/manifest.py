@@ -4,6 +4,7 @@ It contains everything that another person needs to produce the numbers again, o
 or secret has a field here; profiles are stored as `harness.agents.profile_plain` shows them.
 """
 
+import hashlib
 import json
 import os
 import platform
@@ -114,6 +115,12 @@ class RunManifest(_Model):
         """The run's settings, with the number of contexts that it has now."""
         experiment = self.experiment or Experiment.model_validate(of_an_older_harness(self.model_dump()))
         return experiment.model_copy(update={"limit": len(self.planned_contexts)})
+
+    @property
+    def id(self) -> str:
+        """A name of the run that files about it can state: the same after `--resume`, another for every other run."""
+        parts = (self.created, self.machine_id, str(self.seed), *(f"{a.name} {a.profile_hash}" for a in self.agents))
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
     @property
     def planned_contexts(self) -> list[str]:

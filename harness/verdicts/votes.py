@@ -43,6 +43,8 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation, condition
     unsaid = condition or (conditions[0] if len(conditions) == 1 else "")
 
     def problem(vote: Vote) -> str | None:
+        if vote.run and vote.run != store.manifest.id:
+            return f"run: a vote on another run ({vote.run}, not {store.manifest.id}); add the file to the run whose page asked"
         if (vote.condition or unsaid) not in conditions:
             played = ", ".join(conditions)
             return (
@@ -65,12 +67,15 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation, condition
 
 
 def kept_votes(store: RunStore) -> list[Vote]:
-    """All votes of all files that were added."""
-    return [
+    """All votes of all files that were added; of those from a run's page, which one file may repeat of another, each once."""
+    every = [
         Vote.model_validate_json(line)
         for path in sorted((store.folder / FOLDER).glob("*.jsonl"))
-        for line in path.read_text(encoding="utf-8").splitlines()
+        for line in path.read_text(encoding="utf-8").split("\n")
+        if line
     ]
+    of_page = dict.fromkeys(vote for vote in every if vote.run)
+    return [*(vote for vote in every if not vote.run), *of_page]
 
 
 def count_votes(store: RunStore, *, keep_excluded: bool = False) -> CountedVotes:

@@ -5,13 +5,13 @@ point come from the very same replies. The frontier joins agents that no other a
 boards, also the paper's, are not drawn: their Elo is from another pool, and not even on this scale (docs/report.md).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
 from harness.figures.quality_state import QUOTED
-from harness.reports.view import METRICS, SUBSETS, AgentView, Estimate, PageView, Subset, percentile
+from harness.reports.view import METRICS, SUBSETS, UNKNOWN, AgentView, Estimate, PageView, Subset, percentile
 from harness.reports.wording import system_name
 from harness.wording import share
 
@@ -45,6 +45,8 @@ class Point:
     p_frontier: str
     opinion: bool = False
     """True if its Elo is a judge's opinion: drawn hollow, and on no frontier."""
+    rated: bool = True
+    """False where nobody rated any agent: the chart is of latency alone, and `elo` is only its place from top to bottom."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +74,42 @@ def default_metric(view: PageView) -> str:
 
 
 def points(view: PageView, choice: Choice) -> tuple[Point, ...]:
-    """The agents that have both a rating and this latency."""
-    found = (_point(agent, number, choice) for number, agent in enumerate(view.agents) if agent.condition == choice.condition)
+    """The agents that have both a rating and this latency; where no agent has a rating, those with this latency."""
+    here = [(number, agent) for number, agent in enumerate(view.agents) if agent.condition == choice.condition]
+    if not any(part.rating.elo.value is not None for _, agent in here for part in agent.slices.values()):
+        return _by_latency_alone(here, choice)
+    found = (_point(agent, number, choice) for number, agent in here)
     return tuple(point for point in found if point is not None)
 
 
-def _point(agent: AgentView, number: int, choice: Choice) -> Point | None:
+def _by_latency_alone(here: Sequence[tuple[int, AgentView]], choice: Choice) -> tuple[Point, ...]:
+    """The agents from top to bottom, fastest first."""
+    timed = [(number, agent.name, latency) for number, agent in here if (latency := _latency(agent, choice)) is not None]
+    timed.sort(key=lambda each: (each[2].value or 0.0, each[1]))
+    return tuple(
+        Point(name, number, latency, Estimate(-float(k)), "not known", rated=False)
+        for k, (number, name, latency) in enumerate(timed)
+    )
+
+
+def _latency(agent: AgentView, choice: Choice) -> Estimate | None:
     part = agent.slices.get(choice.subset)
-    if part is None or part.rating.elo.value is None:
-        return None
-    latency = percentile(part.latency(choice.metric), choice.percentile)
+    latency = UNKNOWN if part is None else percentile(part.latency(choice.metric), choice.percentile)
     if latency.value is None or latency.value <= 0:
         return None
     low = None if latency.low is None else max(latency.low, 1.0)
+    return Estimate(latency.value, low, latency.high)
+
+
+def _point(agent: AgentView, number: int, choice: Choice) -> Point | None:
+    part, placed = agent.slices.get(choice.subset), _latency(agent, choice)
+    if part is None or part.rating.elo.value is None or placed is None:
+        return None
     words = "not known" if part.cell.p_frontier is None else share(part.cell.p_frontier)
     return Point(
         agent.name,
         number,
-        Estimate(latency.value, low, latency.high),
+        placed,
         part.rating.elo,
         words,
         part.cell.quality_state not in QUOTED,
@@ -110,7 +130,7 @@ def _references(view: PageView, choice: Choice) -> Iterator[Line]:
 
 def frontier(found: tuple[Point, ...]) -> tuple[Point, ...]:
     """The corners of the Pareto frontier: fastest first, each rated higher than all faster ones. Opinions have none."""
-    found = tuple(point for point in found if not point.opinion)
+    found = tuple(point for point in found if point.rated and not point.opinion)
     corners: list[Point] = []
     best = float("-inf")
     for point in sorted(found, key=lambda p: (p.latency.value or 0.0, -(p.elo.value or 0.0))):

@@ -65,7 +65,7 @@ def colour_and_shape(number: int) -> tuple[str, str]:
 
 
 def draw(view: PageView, choice: Choice, size: Size, colour: Colour = on_page) -> Markup:
-    """The chart as an SVG element; empty if no agent has both a rating and this latency."""
+    """The chart as an SVG element: of latency alone where no agent has a rating; empty if no agent has this latency."""
     found = points(view, choice)
     return _Drawing(view, choice, size, colour, found, references(view, choice)).svg() if found else Markup()
 
@@ -78,6 +78,7 @@ class _Drawing:
     ) -> None:
         self.view, self.choice, self.size, self.colour = view, choice, size, colour
         self.points, self.lines = found, lines
+        self.rated = all(point.rated for point in found)
         self.title = _axis_title(choice, size)
         foot = size.letters * LINE_EM * (1 + len(self.title)) + 12
         self.room = Box(size.letters * 3.6, size.letters * 1.6, size.width - 10, size.height - foot)
@@ -112,7 +113,7 @@ class _Drawing:
     def _grid(self) -> list[Markup]:
         room, letters = self.room, self.size.letters
         drawn = [self._line(self.x.at(v), room.top, self.x.at(v), room.bottom, "line", 1) for v in self.x.lines()]
-        for value in self.y.ticks():
+        for value in self.y.ticks() if self.rated else ():
             at = self.y.at(value)
             drawn.append(self._line(room.left, at, room.right, at, "line", 1))
             drawn.append(self._text(room.left - 6, at + letters * 0.35, f"{value:.0f}", room.left - 7, "quiet", "end"))
@@ -132,6 +133,8 @@ class _Drawing:
         return drawn
 
     def _elo_title(self) -> str:
+        if not self.rated:
+            return "Latency alone: nobody has rated these replies"
         states = {self.view.agents[p.number].slices[self.choice.subset].cell.quality_state for p in self.points}
         return f"Elo{_BY[states.pop()] if len(states) == 1 else ''} (higher is preferred)"
 
@@ -233,10 +236,11 @@ class _Drawing:
     def _words(self, point: Point) -> str:
         band = latency_interval(point.latency)
         elo_band = elo_interval(point.elo)
-        return (
-            f"{point.agent}: {milliseconds(point.latency.value)}{f' ({band})' if band else ''}, Elo {point.elo.value:.0f}"
-            f"{f' ({elo_band})' if elo_band else ''}, "
-            + ("in a judge's opinion" if point.opinion else f"P(on the frontier) {point.p_frontier}")
+        fast = f"{point.agent}: {milliseconds(point.latency.value)}{f' ({band})' if band else ''}"
+        if not point.rated:
+            return fast
+        return f"{fast}, Elo {point.elo.value:.0f}{f' ({elo_band})' if elo_band else ''}, " + (
+            "in a judge's opinion" if point.opinion else f"P(on the frontier) {point.p_frontier}"
         )
 
     def _names(self) -> list[Markup]:

@@ -64,6 +64,7 @@ def judgments(answers: Iterable[Answer], design: ListeningDesign, subset_of: Map
                 presentation=design.presentation(item.with_delay),
                 condition=design.condition,
                 reason=str(answer.answer.get("reason", "")),
+                draw_rate=item.draw_rate,
             )
         )
     return numbered(rows)

@@ -1,15 +1,19 @@
 """The questions of one rater in their order: assigned once, when the rater begins, and never changed.
 
-Least-judged conversations and pairs come first, so that votes spread evenly however many raters finish. Sides are
-balanced within a rater. A conversation has one role for a rater: practice, check or item. With delays as a factor the same
-pair comes twice, once in each half, so that neither memory nor fatigue falls on one version alone.
+Least-judged conversations and pairs come first, so that votes spread evenly however many raters finish. What is equally little
+judged is drawn at random, so every conversation comes as often as any other, and within it every pair of replies: a pair's rate
+is known (`Item.draw_rate`), as the fit of people's votes needs. It is not 1 where replies are missing: a pair then shares
+the turn of its conversation with fewer others.
+
+Sides are balanced within a rater. A conversation has one role for a rater: practice, check or item. With delays as a factor the
+same pair comes twice, once in each half, so that neither memory nor fatigue falls on one version alone.
 """
 
 import random
-from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from itertools import combinations
-from typing import Literal
+from math import comb
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -19,6 +23,9 @@ from harness.reports.listening.material import Conversation, audible_gap_ms
 Role = Literal["level", "headphones", "practice", "main", "gold", "attention", "break"]
 Coverage = Mapping[tuple[str, ...], int]
 """(conversation, system…) → number of votes already assigned."""
+GOLDEN: Final = 0.6180339887498949
+"""Steps of the golden ratio around a circle fall nearly evenly whatever their number, and from a start drawn at random each is
+uniform: so a rater meets all systems about as often, and each pair of a conversation is as likely."""
 
 
 class Slot(BaseModel):
@@ -43,6 +50,9 @@ class Item(BaseModel):
     with_delay: bool = False
     expected: int | None = None
     instruction: str = ""
+    draw_rate: float | None = None
+    """For a pair that was drawn from all pairs, as `harness.store.judgment.Judgment.draw_rate`; None in plans of older
+    versions, which chose pairs."""
 
     @property
     def is_check(self) -> bool:
@@ -65,7 +75,7 @@ def deal(
     kept = free[len(free) - checks :] if checks else []
     main = free[: len(free) - checks][: design.items]
     practice, gold = kept[: min(design.practice, checks // 2)], kept[min(design.practice, checks // 2) :]
-    asked = _main(main, design, coverage, rng)
+    asked = _main(main, design, coverage, _rates(conversations, design), rng)
     for item in [*_gold(gold, conversations, design, rng), *_attention(asked, design, rng)]:
         asked.insert(rng.randint(min(1, len(asked)), len(asked)), item)
     return (*_before(design, rng), *_practice(practice, design, rng), *_with_breaks(asked, design))
@@ -83,17 +93,35 @@ def _before(design: ListeningDesign, rng: random.Random) -> list[Item]:
     return [Item(role="level"), *trials]
 
 
-def _main(chosen: Sequence[Conversation], design: ListeningDesign, coverage: Coverage, rng: random.Random) -> list[Item]:
+def _rates(conversations: Sequence[Conversation], design: ListeningDesign) -> dict[str, float]:
+    """Conversation → rate of each of its pairs, relative to the average pair of all; empty where single replies are rated."""
+    if design.kind != "ab":
+        return {}
+    pairs = {conversation.id: comb(len(conversation.replies), 2) for conversation in conversations}
+    mean = sum(pairs.values()) / len(pairs)
+    return {conversation: mean / here for conversation, here in pairs.items()}
+
+
+def _main(
+    chosen: Sequence[Conversation],
+    design: ListeningDesign,
+    coverage: Coverage,
+    rates: Mapping[str, float],
+    rng: random.Random,
+) -> list[Item]:
     versions = design.audible_delay
     first: list[Item] = []
     second: list[Item] = []
-    seen: Counter[str] = Counter()
+    start = rng.random()
     for number, conversation in enumerate(chosen):
-        systems = _systems(conversation, design, coverage, seen, rng)
-        seen.update(systems)
+        systems = _systems(conversation, design, coverage, (start + number * GOLDEN) % 1.0)
         # Alternating sides over a shuffled list balances them exactly, up to one.
         order = systems if number % 2 == 0 else systems[::-1]
-        made = [_item("main", conversation, order, design, with_delay) for with_delay in versions]
+        rate = rates.get(conversation.id)
+        made = [
+            _item("main", conversation, order, design, with_delay).model_copy(update={"draw_rate": rate})
+            for with_delay in versions
+        ]
         if len(made) == 1:
             first += made
             continue
@@ -105,13 +133,12 @@ def _main(chosen: Sequence[Conversation], design: ListeningDesign, coverage: Cov
     return first + second
 
 
-def _systems(
-    conversation: Conversation, design: ListeningDesign, coverage: Coverage, seen: Counter[str], rng: random.Random
-) -> tuple[str, ...]:
+def _systems(conversation: Conversation, design: ListeningDesign, coverage: Coverage, at: float) -> tuple[str, ...]:
+    """The least-judged systems of a conversation; of several, those at `at`, uniform from 0 to 1, in the order of names."""
     size = 2 if design.kind == "ab" else 1
-    options = list(combinations(sorted(conversation.replies), size))
-    rng.shuffle(options)
-    return min(options, key=lambda pair: (coverage.get((conversation.id, *pair), 0), sum(seen[s] for s in pair)))
+    votes = {names: coverage.get((conversation.id, *names), 0) for names in combinations(sorted(conversation.replies), size)}
+    least = [names for names, count in votes.items() if count == min(votes.values())]
+    return least[int(at * len(least))]
 
 
 def _item(role: Role, conversation: Conversation, systems: Sequence[str], design: ListeningDesign, with_delay: bool) -> Item:

@@ -119,6 +119,34 @@ def test_a_pipe_is_told_how_far_it_is(monkeypatch: pytest.MonkeyPatch, capsys: p
         assert words in told
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The clock of a progress, which the test sets."""
+    now_s = [0.0]
+    monkeypatch.setattr("harness.progress.time.monotonic", lambda: now_s[0])
+    return now_s
+
+
+def test_a_slow_judge_is_followed_within_its_first_minute(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with RunProgress() as shown:
+        shown.phase("Checking the judge")
+        for done in (1, 2):
+            clock[0] += 20.0
+            shown.count(done, 60)
+    assert capsys.readouterr().err.splitlines() == ["Checking the judge", "  1/60", "  2/60, about 19 min left"]
+
+
+def test_answers_that_were_stored_already_promise_no_early_end(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with RunProgress() as shown:
+        shown.phase("Judging")
+        for done in range(1, 501):
+            shown.count(done, 1000)
+        for done in range(501, 512):
+            clock[0] += 10.0
+            shown.count(done, 1000)
+    assert capsys.readouterr().err.splitlines()[-1] == "  511/1000, about 82 min left"
+
+
 def test_the_cache_is_where_the_system_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("HEART_HARNESS_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

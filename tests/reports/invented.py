@@ -6,7 +6,8 @@ Everything in it says that it is invented, and nothing here is ever mixed into a
 """
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from harness.figures.circumstances import Circumstances
 from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, Delay, EndpointingSummary, PauseShare
 from harness.figures.latency import WithinBudget
 from harness.figures.onset_error import OnsetError
+from harness.figures.quality_state import QUOTED
 from harness.figures.summary import RunSummary
+from harness.ranking.board import QualityState
 from harness.ranking.exact import share_interval
 from harness.ranking.percentiles import Quantiles
 from harness.reports.view import (
@@ -298,6 +301,30 @@ def _rating(rng: np.random.Generator, elo: float) -> RatingView:
 def _against(elo: float, contexts: int) -> dict[str, Preference]:
     shares = {f"ref:{name}": 1 / (1 + 10 ** ((level - elo) / 400)) for name, level in _REFERENCES.items()}
     return {name: Preference(_estimate(won, 0.06), contexts) for name, won in shares.items()}
+
+
+IN_WORDS: Final[dict[QualityState, tuple[str, ...]]] = {
+    "people": ("Quality is people's: 120 votes by 3 people, as good as 180: invented@1 saved 60.",),
+    "borne_out": ("Quality is a judge's, borne out by people elsewhere (invented@1).",),
+    "opinion": (
+        "Quality is a judge's opinion (invented@1: right on 58–81 % of strangers' clear pairs, no better than counting words).",
+        "For people's own ratings vote on the page, or run harness listen runs/invented: 74 votes, about 62 minutes, "
+        "for ± 100 Elo.",
+    ),
+    "none": (),
+}
+"""The sentences on the page, by state of the quality axis."""
+
+
+def in_state(view: PageView, state: QualityState) -> PageView:
+    """The view with its quality in another state; an opinion has no chances."""
+
+    def changed(part: SliceView) -> SliceView:
+        chances: dict[str, object] = {} if state in QUOTED else {"p_frontier": None, "p_best_within_budget": None}
+        return replace(part, cell=part.cell.model_copy(update={"quality_state": state, **chances}))
+
+    agents = (replace(a, slices={name: changed(part) for name, part in a.slices.items()}) for a in view.agents)
+    return replace(view, agents=tuple(agents), quality=IN_WORDS[state])
 
 
 def quantiles(p50: Estimate, p95: Estimate = UNKNOWN, n: int = 9) -> Quantiles:

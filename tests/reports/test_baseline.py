@@ -5,7 +5,7 @@ from dataclasses import replace
 from harness.reports.baseline import compare
 from harness.reports.markdown import markdown
 from harness.reports.view import PageView
-from tests.reports.invented import invented_view
+from tests.reports.invented import in_state, invented_view
 
 
 def slower(view: PageView, agent: str, by_ms: float) -> PageView:
@@ -64,6 +64,19 @@ def test_verdicts_of_different_judges_are_not_compared() -> None:
     )
     assert "Preferred to references" in {c.figure for c in compare(before, before).changes}
     assert "Preferred to references" not in {c.figure for c in compare(other, before).changes}
+
+
+def test_an_opinion_makes_no_difference_count_and_its_figure_says_so() -> None:
+    before = invented_view(agents=2, contexts=40)
+    lost = [
+        replace(c, judgments=tuple(replace(row, winner="b" if row.system_a == "invented-a" else "a") for row in c.judgments))
+        for c in before.contexts
+    ]
+    now = replace(before, contexts=tuple(lost))
+    sure = {c.figure: c.verdict for c in compare(now, before).changes if c.agent == "invented-a"}
+    assert sure["Preferred to references"] == "worse"
+    found = {c.figure: c.verdict for c in compare(in_state(now, "opinion"), before).changes if c.agent == "invented-a"}
+    assert found["Preferred to references (a judge's opinion)"] == "unclear"
 
 
 def test_the_summary_for_a_pull_request_names_the_regression() -> None:

@@ -142,14 +142,27 @@ def test_disagreements_are_one_click_away_and_stand_first(address: str, open_pag
     page = open_page(address)
     page.get_by_role("link", name="Show the 1 conversation on which judges disagree").click()
     counts(page, "1 conversation of 9")
-    page.locator("#c-5 > summary").click()
     rows = page.locator("#c-5 tr.disputed:visible")
     rows.first.wait_for()
     assert rows.count() == 2
+    until(lambda: 0 <= rows.first.evaluate("row => row.getBoundingClientRect().top") < page.evaluate("innerHeight"))
     assert {rows.nth(k).locator("td").nth(3).inner_text().split("\n")[0] for k in range(2)} == {
         "invented-judge@1", "invented-other@1",
     }  # fmt: skip
     assert "Judges disagree on 1 pair" in page.locator("#c-5").inner_text()
+
+
+def test_a_disagreement_on_two_references_is_shown_too(view: PageView, open_page: Open, tmp_path: Path) -> None:
+    context = view.contexts[5]
+    rows = tuple(
+        replace(row, system_a="ref:good", system_b="ref:plain") for row in (context.judgments[0], context.judgments[-1])
+    )
+    path = tmp_path / "report.html"
+    path.write_text(render(replace(view, contexts=(replace(context, judgments=rows),))), encoding="utf-8")
+    page = open_page(path.as_uri())
+    page.get_by_role("link", name="Show the 1 conversation on which judges disagree").click()
+    counts(page, "1 conversation of 1")
+    page.locator("tr.disputed:visible").first.wait_for()
 
 
 def test_a_chart_that_is_drawn_between_press_and_release_takes_no_click_from_a_link(address: str, open_page: Open) -> None:

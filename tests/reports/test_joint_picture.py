@@ -5,12 +5,14 @@ from itertools import combinations
 
 import pytest
 
+from harness.ranking.board import QualityState
 from harness.reports.charts.elo_latency import Choice, choices, default_choice, frontier, points
 from harness.reports.charts.joint_picture import PHONE, SIZES, WIDE, colour_and_shape, draw
 from harness.reports.charts.labels import Box, place, shortened, text_width
 from harness.reports.charts.scale import LogScale
-from harness.reports.view import PageView
-from tests.reports.invented import invented_view
+from harness.reports.view import PageView, RatingView, SliceView
+from tests.present import present
+from tests.reports.invented import in_state, invented_view
 
 
 @pytest.fixture(scope="module")
@@ -72,19 +74,30 @@ def test_a_long_name_keeps_its_beginning_and_its_end() -> None:
 
 
 def test_a_judges_opinion_is_hollow_and_grey_and_has_no_frontier(view: PageView) -> None:
-    def in_state(state: str) -> PageView:
-        changed = []
-        for agent in view.agents:
-            cells = {name: part.cell.model_copy(update={"quality_state": state}) for name, part in agent.slices.items()}
-            slices = {name: replace(part, cell=cells[name]) for name, part in agent.slices.items()}
-            changed.append(replace(agent, slices=slices))
-        return replace(view, agents=tuple(changed))
-
-    titles = {"people": "Elo by people", "borne_out": "Elo by a judge, borne out", "opinion": "a judge's opinion"}
+    titles: dict[QualityState, str] = {
+        "people": "Elo by people",
+        "borne_out": "Elo by a judge, borne out",
+        "opinion": "a judge's opinion",
+    }
     for state, title in titles.items():
-        drawn = str(draw(in_state(state), default_choice(view), WIDE))
+        drawn = str(draw(in_state(view, state), default_choice(view), WIDE))
         hollow = drawn.count('class="point opinion"')
         assert hollow == (len(view.agents) if state == "opinion" else 0)
         assert drawn.count('fill="var(--card)"') == hollow
         assert ('class="frontier"' in drawn) == (state != "opinion")
         assert title in drawn.replace("&#39;", "'")
+
+
+def test_where_nobody_rated_the_chart_is_of_latency_alone(view: PageView) -> None:
+    def unrated(part: SliceView) -> SliceView:
+        return replace(part, rating=RatingView(), cell=part.cell.model_copy(update={"quality_state": "none"}))
+
+    agents = tuple(replace(a, slices={name: unrated(part) for name, part in a.slices.items()}) for a in view.agents)
+    alone = replace(view, agents=agents, references=())
+    found = points(alone, default_choice(alone))
+    assert [p.latency.value for p in found] == sorted(present(p.latency.value) for p in found)
+    assert frontier(found) == ()
+    drawn = str(draw(alone, default_choice(alone), WIDE))
+    assert "Latency alone" in drawn
+    assert drawn.count('class="point"') == len(found) == len(view.agents)
+    assert "Elo" not in drawn

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from harness.ranking.board import QualityState
 from harness.reports.html import render
-from tests.reports.invented import invented_view
+from tests.reports.invented import IN_WORDS, in_state, invented_view
 from tests.reports.test_page import all_drawn
 
 Open = Callable[..., Any]
@@ -39,6 +40,18 @@ def test_axe_finds_nothing_serious_in_any_state(open_page: Open, tmp_path: Path,
     page.fill("#filters [name=text]", "no such word")
     page.locator("#none-match").wait_for()
     assert not grave_faults(page)
+
+
+@pytest.mark.parametrize(("state", "width", "dark"), [("opinion", 390, False), ("people", 390, True)])
+def test_axe_finds_nothing_serious_whosever_the_quality_is(
+    open_page: Open, tmp_path: Path, state: QualityState, width: int, dark: bool
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(render(in_state(invented_view(agents=3, contexts=9), state)), encoding="utf-8")
+    page = open_page(path.as_uri(), width=width, dark=dark)
+    assert not grave_faults(page)
+    assert IN_WORDS[state][0] in page.locator(".quality").inner_text()
+    assert page.locator(".quality").evaluate("node => node.scrollWidth <= node.clientWidth")
 
 
 def grave_faults(page: Any) -> list[tuple[str, list[str]]]:

@@ -1,9 +1,10 @@
-"""The same rows give the same Elo, interval and P(frontier) at every door, to the last printed digit."""
+"""The same rows give the same Elo, interval, P(frontier) and state at every door, to the last printed digit."""
 
 import csv
 import json
 import random
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -12,12 +13,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import harness
 from harness.cli import app
 from harness.errors import UserError
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
+from tests.borne_out import AN_OPINION, BORNE_OUT
+from tests.present import present
 from tests.reports.conftest import context, timing
 
 AGENTS = {"quick": 400.0, "slow": 1_200.0}
@@ -28,6 +32,10 @@ JUDGE = "tester@1"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two agents, two conditions, two repeats; over the telephone `quick` is heard by nobody and loses."""
+    return _made(tmp_path_factory.mktemp("same") / "run", BORNE_OUT)
+
+
+def _made(folder: Path, check: JudgeCheck, votes: Sequence[Judgment] = ()) -> Path:
     lot = random.Random(4)
     items = [context(n).model_copy(update=_subset(n)) for n in range(12)]
     manifest = RunManifest(
@@ -35,7 +43,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         context_ids=[c.id for c in items], mode="seeded", conditions=list(CONDITIONS), repeats=2, seed=7,
         agents=[AgentEntry(name=name, kind="cascade", profile_hash="h", profile_text="") for name in AGENTS],
     )  # fmt: skip
-    store = RunStore.create(tmp_path_factory.mktemp("same") / "run", manifest, items)
+    store = RunStore.create(folder, manifest, items)
     for item in items:
         for condition in CONDITIONS:
             for repeat in range(2):
@@ -48,11 +56,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     session = store.commit_session(key, partial=store.partial_folder(key), timing=timed, started_ns=1)
                     store.set_heard(session.id, "" if silent else "I hear you. " * lot.randint(1, 9), ())
                 store.add_judgments(_verdicts(item.id, item.subset, condition, repeat, lot))
-    store.add_judge_check(
-        JudgeCheck(
-            judge=JUDGE, family="none", pairs=40, accuracy=0.8, accuracy_interval=(0.7, 0.9), flip_rate=0.1, trusted=True
-        )
-    )
+    store.add_judgments(list(votes))
+    store.add_judge_check(check)
     store.close()
     return store.folder
 
@@ -74,6 +79,18 @@ def _verdicts(name: str, subset: str, condition: str, repeat: int, lot: random.R
             )
         )  # fmt: skip
     return rows
+
+
+def _votes() -> list[Judgment]:
+    """Of one person, on every pair of replies as read over a clean line: `quick` wins against `slow` on two of three."""
+    return [
+        Judgment(
+            context=context(n).id, system_a=a, system_b=b, source="human", presentation="heard_text", judge="human:ada",
+            winner="b" if (n + k) % 3 == 0 else "a", strength=2, condition="clean", draw_rate=1.0, subset=_subset(n)["subset"],
+        )
+        for n in range(12)
+        for k, (a, b) in enumerate((("quick", "slow"), ("ref:careful", "quick"), ("ref:careful", "slow")))
+    ]  # fmt: skip
 
 
 def _told(*arguments: object) -> str:
@@ -151,3 +168,54 @@ def test_the_silent_cell_ranks_last_on_both_axes_and_the_other_is_untouched(run:
     refused = CliRunner().invoke(app, ["rank", str(run)])
     assert isinstance(refused.exception, UserError)
     assert "choose one with --condition" in str(refused.exception)
+
+
+IN_WORDS = {
+    "people": "Quality is people's: 36 votes by 1 person",
+    "borne_out": "Quality is a judge's, borne out by people elsewhere (tester@1)",
+    "opinion": "Quality is a judge's opinion (tester@1: not compared with judgements of people)",
+}
+
+
+@pytest.mark.parametrize("state", IN_WORDS)
+def test_every_door_says_whose_quality_it_is_and_an_opinion_has_no_chances(tmp_path: Path, state: str) -> None:
+    check = BORNE_OUT if state == "borne_out" else AN_OPINION
+    run = _made(tmp_path / "run", check, _votes() if state == "people" else ())
+    options = ("rank", run, "--condition", "clean", *(["--people"] if state == "people" else []))
+    told = json.loads(_told(*options, "--json"))
+    terminal = _told(*options, "--csv", tmp_path / "board.csv", "--markdown", tmp_path / "board.md")
+    report = json.loads(_told("report", run, "--json", "--export", tmp_path / "exports"))
+    summary, page = _told("report", run), unescape((run / "report.html").read_text(encoding="utf-8"))
+    (board,) = (b for b in report["boards"] if (b["condition"], b["subset"]) == ("clean", "all"))
+    (cell,) = (c for c in report["cells"] if (c["agent"], c["condition"], c["subset"]) == ("quick", "clean", "all"))
+    with (tmp_path / "board.csv").open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    with (tmp_path / "exports" / "systems.csv").open(encoding="utf-8") as lines:
+        (system,) = (row for row in csv.DictReader(lines) if (row["system"], row["subset"]) == ("quick (clean)", "all"))
+    library = harness.rank_judgments(run, condition="clean", by_people=state == "people")
+
+    assert {found["quality_state"] for found in (told, board, cell, system, *rows)} == {library.quality_state} == {state}
+    words = told["quality_words"]
+    assert words.startswith(IN_WORDS[state])
+    assert words == board["quality_words"] == library.quality_words
+    for shown in (terminal, summary, page, (tmp_path / "board.md").read_text(encoding="utf-8")):
+        assert words.replace("(", "").replace(")", "") in shown.replace("\\", "").replace("(", "").replace(")", "")
+    assert " ".join(IN_WORDS[state].split()[:5]) in (tmp_path / "exports" / "summary.md").read_text(encoding="utf-8")
+
+    assert told["joint"]["quick"]["elo"] == cell["elo"] == library.board["quick"].elo
+    chances = [
+        told["joint"]["quick"]["p_frontier"], cell["p_frontier"], cell["p_best_within_budget"],
+        *(point.p_frontier for point in present(library.joint).points),
+    ]  # fmt: skip
+    known = state != "opinion"
+    assert {chance is not None for chance in chances} == {known}
+    assert terminal.split("| quick |")[1].split("\n")[0].endswith("| – | – |") != known
+    assert (system["p_frontier"] != "", system["kind"] != "no verdict") == (known, known)
+
+
+def test_judgments_of_which_nothing_is_known_are_an_opinion(doors: dict[str, Any]) -> None:
+    rows = doors["exports"] / "judgments.csv"
+    told = json.loads(_told("rank", rows, "--condition", "clean", "--json"))
+    assert told["quality_state"] == "opinion"
+    assert told["quality_words"] == "Quality is a judge's opinion (tester@1: accuracy not measured)"
+    assert harness.rank_judgments(rows, condition="clean").quality_words == told["quality_words"]

@@ -5,22 +5,23 @@ from dataclasses import replace
 import pytest
 
 from harness.figures.cautions import Caution, gravest_first
-from harness.figures.cells import QualityState
 from harness.figures.quality_state import QUOTED
+from harness.ranking.board import QualityState
 from harness.reports.assemble import preferences
-from harness.reports.board import board
+from harness.reports.board import board, method_words
 from harness.reports.cautions_shown import cautions, in_one_line, merged
 from harness.reports.conditions import conditions
 from harness.reports.html import render
+from harness.reports.markdown import markdown, plain
 from harness.reports.payload import conversation
 from harness.reports.tables import tables
 from harness.reports.verdict import fast, the_bar, verdicts
-from harness.reports.view import NOT_JOINT, Estimate, PageView, Preference, RatingView, SliceView
+from harness.reports.view import NOT_JOINT, Estimate, PageView, Preference, RatingView
 from harness.reports.wording import latency_interval
 from harness.store.judgment import Judgment
 from harness.store.judgment_columns import table_of
 from harness.wording import UNKNOWN_TEXT, milliseconds
-from tests.reports.invented import invented_view, quantiles
+from tests.reports.invented import in_state, invented_view, quantiles
 
 
 @pytest.fixture
@@ -164,15 +165,6 @@ def _rated(view: PageView, value: float, low: float, high: float, **more: object
     return replace(view, agents=(changed,))
 
 
-def _in_state(view: PageView, state: QualityState) -> PageView:
-    def changed(part: SliceView) -> SliceView:
-        chances: dict[str, object] = {} if state in QUOTED else {"p_frontier": None, "p_best_within_budget": None}
-        return replace(part, cell=part.cell.model_copy(update={"quality_state": state, **chances}))
-
-    agents = (replace(a, slices={name: changed(part) for name, part in a.slices.items()}) for a in view.agents)
-    return replace(view, agents=tuple(agents))
-
-
 @pytest.mark.parametrize(
     ("difference", "answer", "place"),
     [((60, 20, 100), "yes", "above"), ((-60, -100, -20), "no", "below"), ((5, -40, 50), "unclear", "not clearly apart from")],
@@ -181,17 +173,31 @@ def test_kind_is_decided_on_the_interval_against_the_bar(
     view: PageView, difference: tuple[float, float, float], answer: str, place: str
 ) -> None:
     for state in QUOTED:
-        verdict = verdicts(_in_state(_rated(view, *difference), state))[0]
+        verdict = verdicts(in_state(_rated(view, *difference), state))[0]
         assert verdict.kind.answer == answer
     assert f"rated {place} “careful”{' and' if place == 'above' else ', above'} “hasty”" in verdict.sentence
 
 
 def test_an_opinion_gives_no_verdict_no_place_and_no_chance(view: PageView) -> None:
-    verdict = verdicts(_in_state(_rated(view, 60, 20, 100), "opinion"))[0]
+    verdict = verdicts(in_state(_rated(view, 60, 20, 100), "opinion"))[0]
     assert (verdict.kind.answer, verdict.kind.figure) == ("no verdict", "a judge's opinion")
     assert "rated" not in verdict.sentence
     assert "preferred" not in verdict.sentence
     assert verdict.p_best == UNKNOWN_TEXT
+
+
+def test_the_board_and_the_summary_say_whose_quality_it_is(view: PageView) -> None:
+    words_of: dict[QualityState, str] = {
+        "people": "Elo (people's)", "opinion": "Elo (a judge's opinion, which has no frontier)"
+    }  # fmt: skip
+    for state, words in words_of.items():
+        seen = in_state(view, state)
+        assert method_words(seen).startswith(words)
+        rated = [row.cells[0] for row in board(seen) if row.cells[0].value is not None]
+        assert {(cell.tone, cell.small.endswith("opinion")) for cell in rated} == {
+            ("opinion", True) if state == "opinion" else ("", False)
+        }
+        assert plain(seen.quality[0]) in markdown(seen)
 
 
 def test_references_in_the_same_place_are_named_together(view: PageView) -> None:

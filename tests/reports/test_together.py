@@ -3,6 +3,7 @@
 import csv
 import html
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from harness.store.judgment import JudgeCheck, Judgment, Presentation
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
+from tests.borne_out import AN_OPINION, BORNE_OUT
 
 from .conftest import SECOND_NS, context, timing
 
@@ -59,6 +61,7 @@ def run(tmp_path: Path) -> Run:
         first: int = 0,
         contexts: int = 9,
         judge: str | None = "tester@1",
+        check: JudgeCheck = BORNE_OUT,
         against: str = "ref:careful",
         reads: Presentation = "heard_text",
         text: str = "I just sat there <pause 400> and said nothing.",
@@ -84,12 +87,7 @@ def run(tmp_path: Path) -> Run:
                 )  # fmt: skip
         if judge is not None:
             store.add_judgments(verdicts(items, agents, judge, against, reads))
-            store.add_judge_check(
-                JudgeCheck(
-                    judge=judge, family="none", pairs=40, accuracy=0.8, accuracy_interval=(0.7, 0.9), flip_rate=0.1,
-                    trusted=True,
-                )
-            )  # fmt: skip
+            store.add_judge_check(check.model_copy(update={"judge": judge}))
         return store
 
     return made
@@ -97,6 +95,10 @@ def run(tmp_path: Path) -> Run:
 
 def page(*stores: RunStore) -> PageView:
     return assemble(together([(store, summarise(store)) for store in stores]), Path("unused"), audio=False)
+
+
+def page_of_one(store: RunStore) -> PageView:
+    return assemble(alone(store, summarise(store)), Path("unused"), audio=False)
 
 
 def said(view: PageView) -> dict[str, str]:
@@ -269,7 +271,7 @@ def test_each_run_is_compared_with_the_baseline_under_its_own_names(run: Run, tm
 
 
 def test_the_command_takes_several_runs_and_prints_their_figures_together(run: Run, tmp_path: Path) -> None:
-    one, two = run("one", {"quick": 400.0}), run("two", {"slow": 900.0})
+    one, two = run("one", {"quick": 400.0}, check=AN_OPINION), run("two", {"slow": 900.0}, check=AN_OPINION)
     told = CliRunner().invoke(app, ["report", str(one.folder), str(two.folder), "--out", str(tmp_path / "p.html"), "--json"])
     assert told.exit_code == 0, told.output
     made = json.loads(told.stdout)
@@ -330,3 +332,38 @@ def test_a_board_that_holds_the_delay_is_never_quoted_beside_it(run: Run) -> Non
     summary = summarise(run("one", {"quick": 400.0}, reads="audio_with_delay"))
     assert summary.whole[0].elo is None
     assert {board.presentation for board in summary.boards} == {"audio_with_delay"}
+
+
+def _votes(store: RunStore, agents: Sequence[str], against: str, rate: float | None = 1.0) -> None:
+    rows = verdicts(store.contexts(), agents, "human:ada", against)
+    store.add_judgments(row.model_copy(update={"source": "human", "condition": "clean", "draw_rate": rate}) for row in rows)
+
+
+def test_votes_on_all_runs_give_one_axis_of_people_though_their_judges_differ(run: Run) -> None:
+    one, two = run("one", {"quick": 400.0}), run("two", {"slow": 1_200.0, "late": 3_000.0}, judge="other@1")
+    assert NOT_JOINT in said(page(one, two))
+    _votes(one, ["quick"], "ref:careful")
+    _votes(two, ["slow", "late"], "ref:careful")
+    view = page(one, two)
+    assert NOT_JOINT not in said(view)
+    assert {agent.whole.cell.quality_state for agent in view.agents} == {"people"}
+    assert all(agent.whole.cell.p_frontier is not None for agent in view.agents)
+    assert view.quality[0].startswith("Quality is people's: 27 votes by 1 person")
+
+
+def test_votes_on_one_run_leave_a_page_of_two_to_its_judges_and_say_so(run: Run) -> None:
+    one, two = run("one", {"quick": 400.0}), run("two", {"slow": 1_200.0}, check=AN_OPINION)
+    _votes(one, ["quick"], "ref:careful")
+    view = page(one, two)
+    assert {agent.whole.cell.quality_state for agent in view.agents} == {"opinion"}
+    assert {agent.whole.cell.p_frontier for agent in view.agents} == {None}
+    assert view.quality[1].startswith("No people's ratings yet: nobody voted on a pair with slow")
+
+
+def test_a_run_that_nobody_judged_says_the_way_to_peoples_ratings_or_why_there_is_none_yet(run: Run) -> None:
+    judged_by_nobody, *way = page_of_one(run("nine", {"quick": 400.0, "slow": 900.0}, judge=None)).quality
+    assert judged_by_nobody == "Quality is not known: nothing was judged."
+    assert "harness listen" in way[0]
+    assert re.search(r"\d+ votes, about \d+ minutes, for ± \d+ Elo", way[0])
+    few = run("four", {"quick": 400.0, "slow": 900.0}, judge=None, contexts=4)
+    assert page_of_one(few).quality[1] == "People's ratings need 8 conversations, and this run has 4 conversations."

@@ -55,7 +55,7 @@ def draw_canaries(count: int, seed: int) -> list[Canary]:
     for pair in rng.sample(pool, min(count, len(pool))):
         better_first = rng.random() < 0.5
         first, second = (pair.better, pair.worse) if better_first else (pair.worse, pair.better)
-        drawn.append(Canary(Question(pair.turns, first, second), better_first))
+        drawn.append(Canary(Question(pair.turns, first, second, whole_alone=True), better_first))
     return drawn
 
 

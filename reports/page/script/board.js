@@ -21,12 +21,13 @@ const SORTS = {
   difference: (entry) => Math.abs(difference(entry) ?? -1),
   disputed: (entry) => entry.disputed,
 };
+/* Judges may disagree on two references, where no agent has a part in it. */
 const matches = (entry, index, wanted, found) => {
   const mine = columns();
   const named = wanted.agent || wanted.with;
   const flags = mine.reduce((all, k) => all | Math.max(entry.flags[k], 0), 0);
   return (!wanted.subset || entry.subset === wanted.subset) && (!wanted.emotion || entry.emotion === wanted.emotion)
-    && (!named || mine.every((k) => entry.flags[k] >= 0)) && (!wanted.flag || (flags & FLAGS[wanted.flag]) > 0) && (found === null || found.has(index));
+    && (!named || mine.every((k) => entry.flags[k] >= 0)) && (!wanted.flag || (flags & FLAGS[wanted.flag]) > 0 || (wanted.flag === "disputed" && !named && entry.disputed > 0)) && (found === null || found.has(index));
 };
 const whyNone = (flags) => (flags & FLAGS.silent ? "no reply" : flags & FLAGS.failed ? "failed" : "began too early");
 const figureOf = (entry, wanted) => {

@@ -13,6 +13,13 @@ const follow = async () => {
   if (wanted.has("order")) sortBoard(wanted.get("order"));
   await applyFilters();
   const index = page.contexts.findIndex((entry) => entry.id === wanted.get("context"));
+  const disagreement = index < 0 && wanted.get("flag") === "disputed" ? visibleCards()[0] : undefined;
+  if (disagreement) {
+    disagreement.open = true;
+    await showConversation(disagreement);
+    place(disagreement.querySelector(".verdict-row")?.closest("details") ?? disagreement);
+    return;
+  }
   if (index < 0) { if (KEYS.some((key) => wanted.get(key))) place(document.getElementById("conversations")); else if (wanted.has("order")) place(document.getElementById("systems")); return; }
   cards[index].hidden = false;
   cards[index].open = true;

@@ -16,21 +16,10 @@ from harness.figures.onset_error import OnsetError
 from harness.figures.summary import RunSummary
 from harness.judging.validation.trust import trust, worst
 from harness.store.judgment import PeopleCheck, RedLinesCheck, ShareOfPairs
+from tests.borne_out import BY_OTHERS, BY_PEOPLE, RED_LINES, RIGHT
 
 NINE = frozenset(f"c-{n}" for n in range(9))
 KNOWN = Circumstances(contexts=NINE, played=NINE, judged=NINE, verdicts=27, onset_error=OnsetError(within_ms=6.0, trials=64))
-
-
-BY_PEOPLE = PeopleCheck(
-    judge="tester@1", fingerprint="f", source="ratings.csv", sha256="0" * 64, conversations=90, pairs=300, accuracy=0.75,
-    accuracy_interval=(0.7, 0.8), kappa=0.5, by_gap={}, baselines={"the longer reply wins": 0.6},
-    best_baseline="the longer reply wins", raters=3, raters_agree=0.85, board_correlation=0.6, judge_prefers_longer=0.5,
-    people_prefer_longer=0.5, over_rules={"the longer reply wins": (0.1, 0.2)}, equal_length_pairs=90,
-    equal_length_accuracy=0.75, equal_length_interval=(0.66, 0.82),
-)  # fmt: skip
-BY_OTHERS = BY_PEOPLE.model_copy(update={"source": "votes.csv", "sha256": "1" * 64})
-RIGHT = ShareOfPairs(pairs=30, right=0.95)
-RED_LINES = RedLinesCheck(sha256="2" * 64, whole=RIGHT, by_family={"harm": RIGHT, "abuse": RIGHT})
 
 
 def judge(

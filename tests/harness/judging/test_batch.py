@@ -1,9 +1,11 @@
 """Running a plan: blind, complete, own family kept apart, failures missing and never guessed."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
 from harness.judging import Completion, Design, JudgeFailure, VerdictCache, judge_pairs, reference_completions
+from harness.judging.judge import Question, Verdict
 from harness.scenarios.context import Context, Reference
 from tests.harness.judging.conftest import RuleJudge
 
@@ -129,6 +131,28 @@ def test_progress_counts_up_to_the_plan(contexts: list[Context], rule_judge: typ
     seen = []
     out = judge_pairs(contexts, completions(contexts), rule_judge(), seed=1, progress=lambda d, t, _: seen.append((d, t)))
     assert seen == [(n + 1, out.comparisons) for n in range(out.comparisons)]
+
+
+def test_beside_a_fast_judge_the_progress_is_the_slow_ones(contexts: list[Context], rule_judge: type[RuleJudge]) -> None:
+    fast, slow = rule_judge("fast@1"), rule_judge("slow@1")
+    fast.concurrency, slow.concurrency = 1, 1
+    seen: list[tuple[int, int]] = []
+    ahead = asyncio.Event()
+
+    def progress(done: int, total: int, _: str) -> None:
+        seen.append((done, total))
+        if len(seen) == 10:
+            ahead.set()
+
+    async def after_ten(question: Question) -> Verdict:
+        await ahead.wait()
+        return await RuleJudge.compare(slow, question)
+
+    slow.compare = after_ten  # type: ignore[method-assign]
+    judge_pairs(contexts, completions(contexts), [fast, slow], seed=1, progress=progress)
+    each = len(slow.asked)
+    assert set(seen[:10]) == {(0, each)}, "what the fast judge did was counted as the slow one's"
+    assert seen[-1] == (each, each)
 
 
 def test_a_judge_failure_carries_its_kind() -> None:

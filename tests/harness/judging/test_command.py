@@ -84,6 +84,8 @@ async def test_a_check_needs_no_run_and_measures_any_servers_judge(
     (checked,) = told["judges"]
     assert code == 0
     assert (checked["trusted"], checked["validated_on_people"]) == (False, None)
+    assert checked["standing"] == "a judge's opinion: not compared with judgements of people"
+    assert (len(checked["red_lines"]["by_family"]), checked["red_lines"]["missing"]) == (15, 0)
     assert checked["accuracy"] == 1.0
     assert checked["accuracy_interval"][0] > 0.6
     assert checked["flip_rate"] < 0.2

@@ -7,12 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from harness.errors import UserError
 from harness.judging import single_token as letters
+from harness.judging.cache import VerdictCache, ask_both
 from harness.judging.judge import Question
 from harness.judging.load_judge import open_judge
 from harness.judging.settings import load_judge_settings
@@ -148,6 +149,48 @@ def server_without_probabilities() -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
+
+
+class _Letters(BaseHTTPRequestHandler):
+    """A server that prefers the reply in place A where that is the kind one, and counts what it is asked."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path == "/apply-template":
+            answer: dict[str, Any] = {"prompt": said["messages"][0]["content"]}
+        else:
+            type(self).asked.append(said["prompt"])
+            of_a = 0.9 if f"reply_A: {json.dumps(KIND)}" in said["prompt"] else 0.4
+            tops = [{"token": "A", "logprob": math.log(of_a)}, {"token": "B", "logprob": math.log(1 - of_a)}]
+            answer = {"completion_probabilities": [{"top_logprobs": tops}]}
+        body = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+async def test_where_only_the_whole_counts_the_axes_are_not_paid_for(tmp_path: Path) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Letters)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with VerdictCache() as cache:
+            async with open_judge(_toml(tmp_path / "a.toml", f"http://127.0.0.1:{server.server_port}")) as judge:
+                _Letters.asked.clear()
+                (forward, _), (backward, _) = await ask_both(judge, Question(TURNS, KIND, FLAT), cache)
+                checked = len(_Letters.asked)
+                full = await judge.compare(Question(TURNS, KIND, FLAT))
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert checked == 2, "a check asks for the whole alone, once in either order"
+    assert len(_Letters.asked) == checked + 2 * len(letters.QUESTIONS)
+    assert (forward.winner, backward.winner, forward.axes) == ("first", "second", {})
+    assert (full.winner, full.log_odds, len(full.axes)) == (forward.winner, forward.log_odds, 0)
 
 
 def _toml(path: Path, url: str) -> str:

@@ -169,10 +169,17 @@ def test_a_good_judge_saves_votes_and_an_inverted_one_none() -> None:
     assert fit(replace(sample, stated=-sample.stated)).worth < 130
 
 
+@pytest.mark.parametrize("judge", ["agrees on 80 %", "agrees on 66 %"])
+def test_the_weight_is_the_one_with_the_narrowest_intervals(judge: str) -> None:
+    sample = a_board(judge=judge, votes=500, world=World(contexts=150, raters=3))
+    weights = np.linspace(0, 1, 51)
+    traces = [np.trace(fit(sample, float(power)).covariance.matrix) for power in weights]
+    assert fit(sample).power == pytest.approx(weights[int(np.argmin(traces))], abs=0.08)
+
+
 def test_a_constant_bias_that_cancels_costs_nothing() -> None:
     sample = replace(a_board(), stated=np.full(400, 3.0))
-    found = fit(sample)
-    assert np.trace(found.covariance.matrix) <= 1.02 * np.trace(found.alone.matrix)
+    assert np.trace(fit(sample).covariance.matrix) <= 1.02 * np.trace(fit(sample, 0.0).covariance.matrix)
 
 
 def test_rules_have_the_share_of_their_pairs() -> None:

@@ -22,9 +22,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from harness.judging.validation import red_lines
 from harness.judging.validation.labelled import gold_pairs
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
+from harness.verdicts.judge import validations_folder
 from tests.harness.conftest import PEERS, peer
 
 MANY = int(os.environ.get("HARNESS_TEST_KILLS", "100"))
@@ -150,7 +152,7 @@ class Run:
         # The same run judged once more with nothing kept: each question exactly as often as it should be put.
         before = len(self.endpoint.asked(self.folder.name))
         anew = shutil.copytree(self.folder, self.folder.with_suffix(".anew"))
-        for file in anew.glob("verdicts.sqlite*"):
+        for file in (*anew.glob("verdicts.sqlite*"), *(validations_folder() / red_lines.FOLDER).glob("*.json")):
             file.unlink()
         seed = RunStore.open(anew).manifest.seed
         done = subprocess.run(

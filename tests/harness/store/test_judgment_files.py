@@ -22,7 +22,13 @@ FIRST_SEVEN = {
 def test_what_is_written_is_read_back(simulate: Simulate, tmp_path: Path, name: str) -> None:
     rows = [
         r.model_copy(
-            update={"rationale": 'says "yes",\nthen more – ü', "purpose": "swapped", "condition": "telephone", "replicate": 2}
+            update={
+                "rationale": 'says "yes",\nthen more – ü',
+                "purpose": "swapped",
+                "condition": "telephone",
+                "replicate": 2,
+                "draw_rate": 0.75,
+            }
         )
         for r in simulate(5, 3, 2, axes=True, ties=0.4)
     ]

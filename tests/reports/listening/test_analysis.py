@@ -1,6 +1,7 @@
 """From answers to rows and figures, against answers with known outcomes."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,6 +53,14 @@ def test_presentations_stay_apart_and_only_votes_count() -> None:
         pair("r", 4, 1, role="gold"),
     ]
     assert [row.presentation for row in judgments(answers, DESIGN, {})] == ["audio", "audio_with_delay"]
+
+
+def test_a_row_has_the_rate_of_its_item_and_an_older_plans_row_has_none() -> None:
+    old, new = pair("r", 1, 1), pair("r", 2, 1)
+    drawn = replace(new, item=new.item.model_copy(update={"draw_rate": 1.5}))
+    assert [row.draw_rate for row in judgments([old, drawn], DESIGN, {})] == [None, 1.5]
+    without = old.item.model_dump_json(exclude={"draw_rate"})
+    assert Item.model_validate_json(without) == old.item
 
 
 def test_the_cost_of_waiting_is_found_in_steps_towards_the_sooner_reply() -> None:

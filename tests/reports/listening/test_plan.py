@@ -1,6 +1,7 @@
 """What a rater is dealt: balance, roles, checks, coverage."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -45,6 +46,46 @@ def test_what_was_dealt_least_comes_first() -> None:
     design = ListeningDesign(items=2, practice=0, gold=0, attention=0)
     plan = deal(items, design, coverage, seed=3)
     assert {item.context for item in plan if item.role == "main"} == {"c4", "c5"}
+
+
+def without_some_replies(count: int) -> list[Conversation]:
+    full = conversations(count, ("a", "b", "c", "d"))
+    return [replace(c, replies={k: r for k, r in c.replies.items() if n % 3 or k != "d"}) for n, c in enumerate(full)]
+
+
+def main_pairs(plan: tuple[Item, ...]) -> list[tuple[str, ...]]:
+    return [(i.context or "", *sorted(slot.system for slot in i.slots)) for i in plan if i.role == "main"]
+
+
+@pytest.mark.parametrize("raters", [1, 4])
+def test_each_pair_comes_as_often_as_its_stated_rate_also_where_replies_are_missing(raters: int) -> None:
+    items = without_some_replies(9)
+    design = ListeningDesign(items=5, practice=1, gold=1, attention=0)
+    seen: Counter[tuple[str, ...]] = Counter()
+    rate: dict[tuple[str, ...], float] = {}
+    tests = 3_000 // raters
+    for test in range(tests):
+        coverage: Counter[tuple[str, ...]] = Counter()
+        for rater in range(raters):
+            plan = deal(items, design, coverage, seed=test * raters + rater)
+            coverage.update(main_pairs(plan))
+            rate |= {pair: i.draw_rate or 0.0 for pair, i in zip(main_pairs(plan), _main_items(plan), strict=True)}
+        seen += coverage
+    pairs = sum(len(c.replies) * (len(c.replies) - 1) // 2 for c in items)
+    average = tests * raters * 5 / pairs
+    assert len(rate) == pairs
+    assert all(abs(seen[pair] - average * rate[pair]) < 4.5 * (average * rate[pair]) ** 0.5 for pair in rate)
+    assert {round(r, 3) for r in rate.values()} == {round(pairs / 9 / 3, 3), round(pairs / 9 / 6, 3)}
+
+
+def _main_items(plan: tuple[Item, ...]) -> list[Item]:
+    return [item for item in plan if item.role == "main"]
+
+
+def test_only_main_items_of_pairs_state_a_rate() -> None:
+    plan = deal(conversations(12), ListeningDesign(items=4), {}, seed=2)
+    assert all((item.draw_rate == 1.0) == (item.role == "main") for item in plan)
+    assert all(item.draw_rate is None for item in deal(conversations(12), ListeningDesign(kind="acr"), {}, seed=2))
 
 
 def test_delay_as_a_factor_brings_the_same_pair_twice_once_in_each_half() -> None:

@@ -1,0 +1,105 @@
+"""Order of the pairs of replies that people are asked about: every pair is drawn equally often, and every prefix is spread.
+
+People's log-odds rest on a draw whose rates are known (`prediction_powered`), and an interval rests on many conversations,
+so a few votes must meet all of both. Sorting pairs by any rule makes rates unequal and unknown. Here the rule arranges the
+pairs in a *circle*, as well as it can, and then a start is drawn, each place as likely as any other: whatever the
+circle, a pair is among the first n of N with the chance n/N. So the rule may be a heuristic, and the rate is exact.
+
+On the circle the conversations of each subset take turns, so that as many votes as there are conversations meet nearly all
+of them. At its turn a conversation gives the pair whose systems, and whose third of the judge's doubt, have had the least of
+their share.
+
+The same argument serves several people with one circle, or with one part of it: each starts at a place of their own.
+"""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+EVEN_RATE: Final = 1.0
+"""`Judgment.draw_rate` of a pair that is drawn as often as the average pair: that of every pair in `drawn`."""
+LARGEST_CIRCLE: Final = 2_000
+"""Pairs on a circle; of more, as many are drawn at random first. It is many times what people vote on in a sitting, and
+arranging it takes under a tenth of a second."""
+_THIRDS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPair:
+    """Two replies to one context. `certainty`: mean signed strength of the judges' verdicts, without its sign; None without
+    a verdict."""
+
+    context: str
+    subset: str
+    first: str
+    second: str
+    certainty: float | None = None
+
+
+def drawn(pairs: Sequence[DrawnPair], seed: str | int, most: int | None = None) -> tuple[DrawnPair, ...]:
+    """The first `most` pairs of a random order, each pair as likely as any other at every length.
+
+    `pairs`: all pairs of replies of a run that no rule has decided.
+    """
+    rng = random.Random(seed)
+    some = rng.sample(pairs, LARGEST_CIRCLE) if len(pairs) > LARGEST_CIRCLE else list(pairs)
+    circle = _circle(some, rng)
+    start = rng.randrange(len(circle)) if circle else 0
+    return tuple([*circle[start:], *circle[:start]][:most])
+
+
+def _circle(pairs: Sequence[DrawnPair], rng: random.Random) -> list[DrawnPair]:
+    shuffled = rng.sample(pairs, len(pairs))
+    of_context: dict[str, list[DrawnPair]] = defaultdict(list)
+    for pair in shuffled:
+        of_context[pair.context].append(pair)
+    subsets: dict[str, list[list[DrawnPair]]] = defaultdict(list)
+    for mine in of_context.values():
+        subsets[mine[0].subset].append(mine)
+    turns = _interleaved([_interleaved([[p.context for p in mine] for mine in group], rng) for group in subsets.values()], rng)
+    return _walk(turns, of_context, _third_of_doubt(shuffled))
+
+
+def _interleaved(groups: Sequence[Sequence[str]], rng: random.Random) -> list[str]:
+    """All members of all groups, each group spread evenly over the whole and in its own order."""
+    shuffled = rng.sample(groups, len(groups))
+    placed = [
+        ((k + (number + rng.random()) / len(shuffled)) / len(group), member)
+        for number, group in enumerate(shuffled)
+        for k, member in enumerate(group)
+    ]
+    return [member for _, member in sorted(placed, key=lambda each: each[0])]
+
+
+def _walk(turns: Sequence[str], of_context: Mapping[str, list[DrawnPair]], third: Mapping[DrawnPair, int]) -> list[DrawnPair]:
+    """A pair for each turn of a context: of systems that did not meet just before, and of what had the least of its share."""
+    sizes = Counter(kind for pair in third for kind in (_systems(pair), third[pair]))
+    apart = len({_systems(pair) for pair in third}) // 2
+    last: dict[tuple[str, str], int] = {}
+    uses: Counter[tuple[str, str] | int] = Counter()
+    found = []
+    for at, context in enumerate(turns):
+
+        def unfit(pair: DrawnPair, at: int = at) -> tuple[bool, float]:
+            recent = at - last.get(_systems(pair), -len(turns)) <= apart
+            return recent, sum(uses[kind] / sizes[kind] for kind in (_systems(pair), third[pair]))
+
+        pair = min(of_context[context], key=unfit)
+        of_context[context].remove(pair)
+        last[_systems(pair)] = at
+        uses.update((_systems(pair), third[pair]))
+        found.append(pair)
+    return found
+
+
+def _systems(pair: DrawnPair) -> tuple[str, str]:
+    return pair.first, pair.second
+
+
+def _third_of_doubt(pairs: Iterable[DrawnPair]) -> dict[DrawnPair, int]:
+    """Pair → third of the judged pairs, from the least certain; the others are a group of their own."""
+    judged = sorted((pair for pair in pairs if pair.certainty is not None), key=lambda pair: pair.certainty or 0.0)
+    found = {pair: _THIRDS * k // len(judged) for k, pair in enumerate(judged)}
+    return found | {pair: _THIRDS for pair in pairs if pair.certainty is None}

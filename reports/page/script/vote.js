@@ -1,0 +1,132 @@
+/* The quick vote: one pair after the other, without names, until the time that somebody has is over; then a file to send. */
+const desk = document.getElementById("vote-desk");
+const letters = ["A", "B"];
+const spokenWords = (text) => (text.match(/\S+/g) ?? []).length;
+const withoutPauses = (text) => text.replace(PAUSE, " ").replace(/\s+/g, " ").trim();
+/* A part of a turn's sound: heard when it was played to its end. */
+const replySound = (label, turn, [, , from, to], onHeard, onMissing) => {
+  const audio = new Audio();
+  const state = el("span", { class: "hint", role: "status" }, "not heard yet");
+  const button = el("button", { type: "button", class: "plain", "aria-label": `Play reply ${label}` }, "Play");
+  let heard = false;
+  const over = () => { audio.pause(); if (!heard) { heard = true; onHeard(); } state.textContent = "heard"; button.textContent = "Again"; };
+  audio.addEventListener("timeupdate", () => { if (!audio.paused && audio.currentTime * 1000 >= to) over(); });
+  audio.addEventListener("ended", over);
+  audio.addEventListener("play", () => { if (playing && playing !== audio) playing.pause(); playing = audio; state.textContent = "playing"; });
+  audio.addEventListener("pause", () => { state.textContent = heard ? "heard" : "not heard yet"; });
+  audio.addEventListener("error", onMissing);
+  button.addEventListener("click", () => {
+    if (!audio.src) audio.src = turn.audio;
+    const go = () => { audio.currentTime = from / 1000; audio.play().catch(() => {}); };
+    if (audio.readyState > 0) go(); else audio.addEventListener("loadedmetadata", go, { once: true });
+  });
+  return el("p", { class: "hear" }, button, state);
+};
+const voting = async () => {
+  const data = await packed("vote-pairs");
+  const votes = votesOf(data.run);
+  const told = el("p", { class: "hint", role: "status" });
+  const stage = el("div");
+  let rater = null;
+  let presentation = data.heard_text.length ? "heard_text" : "audio";
+  let minutes = 0;
+  let spent_s = 0;
+  const intro = document.getElementById("vote-intro");
+  desk.replaceChildren(stage, told);
+  const say = (text) => { told.textContent = [text, votes.trouble()].filter(Boolean).join(" "); };
+  const pairs = () => data[presentation].map(([context, one, other]) => ({ presentation, context: page.contexts[context].id, system_a: data.systems[one[0]],
+    system_b: data.systems[other[0]], place: context, sides: [one, other] }));
+  const show = (...content) => {
+    stage.replaceChildren(...content.filter(Boolean));
+    stage.querySelector("[tabindex='-1']")?.focus({ preventScroll: true });
+    if (desk.getBoundingClientRect().top < 0) desk.scrollIntoView({ behavior: "instant", block: "start" });
+  };
+  const save = () => {
+    download(votesFile(rater), "text/csv", csv(rater.votes));
+    say(`Send ${votesFile(rater)} to whoever runs this test, who adds it with harness add-votes. The file has names in it; you have voted without them.`);
+  };
+  const saver = () => el("button", { type: "button", class: "plain", onclick: save }, `Download votes (${rater.votes.length})`);
+  const backer = () => el("button", { type: "button", class: "plain", onclick: () => { votes.takeBack(rater); say("The last vote is taken back."); ask(); } }, "Take back the last vote");
+  const begin = () => {
+    const known = votes.last();
+    const media = data.heard_text.length && data.audio.length ? el("label", {}, "Replies ", el("select", { name: "presentation" },
+      el("option", { value: "heard_text" }, "to read"), el("option", { value: "audio" }, "to hear"))) : null;
+    const form = el("form", { class: "switches", onsubmit: (event) => {
+      event.preventDefault();
+      const name = form.elements.rater.value.trim();
+      if (!name) { say("Please give a name or a pseudonym."); form.elements.rater.focus(); return; }
+      rater = votes.begin(name);
+      presentation = form.elements.presentation?.value ?? presentation;
+      minutes = Number(form.elements.minutes.value);
+      spent_s = 0;
+      say("");
+      ask();
+    } }, el("label", {}, "Your name or a pseudonym ", el("input", { type: "text", name: "rater", maxlength: 80, required: true, autocomplete: "off", value: known?.name ?? "" })),
+    el("label", {}, "I have ", el("select", { name: "minutes" }, [3, 5, 10].map((n) => el("option", { value: n, selected: n === 5 }, `${n} minutes`)), el("option", { value: 0 }, "as long as I like"))),
+    media, el("button", { type: "submit", class: "plain" }, known ? "Go on" : "Begin"));
+    const sounds = data.audio.length > 0 && page.audio_inside;
+    if (media && sounds) form.elements.presentation.value = "audio";
+    intro.hidden = false;
+    show(form, el("p", { class: "hint" }, "One person is one rater: always give the same name, and let nobody else vote under it. Votes stay in this browser until you download them."));
+    say(known ? `${counted(known.votes.length, "vote")} by ${known.name} in this browser.` : "");
+  };
+  const finish = (heading) => {
+    const met = new Set(rater.votes.map((vote) => vote.context)).size;
+    show(el("h3", { tabindex: -1 }, heading), el("p", {}, `You have given ${counted(rater.votes.length, "vote")} on ${counted(met, "conversation")}. Thank you.`),
+      met < data.fewest ? el("p", { class: "hint" }, `A rating with an interval needs votes on ${data.fewest} conversations, by one person or several${page.contexts.length < data.fewest ? `, and this run has ${page.contexts.length}` : ""}.`) : null,
+      el("div", { class: "tools" }, rater.votes.length ? saver() : null, nextPair(rater, pairs()) ? el("button", { type: "button", class: "plain", onclick: () => { minutes = 0; ask(); } }, "Go on voting") : null,
+        rater.votes.length ? backer() : null, el("button", { type: "button", class: "plain", onclick: begin }, "Another person, or other settings")));
+  };
+  const ask = async () => {
+    const pair = nextPair(rater, pairs());
+    if (!pair) { finish("You have voted on every pair here"); return; }
+    /* Time ends between two votes: a vote left half done would leave out pairs that take long, and so change how often each is met. */
+    if (minutes && spent_s >= 60 * minutes) { finish("Your time is over"); return; }
+    const talk = await conversation(pair.place);
+    const flipped = votes.chance() < 0.5;
+    const sides = flipped ? [...pair.sides].reverse() : pair.sides;
+    const texts = sides.map(([, place]) => (place < talk.turns.length ? talk.turns[place].heard ?? talk.turns[place].written : talk.references[place - talk.turns.length][2]));
+    const asAudio = presentation === "audio";
+    const hearing_s = asAudio ? sides.reduce((all, [, , from, to]) => all + (to - from) / 1000, 0) : 0;
+    const history = talk.history.map(([role, text]) => [role, withoutPauses(text)]);
+    const before = history.slice(0, -1);
+    let toHear = asAudio ? 2 : 0;
+    let since_ms = performance.now();
+    const reason = el("textarea", { maxlength: 2000, rows: 2, "aria-label": "Why?" });
+    const vote = (chosen) => {
+      const took_s = Math.max(0.1, (performance.now() - since_ms) / 1000);
+      if (playing) playing.pause();
+      spent_s += took_s;
+      votes.add(rater, { context: pair.context, subset: page.contexts[pair.place].subset, system_a: pair.system_a, system_b: pair.system_b, rater: rater.name,
+        vote: data.options[flipped ? 4 - chosen : chosen][0], reason: reason.value.trim(), shown_first: flipped ? "b" : "a",
+        seconds: Math.max(0.1, Math.round(10 * (took_s - hearing_s)) / 10), words: asAudio ? null : spokenWords(texts.join(" ")), presentation, condition: data.condition,
+        draw_rate: data.rate, run: data.run });
+      say("");
+      ask();
+    };
+    const choices = data.options.map(([, text], k) => el("button", { type: "button", class: "plain", disabled: toHear > 0, onclick: () => vote(k) }, el("kbd", { "aria-hidden": "true" }, k + 1), ` ${text}`));
+    const heard = () => { toHear -= 1; if (!toHear) choices.forEach((choice) => { choice.disabled = false; }); };
+    const missing = () => { say("The sound is not beside the page, so these replies are for reading."); presentation = "heard_text"; if (data.heard_text.length) ask(); else finish("There is nothing to hear"); };
+    const left = minutes ? `, about ${counted(Math.max(1, Math.ceil(minutes - spent_s / 60)), "minute")} left` : "";
+    intro.hidden = true;
+    show(el("h3", { tabindex: -1 }, `Vote ${rater.votes.length + 1}${left}`),
+      talk.situation ? el("p", { class: "hint", dir: "auto" }, talk.situation) : null,
+      before.length ? el("details", { class: "more", open: !talk.situation }, el("summary", {}, "What was said before"), dialogue(before, (role) => role)) : null,
+      dialogue(history.slice(-1), (role) => `${role}, to whom both reply`),
+      el("div", { class: "pair" }, sides.map((side, k) => el("article", { class: "turn", "aria-label": `Reply ${letters[k]}` }, el("h4", {}, `Reply ${letters[k]}`),
+        asAudio ? replySound(letters[k], talk.turns[side[1]], side, heard, missing) : el("p", { class: "reply", dir: "auto" }, texts[k])))),
+      el("div", { class: "options", role: "group", "aria-label": "For this person, in this moment" }, choices),
+      el("details", { class: "more" }, el("summary", {}, "Say why (before you choose; it may be left out)"), reason),
+      el("div", { class: "tools" }, rater.votes.length ? backer() : null, el("button", { type: "button", class: "plain", onclick: () => finish("Stopped") }, "Stop")));
+    since_ms = performance.now();
+  };
+  desk.addEventListener("keydown", (event) => {
+    const k = ["1", "2", "3", "4", "5"].indexOf(event.key);
+    if (k < 0 || event.repeat || event.ctrlKey || event.altKey || event.metaKey || event.target.closest("textarea, input, select")) return;
+    stage.querySelectorAll(".options button")[k]?.click();
+  });
+  /* The same page in another tab: what was voted there counts here too. */
+  addEventListener("storage", (event) => { if (event.key === votes.key) { votes.load(); if (playing) playing.pause(); begin(); } });
+  begin();
+};
+if (desk) voting();

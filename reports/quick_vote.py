@@ -1,0 +1,106 @@
+"""The pairs of replies that a run's page asks people about, drawn from all of the run's pairs.
+
+The first condition and the first repeat are asked about, because a vote is on one board and a person has only minutes. Replies
+are read as they were heard, which is what judges read; there references compete too. Or they are heard, each from its first
+sound, so that no delay is heard with it; there only agents can compete, and the frame is the pairs that have two sounds. A
+pair that a rule decides, because a side gave no reply, is in neither frame.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from harness.ranking.draw_pairs import EVEN_RATE, DrawnPair, drawn
+from harness.reports.shown_runs import Part, ShownRuns
+from harness.reports.view import TurnView
+from harness.reports.vote_pairs import MOST_PAIRS, QuickVote, ShownReply, VotePair
+from harness.store.judgment import is_rule, reference_name
+from harness.store.selection import HEARD, Reply
+
+LEAD_MS: Final = 60.0
+"""Sound before the first measured sound: a player begins on a frame of the file, and must not cut a consonant."""
+TAIL_MS: Final = 300.0
+"""Sound after the last: a player notices the end up to a quarter of a second late."""
+_Sides = Mapping[str, ShownReply]
+"""System → its reply to one context."""
+
+
+def quick_vote(shown: ShownRuns, turns: Mapping[str, Sequence[TurnView]]) -> QuickVote:
+    """The pairs of a page of one run; none, with the reason, where raters could not compare two replies to the same thing.
+
+    `turns`: context → the turns of the page.
+    """
+    part = shown.parts[0]
+    if shown.several:
+        return QuickVote(why_not="Votes are given on the page of one run: open the report of each run.")
+    if part.store.manifest.mode == "replay":
+        return QuickVote(
+            why_not="In a replay every agent has a conversation of its own, so no two replies are to the same one."
+        )
+    condition = part.selection.conditions[0]
+    answered = [reply for reply in part.selection.replies(condition, 0, HEARD) if reply.fate == "answered"]
+    spoken = {context.id: _spoken(context.id, answered, turns) for context in shown.contexts}
+    read = {
+        c.id: spoken[c.id]
+        | {reference_name(r.id): ShownReply(reference_name(r.id), len(turns[c.id]) + k) for k, r in enumerate(c.references)}
+        for c in shown.contexts
+    }
+    heard = {context: {name: r for name, r in sides.items() if r.to_ms > r.from_ms} for context, sides in spoken.items()}
+    certainty, decided = _verdicts(part, condition)
+    run = part.store.manifest.id
+
+    def pairs(replies: Mapping[str, _Sides], how: str) -> tuple[VotePair, ...]:
+        subset = {context.id: context.subset for context in shown.contexts}
+        frame = [
+            DrawnPair(context, subset[context], one, other, certainty.get((context, one, other)))
+            for context, sides in replies.items()
+            for one, other in combinations(sorted(sides), 2)
+            if (context, one, other) not in decided
+        ]
+        place = {context.id: k for k, context in enumerate(shown.contexts)}
+        return tuple(
+            VotePair(place[p.context], replies[p.context][p.first], replies[p.context][p.second])
+            for p in drawn(frame, f"{run} {how}", MOST_PAIRS)
+        )
+
+    found = QuickVote(run, condition, pairs(read, "read"), pairs(heard, "heard"), EVEN_RATE)
+    return found if found.any else QuickVote(why_not="No conversation of this run has two replies to compare.")
+
+
+def _spoken(context: str, answered: Sequence[Reply], turns: Mapping[str, Sequence[TurnView]]) -> dict[str, ShownReply]:
+    """Agent → its reply to one context, with its part of the sound file if the page has one."""
+    place = {turn.session: k for k, turn in enumerate(turns[context])}
+    found = {}
+    for reply in answered:
+        session, timing = reply.session, reply.session.timing
+        if session.key.context_id != context:
+            continue
+        from_ms = to_ms = 0.0
+        if timing is not None and timing.ttfa_ms is not None and turns[context][place[session.id]].audio is not None:
+            from_ms = max(0.0, timing.spoken_end_ms + timing.ttfa_ms - LEAD_MS)
+            to_ms = timing.spoken_end_ms + max((u.end_ms for u in timing.utterances), default=0.0) + TAIL_MS
+        found[session.key.agent] = ShownReply(session.key.agent, place[session.id], from_ms, to_ms)
+    return found
+
+
+def _verdicts(part: Part, condition: str) -> tuple[dict[tuple[str, str, str], float], frozenset[tuple[str, str, str]]]:
+    """Pair → how certain the judges are of it; and the pairs that a rule decided."""
+    table = part.selection.table
+    mine = table.named("condition", condition) & table.named("presentation", part.summary.quoted(condition))
+    rows = table.where(mine & (table["purpose"] == 0) & (table["human"] == 0) & (table["replicate"] == 0))
+    size = max(len(rows.systems), 1)
+    low, high = np.minimum(rows["first"], rows["second"]), np.maximum(rows["first"], rows["second"])
+    key, of = np.unique((rows["context"].astype(np.int64) * size + low) * size + high, return_inverse=True)
+    sign = np.where(rows["first"] <= rows["second"], 1, -1)
+    mean = np.bincount(of, sign * rows["winner"] * rows["strength"], key.size) / np.maximum(
+        np.bincount(of, minlength=key.size), 1
+    )
+    rules = np.isin(rows["judge"], [k for k, name in enumerate(rows.judges) if is_rule(name)])
+    ruled = np.bincount(of, rules, key.size) > 0
+    names = [
+        (rows.contexts[k // (size * size)], *sorted((rows.systems[k // size % size], rows.systems[k % size]))) for k in key
+    ]
+    certain = {pair: abs(float(m)) for pair, m, rule in zip(names, mean, ruled, strict=True) if not rule}
+    return certain, frozenset(pair for pair, rule in zip(names, ruled, strict=True) if rule)

@@ -1,0 +1,78 @@
+"""Pairs that the page asks people about, and their form for its script.
+
+The page embeds the first part of a random order and no more: a run of twenty agents has tens of thousands of pairs, and a
+person votes on some dozens. A pair names two replies that the page has already, so it takes a few bytes, and nothing in it
+says what a judge thought.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+from harness.judging.raters import Option
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
+from harness.reports.listening.design import CHOICES
+
+MOST_PAIRS: Final = 120
+"""Pairs on the page for each way to meet them: over an hour at half a minute a vote (`benchmarks/report_vote_pace.py`), and a
+few kilobytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReply:
+    """One reply of a pair. `place`: its place in the page's conversation, turns first and then references; `from_ms` and
+    `to_ms`: its part of the turn's sound file."""
+
+    system: str
+    place: int
+    from_ms: float = 0.0
+    to_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class VotePair:
+    """Two replies, the systems in the order of their names. `context`: its place on the page."""
+
+    context: int
+    first: ShownReply
+    second: ShownReply
+
+
+@dataclass(frozen=True, slots=True)
+class QuickVote:
+    """The pairs that a page asks about, as read and as heard, all of one line condition of one run."""
+
+    run: str = ""
+    """`RunManifest.id`, which the votes state."""
+    condition: str = ""
+    read: tuple[VotePair, ...] = ()
+    heard: tuple[VotePair, ...] = ()
+    rate: float = 1.0
+    """`Judgment.draw_rate` of every pair."""
+    why_not: str = ""
+    """Why there are none, in one sentence."""
+
+    @property
+    def any(self) -> bool:
+        """True if there is a pair to vote on."""
+        return bool(self.read or self.heard)
+
+
+def vote_data(vote: QuickVote) -> dict[str, Any]:
+    """What the page's script needs; systems are numbers, named once."""
+    systems = sorted({reply.system for pair in (*vote.read, *vote.heard) for reply in (pair.first, pair.second)})
+    number = {name: k for k, name in enumerate(systems)}
+
+    def row(pair: VotePair) -> list[Any]:
+        sides = [[number[r.system], r.place, round(r.from_ms), round(r.to_ms)] for r in (pair.first, pair.second)]
+        return [pair.context, *sides]
+
+    return {
+        "run": vote.run,
+        "condition": vote.condition,
+        "rate": vote.rate,
+        "fewest": FEWEST_CONTEXTS,
+        "systems": systems,
+        "options": [[name, words] for name, (_, words) in zip(get_args(Option), CHOICES, strict=True)],
+        "heard_text": [row(pair) for pair in vote.read],
+        "audio": [row(pair) for pair in vote.heard],
+    }

@@ -1,0 +1,92 @@
+"""A judge's opinion decides no limit, however sure it is; people's votes and a judge that they bear out do."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.store.judgment import JudgeCheck, Judgment
+from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.run_store import RunStore
+from tests.borne_out import AN_OPINION, BORNE_OUT
+from tests.harness.conftest import Finished
+from tests.reports.conftest import context
+
+CONTEXTS = 24
+Checked = Callable[..., tuple[int, dict[str, Any]]]
+
+
+def _run(folder: Path, check: JudgeCheck, *, voted: bool = False) -> Path:
+    """`mine` beats the reference by every verdict and every vote but one in eight."""
+    items = [context(n) for n in range(CONTEXTS)]
+    manifest = RunManifest(
+        created="2030-01-01T00:00:00Z", harness_version="0", pack="test", pack_source="test", pack_hash="0" * 64,
+        context_ids=[c.id for c in items], mode="seeded", conditions=["clean"], repeats=1, seed=7,
+        agents=[AgentEntry(name="mine", kind="text", profile_hash="h", profile_text="")],
+    )  # fmt: skip
+    store = RunStore.create(folder, manifest, items)
+    by = {"judge": check.judge, "source": "judge"}
+    people = {"judge": "human:ada", "source": "human", "draw_rate": 1.0}
+    for who in (by, people) if voted else (by,):
+        store.add_judgments(
+            Judgment.model_validate(
+                {
+                    "context": c.id, "subset": c.subset, "system_a": "mine", "system_b": "ref:careful", "condition": "clean",
+                    "presentation": "heard_text", "winner": "b" if n % 8 == 0 else "a", "strength": 2, **who,
+                }
+            )
+            for n, c in enumerate(items)
+        )  # fmt: skip
+    store.add_judge_check(check)
+    store.close()
+    return folder
+
+
+@pytest.fixture
+def checked(harness_here: Callable[..., Finished]) -> Checked:
+    def told(run: Path, limits: str, *more: object) -> tuple[int, dict[str, Any]]:
+        budgets = run.parent / "budgets.yaml"
+        budgets.write_text(f"schema: 1\nlimits:\n{limits}", encoding="utf-8")
+        done = harness_here("check", run, "--budgets", budgets, "--json", *more)
+        return done.code, json.loads(done.out)
+
+    return told
+
+
+LIMITS = "  - {figure: elo_over.ref:careful, at_least: 0}\n  - {figure: win_rate, at_least: 0.5}\n"
+
+
+@pytest.mark.parametrize(
+    ("check", "voted", "code", "verdict"),
+    [(AN_OPINION, False, 4, "cannot tell"), (BORNE_OUT, False, 0, "pass"), (AN_OPINION, True, 0, "pass")],
+    ids=["opinion", "borne out", "people"],
+)
+def test_an_opinion_cannot_tell_what_people_and_a_judge_borne_out_can(
+    checked: Checked, tmp_path: Path, check: JudgeCheck, voted: bool, code: int, verdict: str
+) -> None:
+    run = _run(tmp_path / "run", check, voted=voted)
+    exit_code, told = checked(run, LIMITS, "--summary", tmp_path / "gate.md")
+    assert (exit_code, told["verdict"]) == (code, verdict)
+    assert [limit["verdict"] for limit in told["limits"]] == [verdict] * 2
+    opinion = "Quality is a judge's opinion (tester@1: not compared with judgements of people)"
+    assert {limit["opinion"] for limit in told["limits"]} == {opinion if code else None}
+    assert all(limit["value"] is not None for limit in told["limits"])
+    assert told["more_needed"] is None
+    shown = (tmp_path / "gate.md").read_text(encoding="utf-8").replace("\\", "")
+    assert ("it decides nothing" in shown and "harness listen" in shown) == bool(code)
+
+
+def test_a_limit_on_people_alone_is_missing_and_no_opinion(checked: Checked, tmp_path: Path) -> None:
+    code, told = checked(_run(tmp_path / "run", AN_OPINION), "  - {figure: people.elo_over.ref:careful, at_least: 0}\n")
+    (limit,) = told["limits"]
+    assert (code, limit["verdict"], limit["value"], limit["opinion"]) == (4, "cannot tell", None, None)
+
+
+def test_a_baseline_that_is_an_opinion_decides_nothing_either(checked: Checked, tmp_path: Path) -> None:
+    now, before = _run(tmp_path / "now", BORNE_OUT), _run(tmp_path / "before", AN_OPINION)
+    code, told = checked(now, "  - {figure: elo_over.ref:careful, worse_than_baseline_by: 400}\n", "--baseline", before)
+    (limit,) = told["limits"]
+    assert (code, limit["verdict"]) == (4, "cannot tell")
+    assert limit["opinion"].startswith("Baseline: Quality is a judge's opinion")

@@ -1,0 +1,76 @@
+"""Every pair is drawn as often as its rate says, and few votes meet all conversations and systems."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+
+from harness.ranking.draw_pairs import EVEN_RATE, LARGEST_CIRCLE, DrawnPair, drawn
+
+
+def frame(contexts: int, systems: int, *, missing: float = 0.0) -> list[DrawnPair]:
+    rng = random.Random(5)
+    return [
+        DrawnPair(f"c{c}", "adversarial" if c % 4 == 3 else "regular", f"s{a}", f"s{b}", rng.choice((None, rng.random() * 5)))
+        for c in range(contexts)
+        for a, b in combinations(range(systems), 2)
+        if rng.random() >= missing
+    ]
+
+
+@pytest.mark.parametrize("votes", [1, 5, 12])
+def test_every_pair_is_drawn_as_often_as_its_rate_says(votes: int) -> None:
+    pairs = frame(8, 3, missing=0.3)
+    boards = 3_000
+    seen = Counter(pair for seed in range(boards) for pair in drawn(pairs, seed, votes))
+    expected = EVEN_RATE * boards * votes / len(pairs)
+    spread = (expected * (1 - votes / len(pairs))) ** 0.5
+    assert all(abs(seen[pair] - expected) < 4.5 * spread for pair in pairs)
+
+
+def test_people_who_begin_anywhere_in_a_part_meet_every_pair_as_often() -> None:
+    pairs = frame(8, 4)
+    seen: Counter[DrawnPair] = Counter()
+    rng = random.Random(1)
+    rounds = 3_000
+    for seed in range(rounds):
+        part = drawn(pairs, seed, 20)
+        start = rng.randrange(20)
+        seen.update([*part[start:], *part[:start]][:7])
+    expected = rounds * 7 / len(pairs)
+    assert all(abs(seen[pair] - expected) < 4.5 * expected**0.5 for pair in pairs)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_few_votes_meet_all_conversations_subsets_systems_and_doubts(seed: int) -> None:
+    first = drawn(frame(8, 5), seed, 16)
+    assert len({pair.context for pair in first}) == 8
+    assert 3 <= sum(pair.subset == "adversarial" for pair in first) <= 5
+    assert {system for pair in first for system in (pair.first, pair.second)} == {f"s{k}" for k in range(5)}
+    assert max(Counter((pair.first, pair.second) for pair in first).values()) <= 4
+
+
+def test_the_judges_doubt_is_spread_too() -> None:
+    pairs = [replace(pair, certainty=float(k)) for k, pair in enumerate(frame(12, 5))]
+    third = len(pairs) / 3
+    counts = [sum((pair.certainty or 0) < third for pair in drawn(pairs, seed, 18)) for seed in range(200)]
+    assert 5 < sum(counts) / 200 < 7
+    assert sum(3 <= count <= 9 for count in counts) > 190
+
+
+def test_all_pairs_come_once_and_the_same_seed_gives_the_same_order() -> None:
+    pairs = frame(9, 4, missing=0.2)
+    order = drawn(pairs, "run")
+    assert sorted(order, key=repr) == sorted(pairs, key=repr)
+    assert drawn(pairs, "run") == order != drawn(pairs, "other")
+    assert drawn([], 1) == ()
+
+
+def test_a_large_run_is_drawn_from_as_evenly() -> None:
+    pairs = frame(100, 9)
+    assert len(pairs) > LARGEST_CIRCLE
+    seen = Counter(pair.context for seed in range(60) for pair in drawn(pairs, seed, 100))
+    assert len(seen) == 100
+    assert max(seen.values()) <= 2 * min(seen.values())

@@ -1,0 +1,279 @@
+"""Votes given on the page itself, from disk and on a phone, as far as the board of people."""
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import pytest
+
+from harness.cli import _run
+from harness.figures.summary import RunSummary
+from harness.ranking.peoples_axis import peoples_axis
+from harness.reports.assemble import assemble
+from harness.reports.html import render
+from harness.reports.shown_runs import alone
+from harness.reports.vote_pairs import MOST_PAIRS, QuickVote, ShownReply, VotePair
+from harness.reports.write import write_joint_report
+from harness.store.judgment import Judgment, no_reply_rule
+from harness.store.run_store import RunStore
+from harness.store.selection import Selection
+from tests.reports.invented import invented_view
+from tests.reports.test_page_for_everybody import grave_faults
+
+Open = Callable[..., Any]
+Played = Callable[..., tuple[RunStore, RunSummary]]
+PHONE = {"width": 390, "height": 844}
+READING_MS = 9_000
+
+
+@pytest.fixture
+def voter(open_page: Open, played: Played) -> Callable[..., tuple[Any, RunStore]]:
+    """A phone that shows the page of a run from disk, with a clock that the test moves."""
+
+    def opened(*, contexts: int = 8, **more: Any) -> tuple[Any, RunStore]:
+        store, summary = played(contexts=contexts, unit_s=0.3, **more)
+        written = write_joint_report([(store, summary)], store.folder)
+        page = open_page("about:blank", **PHONE)
+        page.clock.install()
+        page.goto(written.page.as_uri())
+        return page, store
+
+    return opened
+
+
+def begin(page: Any, name: str = "ann", **settings: str) -> None:
+    page.fill("#vote [name=rater]", name)
+    for field, value in settings.items():
+        page.select_option(f"#vote [name={field}]", value)
+    page.locator("#vote button[type=submit]").click()
+    page.locator("#vote .options").wait_for()
+
+
+def vote(page: Any, key: int) -> None:
+    count = page.locator("#vote h3").inner_text()
+    page.clock.fast_forward(READING_MS)
+    page.keyboard.press(str(key))
+    while page.locator("#vote h3").inner_text() == count:
+        page.wait_for_timeout(10)
+
+
+def downloaded(page: Any, folder: Path) -> Path:
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download votes").click()
+    path = folder / str(waiting.value.suggested_filename)
+    waiting.value.save_as(path)
+    return path
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = _run([str(a) for a in arguments])
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_ten_votes_on_a_phone_reach_the_peoples_board_with_their_rate(
+    voter: Callable[..., tuple[Any, RunStore]], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page, store = voter()
+    begin(page, minutes="0")
+    for key in (1, 2, 4, 5, 2):
+        vote(page, key)
+    page.reload()
+    assert page.input_value("#vote [name=rater]") == "ann"
+    begin(page, minutes="0")
+    assert "Vote 6" in page.locator("#vote h3").inner_text()
+    for key in (4, 1, 5, 3, 2):
+        vote(page, key)
+    page.get_by_role("button", name="Stop").click()
+    file = downloaded(page, tmp_path)
+    code, out, _ = call(capsys, "add-votes", store.folder, "--add", file)
+    assert code == 0
+    assert "harness rank" in out
+    assert "--people" in out
+    assert call(capsys, "add-votes", store.folder, "--add", file.rename(tmp_path / "again (1).csv"))[0] == 0
+    table = Selection(store).table
+    assert int(table["human"].sum()) == 10
+    assert set(table["draw_rate"][table["human"] == 1]) == {1_000_000}
+    axis = peoples_axis(table, "heard_text", pairs=24)
+    assert (axis.votes, axis.raters, axis.pairs) == (10, 1, 24)
+    assert not [note for note in axis.board.warnings if "not drawn at random" in note]
+    code, out, _ = call(capsys, "rank", store.folder, "--people", "--draws", "50", "--json")
+    assert code == 0
+    assert json.loads(out)["people_votes"]["votes"] == 10
+
+
+def test_no_name_of_an_agent_is_near_a_pair_and_nothing_is_wider_than_the_phone(
+    voter: Callable[..., tuple[Any, RunStore]], hostile: str
+) -> None:
+    page, _ = voter(text=hostile)
+    assert not grave_faults(page)
+    begin(page)
+    for key in (1, 5):
+        shown = page.locator("#vote").evaluate("node => node.outerHTML").lower()
+        assert not [name for name in ("quick", "slow", "careful", "tester") if name in shown]
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        assert not grave_faults(page)
+        vote(page, key)
+    page.get_by_role("button", name="Stop").click()
+    assert "quick" not in page.locator("#vote").inner_text()
+    assert not grave_faults(page)
+    assert page.title() != "owned"
+
+
+def test_a_formula_for_a_name_is_text_in_a_spreadsheet_and_the_same_name_here(
+    voter: Callable[..., tuple[Any, RunStore]], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page, store = voter()
+    begin(page, '=HYPERLINK("x")')
+    page.locator("#vote summary", has_text="Say why").click()
+    page.fill("#vote textarea", "-1, “warm”\nand @ kind")
+    page.locator("#vote h3").focus()
+    vote(page, 1)
+    page.get_by_role("button", name="Stop").click()
+    file = downloaded(page, tmp_path)
+    with file.open(encoding="utf-8", newline="") as text:
+        assert next(csv.DictReader(text))["rater"] == '\'=HYPERLINK("x")'
+    assert call(capsys, "add-votes", store.folder, "--add", file)[0] == 0
+    (row,) = [row for row in store.judgments() if row.source == "human"]
+    assert row.judge == 'votes/=HYPERLINK("x")'
+    assert row.rationale == "-1, “warm”\nand @ kind"
+
+
+def test_the_row_says_what_the_person_saw(voter: Callable[..., tuple[Any, RunStore]], tmp_path: Path) -> None:
+    page, store = voter(contexts=3)
+    begin(page, minutes="0")
+    for _ in range(8):
+        vote(page, 1)
+    page.get_by_role("button", name="Take back the last vote").click()
+    page.locator("#vote h3", has_text="Vote 8").wait_for()
+    vote(page, 5)
+    page.get_by_role("button", name="Stop").click()
+    with downloaded(page, tmp_path).open(encoding="utf-8", newline="") as text:
+        rows = list(csv.DictReader(text))
+    assert len(rows) == 8
+    preferred_first = [row["vote"] == f"{row['shown_first']}_much" for row in rows]
+    assert preferred_first == [True] * 7 + [False]
+    assert {row["shown_first"] for row in rows} == {"a", "b"}
+    assert {row["run"] for row in rows} == {store.manifest.id}
+    assert all(float(row["seconds"]) >= READING_MS / 1_000 for row in rows)
+    assert len({(row["context"], row["system_a"], row["system_b"]) for row in rows}) == 8
+
+
+def test_time_is_over_when_it_is_and_all_pairs_end(voter: Callable[..., tuple[Any, RunStore]]) -> None:
+    page, _ = voter(contexts=3)
+    begin(page, minutes="3")
+    page.clock.fast_forward(170_000)
+    vote(page, 2)
+    vote(page, 2)
+    page.locator("#vote h3", has_text="Your time is over").wait_for()
+    assert "needs votes on 8 conversations, by one person or several, and this run has 3" in page.locator("#vote").inner_text()
+    page.get_by_role("button", name="Go on voting").click()
+    page.locator("#vote h3", has_text="Vote 3").wait_for()
+    for _ in range(7):
+        vote(page, 4)
+    page.locator("#vote h3", has_text="every pair").wait_for()
+
+
+def test_replies_are_heard_from_their_first_sound_and_before_a_vote(
+    voter: Callable[..., tuple[Any, RunStore]], tmp_path: Path
+) -> None:
+    page, _ = voter(contexts=3)
+    begin(page, minutes="0", presentation="audio")
+    assert page.locator("#vote .options button:disabled").count() == 5
+    assert page.locator("#vote .reply").count() == 0
+    for label in "AB":
+        page.get_by_role("button", name=f"Play reply {label}").click()
+        page.locator(f"#vote article[aria-label='Reply {label}']", has_text="heard").get_by_text("Again").wait_for()
+    vote(page, 1)
+    page.get_by_role("button", name="Stop").click()
+    with downloaded(page, tmp_path).open(encoding="utf-8", newline="") as text:
+        (row,) = csv.DictReader(text)
+    assert row["presentation"] == "audio"
+    assert {row["system_a"], row["system_b"]} == {"quick", "slow"}
+    assert row["words"] == ""
+
+
+def test_sound_inside_the_page_is_heard_and_sound_that_is_gone_is_read(open_page: Open, played: Played) -> None:
+    store, summary = played(contexts=2, unit_s=0.3)
+    inside = write_joint_report([(store, summary)], store.folder / "sent.html", bundle=True).page
+    beside = write_joint_report([(store, summary)], store.folder).page
+    rmtree(store.folder / "report-audio")
+    page = open_page(inside.as_uri(), **PHONE)
+    begin(page)
+    assert page.locator("#vote .options button:disabled").count() == 5
+    page.goto(beside.as_uri())
+    begin(page, presentation="audio")
+    page.get_by_role("button", name="Play reply A").click()
+    page.locator("#vote .reply").first.wait_for()
+    assert "The sound is not beside the page" in page.locator("#vote").inner_text()
+    assert page.locator("#vote .options button:enabled").count() == 5
+    open_page.problems[:] = [text for text in open_page.problems if "ERR_FILE_NOT_FOUND" not in text]  # type: ignore[attr-defined]
+
+
+def test_a_browser_that_keeps_nothing_is_said(open_page: Open, played: Played) -> None:
+    store, summary = played(contexts=2, unit_s=0.3)
+    written = write_joint_report([(store, summary)], store.folder)
+    page = open_page("about:blank", **PHONE)
+    page.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };")
+    page.goto(written.page.as_uri())
+    page.locator("#vote [role=status]", has_text="keeps no votes").wait_for()
+
+
+def test_votes_on_another_run_and_damaged_files_are_one_line(
+    played: Played, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    store, _ = played(contexts=2)
+    head = "context,subset,system_a,system_b,rater,vote,draw_rate,run\n"
+    for name, text, said in [
+        ("other", f"{head}talk-0,regular,quick,slow,ann,a_much,1,0123456789ab\n", "another run"),
+        ("cut", f"{head}talk-0,regular,quick,slow,ann,a_mu", "ends before its last column"),
+        ("none", head, "no votes"),
+        ("rate", f"{head}talk-0,regular,quick,slow,ann,a_much,-1,{store.manifest.id}\n", "draw_rate"),
+        ("binary", "\x00\x01\x02\n\x00", "context"),
+    ]:
+        path = tmp_path / f"{name}.csv"
+        path.write_text(text)
+        code, _, error = call(capsys, "add-votes", store.folder, "--add", path)
+        assert code == 2, name
+        assert said in error
+        assert error.count("\n") == 1
+
+
+def test_the_pairs_of_a_page_take_a_few_kilobytes() -> None:
+    view = invented_view(agents=3, contexts=2)
+    side = ShownReply("ref:careful", 3)
+    pairs = tuple(VotePair(k % 2, ShownReply("invented-a", 0), side) for k in range(MOST_PAIRS))
+    plain, voting = (len(render(replace(view, vote=QuickVote("id", "clean", found)))) for found in ((), pairs))
+    assert voting - plain < 5_000
+
+
+def test_a_run_where_nobody_can_compare_says_why(played: Played, tmp_path: Path) -> None:
+    store, summary = played(contexts=2)
+    shown = alone(store, summary)
+    view = assemble(shown, tmp_path, audio=False)
+    assert (len(view.vote.read), len(view.vote.heard)) == (6, 0)
+    replayed = store.manifest.model_copy(update={"mode": "replay"})
+    store.set_manifest(replayed)
+    told = assemble(alone(RunStore.open(store.folder), summary), tmp_path, audio=False).vote
+    assert not told.any
+    assert "replay" in told.why_not
+
+
+def test_a_pair_that_a_rule_decided_is_never_asked(played: Played, tmp_path: Path) -> None:
+    store, summary = played(contexts=4)
+    store.add_judgments(
+        [
+            Judgment(
+                context="talk-1", subset="regular", system_a="slow", system_b="quick", source="judge",
+                judge=no_reply_rule("tester@1"), winner="a", presentation="heard_text",
+            )
+        ]
+    )  # fmt: skip
+    view = assemble(alone(store, summary), tmp_path, audio=False)
+    asked = {(p.context, p.first.system, p.second.system) for p in view.vote.read}
+    assert len(asked) == len(view.vote.read) == 11
+    assert (1, "quick", "slow") not in asked
