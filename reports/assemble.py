@@ -160,6 +160,7 @@ def _agent(whole: Cell, page_runs: ShownRuns, quoted: Sequence[JudgmentTable]) -
         own_family_judgments=int(sum(rows["own_family"].sum() for rows in of_judges)),
         total_judgments=sum(map(len, of_judges)),
         common_opening=whole.common_opening,
+        flags=whole.flags,
         valid=whole.valid,
         against=preferences(whole.agent, mine),
     )

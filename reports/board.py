@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from harness.judging.reply_flags import WORDS
 from harness.ranking.board import QualityState
 from harness.ranking.percentiles import Quantiles
 from harness.ranking.ranking import LENGTH_WORDS
@@ -84,6 +85,7 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
         notes.append(f"own-family verdicts: {agent.own_family_judgments} of {agent.total_judgments}")
     if agent.common_opening is not None:
         notes.append("{} of {} replies open with the same three words".format(*agent.common_opening))
+    notes += [f"replies that {WORDS[flag]}: {count}" for flag, count in agent.flags.items() if count]
     cut, marked = part.cell.pauses_cut
     pauses = f"{cut} of {marked}" if marked else UNKNOWN_TEXT
     ttfa_tone = ""

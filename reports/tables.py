@@ -91,6 +91,7 @@ def _systems(view: PageView) -> Iterator[Row]:
             }  # fmt: skip
             if subset == "all" and agent.common_opening is not None:
                 row["replies_opening_alike"], row["replies_heard"] = agent.common_opening
+                row |= {f"replies_{flag}": count for flag, count in agent.flags.items()}
             yield row
     for reference in view.references:
         for subset, rating in reference.ratings.items():

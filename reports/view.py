@@ -114,6 +114,8 @@ class AgentView:
     total_judgments: int = 0
     common_opening: tuple[int, int] | None = None
     """(replies with this agent's commonest three-word opening, replies heard), because stock openings improve a TTFA."""
+    flags: Mapping[str, int] = field(default_factory=dict)
+    """Flag → replies heard that show it."""
     valid: bool = True
     """True if its run is valid; otherwise no figure of it may be quoted."""
     against: Mapping[str, Preference] = field(default_factory=dict)

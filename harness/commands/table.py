@@ -12,6 +12,7 @@ from harness.figures.cautions import Caution, Code, Level
 from harness.figures.cells import Cell
 from harness.figures.events_words import HEAD, event_notes, event_rows
 from harness.figures.summary import RunSummary
+from harness.judging.reply_flags import WORDS
 from harness.ranking.percentiles import Quantiles
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.wording import of_it_others
@@ -61,7 +62,7 @@ def print_summary(summary: RunSummary, console: Console) -> None:
             names.append(name)
     print_table(console, table, names)
     _print_events(summary, console)
-    for line in (words(summary.name(cell), cell) for words in (_substance, _others) for cell in summary.whole):
+    for line in (words(summary.name(cell), cell) for words in (_substance, _flagged, _others) for cell in summary.whole):
         if line:
             console.print(Text(line), soft_wrap=True)
     for words_of_state in summary.quality:
@@ -119,6 +120,12 @@ def _substance(name: str, agent: Cell) -> str | None:
         f"{name}: first word of substance {milliseconds(agent.first_substance_ms, 'p50')} ms (p50); "
         f"the commonest three-word opening begins {alike} of {replies} replies."
     )
+
+
+def _flagged(name: str, agent: Cell) -> str | None:
+    """The replies that show a fault by themselves; None if no reply does."""
+    shown = [f"{count} {WORDS[flag]}" for flag, count in agent.flags.items() if count]
+    return f"{name}: of the replies, {'; '.join(shown)}." if shown else None
 
 
 def _others(name: str, agent: Cell) -> str | None:

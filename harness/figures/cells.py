@@ -48,6 +48,8 @@ class AgentSummary(EndpointingSummary, TurnFigures):
     """One row for each sound and instant, in a run with events."""
     common_opening: tuple[int, int] | None = None
     """Replies that begin with the commonest three words, and the number of replies."""
+    flags: dict[str, int] = Field(default_factory=dict)
+    """Flag of `harness.judging.reply_flags` → replies heard that show it; empty where no reply was heard."""
     understood_wer: float | None = None
     """Word error rate of the words that the agent understood, against the caller's text."""
     heard_wer: float | None = None

@@ -31,6 +31,7 @@ from harness.figures.rank import Place, Rated, contexts_of, rated
 from harness.figures.summary import RunSummary
 from harness.figures.watched import unwatched
 from harness.figures.word_errors import heard_wer, understood_wer
+from harness.judging.reply_flags import FLAGS, flags_of
 from harness.scenarios.context import Context, by_a_person
 from harness.store.judgment import Judgment, is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
@@ -149,10 +150,24 @@ def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selec
     return {
         **dict(figures),
         "failed": sum(s.status == "failed" for s in sessions),
+        "flags": _flags(sessions, contexts),
         "common_opening": (openings.most_common(1)[0][1], openings.total()) if openings else None,
         "understood_wer": understood_wer(sessions, contexts),
         "heard_wer": heard_wer(sessions),
     }
+
+
+def _flags(sessions: Sequence[Session], contexts: Mapping[str, Context]) -> dict[str, int]:
+    """Replies that show each flag. In replay the pack's replies are nobody's, so a reply repeats only itself."""
+    found: dict[str, int] = {}
+    for session in sessions:
+        context, reply = contexts.get(session.key.context_id), reply_of(session, HEARD)
+        if context is None or reply.fate != "answered":
+            continue
+        turns = tuple(t for t in context.turns if t.role == "seeker") if session.key.mode == "replay" else context.turns
+        shown = flags_of(turns, reply.text)
+        found = {name: found.get(name, 0) + (name in shown) for name in FLAGS}
+    return found
 
 
 def _pacing(manifest: RunManifest) -> PacingSummary:

@@ -130,7 +130,7 @@ def _convert(zip_path: Path, out: Path) -> None:
     from ctranslate2.specs import common_spec, transformer_spec
 
     with zipfile.ZipFile(zip_path) as archive:
-        weights = _safetensors(archive.read("model.safetensors"))
+        weights = safetensors(archive.read("model.safetensors"))
         tokenizer = json.loads(archive.read("tokenizer.json"))
     encoder = transformer_spec.TransformerEncoderSpec(
         _LAYERS,
@@ -167,7 +167,7 @@ def _convert(zip_path: Path, out: Path) -> None:
     (out / "tokenizer.json").write_text(json.dumps(tokenizer, ensure_ascii=False), encoding="utf-8")
 
 
-def _safetensors(raw: bytes) -> dict[str, NDArray[np.float32]]:
+def safetensors(raw: bytes) -> dict[str, NDArray[np.float32]]:
     """The tensors of a safetensors file: eight bytes of header length, a JSON header, then raw little-endian floats."""
     length = int.from_bytes(raw[:8], "little")
     header = json.loads(raw[8 : 8 + length])

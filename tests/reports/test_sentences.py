@@ -139,6 +139,17 @@ def test_openings_that_are_all_alike_stand_beside_the_latency_that_they_buy(view
     assert exported[agents[0].name]["replies_opening_alike"] == 7
 
 
+def test_faults_of_replies_are_counted_beside_the_agent_that_shows_them(view: PageView) -> None:
+    agents = (replace(view.agents[0], common_opening=(1, 9), flags={"repetition": 3, "echo": 0}), *view.agents[1:])
+    flagged = replace(view, agents=agents)
+    notes = {row.name: row.note for row in board(flagged)}
+    assert "replies that repeat themselves or an earlier reply: 3" in notes[agents[0].name]
+    assert "hand the caller's words back" not in notes[agents[0].name]
+    exported = {row["system"]: row for row in tables(flagged)["systems"] if row.get("subset") == "all"}
+    assert exported[agents[0].name]["replies_repetition"] == 3
+    assert exported[agents[0].name]["replies_echo"] == 0
+
+
 def test_a_replay_shows_what_was_really_said(view: PageView) -> None:
     context = view.contexts[0]
     turn = replace(context.turns[0], mode="replay", replayed=(("seeker", "Hi <b>there</b>"), ("supporter", "Hello.")))
