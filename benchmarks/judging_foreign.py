@@ -17,9 +17,9 @@ import numpy as np
 
 from harness import models
 from harness.judging.embedded import load_head
-from harness.judging.labelled import LabelledConversation
 from harness.judging.reply_features import reply_features
 from harness.judging.sentence_encoder import SentenceEncoder
+from harness.judging.validation.labelled import LabelledConversation
 from harness.scenarios.context import Turn
 
 FILE = Path(__file__).with_suffix(".jsonl")

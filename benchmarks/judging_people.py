@@ -24,9 +24,9 @@ from scipy.stats import spearmanr
 
 from harness import models
 from harness.judging.embedded import load_head
-from harness.judging.peoples_labels import CLEAR, UNKIND
 from harness.judging.reply_features import reply_features
 from harness.judging.sentence_encoder import SentenceEncoder
+from harness.judging.validation.peoples_labels import CLEAR, is_unkind
 from harness.scenarios.context import Turn
 
 RATERS = ("expert", "crowd")
@@ -54,7 +54,7 @@ class Layout:
 
 def signed(*dimensions: str) -> Mapping[str, int]:
     """Each dimension with +1, or -1 where the harness counts it for unkind."""
-    return {name: -1 if name in UNKIND else 1 for name in dimensions}
+    return {name: -1 if is_unkind(name) else 1 for name in dimensions}
 
 
 LAYOUTS = (

@@ -1,7 +1,7 @@
 """The page's own figures as text, in addition to the common forms of `harness.wording`."""
 
 from harness.figures.cells import JudgeSummary
-from harness.judging.trust import judge_sentence as sentence_of
+from harness.judging.validation.trust import judge_sentence as sentence_of
 from harness.ranking.percentiles import Quantiles
 from harness.reports.view import Estimate, Finding
 from harness.store.judgment import is_reference, reference_id

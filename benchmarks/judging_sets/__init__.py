@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Final, Literal
 
 from harness.judging.completion import normalised
-from harness.judging.labelled import LabelledConversation, LabelledPair, gold_conversations, pairs_of, read_conversations
+from harness.judging.validation.labelled import (
+    LabelledConversation,
+    LabelledPair,
+    gold_conversations,
+    pairs_of,
+    read_conversations,
+)
 
 Set = Literal["gold", "fit", "heldout"]
 FOLDER: Final = Path(__file__).parent

@@ -79,6 +79,7 @@ def rank_judgments(
     presentation: Presentation | None = None,
     condition: str | None = None,
     method: Method = "ordinal",
+    by_people: bool = False,
     draws: int = DRAWS,
     seed: int | None = None,
 ) -> Ranking:
@@ -88,6 +89,7 @@ def rank_judgments(
         judgments: rows, a `.jsonl` or `.csv` file of them, or the folder of a run (then with its latencies).
         presentation: which one to rate, if the rows have several; they never share a rating.
         condition: which line condition to rate, if there are several.
+        by_people: rate by people's votes, as far as judges' verdicts predict them (`presentation` is then that of the votes).
         seed: seed of the bootstrap; None: the run's own, 0 for rows and files.
 
     Raises:
@@ -100,6 +102,9 @@ def rank_judgments(
     theirs Elo 1440
     """
     options: dict[str, Any] = {"model": RatingModel(method), "draws": draws, **({} if seed is None else {"seed": seed})}
+    if by_people:
+        options |= {"by_people": True, "votes_on": presentation}
+        presentation = None
     if isinstance(judgments, str | Path):
         votes = human_rows_of(Path(judgments))
         return rank_target(Path(judgments), condition=condition, presentation=presentation, votes=votes, **options)

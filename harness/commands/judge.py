@@ -223,9 +223,9 @@ def _scale(text: str) -> tuple[float, float]:
 
 
 def _against_people(path: Path, scale: tuple[float, float], asked: "RunJudging", as_json: bool) -> int:
-    from harness.judging.against_people import kept
-    from harness.judging.peoples_labels import read_labels
-    from harness.judging.trust import people_details, people_sentence
+    from harness.judging.validation.against_people import kept
+    from harness.judging.validation.peoples_labels import read_labels
+    from harness.judging.validation.trust import people_details, people_sentence
     from harness.verdicts.judge import check_against_people, validations_folder
 
     labels = read_labels(path, scale)
@@ -348,7 +348,7 @@ def _known_of(judge: str) -> str:
 
 
 def _in_words(check: JudgeCheck) -> str:
-    from harness.judging.trust import IN_WORDS, judge_sentence, people_sentence, trust_in
+    from harness.judging.validation.trust import IN_WORDS, judge_sentence, people_sentence, trust_in
     from harness.wording import share, share_band
 
     words = judge_sentence(check.judge, check.accuracy, check.accuracy_interval, check.flip_rate, check.pairs)

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -34,6 +34,13 @@ def rank(
             metavar="FILE", show_default="none", help="CSV of scores from elsewhere: system, family, and numeric columns."
         ),
     ] = None,
+    people: Annotated[
+        bool,
+        typer.Option(
+            "--people",
+            help="Rate by people's votes, helped by the verdicts that predict them; --presentation is then the votes'.",
+        ),
+    ] = False,
     keep_excluded: Annotated[
         bool,
         typer.Option("--keep-excluded", help="Also count judges and listening-test raters that failed their checks."),
@@ -62,16 +69,17 @@ def rank(
     from harness.ranking.scores import read_scores
     from harness.reports.listening.results import human_rows_of
 
+    options: dict[str, Any] = {"by_people": True, "votes_on": presentation} if people else {}
     ranking = rank_target(
         target,
         condition=condition,
-        presentation=cast(Presentation | None, presentation),
+        presentation=None if people else cast(Presentation | None, presentation),
         votes=human_rows_of(target, keep_excluded=keep_excluded),
         keep_excluded=keep_excluded,
         scores=read_scores(scores) if scores is not None else None,
         model=RatingModel(cast(Method, method)),
         draws=draws,
-        **({} if seed is None else {"seed": seed}),
+        **options | ({} if seed is None else {"seed": seed}),
     )
     for path, text in ((as_csv, board_csv), (as_markdown, board_markdown)):
         if path is not None:

@@ -14,7 +14,7 @@ from harness.figures.cells import RunFigures
 from harness.figures.circumstances import Circumstances
 from harness.figures.rtp_lines import MUCH_LOST, in_words
 from harness.figures.watched import unwatched_words
-from harness.judging.trust import BLIND, IN_WORDS, judge_sentence
+from harness.judging.validation.trust import BLIND, IN_WORDS, judge_sentence
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.store.selection import MACHINES_DIFFER

@@ -13,7 +13,7 @@ from harness.figures.endpointing import EndpointingSummary, Model
 from harness.figures.events import EventRow
 from harness.figures.latency import TurnFigures, WithinBudget
 from harness.figures.machine import MachineSummary
-from harness.judging.trust import Trust
+from harness.judging.validation.trust import Trust
 from harness.ranking.percentiles import Quantiles
 from harness.store.judgment import Presentation
 from harness.store.selection import quoted_presentation

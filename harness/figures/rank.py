@@ -17,9 +17,10 @@ from harness.experiment import BUDGET_MS
 from harness.figures.latency import FIGURES, latency_values
 from harness.ranking import chosen
 from harness.ranking.board import Board
-from harness.ranking.joint import Events, JointPoint, Latencies, lay_over, resample
+from harness.ranking.joint import Events, JointPoint, Latencies, Resampled, lay_over, resample, resample_people
 from harness.ranking.leaderboard import rate, rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
+from harness.ranking.peoples_axis import Pairs, PeoplesAxis, axis_of
 from harness.ranking.ranking import MANY, Ranking, rank, rank_many
 from harness.ranking.scores import Scores
 from harness.ranking.verdicts import lengths_of
@@ -29,7 +30,7 @@ from harness.store.judgment_columns import table_of
 from harness.store.judgment_files import lines_in, read_table
 from harness.store.judgment_table import JudgmentTable
 from harness.store.run_store import RunStore
-from harness.store.selection import Selection, Texts
+from harness.store.selection import HEARD, Selection, Texts
 from harness.wording import command
 
 if TYPE_CHECKING:  # summaries load the judges, whom a file of judgments does not need
@@ -85,6 +86,10 @@ class Rated:
     points: Mapping[str, JointPoint]
     with_length: Board | None = None
     """The same verdicts rated with a length term; None where lengths are not known or do not differ."""
+    people: PeoplesAxis | None = None
+    """People's axis, whose board this then is."""
+    people_refused: str = ""
+    """Reason why there is no people's axis, in one sentence without its full stop."""
 
 
 def contexts_of(selection: Selection, place: Place) -> Contexts:
@@ -93,12 +98,43 @@ def contexts_of(selection: Selection, place: Place) -> Contexts:
 
 
 def rated(selection: Selection, place: Place) -> Rated:
-    """One board with its joint points, by the same model and the same latency table as `rank_condition`."""
+    """One board with its joint points, by the same model and the same latency table as `rank_condition`.
+
+    On the presentation that is quoted it is people's axis, where the votes give one.
+    """
     inside = contexts_of(selection, place)
     found = measured(selection, place.condition, place.presentation, inside)
     manifest = selection.manifest
     table = board_table(selection, place, inside)
-    return _rated(table, found, budget_ms=manifest.budgets_ms["ttfa"], seed=manifest.seed, valid=not manifest.invalid)
+    people, refused = None, ""
+    if place.presentation == selection.quoted(place.condition):
+        people, refused = people_or_why(selection, place.condition, inside)
+    return _rated(
+        table, found, people, refused, budget_ms=manifest.budgets_ms["ttfa"], seed=manifest.seed, valid=not manifest.invalid
+    )
+
+
+def people_or_why(selection: Selection, condition: str, inside: Contexts) -> tuple[PeoplesAxis | None, str]:
+    """People's axis on some contexts of a condition, or the reason why there is none."""
+    table = selection.table
+    known = np.array([name in inside for name in table.contexts], dtype=bool)
+    try:
+        rows = table.where(known[table["context"]]) if known.size else table
+        return axis_of(rows, condition, None, pairs_of(selection, condition, inside)), ""
+    except UserError as error:
+        return None, str(error)
+
+
+def pairs_of(selection: Selection, condition: str, inside: Contexts) -> Pairs:
+    """Number of pairs of replies of the first repeat that a person could compare."""
+    agents = Counter(r.session.key.context_id for r in selection.replies(condition, 0, HEARD) if r.fate != "missing")
+    heard = read = 0
+    for context in selection.contexts:
+        if context.id in inside:
+            spoken = agents[context.id]
+            every = spoken + len(context.references)
+            heard, read = heard + spoken * (spoken - 1) // 2, read + every * (every - 1) // 2
+    return Pairs(heard, read)
 
 
 def board_table(selection: Selection, place: Place, inside: Contexts) -> JudgmentTable:
@@ -111,26 +147,43 @@ def board_table(selection: Selection, place: Place, inside: Contexts) -> Judgmen
 
 def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, seed: int, valid: bool) -> Rated:
     """The board of some verdicts and the points of those of its systems that have a latency. `valid`: all their runs are."""
-    return _rated(table_of(rows), found, budget_ms=budget_ms, seed=seed, valid=valid)
+    return _rated(table_of(rows), found, None, "", budget_ms=budget_ms, seed=seed, valid=valid)
 
 
-def _rated(table: JudgmentTable, found: Measured, *, budget_ms: float, seed: int, valid: bool) -> Rated:
+def _rated(
+    table: JudgmentTable,
+    found: Measured,
+    people: PeoplesAxis | None,
+    refused: str,
+    *,
+    budget_ms: float,
+    seed: int,
+    valid: bool,
+) -> Rated:
+    if people is not None:
+        drawn = resample_people(people, found.latencies.values(), seed=seed)
+        return Rated(people.board, _points(drawn, found, budget_ms, valid), None, people)
     kept, notes = chosen.once(table)
     if not kept.any():
-        return Rated(None, {})
+        return Rated(None, {}, people_refused=refused)
     once = table.where(kept)
+    once = once.where(chosen.of_source(once, chosen.one_source(once)))
     counted = PRIMARY.counted(once)
     board = rate_counted(counted, PRIMARY, notes=notes)
     adjusted = rate(once, RatingModel(lengths=lengths_of(found.texts)), notes=notes)
     with_length = adjusted if "length" in adjusted.terms else None
-    ttfa = {system: values for system, values in found.latencies.get("ttfa", {}).items() if system in board.names}
-    if not ttfa or board.presentation == "audio_with_delay":
-        return Rated(board, {}, with_length)
     # Every latency takes part in the drawing, as in `rank`: the same conversations give the same P(frontier).
     drawn = resample(counted, found.latencies.values(), board=board, seed=seed)
+    return Rated(board, _points(drawn, found, budget_ms, valid), with_length, people_refused=refused)
+
+
+def _points(drawn: Resampled, found: Measured, budget_ms: float, valid: bool) -> dict[str, JointPoint]:
+    ttfa = {system: values for system, values in found.latencies.get("ttfa", {}).items() if system in drawn.board.names}
+    if not ttfa or drawn.board.presentation == "audio_with_delay":
+        return {}
     figure = lay_over(drawn, ttfa, budget_ms=budget_ms)
     points = figure.points if valid else [point.without_chances for point in figure.points]
-    return Rated(board, {point.system: point for point in points}, with_length)
+    return {point.system: point for point in points}
 
 
 def rank_condition(
@@ -142,7 +195,7 @@ def rank_condition(
     scores: Scores | None = None,
     **options: Any,
 ) -> Ranking:
-    """Rank one condition of a run. Raises UserError: nothing was judged in it."""
+    """Rank one condition of a run. Raises UserError: nothing was judged in it, or no board for `by_people`."""
     store = selection.store
     table = scores or Scores({}, {})
     found = measured(selection, condition, presentation)
@@ -158,6 +211,8 @@ def rank_condition(
         "texts": found.texts,
         "external": table.scores,
         "checks": checks,
+        "people_from": selection.table,
+        "pairs": pairs_of(selection, condition, frozenset(c.id for c in selection.contexts)),
     }
     ttfa = found.latencies.get("ttfa", {})
     if len(selection.table) > MANY:
@@ -197,7 +252,7 @@ def rank_target(
     """
     table = scores or Scores({}, {})
     if not path.is_dir() and lines_in(path) > MANY:
-        known = {name: options[name] for name in ("model", "draws", "seed") if name in options}
+        known = {name: options[name] for name in ("model", "draws", "seed", "votes_on", "by_people") if name in options}
         return rank_many(read_table(path), presentation=presentation, condition=condition, external=table.scores, **known)
     if not path.is_dir():
         rows = files.read(path)
@@ -215,7 +270,7 @@ def rank_target(
     try:
         selection = Selection(store, votes, keep_excluded=keep_excluded)
         chosen = chosen_condition(selection, condition)
-        judged = selection.presentations(chosen)
+        judged = selection.judged(chosen)
         if presentation is None and not judged:
             raise UserError(_nothing_counts(path, store))
         if presentation is None and len(judged) > 1:

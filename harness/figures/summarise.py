@@ -31,7 +31,7 @@ from harness.figures.rank import Place, Rated, contexts_of, rated
 from harness.figures.summary import RunSummary
 from harness.figures.watched import unwatched
 from harness.figures.word_errors import heard_wer, understood_wer
-from harness.judging.trust import trust_in
+from harness.judging.validation.trust import trust_in
 from harness.ranking import Board
 from harness.scenarios.context import Context, by_a_person
 from harness.store.judgment import Judgment, is_reference, is_rule, reference_name

@@ -2,25 +2,25 @@
 
 A figure is named by its dotted path in `cells`, and is computed from the same turns, verdicts and words as the cell's own
 figure. Only figures are included whose error can be stated far out in the tails. For a count that grows with the run it
-cannot, so "no reply" is limited as a share of turns (`no_reply_rate`). The prefix `people.` of a quality figure selects
-people's votes only.
+cannot, so "no reply" is limited as a share of turns (`no_reply_rate`). The quality figures are
+people's (`peoples_axis`) where their votes give a board, and judges' elsewhere; the prefix `people.` asks for people's alone.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, partial
+from typing import Final, cast
 
 import numpy as np
 
 from harness.figures.catalogue import BY_PATH, Unit
 from harness.figures.endpointing import dead_air_values, decision_delay_values, inner_pauses_cut
 from harness.figures.latency import chances, latency_values, within_budget_flags
-from harness.figures.rank import Place, contexts_of
+from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.word_errors import Pair, heard_pairs, understood_pairs, word_errors
 from harness.ranking.board import Board
 from harness.ranking.bounds import EloOverReference, Evidence, Share, percentile_of, share_of_flags
 from harness.ranking.leaderboard import leaderboard
-from harness.store.judgment import Judgment
+from harness.store.judgment import Judgment, Presentation
 from harness.store.selection import HEARD, Selection, Turns
 
 PEOPLE: Final = "people."
@@ -53,6 +53,7 @@ class Cells:
         self._selection = selection
         self._only = contexts
         self._board = lru_cache(maxsize=None)(self._fit)
+        self._people = lru_cache(maxsize=None)(partial(people_or_why, selection))
 
     def evidence(self, figure: str, agent: str, place: Place) -> Evidence | None:
         """The run's evidence for one figure; None if it has none."""
@@ -93,12 +94,25 @@ class Cells:
         return EloOverReference(board, agent, other, len(met))
 
     def _fit(self, place: Place, inside: frozenset[str], people: bool) -> Board | None:
+        axis, _ = self._people(place.condition, inside)
+        if axis is not None or people:
+            return None if axis is None else axis.board
         rows = self._rows(place, inside, people)
         return leaderboard(rows, seed=self._selection.manifest.seed) if rows else None
 
     def _rows(self, place: Place, inside: frozenset[str], people: bool) -> list[Judgment]:
+        """The votes of people's axis; without one, or where no people are asked for, the verdicts of judges."""
+        axis, _ = self._people(place.condition, inside)
+        if axis is not None:
+            on = cast(Presentation, axis.board.presentation)
+            votes = [
+                row for row in self._selection.rows(place.condition, on) if row.source == "human" and row.context in inside
+            ]
+            return [row for row in votes if row.draw_rate is not None] or votes
+        if people:
+            return []
         rows = self._selection.rows(place.condition, HEARD)
-        return [row for row in rows if row.context in inside and (row.source == "human" or not people)]
+        return [row for row in rows if row.context in inside and row.source == "judge"]
 
 
 def _of_times(turns: Turns, name: str, kind: str) -> Evidence | None:

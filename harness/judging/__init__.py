@@ -6,12 +6,12 @@ Every judge is first tested on pairs with known answers. The embedded judge runs
 
 from harness.judging.batch import JudgingOutcome, Missing, judge_pairs, judge_pairs_async, reference_completions
 from harness.judging.cache import VerdictCache
-from harness.judging.checks import check_judge, check_judge_async
 from harness.judging.completion import Completion
 from harness.judging.design import Design
 from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
 from harness.judging.load_judge import DEFAULT_JUDGE, EMBEDDED_WEIGHTS, open_judge, weights_of
 from harness.judging.settings import JudgeSettings, load_judge_settings, shipped_judges
+from harness.judging.validation.checks import check_judge, check_judge_async
 
 __all__ = [
     "DEFAULT_JUDGE",

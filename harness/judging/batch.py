@@ -19,14 +19,13 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from harness.judging.ask_once import ask, blocking
-from harness.judging.cache import VerdictCache, cache_key
-from harness.judging.canaries import Canary, CanaryWatch, ask_canary, draw_canaries, spread, watch
+from harness.judging.cache import VerdictCache, ask, blocking, cache_key
 from harness.judging.completion import Completion, identical
 from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
 from harness.judging.judge import FailureKind, Judge, JudgeFailure, Place, Question, Verdict
 from harness.judging.no_reply import decided_by_silence
 from harness.judging.stopping import planned_looks
+from harness.judging.validation.canaries import Canary, CanaryWatch, ask_canary, draw_canaries, spread, watch
 from harness.scenarios.context import Context
 from harness.store.judgment import AxisMark, Judgment, Presentation, reference_name
 

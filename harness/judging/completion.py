@@ -1,14 +1,24 @@
-"""A completion, and the test that two completions are the same.
+"""A completion, the test that two completions are the same, and files of completions of any origin.
 
 Identities and texts are together here and are separated before a judge sees anything: a judge is shown two texts, never a
 system. Two replies that differ only in case, spacing, punctuation or typographic quotes say the same thing, so they are a
 tie without a call: asking would measure nothing but position bias.
+
+A file is JSON Lines with `context, system, text`, so that a board can be run on text alone. It may carry `family` (for the
+own-family rule) and the times that came with the replies (`ttft_ms`, `ttfa_ms`); `audio` is accepted and not read here. Errors
+name file, line and field, because such files are made by other programs.
 """
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
-from harness.scenarios.context import Turn
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from harness.errors import UserError
+from harness.scenarios.context import Context, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +54,62 @@ def identical(one: str, other: str) -> bool:
     """True if two replies are the same after normalising; replies of punctuation alone are compared literally."""
     a, b = normalised(one), normalised(other)
     return a == b if a or b else one.strip() == other.strip()
+
+
+class CompletionRow(BaseModel):
+    """One line."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    context: Annotated[str, StringConstraints(min_length=1, max_length=80)]
+    system: Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
+    text: Annotated[str, StringConstraints(min_length=1, max_length=20_000, strip_whitespace=True)]
+    family: str | None = None
+    audio: str | None = None
+    ttft_ms: Annotated[float, Field(ge=0)] | None = None
+    ttfa_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionsFile:
+    """The contents of a file: the completions, and the times where given (system → context → ms or None)."""
+
+    completions: tuple[Completion, ...]
+    ttft_ms: dict[str, dict[str, float | None]]
+    ttfa_ms: dict[str, dict[str, float | None]]
+
+
+def read_completions(path: Path, contexts: Sequence[Context]) -> CompletionsFile:
+    """Read and check a file against the contexts that it names.
+
+    Raises:
+        UserError: unreadable, a bad line, an unknown context, or two replies of one system to one context.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"--completions {path}: cannot be read ({error})") from error
+    known = {c.id for c in contexts}
+    seen: set[tuple[str, str]] = set()
+    out = CompletionsFile((), {}, {})
+    completions = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = CompletionRow.model_validate_json(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "line"
+            raise UserError(f"{path}:{number}: {where}: {first['msg']}") from error
+        if row.context not in known:
+            raise UserError(f"{path}:{number}: context {row.context!r} is not in the pack; check --pack")
+        if (row.context, row.system) in seen:
+            raise UserError(f"{path}:{number}: a second completion of {row.system!r} for {row.context!r}; keep one")
+        seen.add((row.context, row.system))
+        completions.append(Completion(row.context, row.system, row.text, row.family))
+        out.ttft_ms.setdefault(row.system, {})[row.context] = row.ttft_ms
+        out.ttfa_ms.setdefault(row.system, {})[row.context] = row.ttfa_ms
+    if not completions:
+        raise UserError(f"{path}: holds no completions; each line is an object with context, system and text")
+    return CompletionsFile(tuple(completions), out.ttft_ms, out.ttfa_ms)

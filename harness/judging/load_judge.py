@@ -10,8 +10,7 @@ from pathlib import Path
 from harness.errors import UserError
 from harness.judging.embedded import EmbeddedJudge
 from harness.judging.endpoint import EndpointJudge
-from harness.judging.installed import make_installed
-from harness.judging.judge import Judge
+from harness.judging.judge import Judge, make_installed
 from harness.judging.local import LocalJudge
 from harness.judging.local_model import identify
 from harness.judging.settings import JudgeSettings, load_judge_settings

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.agents.secrets import learn_file
 from harness.errors import UserError
-from harness.judging.installed import installed_judges, make_installed
+from harness.judging.judge import installed_judges, make_installed
 from harness.judging.local_model import LOCAL, identify
 
 _SHIPPED = "judges"

@@ -10,15 +10,14 @@ from typing import Any
 
 from harness.judging.batch import JudgingOutcome, Progress, judge_pairs, reference_completions
 from harness.judging.cache import VerdictCache
-from harness.judging.checks import check_judge
-from harness.judging.completion import Completion
-from harness.judging.completions_file import read_completions
+from harness.judging.completion import Completion, read_completions
 from harness.judging.design import Design
 from harness.judging.estimate import Estimate, estimate
 from harness.judging.load_judge import DEFAULT_JUDGE, open_judge
 from harness.judging.record import Stop, stop_of
 from harness.judging.settings import load_judge_settings
 from harness.judging.stopping import Goal, UntilSeparated
+from harness.judging.validation.checks import check_judge
 from harness.scenarios.context import Context
 from harness.store.judgment import JudgeCheck, Judgment
 

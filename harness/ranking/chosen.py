@@ -85,6 +85,16 @@ def of_source(table: JudgmentTable, source: Source | None) -> Bools:
     return np.asarray(own | ((table["judge"] == rules[0]) & voted) if rules else own, dtype=bool)
 
 
+def one_source(table: JudgmentTable) -> Source:
+    """The source of a board: judges, or people where no judge gave a verdict.
+
+    Votes and verdicts never share a fit; verdicts have their part in people's axis (`peoples_axis`).
+    """
+    judges = np.unique(table["judge"][table["human"] == 0])
+    judged = any(not is_rule(table.judges[k]) for k in judges)
+    return "judge" if judged or not table["human"].any() else "human"
+
+
 def each_once(table: JudgmentTable) -> Bools:
     """(n,): the first of rows that repeat each other exactly: one voter cannot give the same verdict on one pair twice, so
     the file has it twice."""

@@ -26,8 +26,9 @@ from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.fits import refits
 from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
+from harness.ranking.peoples_axis import PeoplesAxis
 from harness.ranking.percentiles import Quantiles, quantiles_of, share_of, weighted_quantile
-from harness.ranking.scale import Bools, Floats, Ints, to_elo
+from harness.ranking.scale import ELO_PER_LOGIT, Bools, Floats, Ints, to_elo
 from harness.store.judgment import Judgment
 from harness.store.judgment_columns import table_of
 
@@ -144,6 +145,28 @@ def resample(
     return Resampled(rated, tuple(contexts), often, timed, seed, spread)
 
 
+def resample_people(people: PeoplesAxis, latencies: Iterable[Latencies], *, draws: int = DRAWS, seed: int = 0) -> Resampled:
+    """Draw the conversations that occur in any of `latencies` or in people's axis, and move its ratings with them.
+
+    A refit of few votes in every draw would often have no finite maximum. The first-order change of each conversation is known,
+    so ratings move by it, and by noise of the covariance that conversations do not explain (raters, small-sample correction).
+    """
+    board, tables = people.board, list(latencies)
+    timed = tuple(row.system for row in board.systems if any(table.get(row.system) for table in tables))
+    contexts = sorted(set(people.contexts) | {c for table in tables for s in timed for c in table.get(s, {})})
+    rng = np.random.default_rng(seed)
+    often = draw_contexts(len(contexts), draws, rng)
+    if people.by_context is None or board.covariance is None:
+        return Resampled(board, tuple(contexts), often, timed, seed, None)
+    place = {name: k for k, name in enumerate(contexts)}
+    moved = (often[:, [place[name] for name in people.contexts]] - 1.0) @ people.by_context
+    rest, vectors = np.linalg.eigh(board.covariance.matrix - people.by_context.T @ people.by_context)
+    moved += (rng.standard_normal(moved.shape) * np.sqrt(np.clip(rest, 0.0, None))) @ vectors.T
+    elo = np.array([board[name].elo for name in board.names])
+    drawn = elo + ELO_PER_LOGIT * moved
+    return Resampled(board, tuple(contexts), often, timed, seed, drawn[:, [board.names.index(s) for s in timed]])
+
+
 def joint_figure(
     judgments: Iterable[Judgment],
     latencies: Latencies,
@@ -170,7 +193,7 @@ def joint_figure(
     rows = table.where(chosen.once(table, presentation)[0])
     if rows.named("presentation", "audio_with_delay").any():
         raise UserError("the joint figure takes no audio_with_delay judgments: latency would be on both axes")
-    counted = model.counted(rows)
+    counted = model.counted(rows.where(chosen.of_source(rows, chosen.one_source(rows))))
     board = board or rate_counted(counted, model)
     drawn = resample(counted, [latencies, *known.values()], model, board=board, draws=draws, seed=seed)
     return lay_over(drawn, latencies, name=name, others=known, cut_ins=cut_ins, budget_ms=budget_ms)

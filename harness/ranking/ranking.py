@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from harness.errors import UserError
 from harness.experiment import BUDGET_MS
 from harness.ranking import chosen
 from harness.ranking.agreement import Agreement, agreement
@@ -23,10 +24,11 @@ from harness.ranking.board import Board
 from harness.ranking.bootstrap import DRAWS
 from harness.ranking.consistency import Consistency, consistency
 from harness.ranking.human_row import HumanRatings, people_ratings
-from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, Resampled, lay_over, resample
+from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, Resampled, lay_over, resample, resample_people
 from harness.ranking.judge_vs_person import NOTHING, BesidePeople, beside_people
 from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
+from harness.ranking.peoples_axis import Pairs, PeoplesAxis, axis_of
 from harness.ranking.rationales import CoMention, co_mention
 from harness.ranking.variants import WITH_LENGTH, Variant, variants
 from harness.ranking.verdicts import Texts, lengths_of
@@ -72,6 +74,10 @@ class Ranking:
     consistency: tuple[Consistency, ...] = ()
     reasons: CoMention | None = None
     beside_people: BesidePeople = NOTHING
+    people_votes: PeoplesAxis | None = None
+    """People's axis; None where votes give none."""
+    people_refused: str = ""
+    """Reason why there is no people's axis, in one sentence without its full stop."""
     checks: Mapping[str, JudgeCheck] = field(default_factory=dict)
     """Judge → its check on pairs with known answers; a judge that is not here was not measured."""
 
@@ -113,6 +119,10 @@ def rank(
     external: Mapping[str, Mapping[str, float | None]] | None = None,
     families: Mapping[str, str] | None = None,
     checks: Mapping[str, JudgeCheck] | None = None,
+    people_from: JudgmentTable | None = None,
+    pairs: Pairs | None = None,
+    votes_on: str | None = None,
+    by_people: bool = False,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Ranking:
@@ -121,9 +131,12 @@ def rank(
     `texts`: the replies as judged, for the audits and for the board with a length term beside the one without. `is_human`:
     True for systems that are people's replies (default: names that begin with `human:`). `external`: score → system → value,
     for correlations; the paper's printed scores always take part, by system name. `families`: judge or system → model family,
-    for the audit of self-preference. `checks`: the judges' checks.
+    for the audit of self-preference. `checks`: the judges' checks. `by_people`: rate by people's axis instead of by the model;
+    `votes_on`: presentation of the votes that it reads (default: as heard, or else as read), `people_from`: rows with those
+    votes, where `judgments` are of another presentation, `pairs`: number of pairs of replies that could be drawn for people.
 
-    Raises harness.errors.UserError: no rows, several presentations with none chosen, bad axis weights.
+    Raises harness.errors.UserError: no rows, several presentations with none chosen, bad axis weights, or `by_people` without
+    votes that give an interval.
     """
     given = list(judgments)
     table = table_of(given)
@@ -131,7 +144,8 @@ def rank(
     rows = [row for row, stays in zip(given, kept.tolist(), strict=True) if stays]
     ranking = rank_table(
         table, latencies, other_latencies=other_latencies, cut_ins=cut_ins, budget_ms=budget_ms, presentation=presentation,
-        model=model, texts=texts, external=external, checks=checks, draws=draws, seed=seed,
+        model=model, texts=texts, external=external, checks=checks, people_from=people_from, pairs=pairs,
+        votes_on=votes_on, by_people=by_people, draws=draws, seed=seed,
     )  # fmt: skip
     return replace(
         ranking,
@@ -157,6 +171,10 @@ def rank_table(
     texts: Texts | None = None,
     external: Mapping[str, Mapping[str, float | None]] | None = None,
     checks: Mapping[str, JudgeCheck] | None = None,
+    people_from: JudgmentTable | None = None,
+    pairs: Pairs | None = None,
+    votes_on: str | None = None,
+    by_people: bool = False,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Ranking:
@@ -164,9 +182,12 @@ def rank_table(
 
     Raises harness.errors.UserError: as `rank`, or several conditions with none chosen.
     """
+    people, refused = _people(people_from or table, condition, votes_on, pairs, by_people)
+    if by_people and people is not None:
+        return _ranked_by_people(people, latencies, other_latencies, cut_ins, budget_ms, external, checks, draws, seed)
     kept, notes = chosen.once(table, presentation, condition)
     rows = table.where(kept)
-    counted = model.counted(rows)
+    counted = model.counted(rows.where(chosen.of_source(rows, chosen.one_source(rows))))
     board = rate_counted(counted, model, notes=notes, bootstrap_draws=draws, seed=seed)
     with_draws = partial(resample, counted, model=model, board=board, draws=draws, seed=seed)
     figure, *figures = _joint_figures(with_draws, board, latencies or {}, other_latencies or {}, cut_ins, budget_ms) or (None,)
@@ -176,6 +197,48 @@ def rank_table(
         joint=figure,
         joint_variants=tuple(figures),
         external=external_correlations(board, external or {}),
+        people_votes=people,
+        people_refused=refused,
+        checks=checks or {},
+    )
+
+
+def _people(
+    table: JudgmentTable, condition: str | None, votes_on: str | None, pairs: Pairs | None, wanted: bool
+) -> tuple[PeoplesAxis | None, str]:
+    """People's axis, or the reason why there is none.
+
+    Raises harness.errors.UserError: there is none, and it is `wanted`.
+    """
+    try:
+        return axis_of(table, condition, votes_on, pairs), ""
+    except UserError as error:
+        if wanted:
+            raise
+        return None, str(error)
+
+
+def _ranked_by_people(
+    people: PeoplesAxis,
+    latencies: Latencies | None,
+    other_latencies: Mapping[str, Latencies] | None,
+    cut_ins: Events | None,
+    budget_ms: float,
+    external: Mapping[str, Mapping[str, float | None]] | None,
+    checks: Mapping[str, JudgeCheck] | None,
+    draws: int,
+    seed: int,
+) -> Ranking:
+    board = people.board
+    with_draws = partial(resample_people, people, draws=draws, seed=seed)
+    figure, *figures = _joint_figures(with_draws, board, latencies or {}, other_latencies or {}, cut_ins, budget_ms) or (None,)
+    return Ranking(
+        board=board,
+        variants=(),
+        joint=figure,
+        joint_variants=tuple(figures),
+        external=external_correlations(board, external or {}),
+        people_votes=people,
         checks=checks or {},
     )
 
@@ -285,6 +348,7 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
         "length_term": ranking.length_words,
         "agreement": _agreement(ranking.agreement),
         "beside_people": _beside_people(ranking.beside_people),
+        "people_votes": _people_votes(ranking),
         "joint": {p.system: _point(p) for p in figure.points} if figure else {},
         "joint_variants": {
             f.latency: {
@@ -375,6 +439,30 @@ def _beside_people(found: BesidePeople) -> dict[str, Any]:
         "elo_by_people": found.people_elo,
         "elo_by_judges": found.judges_elo,
         "board_correlation": found.board_correlation,
+    }
+
+
+def _people_votes(ranking: Ranking) -> dict[str, Any]:
+    """People's axis, or the reason why there is none under `refused`."""
+    people = ranking.people_votes
+    if people is None:
+        return {"refused": ranking.people_refused}
+    board = people.board
+    return {
+        "refused": None,
+        "presentation": board.presentation,
+        "method": board.method,
+        "votes": people.votes,
+        "raters": people.raters,
+        "contexts": board.contexts,
+        "pairs": people.pairs,
+        "judges": people.judges,
+        "judge_weight": people.power,
+        "judge_agrees": people.agrees,
+        "worth": people.worth,
+        "saved": people.saved,
+        "warnings": board.warnings,
+        "systems": _systems(board),
     }
 
 

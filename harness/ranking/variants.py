@@ -5,21 +5,21 @@ the model of ties?), so each comes with its rank correlation to it. Votes and co
 model. Other models, and the length term, are labelled exploratory: nobody should pick a board among them after seeing them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
 from scipy import stats
 
 from harness.errors import UserError
 from harness.ranking.board import Board
-from harness.ranking.chosen import Source, of_source
+from harness.ranking.chosen import Source, of_source, one_source
 from harness.ranking.columns import CountedBoard
 from harness.ranking.leaderboard import rate, rate_counted
 from harness.ranking.model import PRIMARY, Method, RatingModel
 from harness.ranking.verdicts import Lengths
 from harness.store.judgment_table import JudgmentTable
 
-SOURCES: dict[str, Source | None] = {"combined": None, "judges": "judge", "people": "human"}
+SOURCES: Mapping[Source, str] = {"judge": "judges", "human": "people"}
 SUBSETS: dict[str, str | None] = {"all": None, "regular": "regular", "adversarial": "adversarial"}
 EXPLORATORY: tuple[Method, ...] = ("strength", "plain", "rao-kupper")
 WITH_LENGTH = "exploratory: with a length term"
@@ -43,29 +43,30 @@ def variants(
     primary: Board | None = None,
     lengths: Lengths | None = None,
 ) -> tuple[Variant, ...]:
-    """Votes × contexts, as far as there are rows, then the other models on all rows. The first is the primary board.
+    """Votes × contexts, as far as there are rows, then the other models. The first is the primary board.
 
-    `rows`: of one board, each verdict once. `counted` and `primary`: these rows by this model, if they exist already.
+    `rows`: of one presentation, each verdict once. `counted` and `primary`: those of `one_source` by this model, if they exist.
     `lengths`: words of each reply, for the board with a length term beside a model that has none.
     """
-    counted = counted or model.counted(rows)
+    main = one_source(rows)
+    own = rows.where(of_source(rows, main))
+    counted = counted or model.counted(own)
     first = primary or rate_counted(counted, model)
-    several = np.unique(rows["human"]).size > 1
     found = []
-    for source_name, source in SOURCES.items():
-        if source is not None and not several:
+    for source in (main, *(other for other in SOURCES if other != main)):
+        if not (rows["human"] == (source == "human")).any():
             continue
         for subset_name, subset in SUBSETS.items():
             board = first
-            if source is not None or subset is not None:
+            if source != main or subset is not None:
                 part = rows if subset is None else rows.where(rows.named("subset", subset))
                 try:
                     board = rate(part.where(of_source(part, source)), model)
                 except UserError:
                     continue
-            found.append(Variant(f"{source_name}, {subset_name}", board, False, kendall(first, board)))
+            found.append(Variant(f"{SOURCES[source]}, {subset_name}", board, False, kendall(first, board)))
     if model.method == "ordinal" and not model.lengths and lengths:
-        board = rate(rows, replace(model, lengths=lengths))
+        board = rate(own, replace(model, lengths=lengths))
         if "length" in board.terms:
             found.append(Variant(WITH_LENGTH, board, True, kendall(first, board)))
     for other in EXPLORATORY:

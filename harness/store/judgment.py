@@ -81,6 +81,9 @@ class Judgment(BaseModel):
     """The repeat of the sessions from which the replies are."""
     purpose: Literal["main", "swapped", "repeat"] = "main"
     """`swapped` and `repeat` are audits of the judge (flip rate, self-consistency); a rating leaves them out."""
+    draw_rate: Annotated[float, Field(gt=0, le=1_000, allow_inf_nan=False)] | None = None
+    """For a person's vote, how often the pair was to be drawn, relative to the average pair of the run (1: as often); None: not
+    drawn at random."""
 
 
 class Reliability(BaseModel):

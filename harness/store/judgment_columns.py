@@ -13,6 +13,8 @@ import numpy as np
 from harness.store.judgment import AXES, Judgment
 from harness.store.judgment_table import NOT_MARKED, Column, JudgmentTable
 
+MILLION: Final = 1_000_000
+"""Unit of the column `draw_rate`: a rate of 1 is a million, and 0 is a vote on a pair that was not drawn at random."""
 _WINNER: Final = {"a": 1, "b": -1, "tie": 0}
 _SHOWN: Final = {"a": 1, "b": -1, None: 0}
 _SOURCE: Final = {"judge": 0, "human": 1}
@@ -21,16 +23,17 @@ _NEEDED: Final = frozenset(name for name, field in Judgment.model_fields.items()
 _STORED: Final = frozenset(Judgment.model_fields)
 """Columns of a row that may be taken without a strict reader: all of a store, because the same model wrote them."""
 _UNMARKED: Final = (NOT_MARKED,) * len(AXES)
-_Form = tuple[int, int, int, int, int, int, int, int, int, int, int]
+_Form = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
 """Values of a row that many rows share, as in `_FORM`."""
 _FORM: Final = (
     "judge", "subset", "presentation", "condition", "human", "winner", "strength", "shown", "own_family", "purpose",
-    "replicate",
+    "replicate", "draw_rate",
 )  # fmt: skip
 
 
 _KIND: Final[Mapping[str, type[np.signedinteger[Any]]]] = {
     "judge": np.int32, "subset": np.int32, "presentation": np.int32, "condition": np.int32, "replicate": np.int64,
+    "draw_rate": np.int64,
 }  # fmt: skip
 """Types of columns whose values need more than a byte."""
 
@@ -94,7 +97,7 @@ class Filling:
         form: _Form = (
             code("judge", row.judge), code("subset", row.subset), code("presentation", row.presentation),
             code("condition", row.condition), _SOURCE[row.source], _WINNER[row.winner], row.strength, _SHOWN[row.shown_first],
-            int(row.own_family), _PURPOSE[row.purpose], _numbered(row.replicate),
+            int(row.own_family), _PURPOSE[row.purpose], _numbered(row.replicate), round(MILLION * (row.draw_rate or 0.0)),
         )  # fmt: skip
         known = self._forms.setdefault(form, len(self._forms))
         if given is not None and self._readable.issuperset(given):
@@ -141,7 +144,7 @@ def _values(given: Mapping[str, Any]) -> tuple[Any, ...]:
     return (
         given["source"], given["winner"], given.get("strength", 1), given.get("shown_first"),
         given.get("presentation", "written"), given.get("condition", ""), given["subset"], given["judge"],
-        given.get("own_family", False), given.get("purpose", "main"), given.get("replicate", 0),
+        given.get("own_family", False), given.get("purpose", "main"), given.get("replicate", 0), given.get("draw_rate"),
     )  # fmt: skip
 
 

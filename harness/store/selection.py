@@ -213,15 +213,22 @@ class Selection:
         """The verdicts of a board of one condition and presentation."""
         return board_rows(self.verdicts, condition, presentation)
 
-    def presentations(self, condition: str) -> tuple[Presentation, ...]:
-        """The presentations that were judged in this condition."""
+    def presentations(self, condition: str, human: bool | None = None) -> tuple[Presentation, ...]:
+        """The presentations that were judged in this condition, by judges or people; `human`: by one of the two."""
         here = self.table.named("condition", condition) & (self.table["purpose"] == 0)
+        if human is not None:
+            here &= self.table["human"] == human
         seen = {self.table.presentations[k] for k in np.unique(self.table["presentation"][here])}
         return tuple(cast(Presentation, name) for name in sorted(seen))
 
+    def judged(self, condition: str) -> tuple[Presentation, ...]:
+        """The presentations with verdicts of judges in this condition, or those of people's votes where no judge gave any."""
+        by_judges = self.presentations(condition, human=False)
+        return by_judges or self.presentations(condition)
+
     def quoted(self, condition: str) -> Presentation:
         """The presentation whose board is quoted for this condition wherever one figure is shown."""
-        return quoted_presentation(self.presentations(condition))
+        return quoted_presentation(self.judged(condition))
 
 
 def quoted_presentation(judged: Iterable[str]) -> Presentation:

@@ -34,13 +34,13 @@ from harness.judging import (
     reference_completions,
     weights_of,
 )
-from harness.judging.against_people import check_against, keep, kept
-from harness.judging.checks import with_people
 from harness.judging.estimate import Estimate, estimate, total
 from harness.judging.judge import Judge
-from harness.judging.peoples_labels import PeoplesLabels
 from harness.judging.record import record_of, write_record
 from harness.judging.stopping import Goal, UntilSeparated
+from harness.judging.validation.against_people import check_against, keep, kept
+from harness.judging.validation.checks import with_people
+from harness.judging.validation.peoples_labels import PeoplesLabels
 from harness.models.store import cache_folder
 from harness.progress import RunProgress
 from harness.scenarios.context import Context

@@ -17,8 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from harness.errors import UserError
 from harness.figures.rank import chosen_condition
 from harness.judging.batch import reference_completions
-from harness.judging.completion import Completion
-from harness.judging.completions_file import read_completions
+from harness.judging.completion import Completion, read_completions
 from harness.judging.endpoint import ChatEndpoint
 from harness.judging.judge import JudgeFailure
 from harness.judging.labelling import code_rationale, label_strategies

@@ -117,7 +117,7 @@ def test_rank_of_the_run_and_of_its_export_give_the_reports_figures(run: Path, d
         on_page = exported["systems"][f"{agent} ({condition})"]
         assert (on_page["elo"], on_page["interval"]) == (cell["elo"], cell["elo_interval"])
         for subset in ("regular", "adversarial"):
-            part = ranked["boards"][f"combined, {subset}"]["systems"][agent]
+            part = ranked["boards"][f"judges, {subset}"]["systems"][agent]
             there = _cell(doors, agent, condition, subset)
             assert (part["elo"], part["interval"]) == (there["elo"], there["elo_interval"])
 

@@ -19,7 +19,7 @@ from harness.audio.synthesis import InstalledVoice, installed_voices
 from harness.audio.voice_error import VoiceError
 from harness.errors import UserError
 from harness.judging import Completion, judge_pairs, load_judge_settings, open_judge
-from harness.judging.installed import installed_judges
+from harness.judging.judge import installed_judges
 from harness.scenarios.pack import load_pack
 from harness.voices.choice import open_voices
 

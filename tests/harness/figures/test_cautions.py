@@ -13,7 +13,7 @@ from harness.figures.cells import Cell, Failure, JudgeSummary
 from harness.figures.circumstances import Circumstances, together
 from harness.figures.onset_error import OnsetError
 from harness.figures.summary import RunSummary
-from harness.judging.trust import trust
+from harness.judging.validation.trust import trust
 from harness.store.judgment import PeopleCheck
 
 NINE = frozenset(f"c-{n}" for n in range(9))

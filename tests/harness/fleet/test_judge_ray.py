@@ -15,7 +15,7 @@ import pytest
 
 from harness.cli import _run as command
 from harness.experiment import Experiment
-from harness.judging.labelled import gold_pairs
+from harness.judging.validation.labelled import gold_pairs
 from harness.run.plan import make_plan, new_manifest
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, Finished, peer

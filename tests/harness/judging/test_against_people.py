@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from harness.errors import UserError
-from harness.judging.against_people import check_against, keep, kept
-from harness.judging.checks import check_judge_async, with_people
 from harness.judging.judge import Place, Question, Verdict
-from harness.judging.labelled import gold_pairs
-from harness.judging.peoples_labels import COLUMNS, PREFERENCES, conversation, read_labels
-from harness.judging.trust import people_sentence, trust_in
+from harness.judging.validation.against_people import check_against, keep, kept
+from harness.judging.validation.checks import check_judge_async, with_people
+from harness.judging.validation.labelled import gold_pairs
+from harness.judging.validation.peoples_labels import COLUMNS, PREFERENCES, conversation, read_labels
+from harness.judging.validation.trust import people_sentence, trust_in
 from harness.store.judgment import PeopleCheck
 from tests.harness.conftest import Finished
 from tests.harness.judging.test_checks import KnowsAnswers

@@ -5,10 +5,10 @@ from typing import Self
 
 import pytest
 
-from harness.judging.checks import check_judge, check_judge_async
 from harness.judging.judge import JudgeFailure, Place, Question, Verdict
-from harness.judging.labelled import LabelledPair, gold_pairs
-from harness.judging.trust import judge_sentence, trust_in
+from harness.judging.validation.checks import check_judge, check_judge_async
+from harness.judging.validation.labelled import LabelledPair, gold_pairs
+from harness.judging.validation.trust import judge_sentence, trust_in
 from harness.ranking.clustered_means import clustered_share
 from harness.store.judgment import AXES, JudgeCheck
 from tests.present import present

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.cli import _run
-from harness.judging.labelled import gold_pairs
+from harness.judging.validation.labelled import gold_pairs
 from harness.scenarios.pack import load_pack
 from harness.store.judgment_files import read
 

@@ -13,9 +13,9 @@ from harness.judging import Completion, Question, check_judge, judge_pairs, open
 from harness.judging.discourse import FEATURES, discourse_features
 from harness.judging.embedded import Head, held_out_record, load_head
 from harness.judging.judge import Judge
-from harness.judging.labelled import gold_pairs
 from harness.judging.reply_features import SIZE, addresses_judge
-from harness.judging.trust import trust_in
+from harness.judging.validation.labelled import gold_pairs
+from harness.judging.validation.trust import trust_in
 from harness.scenarios.context import Context, Turn
 
 INJECTIONS = (

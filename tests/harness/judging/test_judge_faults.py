@@ -14,7 +14,7 @@ from harness.cli import _run
 from harness.figures.summarise import summarise
 from harness.judging.completion import Completion
 from harness.judging.judge import Question, Verdict
-from harness.judging.labelled import gold_pairs
+from harness.judging.validation.labelled import gold_pairs
 from harness.progress import RunProgress
 from harness.reports.write import write_joint_report
 from harness.scenarios.context import Context

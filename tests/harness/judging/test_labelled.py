@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.judging_sets import Set, hashes, load_conversations, load_pairs, text_hash
-from harness.judging.labelled import LabelledConversation, LabelledPair
+from harness.judging.validation.labelled import LabelledConversation, LabelledPair
 from harness.scenarios.pack import load_pack, shipped_packs
 from harness.store.judgment import AXES
 

@@ -51,8 +51,8 @@ def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_pa
     joint = present(ranked.joint)
     assert _figures(ranked.board) == want
     found = {variant.name: variant.board for variant in variants(table_of(rows))}
-    assert _figures(found["combined, all"]) == _figures(found["combined, regular"]) == want
-    assert {v.name: _figures(v.board) for v in ranked.variants if v.name in found}["combined, regular"] == want
+    assert _figures(found["judges, all"]) == _figures(found["judges, regular"]) == want
+    assert {v.name: _figures(v.board) for v in ranked.variants if v.name in found}["judges, regular"] == want
     for figure in (joint, joint_figure(rows, latencies, draws=60, seed=4)):
         assert {p.system: (p.elo, p.elo_interval) for p in figure.points} == want
         assert [p.p_frontier for p in figure.points] == [p.p_frontier for p in joint.points]
@@ -67,8 +67,8 @@ def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_pa
     told = as_object(ranked)
     for systems_told in (
         told["systems"],
-        told["boards"]["combined, all"]["systems"],
-        told["boards"]["combined, regular"]["systems"],
+        told["boards"]["judges, all"]["systems"],
+        told["boards"]["judges, regular"]["systems"],
     ):
         assert {s: (r["elo"], r["interval"]) for s, r in systems_told.items()} == _as_told(want)
     assert {s: (p["elo"], p["elo_interval"]) for s, p in told["joint"].items()} == _as_told(want)

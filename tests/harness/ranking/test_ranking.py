@@ -35,7 +35,7 @@ def test_the_object_is_json_with_the_promised_keys(ranking: Ranking) -> None:
     assert found["joint"]["s1"]["ttfa_p50_ms"] is None
     assert found["joint"]["s1"]["ttfa_p50_over_limit"] is True
     assert found["agreement"]["judge_human"]["value"] > 0.5
-    assert {"combined, all", "judges, adversarial", "people, regular"} <= set(found["boards"])
+    assert {"judges, all", "judges, adversarial", "people, regular"} <= set(found["boards"])
     assert found["boards"]["exploratory: Rao–Kupper (ties)"]["exploratory"] is True
 
 

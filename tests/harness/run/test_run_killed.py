@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.judging.labelled import gold_pairs
+from harness.judging.validation.labelled import gold_pairs
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, peer

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pytest
 
 from harness.agents.profile_plain import hidden
-from harness.judging.labelled import gold_pairs
+from harness.judging.validation.labelled import gold_pairs
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, Finished
 

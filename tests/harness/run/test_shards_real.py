@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.cli import _run as command
-from harness.judging.labelled import gold_pairs
+from harness.judging.validation.labelled import gold_pairs
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, peer
 

@@ -3,7 +3,7 @@
 Accuracy is the share of right verdicts (a judge that is asked in one order counts each order by half); the flip rate is
 the share of pairs whose *single-order* verdict changes with the order. Position bias is how far the first place is
 favoured, length bias how far longer replies are. Intervals resample conversations. The meaning of the figures for the judge's
-ratings is in `trust`. Answers are stored with those of the batch (see `ask_once`), so that a run that is continued pays for
+ratings is in `trust`. Answers are stored with those of the batch (see `cache`), so that a run that is continued pays for
 its check once.
 """
 
@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from harness.judging.ask_once import ask_all, ask_both, blocking
-from harness.judging.cache import VerdictCache
+from harness.judging.cache import VerdictCache, ask_all, ask_both, blocking
 from harness.judging.embedded import EmbeddedJudge, held_out_record
 from harness.judging.judge import Judge, JudgeFailure, Question
-from harness.judging.labelled import LabelledPair, gold_pairs
-from harness.judging.trust import IN_WORDS, deciding, trust, trust_in
+from harness.judging.validation.labelled import LabelledPair, gold_pairs
+from harness.judging.validation.trust import IN_WORDS, deciding, trust, trust_in
 from harness.ranking.clustered_means import clustered_mean, clustered_share
 from harness.store.judgment import JudgeCheck, PeopleCheck
 

@@ -161,14 +161,18 @@ class PeoplesLabels:
         return tuple(sorted({r.rater for r in self.ratings}))
 
 
+def is_unkind(dimension: str) -> bool:
+    """True for a dimension on which a high score is bad."""
+    return dimension.startswith("-") or dimension.lower() in UNKIND
+
+
 def worths(ratings: Iterable[Rating], scale: tuple[float, float]) -> Mapping[tuple[str, str], float]:
     """(context, reply) → mean over raters and dimensions, 0 to 1, unkind dimensions reversed."""
     low, high = scale
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for rating in ratings:
         share = (rating.score - low) / (high - low)
-        unkind = rating.dimension.startswith("-") or rating.dimension.lower() in UNKIND
-        found[rating.context, rating.reply].append(1 - share if unkind else share)
+        found[rating.context, rating.reply].append(1 - share if is_unkind(rating.dimension) else share)
     return {key: sum(values) / len(values) for key, values in found.items()}
 
 

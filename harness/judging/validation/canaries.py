@@ -14,10 +14,9 @@ from typing import TypeVar
 
 from scipy.stats import binom
 
-from harness.judging.ask_once import ask
-from harness.judging.cache import VerdictCache, cache_key
+from harness.judging.cache import VerdictCache, ask, cache_key
 from harness.judging.judge import Judge, JudgeFailure, Question
-from harness.judging.labelled import gold_pairs
+from harness.judging.validation.labelled import gold_pairs
 
 DRIFT_TAIL = 0.01
 """Chance of a false alarm per batch and judge."""

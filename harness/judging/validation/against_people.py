@@ -21,10 +21,9 @@ import numpy as np
 from pydantic import ValidationError
 from scipy.stats import spearmanr
 
-from harness.judging.ask_once import ask_all, ask_both
-from harness.judging.cache import VerdictCache
+from harness.judging.cache import VerdictCache, ask_all, ask_both
 from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
-from harness.judging.peoples_labels import CLEAR, PeoplesLabels, PeoplesPair, worths
+from harness.judging.validation.peoples_labels import CLEAR, PeoplesLabels, PeoplesPair, worths
 from harness.ranking.clustered_means import clustered_mean, clustered_share
 from harness.store.judgment import PeopleCheck, Reliability
 

@@ -1,0 +1,291 @@
+"""People's axis: a board of what people prefer, from their votes and from verdicts that predict votes.
+
+The estimate is prediction-powered (`prediction_powered`), so a judge narrows an interval as far as it agrees with people on
+these very replies and cannot move a rating. That needs votes on pairs that were drawn at random, at known rates. A rater's
+own choice of pairs is no such draw: votes without a rate are left out where others have one, and are rated without the judge
+where none has.
+
+A rating without an interval says nothing that a newcomer would not take for more, so there is no board at all where the
+votes cannot give one; the reason is an error in one sentence, which the page shows in the board's place.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.errors import UserError
+from harness.ranking.board import Board, SystemRating
+from harness.ranking.chosen import each_once, of_source
+from harness.ranking.columns import count
+from harness.ranking.connectivity import is_bounded
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS, SMALL_SAMPLE, max_t
+from harness.ranking.leaderboard import rate_counted
+from harness.ranking.model import RatingModel
+from harness.ranking.prediction_powered import FEWEST_FOR_POWER, PeoplesFit, Sample, fit
+from harness.ranking.scale import ELO_PER_LOGIT, Bools, Floats, Ints, on_scale
+from harness.store.judgment import is_reference, is_rule
+from harness.store.judgment_columns import MILLION
+from harness.store.judgment_table import JudgmentTable
+from harness.wording import counted
+
+METHOD = "people's votes, prediction-powered Bradley–Terry (a tie half a win)"
+_PLAIN = RatingModel("plain")
+PREFERRED = ("audio", "heard_text", "written")
+"""Presentations of votes, the one to quote first. Replies heard after their delay are never quoted: latency would be on both
+axes."""
+VERDICTS_ON = ("heard_text", "written", "audio")
+"""Presentations of a judge's verdicts. They only predict votes, so they may be on another presentation than those."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Number of pairs of replies to one context, over all contexts: those that can be heard, and those that can be read."""
+
+    heard: int
+    read: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PeoplesAxis:
+    """Ratings by people, and the part that a judge had in them."""
+
+    board: Board
+    votes: int
+    raters: int
+    pairs: int
+    """Pairs of replies in the frame from which people's pairs are drawn."""
+    power: float
+    """Weight λ of the judge's verdicts, 0 to 1."""
+    worth: float
+    """Votes without a judge that would give as narrow intervals."""
+    judges: tuple[str, ...]
+    """Judges whose verdicts predict votes."""
+    agrees: float | None
+    """Share of votes, ties left out, on whose pair the judges have the same winner; None without a verdict there."""
+    contexts: tuple[str, ...] = ()
+    by_context: Floats | None = None
+    """(contexts, systems in the order of `board.names`): first-order change of the log-odds when the context counts twice; None
+    where a system won or lost everything."""
+
+    @property
+    def saved(self) -> int:
+        """Number of votes that the judge saved."""
+        return max(0, round(self.worth) - self.votes)
+
+    @property
+    def in_words(self) -> str:
+        """The votes and the judge's part in them, in one sentence without its full stop."""
+        of = f"{counted(self.votes, 'vote')} by {counted(self.raters, 'person', 'people')}"
+        if not self.judges or not self.power:
+            return f"{of}, rated without a judge"
+        if not self.saved:
+            return f"{of}; {', '.join(self.judges)} saved none"
+        return f"{of}, as good as {round(self.worth)}: {', '.join(self.judges)} saved {self.saved}"
+
+
+def peoples_axis(rows: JudgmentTable, presentation: str, *, pairs: int | None = None) -> PeoplesAxis:
+    """The board of the people who voted on one presentation of one condition's replies.
+
+    `rows`: votes, and judges' verdicts on the same replies in one presentation, each once. `pairs`: number of pairs of replies
+    that could be drawn; default, those with a row.
+
+    Raises harness.errors.UserError: no votes, or votes that can give no interval.
+    """
+    people = (rows["human"] == 1) & (rows["purpose"] == 0) & rows.named("presentation", presentation)
+    if not people.any():
+        raise UserError(f"nobody has voted on these replies ({presentation})")
+    drawn = people & (rows["draw_rate"] > 0)
+    mine = drawn if drawn.any() else people
+    frame = _Frame(rows, mine)
+    notes = [*_notes(int(people.sum()), int(mine.sum()), bool(drawn.any())), *_refusals_and_notes(frame)]
+    votes, raters = int(mine.sum()), int(np.unique(rows["judge"][mine]).size)
+    size = max(pairs or 0, frame.first.size)
+    judges = frame.judges if drawn.any() else ()
+    inside = rows.where(mine | (rows["human"] == 0))
+    together = inside.where(of_source(inside, "human"))
+    if not is_bounded(frame.wins()):
+        alone = rate_counted(_PLAIN.counted(together), _PLAIN, notes=notes)
+        return PeoplesAxis(alone, votes, raters, size, 0.0, float(votes), (), frame.agreement())
+    found = fit(frame.sample(size), None if drawn.any() else 0.0)
+    board = _board(found, frame, count(together).whole.shares, presentation, notes)
+    return PeoplesAxis(
+        board, votes, raters, size, found.power, found.worth, judges, frame.agreement(), frame.contexts, found.by_context
+    )
+
+
+def axis_of(table: JudgmentTable, condition: str | None, presentation: str | None, pairs: Pairs | None = None) -> PeoplesAxis:
+    """People's axis of one condition (None: of any). `presentation`: the one that people voted on; None: the replies as heard,
+    or else as read. `pairs`: number of pairs of replies of which a sound, or a text, could be drawn.
+
+    Raises harness.errors.UserError: as `peoples_axis`.
+    """
+    here = table["purpose"] == 0
+    if condition is not None:
+        here &= table.named("condition", condition)
+    rows = table.where(here)
+    votes, verdicts = rows["human"] == 1, rows["human"] == 0
+    voted_on = [name for name in PREFERRED if (votes & rows.named("presentation", name)).any()]
+    of_votes = presentation or next(iter(voted_on), PREFERRED[0])
+    of_verdicts = next((name for name in VERDICTS_ON if (verdicts & rows.named("presentation", name)).any()), None)
+    kept = votes & rows.named("presentation", of_votes)
+    if of_verdicts is not None:
+        kept |= verdicts & rows.named("presentation", of_verdicts)
+    is_sound = of_votes.startswith("audio")
+    if is_sound:
+        # A reference has no sound, so no pair with one can be drawn for a listener.
+        has_sound = np.array([not is_reference(name) for name in rows.systems], dtype=bool)
+        kept &= has_sound[rows["first"]] & has_sound[rows["second"]]
+    rows = rows.where(kept)
+    axis = peoples_axis(
+        rows.where(each_once(rows)), of_votes, pairs=None if pairs is None else pairs.heard if is_sound else pairs.read
+    )
+    others = [name for name in voted_on if name != of_votes]
+    note = f"Votes on another presentation ({', '.join(others)}) are left out: rate them with --presentation."
+    return replace(axis, board=replace(axis.board, warnings=(*axis.board.warnings, note))) if others else axis
+
+
+class _Frame:
+    """The pairs of replies with a vote, a verdict or a rule, and the votes on them."""
+
+    def __init__(self, rows: JudgmentTable, mine: Bools) -> None:
+        self.is_rule: Bools = np.isin(rows["judge"], [k for k, name in enumerate(rows.judges) if is_rule(name)])
+        main = (rows["purpose"] == 0) & (rows["replicate"] == 0) & (rows["human"] == 0)
+        verdict = main & ~self.is_rule
+        kept = mine | main
+        self.judges = tuple(rows.judges[k] for k in np.unique(rows["judge"][verdict]))
+        one, other = rows["first"][kept], rows["second"][kept]
+        seen, index = np.unique(np.concatenate([one, other]), return_inverse=True)
+        self.systems = tuple(rows.systems[k] for k in seen)
+        one, other = index[: one.size], index[one.size :]
+        places, context = np.unique(rows["context"][kept], return_inverse=True)
+        self.contexts = tuple(rows.contexts[k] for k in places)
+        sign = np.where(one <= other, 1, -1)
+        k = len(self.systems)
+        key = (context * k + np.minimum(one, other)) * k + np.maximum(one, other)
+        each, pair = np.unique(key, return_inverse=True)
+        self.first: Ints = (each // k) % k
+        self.second: Ints = each % k
+        self.context: Ints = each // (k * k)
+        level = (sign * rows["winner"][kept] * rows["strength"][kept]).astype(np.float64)
+        self.stated = _means(pair, level, verdict[kept], each.size)
+        self.decided = (1 + np.sign(_means(pair, level, (main & self.is_rule)[kept], each.size))) / 2
+        votes = mine[kept]
+        self.voted: Ints = pair[votes]
+        self.vote: Floats = (1 + np.sign(level[votes])) / 2
+        self.rater: Ints = np.unique(rows["judge"][kept][votes], return_inverse=True)[1]
+        rate = rows["draw_rate"][kept][votes] / MILLION
+        self.weight: Floats = np.where(rate > 0, 1 / np.where(rate > 0, rate, 1.0), 1.0)
+
+    def sample(self, pairs: int) -> Sample:
+        """The arrays of the fit."""
+        return Sample(
+            pairs, len(self.systems), len(self.contexts), self.first, self.second, self.context, self.stated, self.decided,
+            self.voted, self.vote, self.rater, self.weight,
+        )  # fmt: skip
+
+    def wins(self) -> Floats:
+        """(systems, systems): wins of row over column, by votes and by rules."""
+        ruled = np.flatnonzero(~np.isnan(self.decided))
+        pair, won = np.concatenate([self.voted, ruled]), np.concatenate([self.vote, self.decided[ruled]])
+        found = np.zeros((len(self.systems), len(self.systems)))
+        np.add.at(found, (self.first[pair], self.second[pair]), won)
+        np.add.at(found, (self.second[pair], self.first[pair]), 1 - won)
+        return found
+
+    def agreement(self) -> float | None:
+        """Share of votes, ties left out, on whose pair the judges have the same winner."""
+        stated = self.stated[self.voted]
+        told = ~np.isnan(stated) & (stated != 0) & (self.vote != 0.5)
+        return float(((stated[told] > 0) == (self.vote[told] > 0.5)).mean()) if told.any() else None
+
+
+def _means(pair: Ints, level: Floats, which: Bools, size: int) -> Floats:
+    """(size,): mean level of the rows of each pair; NaN without one."""
+    many = np.bincount(pair[which], minlength=size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.bincount(pair[which], level[which], size) / many, dtype=np.float64)
+
+
+def _notes(given: int, used: int, at_random: bool) -> list[str]:
+    if not at_random:
+        return [
+            f"{counted(used, 'vote')} on pairs that were not drawn at random: rated without a judge, and only as good as the "
+            "choice of pairs."
+        ]
+    left_out = given - used
+    return [f"{counted(left_out, 'vote')} on pairs that were not drawn at random left out."] if left_out else []
+
+
+def _refusals_and_notes(frame: _Frame) -> list[str]:
+    """Notes on a small sample.
+
+    Raises UserError: the votes can give no interval.
+    """
+    voted = np.unique(frame.voted)
+    contexts = np.unique(frame.context[voted]).size
+    if voted.size == 1:
+        raise UserError("all votes are on one pair of replies: draw pairs at random from the whole run with `harness listen`")
+    if contexts < FEWEST_CONTEXTS:
+        raise UserError(
+            f"people voted on {counted(contexts, 'conversation')}, and an interval needs {FEWEST_CONTEXTS}: add votes on others"
+        )
+    met = np.zeros(len(frame.systems), dtype=bool)
+    ruled = np.flatnonzero(~np.isnan(frame.decided))
+    for pair in (voted, ruled):
+        met[frame.first[pair]] = met[frame.second[pair]] = True
+    if not met.all():
+        names = ", ".join(frame.systems[k] for k in np.flatnonzero(~met))
+        raise UserError(f"nobody voted on a pair with {names}: add votes, drawn from all pairs")
+    known = ~np.isnan(frame.stated)
+    if known.any() and not known[frame.voted].any():
+        raise UserError(
+            f"{', '.join(frame.judges)}: no verdict on any of the {counted(voted.size, 'pair')} that people voted on; judge "
+            "the whole run, or leave these verdicts out with another --judge"
+        )
+    notes = (
+        [f"Votes on {contexts} conversations: intervals rest on a small-sample correction."] if contexts < SMALL_SAMPLE else []
+    )
+    if np.unique(frame.rater).size == 1:
+        notes.append("All votes are one person's: the intervals cover other conversations, not other people.")
+    if known.any() and contexts < FEWEST_FOR_POWER:
+        notes.append(f"Under {FEWEST_FOR_POWER} conversations with a vote the judge has no weight.")
+    return notes
+
+
+def _board(found: PeoplesFit, frame: _Frame, shares: Mapping[str, float], presentation: str, notes: Sequence[str]) -> Board:
+    elo, own = on_scale(found.theta), np.diag(found.covariance.matrix)
+    error = ELO_PER_LOGIT * np.sqrt(np.clip(own, 0.0, None))
+    half, wide = error * found.covariance.quantile(), error * max_t(found.covariance)
+    votes = np.bincount(np.concatenate([frame.first[frame.voted], frame.second[frame.voted]]), minlength=elo.size)
+    rows = [
+        SystemRating(
+            system=name,
+            elo=float(elo[k]),
+            interval=(float(elo[k] - half[k]), float(elo[k] + half[k])),
+            win_rate=shares[name],
+            axes={},
+            judgments=int(votes[k]),
+            contexts=_contexts_of(frame, k),
+            band=(float(elo[k] - wide[k]), float(elo[k] + wide[k])),
+            error=float(error[k]),
+        )
+        for k, name in enumerate(frame.systems)
+    ]
+    return Board(
+        method=METHOD,
+        systems=tuple(sorted(rows, key=lambda row: -row.elo)),
+        warnings=tuple(notes),
+        presentation=presentation,
+        judgments=frame.vote.size,
+        contexts=int(np.unique(frame.context[frame.voted]).size),
+        names=frame.systems,
+        covariance=found.covariance,
+    )
+
+
+def _contexts_of(frame: _Frame, system: int) -> int:
+    """Conversations in which people voted on a pair with this system."""
+    pair = frame.voted
+    mine = (frame.first[pair] == system) | (frame.second[pair] == system)
+    return int(np.unique(frame.context[pair][mine]).size)

@@ -1,0 +1,59 @@
+"""Votes that an interval of a wished width takes, and the minutes for them, before anybody has voted.
+
+A person who is asked for votes wants to know how many, and for how long. The answer must not need votes, so it is the closed
+form of the people-only fit at even odds: n votes on pairs drawn from all pairs of k systems leave a rating the variance
+
+    2 (k − 1)² / (k n)  +  (1 − 1/k) s² / c
+
+in log-odds. The first part is the votes' own chance. The second is that of the c conversations, on which a system is better or
+worse than it is on average, with the spread s; no number of votes removes it. A judge can only make the interval narrower than
+this (`prediction_powered`).
+"""
+
+import math
+from typing import Final
+
+from scipy import stats
+
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
+from harness.ranking.scale import ELO_PER_LOGIT
+
+HALF_WIDTH_ELO: Final = 100.0
+"""±100 Elo is ±14 points of the share that a system wins against the average: enough to tell a good agent from a poor one. The
+paper's board spans 269 Elo."""
+CONVERSATIONS_SD: Final = 0.7
+"""Spread s, in log-odds of winning, of one system's worth between conversations. Assumed: that of the simulated boards on which
+two people agree on 78 % of pairs, as HEART's do (`benchmarks/ranking_people_coverage.py`)."""
+READING_WORDS_PER_S: Final = 238 / 60
+"""Silent reading of English prose (Brysbaert 2019, 190 studies)."""
+DECIDING_S: Final = 4.0
+"""Assumed, not measured: twice the time under which a rater is taken to click through (`harness.judging.rater_exclusion`)."""
+
+
+def half_width_elo(systems: int, contexts: int, votes: int) -> float:
+    """Half width in Elo that the 95 % interval of a rating is expected to have; infinite where it would have none."""
+    reached = contexts * -math.expm1(-votes / contexts)
+    if systems < 2 or round(reached) < FEWEST_CONTEXTS:
+        return math.inf
+    variance = 2 * (systems - 1) ** 2 / (systems * votes) + (1 - 1 / systems) * CONVERSATIONS_SD**2 / contexts
+    return float(stats.t.ppf(0.975, reached - 1) * ELO_PER_LOGIT * math.sqrt(variance))
+
+
+def votes_needed(systems: int, contexts: int, wished_elo: float = HALF_WIDTH_ELO) -> int | None:
+    """Fewest votes, each on another pair, with which a rating is known to ± `wished_elo`.
+
+    None: not even a vote on every pair of replies to these conversations gives that.
+    """
+    most = contexts * systems * (systems - 1) // 2
+    if half_width_elo(systems, contexts, most) > wished_elo:
+        return None
+    low, high = 0, most
+    while high - low > 1:
+        half = (low + high) // 2
+        low, high = (half, high) if half_width_elo(systems, contexts, half) > wished_elo else (low, half)
+    return high
+
+
+def minutes(votes: int, *, words: float = 0.0, sound_s: float = 0.0) -> int:
+    """Whole minutes for these votes. `words`: read for one vote, conversation and both replies; `sound_s`: heard for one vote."""
+    return max(1, math.ceil(votes * (words / READING_WORDS_PER_S + sound_s + DECIDING_S) / 60))
