@@ -23,8 +23,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from harness.errors import UserError
-from harness.judging.ask_once import ask_all, ask_both
-from harness.judging.cache import VerdictCache
+from harness.judging.cache import VerdictCache, ask_all, ask_both
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.load_judge import open_judge
 from harness.judging.schema import Strict
