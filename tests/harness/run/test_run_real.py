@@ -22,7 +22,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Path]:
     # Threads that spin for each other lose whole time slices to other programs: beside one, an answer then takes over 60 s.
     patient = {**os.environ, "OMP_WAIT_POLICY": "passive"}
     done = subprocess.run(
-        [sys.executable, "-m", "harness", "run", "--agent", "polaris-like", "--agent", "smollm2-text", "--limit", "2", "--judge", "embedded", "--json",
+        [sys.executable, "-m", "harness", "run", "--agent", "polaris-like", "--agent", "smollm2-text", "--limit", "2",
+         "--judge", "embedded", "--json",
          "--out", str(folder)],
         cwd=folder.parent, env=patient, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip

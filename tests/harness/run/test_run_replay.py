@@ -60,7 +60,8 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Path]:
     pack.write_text(HEAD + KITCHEN, encoding="utf-8")
     agents = [word for name in AGENTS for word in ("--agent", str(peer(name)))]
     done = subprocess.run(
-        [sys.executable, "-m", "harness", "run", *agents, "--mode", "replay", "--pack", str(pack), "--concurrency", "3", "--judge", "embedded",
+        [sys.executable, "-m", "harness", "run", *agents, "--mode", "replay", "--pack", str(pack), "--concurrency", "3",
+         "--judge", "embedded",
          "--json", "--out", str(folder)],
         cwd=place, env={**os.environ, **VIRTUAL_TIME}, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
