@@ -12,6 +12,9 @@ from pydantic import Field, computed_field
 from harness.figures.cautions import Caution, cautions
 from harness.figures.cells import ReferenceSummary, RunFigures
 from harness.figures.circumstances import Circumstances
+from harness.judging import DEFAULT_JUDGE
+from harness.judging.validation.against_people import shipped_checks
+from harness.judging.validation.sentences import why_unrated
 
 _KEYS = frozenset({"agent", "condition", "mode", "presentation", "subset", "elo_over"})
 _ALWAYS_KNOWN = frozenset({"kind", "family"})
@@ -58,7 +61,8 @@ class RunSummary(RunFigures):
         """The state of the quality axis, one sentence for each condition, why it is not people's yet, and the way there."""
         found = [board for condition in self.conditions if (board := self.board(condition)) is not None]
         if not found and self.way_to_people:
-            return "Quality is not known: nothing was judged.", self.way_to_people
+            unrated = why_unrated(DEFAULT_JUDGE, shipped_checks())
+            return "Quality is not known: nothing was judged.", unrated, self.way_to_people
         several = len(found) > 1
         words = [f"{board.condition}: {board.quality_words}." if several else f"{board.quality_words}." for board in found]
         refused = [f"No people's ratings yet: {board.people_refused}." for board in found if board.people_refused]

@@ -168,8 +168,13 @@ def kept(fingerprint: str, folder: Path) -> tuple[PeopleCheck, ...]:
     files are left out."""
     files = sorted((folder / fingerprint).glob("*.json"), key=lambda path: (path.stat().st_mtime_ns, path.name))
     found = [_read(path) for path in (folder / f"{fingerprint}.json", *files)]
-    shipped = [check for check in _SHIPPED.validate_json(_CHECKS.read_bytes()) if check.fingerprint == fingerprint]
+    shipped = [check for check in shipped_checks() if check.fingerprint == fingerprint]
     return (*shipped, *(check for check in found if check is not None))
+
+
+def shipped_checks() -> tuple[PeopleCheck, ...]:
+    """The checks against people that ship."""
+    return _SHIPPED.validate_json(_CHECKS.read_bytes())
 
 
 def _read(path: Path) -> PeopleCheck | None:
