@@ -361,8 +361,9 @@ def test_votes_on_one_run_leave_a_page_of_two_to_its_judges_and_say_so(run: Run)
 
 
 def test_a_run_that_nobody_judged_says_the_way_to_peoples_ratings_or_why_there_is_none_yet(run: Run) -> None:
-    judged_by_nobody, *way = page_of_one(run("nine", {"quick": 400.0, "slow": 900.0}, judge=None)).quality
+    judged_by_nobody, why, *way = page_of_one(run("nine", {"quick": 400.0, "slow": 900.0}, judge=None)).quality
     assert judged_by_nobody == "Quality is not known: nothing was judged."
+    assert "no better than counting words" in why
     assert "harness listen" in way[0]
     assert re.search(r"\d+ votes, about \d+ minutes, for ± \d+ Elo", way[0])
     few = run("four", {"quick": 400.0, "slow": 900.0}, judge=None, contexts=4)

@@ -63,10 +63,11 @@ def standing(check: JudgeCheck) -> str:
 def why_unrated(judge: str, checks: Sequence[PeopleCheck]) -> str:
     """Reason why the judge that runs here rates nobody unless it is named, in one sentence with the figures of its checks."""
     mine = that_count([check for check in checks if check.judge.partition("@")[0] == judge])
-    figures = (
-        f": right on {_range([c.accuracy for c in mine])} of strangers' clear pairs, {_shortfall('unlike_people', mine, None)}"
-    )
-    return f"The judge that runs here rates only where it is named (--judge {judge}){figures if mine else ''}."
+    where = f"The judge that runs here rates only where it is named (--judge {judge})"
+    if not mine:
+        return f"{where}."
+    right = _range([check.accuracy for check in mine])
+    return f"{where}: right on {right} of strangers' clear pairs, {_shortfall('unlike_people', mine, None)}."
 
 
 def _shortfall(found: Trust, counting: Sequence[PeopleCheck], red_lines: RedLinesCheck | None) -> str:
