@@ -367,4 +367,4 @@ def test_a_run_that_nobody_judged_says_the_way_to_peoples_ratings_or_why_there_i
     assert "harness listen" in way[0]
     assert re.search(r"\d+ votes, about \d+ minutes, for ± \d+ Elo", way[0])
     few = run("four", {"quick": 400.0, "slow": 900.0}, judge=None, contexts=4)
-    assert page_of_one(few).quality[1] == "People's ratings need 8 conversations, and this run has 4 conversations."
+    assert page_of_one(few).quality[2] == "People's ratings need 8 conversations, and this run has 4 conversations."
