@@ -129,7 +129,7 @@ def test_four_shards_are_the_run_that_was_not_dealt(shards: list[Path], tmp_path
     whole = played(tmp_path / "whole", None)
     assert content(tmp_path / "merged") == content(whole)
     together, apart = RunStore.open(tmp_path / "merged"), RunStore.open(whole)
-    clock = {"run", "calibration", "pacing", "machines", "circumstances"}
+    clock = {"run", "way_to_people", "calibration", "pacing", "machines", "circumstances"}
     one, other = (summarise(store).model_dump(exclude={*clock, "cautions", "warnings"}) for store in (together, apart))
     assert one == other
     assert one["cells"][0]["ttfa_ms"]["p50"] is not None
