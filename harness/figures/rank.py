@@ -307,7 +307,7 @@ def rank_target(
         chosen = chosen_condition(selection, condition)
         judged = selection.judged(chosen)
         if presentation is None and not judged:
-            raise UserError(_nothing_counts(path, store))
+            raise UserError(_nobody_voted(path) if options.get("by_people") else _nothing_counts(path, store))
         if presentation is None and len(judged) > 1:
             raise UserError(
                 f"{path}: judged as {', '.join(judged)}, which never share a ranking: choose one with --presentation"
@@ -342,7 +342,14 @@ def _nothing_counts(path: Path, store: RunStore) -> str:
             f"{path}: {', '.join(failed)} got half or more of the pairs with known answers wrong and is excluded; "
             "judge with another, or rank all the same with --keep-excluded"
         )
-    return f"{path}: the run holds no judgments yet; judge it with: {command('judge', path)}"
+    return (
+        f"{path}: the run holds no judgments yet; let people vote on its page or with {command('listen', path)}, or judge it "
+        f"with: {command('judge', path)}"
+    )
+
+
+def _nobody_voted(path: Path) -> str:
+    return f"{path}: nobody has voted on these replies; vote on the run's page, or with {command('listen', path)}"
 
 
 def _notes(

@@ -130,6 +130,8 @@ def test_a_run_is_ranked_with_its_latencies_and_people(store: RunStore, simulate
 def test_a_run_without_verdicts_and_a_file_of_them(store: RunStore, simulate: Simulate, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="harness judge"):
         rank_target(store.folder, condition="clean")
+    with pytest.raises(UserError, match=r"nobody has voted.*harness listen"):
+        rank_target(store.folder, condition="clean", by_people=True)
     path = tmp_path / "rows.csv"
     write(simulate(9, 3, 1), path)
     assert len(rank_target(path).board.systems) == 3
