@@ -95,9 +95,9 @@ def peoples_axis(parts: Sequence[Part], condition: str, inside: Set[str]) -> tup
         return None, ""
     pairs = [pairs_of(p.selection, condition, frozenset(inside)) for p in having]
     table = table_of([row for p in having for row in p.counted()])
-    axis, refused = axis_or_why(
-        table, condition, frozenset(inside), Pairs(sum(p.heard for p in pairs), sum(p.read for p in pairs))
-    )
+    unheard = frozenset[str]().union(*(p.unheard for p in pairs))
+    together = Pairs(sum(p.heard for p in pairs), sum(p.read for p in pairs), unheard)
+    axis, refused = axis_or_why(table, condition, frozenset(inside), together)
     if axis is not None and axis.board.parts > 1:
         return None, "no vote connects the runs, directly or over a reference reply"
     return axis, refused

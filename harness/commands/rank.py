@@ -65,7 +65,7 @@ def rank(
     from harness.figures.rank import rank_target
     from harness.ranking.export import board_csv, board_markdown, extras
     from harness.ranking.model import Method, RatingModel
-    from harness.ranking.ranking import as_object
+    from harness.ranking.ranking_object import as_object
     from harness.ranking.scores import read_scores
     from harness.reports.listening.results import human_rows_of
 

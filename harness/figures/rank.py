@@ -136,14 +136,16 @@ def axis_or_why(table: JudgmentTable, condition: str, inside: Contexts, pairs: P
 
 def pairs_of(selection: Selection, condition: str, inside: Contexts) -> Pairs:
     """Number of pairs of replies of the first repeat that a person could compare."""
-    agents = Counter(r.session.key.context_id for r in selection.replies(condition, 0, HEARD) if r.fate != "missing")
+    unheard = frozenset(agent.name for agent in selection.manifest.agents if agent.kind == "text")
+    keys = [reply.session.key for reply in selection.replies(condition, 0, HEARD) if reply.fate != "missing"]
+    agents = Counter(key.context_id for key in keys)
+    speaking = Counter(key.context_id for key in keys if key.agent not in unheard)
     heard = read = 0
     for context in selection.contexts:
         if context.id in inside:
-            spoken = agents[context.id]
-            every = spoken + len(context.references)
+            spoken, every = speaking[context.id], agents[context.id] + len(context.references)
             heard, read = heard + spoken * (spoken - 1) // 2, read + every * (every - 1) // 2
-    return Pairs(heard, read)
+    return Pairs(heard, read, unheard)
 
 
 def board_table(selection: Selection, place: Place, inside: Contexts) -> JudgmentTable:

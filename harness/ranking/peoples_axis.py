@@ -43,6 +43,8 @@ class Pairs:
 
     heard: int
     read: int
+    unheard: frozenset[str] = frozenset()
+    """Agents that answer in text alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,8 +139,9 @@ def axis_of(table: JudgmentTable, condition: str | None, presentation: str | Non
         kept |= verdicts & rows.named("presentation", of_verdicts)
     is_sound = of_votes.startswith("audio")
     if is_sound:
-        # A reference has no sound, so no pair with one can be drawn for a listener.
-        has_sound = np.array([not is_reference(name) for name in rows.systems], dtype=bool)
+        # Neither a reference nor a text agent has a sound, so no pair with one can be drawn for a listener.
+        unheard = pairs.unheard if pairs is not None else frozenset()
+        has_sound = np.array([not is_reference(name) and name not in unheard for name in rows.systems], dtype=bool)
         kept &= has_sound[rows["first"]] & has_sound[rows["second"]]
     rows = rows.where(kept)
     axis = peoples_axis(

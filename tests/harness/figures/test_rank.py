@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from harness.errors import UserError
-from harness.figures.rank import measured, rank_target
-from harness.ranking.ranking import as_object
+from harness.figures.rank import measured, pairs_of, rank_target
+from harness.ranking.ranking_object import as_object
 from harness.scenarios.context import Context
 from harness.store.judgment import Judgment
 from harness.store.judgment_files import write
@@ -144,3 +144,15 @@ def test_a_run_judged_in_two_presentations_needs_a_choice(store: RunStore, simul
     with pytest.raises(UserError, match="heard_text, written"):
         rank_target(store.folder, condition="clean")
     assert rank_target(store.folder, condition="clean", presentation="heard_text", draws=50).board.presentation == "heard_text"
+
+
+def test_a_text_agent_is_in_no_pair_that_can_be_heard(store: RunStore) -> None:
+    selection, every = Selection(store), frozenset(f"c{k:03}" for k in range(CONTEXTS))
+    (agent,) = store.manifest.agents
+    other = AgentEntry(name="s2", kind="cascade", profile_hash="q" * 64, profile_text="")
+    for kind, heard in (("cascade", frozenset()), ("text", {"s1"})):
+        agents = [agent.model_copy(update={"kind": kind}), other]
+        selection.manifest = store.manifest.model_copy(update={"agents": agents})
+        found = pairs_of(selection, "clean", every)
+        assert found.unheard == heard
+        assert found.read == CONTEXTS

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.model import Method, RatingModel
-from harness.ranking.ranking import as_object, rank
+from harness.ranking.ranking import rank
+from harness.ranking.ranking_object import as_object
 from harness.store.judgment import Judgment
 
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)

@@ -12,7 +12,8 @@ from harness.ranking import Board, RatingModel, joint_figure, leaderboard
 from harness.ranking.board import Ends
 from harness.ranking.export import board_csv, board_markdown
 from harness.ranking.model import PRIMARY, Method
-from harness.ranking.ranking import as_object, rank
+from harness.ranking.ranking import rank
+from harness.ranking.ranking_object import as_object
 from harness.ranking.variants import variants
 from harness.store.judgment_columns import table_of
 from harness.store.judgment_files import write

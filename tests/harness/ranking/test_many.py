@@ -11,7 +11,8 @@ import pytest
 from harness.errors import UserError
 from harness.figures import rank as step
 from harness.ranking.model import RatingModel
-from harness.ranking.ranking import as_object, rank, rank_many
+from harness.ranking.ranking import rank, rank_many
+from harness.ranking.ranking_object import as_object
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, no_reply_rule
 from harness.store.judgment_columns import stored_table, table_of

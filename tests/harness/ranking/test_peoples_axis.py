@@ -246,3 +246,12 @@ def test_votes_of_one_condition() -> None:
     table = table_of([*votes(condition="clean"), *votes(seed=9, condition="street"), *verdicts(condition="clean")])
     assert axis_of(table, "clean", None).votes == 40
     assert axis_of(table, "street", None).judges == ()
+
+
+def test_a_text_agent_has_no_sound_to_vote_on_either() -> None:
+    typed = [row(c, "amber", "typed", "b", source="judge", judge=JUDGE, draw_rate=None) for c in range(20)]
+    table = table_of([*votes(presentation="audio"), *verdicts(), *typed])
+    with pytest.raises(UserError, match="nobody voted on a pair with typed"):
+        axis_of(table, None, "audio", Pairs(heard=60, read=120))
+    found = axis_of(table, None, "audio", Pairs(60, 120, frozenset({"typed"})))
+    assert {rating.system for rating in found.board.systems} == set(SYSTEMS)

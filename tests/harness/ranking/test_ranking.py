@@ -10,7 +10,8 @@ from harness.commands.rank import rank as rank_command
 from harness.errors import UserError
 from harness.ranking import RatingModel
 from harness.ranking.export import board_csv, board_markdown
-from harness.ranking.ranking import Ranking, as_object, rank
+from harness.ranking.ranking import Ranking, rank
+from harness.ranking.ranking_object import as_object
 from tests.harness.conftest import Simulate
 
 

@@ -15,7 +15,8 @@ import pytest
 from harness.ranking import RatingModel, joint_figure, leaderboard
 from harness.ranking.export import board_csv, board_markdown
 from harness.ranking.model import Method
-from harness.ranking.ranking import as_object, rank
+from harness.ranking.ranking import rank
+from harness.ranking.ranking_object import as_object
 from harness.ranking.separation import gaps
 from harness.ranking.unbounded import standing, swept_share
 from harness.store.judgment import Judgment
