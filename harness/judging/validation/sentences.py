@@ -9,22 +9,30 @@ from typing import Final
 
 from harness.judging.validation.baselines import LONGER
 from harness.judging.validation.red_lines import GRAVEST
-from harness.judging.validation.trust import RED_LINES_AT_LEAST, Trust, beats_rules, that_count, trust_in, worst
+from harness.judging.validation.trust import (
+    RED_LINES_AT_LEAST,
+    TRUSTED_LOWER_BOUND,
+    Trust,
+    beats_rules,
+    that_count,
+    trust_in,
+    worst,
+)
 from harness.store.judgment import JudgeCheck, PeopleCheck, RedLinesCheck, ShareOfPairs
 from harness.wording import counted, share, share_band
 
 IN_WORDS: Final[Mapping[Trust, str]] = {
     "trusted": "",
     "red_lines": (
-        "People's judgements bear it out, but not the red lines, on which it must be right on 90 % and more: read its ratings "
-        "as a hint (harness judge --check asks them)."
+        f"People's judgements bear it out, but not the red lines, on which it must be right on {share(RED_LINES_AT_LEAST)} and "
+        "more: read its ratings as a hint (harness judge --check asks them)."
     ),
     "one_origin": (
         "People's judgements bear it out on one set only, and two of different origin are needed: read its ratings as a hint."
     ),
     "unlike_people": (
-        "On replies that people rated it is not shown to be right more often than a rule without understanding, and on 60 % "
-        "and more where both replies are equally long: read its ratings as a hint."
+        "On replies that people rated it is not shown to be right more often than a rule without understanding, and on "
+        f"{share(TRUSTED_LOWER_BOUND)} and more where both replies are equally long: read its ratings as a hint."
     ),
     "unvalidated": (
         "Those pairs are the project's own, by one author. It is not validated against people: read its ratings as a hint "
@@ -61,9 +69,12 @@ def standing(check: JudgeCheck) -> str:
 
 
 def why_unrated(judge: str, checks: Sequence[PeopleCheck]) -> str:
-    """Reason why the judge that runs here rates nobody unless it is named, in one sentence with the figures of its checks."""
-    mine = that_count([check for check in checks if check.judge.partition("@")[0] == judge])
-    where = f"The judge that runs here rates only where it is named (--judge {judge})"
+    """Reason why the judge that runs here rates nobody unless it is named, in one sentence with the figures of its checks.
+
+    `judge`: its id with its version, because figures of another version say nothing of it.
+    """
+    mine = that_count([check for check in checks if check.judge == judge])
+    where = f"The judge that runs here rates only where it is named (--judge {judge.partition('@')[0]})"
     if not mine:
         return f"{where}."
     right = _range([check.accuracy for check in mine])
