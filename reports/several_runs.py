@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harness.errors import UserError
 from harness.figures import circumstances
-from harness.figures.board_figures import board_summary, quality_figures
+from harness.figures.board_figures import board_summary, quality_figures, refusals
 from harness.figures.cells import JudgeSummary, PacingSummary
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, axis_or_why, pairs_of, rated_rows
@@ -246,6 +246,7 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
         judges=judges,
         cells=cells,
         boards=[b for place, r in boards.items() if (b := board_summary(r, place, base.mode, each)) is not None],
+        people_refused=refusals(boards),
         by_machine=[
             row.model_copy(update={"agent": p.names.of(row.agent, row.condition)})
             for p in parts
