@@ -26,7 +26,7 @@ from harness.ranking.ranking import MANY, Ranking, rank, rank_many
 from harness.ranking.scores import Scores
 from harness.ranking.verdicts import lengths_of
 from harness.store import judgment_files as files
-from harness.store.judgment import JudgeCheck, Judgment, Presentation, reference_name
+from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.judgment_columns import table_of
 from harness.store.judgment_files import lines_in, read_table
 from harness.store.judgment_table import JudgmentTable
@@ -227,7 +227,9 @@ def rank_condition(
     **options: Any,
 ) -> Ranking:
     """Rank one condition of a run. Raises UserError: nothing was judged in it, or no board for `by_people`."""
-    from harness.figures.judges import judge_summaries  # loads the judges, whom a file of judgments does not need
+    # Both load the judges, whom a file of judgments does not need.
+    from harness.figures.judges import judge_summaries
+    from harness.figures.rank_notes import notes_on_judges, notes_on_stops, notes_on_votes
 
     store = selection.store
     table = scores or Scores({}, {})
@@ -262,7 +264,10 @@ def rank_condition(
     ranking = in_its_state(ranking, judge_summaries(selection))
     invalid = selection.manifest.invalid
     ranking = ranking.without_chances if invalid else ranking
-    notes = _notes(store.folder, selection.table, condition, presentation, checks)
+    judged = selection.table.where(selection.table.named("condition", condition))
+    notes = notes_on_stops(store.folder, judged, condition, presentation)
+    if ranking.judges:
+        notes = [*notes_on_judges(ranking.judges, checks), *notes, *notes_on_votes(judged, presentation)]
     return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in invalid), *notes])
 
 
@@ -367,32 +372,3 @@ def _nothing_counts(path: Path, store: RunStore) -> str:
 
 def _nobody_voted(path: Path) -> str:
     return f"{path}: nobody has voted on these replies; vote on the run's page, or with {command('listen', path)}"
-
-
-def _notes(
-    path: Path, table: JudgmentTable, condition: str, presentation: Presentation, checks: Mapping[str, JudgeCheck]
-) -> list[str]:
-    """Notes on red lines, which come first, on how judging ended, and on votes that belong to another ranking."""
-    # Both load the judges, whom a file of judgments does not need.
-    from harness.judging.record import read_records, stops_in_words
-    from harness.judging.validation.sentences import red_lines_sentence
-
-    here = table.where(table.named("condition", condition))
-    judges = {here.judges[k] for k in np.unique(here["judge"][here.named("presentation", presentation)])}
-    records = [
-        record
-        for record in read_records(path)
-        if record.presentation == presentation and record.judge in judges and record.condition in (condition, "")
-    ]
-    people = here["presentation"][(here["human"] == 1) & ~here.named("presentation", presentation)]
-    elsewhere = Counter(here.presentations[k] for k in people.tolist())
-    ranked = [checks[judge] for judge in sorted(judges & checks.keys())]
-    crossed = [f"{said}." for check in ranked if (said := red_lines_sentence(check.judge, check.red_lines))]
-    return (
-        crossed
-        + stops_in_words(records)
-        + [
-            f"{count} votes of people on another presentation are not part of this: rank them with --presentation {name}."
-            for name, count in sorted(elsewhere.items())
-        ]
-    )

@@ -254,6 +254,9 @@ def test_exported_votes_as_heard_and_verdicts_as_read_give_the_runs_elo(tmp_path
     told = json.loads(_told("rank", run, "--condition", "clean", "--json"))
     rows = json.loads(_told("rank", tmp_path / "exports" / "judgments.csv", "--condition", "clean", "--json"))
     assert told["quality_state"] == rows["quality_state"] == "people"
+    assert not any("are not part of this" in note for note in told["warnings"])
+    judged = json.loads(_told("rank", run, "--condition", "clean", "--judges", "--json"))
+    assert any("votes of people on another presentation are not part of this" in note for note in judged["warnings"])
     assert rows["systems"]["quick (clean)"]["win_rate"] == told["systems"]["quick"]["win_rate"]
     assert rows["people_votes"]["judge_agrees"] == told["people_votes"]["judge_agrees"]
 
