@@ -22,7 +22,6 @@ from harness.agents.model_family import family_of
 from harness.errors import UserError
 from harness.models.catalogue import catalogue
 
-LOCAL: Final = "local"
 _MAGIC: Final = b"GGUF"
 _TEXT: Final = 8
 """The type of a text entry."""
