@@ -8,9 +8,9 @@ says what a judge thought.
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from harness.judging.raters import Option
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.listening.design import CHOICES
+from harness.votes.vote import Option
 
 MOST_PAIRS: Final = 120
 """Pairs on the page for each way to meet them: over an hour at half a minute a vote (`benchmarks/report_vote_pace.py`), and a

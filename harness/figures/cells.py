@@ -49,7 +49,7 @@ class AgentSummary(EndpointingSummary, TurnFigures):
     common_opening: tuple[int, int] | None = None
     """Replies that begin with the commonest three words, and the number of replies."""
     flags: dict[str, int] = Field(default_factory=dict)
-    """Flag of `harness.judging.reply_flags` → replies heard that show it; empty where no reply was heard."""
+    """Flag of `harness.figures.reply_flags` → replies heard that show it; empty where no reply was heard."""
     understood_wer: float | None = None
     """Word error rate of the words that the agent understood, against the caller's text."""
     heard_wer: float | None = None

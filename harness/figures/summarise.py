@@ -28,10 +28,10 @@ from harness.figures.machine import machines_of
 from harness.figures.onset_error import largest, onset_error
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, contexts_of, rated
+from harness.figures.reply_flags import FLAGS, flags_of
 from harness.figures.summary import RunSummary
 from harness.figures.watched import unwatched
 from harness.figures.word_errors import heard_wer, understood_wer
-from harness.judging.reply_flags import FLAGS, flags_of
 from harness.scenarios.context import Context, by_a_person
 from harness.store.judgment import Judgment, is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable

@@ -12,8 +12,8 @@ from harness.judging.embedded import EmbeddedJudge
 from harness.judging.endpoint import EndpointJudge
 from harness.judging.judge import Judge, make_installed
 from harness.judging.local import LocalJudge
-from harness.judging.local_model import identify
 from harness.judging.settings import JudgeSettings, load_judge_settings
+from harness.models.chat_model import identify
 
 DEFAULT_JUDGE = "embedded"
 EMBEDDED_WEIGHTS = ("minilm-l6",)

@@ -34,16 +34,15 @@ from harness.judging import (
     reference_completions,
     weights_of,
 )
-from harness.judging.estimate import Estimate, estimate, total
 from harness.judging.judge import Judge
 from harness.judging.record import record_of, write_record
-from harness.judging.stopping import Goal, UntilSeparated
 from harness.judging.validation.against_people import check_against, keep, kept
 from harness.judging.validation.checks import with_people
 from harness.judging.validation.peoples_labels import PeoplesLabels
 from harness.judging.validation.red_lines import check_red_lines, keep_red_lines, kept_red_lines, shipped_red_lines
 from harness.models.store import cache_folder
 from harness.progress import RunProgress
+from harness.ranking.stopping import Goal, UntilSeparated
 from harness.scenarios.context import Context
 from harness.shards.judge_shards import falls_to, folder_of, take_in
 from harness.store.database import locked
@@ -52,6 +51,7 @@ from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Reply, Selection
 from harness.store.step_failure import ANALYSIS_FAILED, StepFailure, attempt
 from harness.verdicts.conversations import conversation_of
+from harness.verdicts.estimate import Estimate, estimate, total
 
 CANARIES = 4
 """Number of questions with known answers in each batch; a judge that guesses gets all four right once in sixteen."""
@@ -232,7 +232,7 @@ async def _ask(
     where = f", {condition}" if len(store.manifest.conditions) > 1 else ""
     outcomes: list[JudgingOutcome] = []
     rows: list[Judgment] = []
-    rule = UntilSeparated.of(how.until, batches[0].competing) if how.until else None
+    rule = UntilSeparated.of(how.until, ((c.context_id, c.system) for c in batches[0].competing)) if how.until else None
     for batch in batches:
         repeat = f", repeat {batch.replicate + 1}" if len(batches) > 1 else ""
         progress.phase(f"Judging ({', '.join(judge.id for judge in judges)}{where}{repeat})")

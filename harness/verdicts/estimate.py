@@ -13,7 +13,7 @@ from harness.judging.design import Comparison, Design, fill_order, plan_comparis
 from harness.judging.judge import Question
 from harness.judging.rubric import system_prompt, user_prompt
 from harness.judging.settings import JudgeSettings
-from harness.judging.stopping import planned_looks
+from harness.ranking.stopping import planned_looks
 from harness.scenarios.context import Context
 
 CHARACTERS_PER_TOKEN = 4.0

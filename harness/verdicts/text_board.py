@@ -12,15 +12,15 @@ from harness.judging.batch import JudgingOutcome, Progress, judge_pairs, referen
 from harness.judging.cache import VerdictCache
 from harness.judging.completion import Completion, read_completions
 from harness.judging.design import Design
-from harness.judging.estimate import Estimate, estimate
 from harness.judging.load_judge import DEFAULT_JUDGE, open_judge
 from harness.judging.record import Stop, stop_of
 from harness.judging.settings import load_judge_settings
-from harness.judging.stopping import Goal, UntilSeparated
 from harness.judging.validation.checks import check_judge
 from harness.judging.validation.sentences import standing
+from harness.ranking.stopping import Goal, UntilSeparated
 from harness.scenarios.context import Context
 from harness.store.judgment import JudgeCheck, Judgment
+from harness.verdicts.estimate import Estimate, estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def judge_completions(
     """
     used, competing = _material(path, contexts, how)
     opened = [open_judge(name, weights) for name in how.judges]
-    rule = UntilSeparated.of(how.until, competing) if how.until else None
+    rule = UntilSeparated.of(how.until, ((c.context_id, c.system) for c in competing)) if how.until else None
     with VerdictCache(cache_path) as cache:
         checks = tuple(check_judge(judge, how.seed, progress, cache=cache) for judge in opened)
         judges = [j for j, check in zip(opened, checks, strict=True) if how.keep_excluded or not check.excluded]
