@@ -107,7 +107,7 @@ def junit(result: CheckResult, page: Path | None) -> bytes:
         why = printable(reason(checked))
         if checked.verdict == "fail":
             counts["failures"] += 1
-            ElementTree.SubElement(case, "failure", message=printable(f"{limit.words}: missed")).text = why
+            ElementTree.SubElement(case, "failure", message=printable(f"{limit.words}: outside the limit")).text = why
         elif checked.verdict == "pass":
             ElementTree.SubElement(case, "system-out").text = why
         else:
