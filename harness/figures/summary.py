@@ -60,6 +60,8 @@ class RunSummary(RunFigures):
     def quality(self) -> tuple[str, ...]:
         """The state of the quality axis, one sentence for each condition, why it is not people's yet, and the way there."""
         found = [board for condition in self.conditions if (board := self.board(condition)) is not None]
+        if not found and self.way_to_people and self.circumstances.verdicts:
+            return "Quality is not known: these runs have no ranking in common.", self.way_to_people
         if not found and self.way_to_people:
             unrated = why_unrated(load_judge_settings(DEFAULT_JUDGE).judge_id, shipped_checks())
             return "Quality is not known: nothing was judged.", unrated, self.way_to_people
