@@ -12,6 +12,7 @@ from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from tests.borne_out import AN_OPINION, BORNE_OUT
 from tests.harness.conftest import Finished
+from tests.judged import put
 from tests.reports.conftest import context
 
 CONTEXTS = 24
@@ -30,7 +31,7 @@ def _run(folder: Path, check: JudgeCheck, *, voted: bool = False, on: str = "hea
     by = {"judge": check.judge, "source": "judge", "presentation": "heard_text"}
     people = {"judge": "human:ada", "source": "human", "draw_rate": 1.0, "presentation": on}
     for who in (by, people) if voted else (by,):
-        store.add_judgments(
+        put(store, [
             Judgment.model_validate(
                 {
                     "context": c.id, "subset": c.subset, "system_a": "mine", "system_b": "ref:careful", "condition": "clean",
@@ -38,7 +39,7 @@ def _run(folder: Path, check: JudgeCheck, *, voted: bool = False, on: str = "hea
                 }
             )
             for n, c in enumerate(items)
-        )  # fmt: skip
+        ])  # fmt: skip
     store.add_judge_check(check)
     store.close()
     return folder

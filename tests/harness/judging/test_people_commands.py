@@ -16,6 +16,7 @@ from harness.judging.label_sheets import HEADER
 from harness.ranking.strategies import STRATEGIES
 from harness.store.judgment import JudgeCheck, Judgment, Winner
 from harness.store.run_store import RunStore
+from tests.judged import put
 
 from . import scripted_server
 from .scripted_server import ScriptedServer
@@ -116,7 +117,7 @@ def test_a_failed_judge_is_left_out_of_the_ranking_until_asked_for(capsys: pytes
         for n in range(12)
         for judge, winner in verdicts
     ]  # fmt: skip
-    store.add_judgments(rows)
+    put(store, rows)
     base: dict[str, Any] = {"family": "f", "pairs": 60, "accuracy_interval": None, "flip_rate": 0.0}
     store.add_judge_check(JudgeCheck(judge="fair@1", accuracy=0.9, trusted=True, **base))
     store.add_judge_check(JudgeCheck(judge="failed@1", accuracy=0.4, trusted=False, excluded=True, **base))
@@ -239,7 +240,7 @@ async def test_a_measured_labeller_is_named_with_its_yardstick_in_terminal_and_p
 @pytest.mark.usefixtures("labelling_server")
 async def test_reasons_are_coded_by_a_judge(capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path) -> None:
     store = RunStore.open(played)
-    store.add_judgments(
+    put(store,
         [
             Judgment(
                 context="c-00", subset="regular", system_a="flat", system_b="kind", source="judge", judge="j",
