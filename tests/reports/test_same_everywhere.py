@@ -21,6 +21,7 @@ from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from tests.borne_out import AN_OPINION, BORNE_OUT
+from tests.judged import put
 from tests.present import present
 from tests.reports.conftest import context, timing
 
@@ -57,8 +58,8 @@ def _made(folder: Path, check: JudgeCheck | None, votes: Sequence[Judgment] = ()
                     session = store.commit_session(key, partial=store.partial_folder(key), timing=timed, started_ns=1)
                     store.set_heard(session.id, "" if silent else "I hear you. " * lot.randint(1, 9), ())
                 if check is not None:
-                    store.add_judgments(_verdicts(item.id, item.subset, condition, repeat, lot))
-    store.add_judgments(list(votes))
+                    put(store, _verdicts(item.id, item.subset, condition, repeat, lot))
+    put(store, list(votes))
     if check is not None:
         store.add_judge_check(check)
     store.close()
