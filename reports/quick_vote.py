@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from harness.ranking.draw_pairs import EVEN_RATE, DrawnPair, drawn
+from harness.ranking.draw_pairs import DrawnPair, drawn
 from harness.reports.shown_runs import Part, ShownRuns
 from harness.reports.view import TurnView
 from harness.reports.vote_pairs import MOST_PAIRS, LinePairs, QuickVote, ShownReply, VotePair
@@ -44,7 +44,7 @@ def quick_vote(shown: ShownRuns, turns: Mapping[str, Sequence[TurnView]]) -> Qui
     lines = tuple(line for line in found if line.read or line.heard)
     if not lines:
         return QuickVote(why_not="No conversation of this run has two replies to compare.")
-    return QuickVote(part.store.manifest.id, lines, EVEN_RATE)
+    return QuickVote(part.store.manifest.id, lines)
 
 
 def _line_pairs(shown: ShownRuns, condition: str, turns: Mapping[str, Sequence[TurnView]]) -> LinePairs:
@@ -71,7 +71,7 @@ def _line_pairs(shown: ShownRuns, condition: str, turns: Mapping[str, Sequence[T
         ]
         place = {context.id: k for k, context in enumerate(shown.contexts)}
         return tuple(
-            VotePair(place[p.context], replies[p.context][p.first], replies[p.context][p.second])
+            VotePair(place[p.context], replies[p.context][p.first], replies[p.context][p.second], p.rate)
             for p in drawn(frame, f"{run} {condition} {how}", MOST_PAIRS)
         )
 
