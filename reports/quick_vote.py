@@ -60,6 +60,7 @@ def _line_pairs(shown: ShownRuns, condition: str, turns: Mapping[str, Sequence[T
     heard = {context: {name: r for name, r in sides.items() if r.to_ms > r.from_ms} for context, sides in spoken.items()}
     certainty, decided = _verdicts(part, condition)
     run = part.store.manifest.id
+    borne_out = bool(part.summary.judges) and all(judge.trusted for judge in part.summary.judges)
 
     def pairs(replies: Mapping[str, _Sides], how: str) -> tuple[VotePair, ...]:
         subset = {context.id: context.subset for context in shown.contexts}
@@ -72,7 +73,7 @@ def _line_pairs(shown: ShownRuns, condition: str, turns: Mapping[str, Sequence[T
         place = {context.id: k for k, context in enumerate(shown.contexts)}
         return tuple(
             VotePair(place[p.context], replies[p.context][p.first], replies[p.context][p.second], p.rate)
-            for p in drawn(frame, f"{run} {condition} {how}", MOST_PAIRS)
+            for p in drawn(frame, f"{run} {condition} {how}", MOST_PAIRS, by_doubt=borne_out)
         )
 
     return LinePairs(condition, pairs(read, "read"), pairs(heard, "heard"))

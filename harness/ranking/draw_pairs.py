@@ -5,9 +5,9 @@ so a few votes must meet all of both. Sorting pairs by any rule makes rates uneq
 pairs in a *circle*, as well as it can, and then a start is drawn, each place as likely as any other: whatever the
 circle, a pair is among the first n of N with the chance n/N. So the rule may be a heuristic, and the rate is exact.
 
-A vote says most where judges are in doubt, because elsewhere they predict it. So of a large run some of the pairs of which
-they are sure are left out by lot before the circle is made. A pair's rate is its chance to stay, and so exact for any number of
-votes.
+A vote says most where a judge that people agree with is in doubt, because elsewhere the judge predicts it. So `by_doubt`, of a
+large run some of the pairs of which judges are sure are left out by lot before the circle is made. A pair's rate is its chance
+to stay, and so exact for any number of votes. The doubt of a judge that is not borne out says nothing, and would cost votes.
 
 On the circle the conversations of each subset take turns, so that as many votes as there are conversations meet nearly all
 of them. At its turn a conversation gives the pair whose systems, and whose third of the judge's doubt, have had the least of
@@ -54,13 +54,15 @@ def chance_to_stay(certainty: float | None) -> float:
     return 1.0 - (1.0 - SUREST_STAYS) * sure
 
 
-def drawn(pairs: Sequence[DrawnPair], seed: str | int, most: int | None = None) -> tuple[DrawnPair, ...]:
+def drawn(
+    pairs: Sequence[DrawnPair], seed: str | int, most: int | None = None, *, by_doubt: bool = False
+) -> tuple[DrawnPair, ...]:
     """The first `most` pairs of a random order with their rates, each as likely as its rate says at every length.
 
-    `pairs`: all pairs of replies of a run that no rule has decided.
+    `pairs`: all pairs of replies of a run that no rule has decided. `by_doubt`: judges that are borne out gave the certainties.
     """
     rng = random.Random(seed)
-    some = _thinned(pairs, rng) if len(pairs) >= FEWEST_THINNED else list(pairs)
+    some = _thinned(pairs, rng) if by_doubt and len(pairs) >= FEWEST_THINNED else list(pairs)
     some = rng.sample(some, LARGEST_CIRCLE) if len(some) > LARGEST_CIRCLE else some
     circle = _circle(some, rng)
     start = rng.randrange(len(circle)) if circle else 0

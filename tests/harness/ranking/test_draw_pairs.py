@@ -36,7 +36,7 @@ def test_of_a_large_run_pairs_in_doubt_are_drawn_more_often_and_each_as_often_as
     boards, votes = 600, 40
     seen: Counter[tuple[float, float]] = Counter()
     for seed in range(boards):
-        order = drawn(pairs, seed)
+        order = drawn(pairs, seed, by_doubt=True)
         assert len({(pair.context, pair.first, pair.second) for pair in order}) == len(order) < len(pairs)
         seen.update((pair.certainty or 0.0, round(pair.rate, 9)) for pair in order[:votes])
     assert sorted(certainty for certainty, _ in seen) == [1.0, 2.0, 3.0, 4.0, 5.0]
@@ -45,7 +45,7 @@ def test_of_a_large_run_pairs_in_doubt_are_drawn_more_often_and_each_as_often_as
         expected = rate * boards * votes / 5
         assert abs(often - expected) < 4.5 * expected**0.5
     assert chance_to_stay(5.0) == chance_to_stay(1.0) / 2 == chance_to_stay(None) / 2
-    assert {pair.rate for pair in drawn(pairs[: FEWEST_THINNED - 1], 1)} == {1.0}
+    assert {pair.rate for pair in drawn(pairs[: FEWEST_THINNED - 1], 1, by_doubt=True)} == {1.0}
 
 
 def test_people_who_begin_anywhere_in_a_part_meet_every_pair_as_often() -> None:

@@ -15,7 +15,7 @@ CLOSE = 1e-6
 
 
 def a_board(seed: int = 1, votes: int = 90, judge: str = "agrees on 80 %", world: World | None = None) -> Sample:
-    world = world or World(contexts=40, raters=3, by_doubt=False)
+    world = world or World(contexts=40, raters=3)
     return draw(world, JUDGES[judge], votes, np.random.default_rng(seed))[0]
 
 
@@ -201,7 +201,7 @@ def test_rules_have_the_share_of_their_pairs() -> None:
 @pytest.mark.parametrize("power", [0.0, None])
 def test_rates_correct_a_biased_draw(power: float | None) -> None:
     """Pairs that system 0 wins clearly are drawn rarely: its rating is right with the rates, and too low without them."""
-    world = World(contexts=3000, raters=3, by_doubt=False)
+    world = World(contexts=3000, raters=3)
     whole = draw(world, JUDGES["perfect"], 30_000, np.random.default_rng(8))[0]
     rng = np.random.default_rng(9)
     rate = np.where((whole.first[whole.voted] == 0) & (whole.stated[whole.voted] > 2), 0.2, 1.0)
