@@ -99,7 +99,7 @@ def peoples_axis(parts: Sequence[Part], condition: str, inside: Set[str]) -> tup
     if not any(p.selection.presentations(condition, human=True) for p in having):
         return None, ""
     pairs = [pairs_of(p.selection, condition, frozenset(inside)) for p in having]
-    table = table_of([row for p in having for row in p.counted()])
+    table = table_of([row for p in having for row in (*p.counted(), *p.silences(condition))])
     unheard = frozenset[str]().union(*(p.unheard for p in pairs))
     together = Pairs(sum(p.heard for p in pairs), sum(p.read for p in pairs), unheard)
     axis, refused = axis_or_why(table, condition, frozenset(inside), together)

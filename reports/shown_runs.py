@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.figures.rank import Measured, measured
+from harness.figures.silence import silences
 from harness.figures.summary import RunSummary
 from harness.reports.listening.results import human_rows
 from harness.scenarios.context import Context
@@ -60,6 +61,10 @@ class Part:
     def counted(self) -> tuple[Judgment, ...]:
         """The verdicts that count."""
         return tuple(_as_on_page(row, self.names) for row in self.selection.verdicts)
+
+    def silences(self, condition: str) -> list[Judgment]:
+        """The comparisons of one condition that silence decides."""
+        return [_as_on_page(row, self.names) for row in silences(self.selection, condition)]
 
     def quoted_table(self) -> JudgmentTable:
         """The verdicts of the boards that the run is quoted on, in all its conditions."""

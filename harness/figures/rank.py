@@ -16,6 +16,7 @@ from harness.errors import UserError
 from harness.experiment import BUDGET_MS
 from harness.figures.latency import FIGURES, latency_values
 from harness.figures.quality_state import in_its_state
+from harness.figures.silence import with_silences
 from harness.ranking import chosen
 from harness.ranking.board import Board
 from harness.ranking.joint import Events, JointPoint, Latencies, Resampled, lay_over, resample, resample_people
@@ -123,7 +124,7 @@ def people_or_why(
     selection: Selection, condition: str, inside: Contexts, votes_on: Presentation | None = None
 ) -> tuple[PeoplesAxis | None, str]:
     """People's axis on some contexts of a condition, or why votes give none; no reason where nobody voted."""
-    return axis_or_why(selection.table, condition, inside, pairs_of(selection, condition, inside), votes_on)
+    return axis_or_why(with_silences(selection, condition), condition, inside, pairs_of(selection, condition, inside), votes_on)
 
 
 def axis_or_why(
@@ -246,7 +247,7 @@ def rank_condition(
         "texts": found.texts,
         "external": table.scores,
         "checks": checks,
-        "people_from": selection.table.where(selection.table.named("condition", condition)),
+        "people_from": with_silences(selection, condition),
         "pairs": pairs_of(selection, condition, frozenset(c.id for c in selection.contexts)),
     }
     ttfa = found.latencies.get("ttfa", {})

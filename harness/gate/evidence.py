@@ -91,7 +91,8 @@ class Cells:
         if name.startswith(_OVER):
             return self._elo(place, inside, people, agent, name.removeprefix(_OVER))
         if name == "win_rate":
-            return _wins(self._rows(place, inside, people), agent)
+            axis, _ = self._people(place.condition, inside)
+            return _wins(self._rows(place, inside, people), agent) if axis is None else _pairs_won(axis, agent)
         if name in ("understood_wer", "heard_wer"):
             return self._word_errors(name, agent, place.condition, inside)
         turns = {c: g for c, g in self._selection.turns(agent, place.condition).items() if c in inside}
@@ -160,6 +161,14 @@ def _wins(rows: Sequence[Judgment], agent: str) -> Evidence | None:
             won = row.system_a if row.winner == "a" else row.system_b
             found.setdefault(row.context, []).append(0.5 if row.winner == "tie" else float(won == agent))
     return share_of_flags(found)
+
+
+def _pairs_won(axis: PeoplesAxis, agent: str) -> Evidence | None:
+    """The share of its pairs that an agent wins with people: with the rates of their votes, and with silence."""
+    if agent not in axis.systems:
+        return None
+    won, met = (figures[:, axis.systems.index(agent)] for figures in (axis.won, axis.met))
+    return Share(won[met > 0], met[met > 0])
 
 
 def _errors(pairs: Sequence[tuple[str, Pair]]) -> Evidence | None:

@@ -64,7 +64,12 @@ class PeoplesAxis:
     """Judges whose verdicts predict votes."""
     agrees: float | None
     """Share of votes, ties left out, on whose pair the judges have the same winner; None without a verdict there."""
-    contexts: tuple[str, ...] = ()
+    contexts: tuple[str, ...]
+    won: Floats
+    """(contexts, systems in the order of `systems`): pairs won, a tie half; votes speak for all pairs that no rule decided."""
+    met: Floats
+    """The same: pairs in which it took part."""
+    systems: tuple[str, ...]
     by_context: Floats | None = None
     """(contexts, systems in the order of `board.names`): first-order change of the log-odds when the context counts twice; None
     where a system won or lost everything."""
@@ -110,14 +115,20 @@ def peoples_axis(rows: JudgmentTable, presentation: str, *, pairs: int | None = 
     judges = frame.judges if drawn.any() else ()
     inside = rows.where(mine | ((rows["human"] == 0) & (rows["replicate"] == 0)))
     together = _PLAIN.counted(inside.where(of_source(inside, "human")))
+    won, met = frame.pairs_won(size)
+    shares = dict(zip(frame.systems, (won.sum(axis=0) / met.sum(axis=0)).tolist(), strict=True))
     if not is_bounded(frame.wins()):
         alone = rate_counted(together, _PLAIN, notes=notes)
-        return PeoplesAxis(alone, votes, raters, size, 0.0, float(votes), (), frame.agreement())
+        board = replace(alone, systems=tuple(replace(row, win_rate=shares[row.system]) for row in alone.systems))
+        return PeoplesAxis(
+            board, votes, raters, size, 0.0, float(votes), (), frame.agreement(), frame.contexts, won, met, frame.systems
+        )
     found = fit(frame.sample(size), None if drawn.any() else 0.0)
-    board = _board(found, frame, frame.shares(size), together.whole.axes, presentation, notes)
+    board = _board(found, frame, shares, together.whole.axes, presentation, notes)
     return PeoplesAxis(
-        board, votes, raters, size, found.power, found.worth, judges, frame.agreement(), frame.contexts, found.by_context
-    )
+        board, votes, raters, size, found.power, found.worth, judges, frame.agreement(), frame.contexts, won, met,
+        frame.systems, found.by_context,
+    )  # fmt: skip
 
 
 def axis_of(table: JudgmentTable, condition: str | None, presentation: str | None, pairs: Pairs | None = None) -> PeoplesAxis:
@@ -130,11 +141,13 @@ def axis_of(table: JudgmentTable, condition: str | None, presentation: str | Non
     if condition is not None:
         here &= table.named("condition", condition)
     rows = table.where(here)
-    votes, verdicts = rows["human"] == 1, rows["human"] == 0
+    # A side without a reply gave none in any presentation.
+    votes, ruled = rows["human"] == 1, _by_rule(rows)
+    verdicts = (rows["human"] == 0) & ~ruled
     voted_on = [name for name in PREFERRED if (votes & rows.named("presentation", name)).any()]
     of_votes = presentation or next(iter(voted_on), PREFERRED[0])
     of_verdicts = next((name for name in VERDICTS_ON if (verdicts & rows.named("presentation", name)).any()), None)
-    kept = votes & rows.named("presentation", of_votes)
+    kept = ruled | (votes & rows.named("presentation", of_votes))
     if of_verdicts is not None:
         kept |= verdicts & rows.named("presentation", of_verdicts)
     is_sound = of_votes.startswith("audio")
@@ -156,9 +169,9 @@ class _Frame:
     """The pairs of replies with a vote, a verdict or a rule, and the votes on them."""
 
     def __init__(self, rows: JudgmentTable, mine: Bools) -> None:
-        self.is_rule: Bools = np.isin(rows["judge"], [k for k, name in enumerate(rows.judges) if is_rule(name)])
+        ruled = _by_rule(rows)
         main = (rows["purpose"] == 0) & (rows["replicate"] == 0) & (rows["human"] == 0)
-        verdict = main & ~self.is_rule
+        verdict = main & ~ruled
         kept = mine | main
         self.judges = tuple(rows.judges[k] for k in np.unique(rows["judge"][verdict]))
         one, other = rows["first"][kept], rows["second"][kept]
@@ -176,7 +189,7 @@ class _Frame:
         self.context: Ints = each // (k * k)
         level = (sign * rows["winner"][kept] * rows["strength"][kept]).astype(np.float64)
         self.stated = _means(pair, level, verdict[kept], each.size)
-        self.decided = (1 + np.sign(_means(pair, level, (main & self.is_rule)[kept], each.size))) / 2
+        self.decided = (1 + np.sign(_means(pair, level, (main & ruled)[kept], each.size))) / 2
         votes = mine[kept]
         self.voted: Ints = pair[votes]
         self.vote: Floats = (1 + np.sign(level[votes])) / 2
@@ -200,17 +213,18 @@ class _Frame:
         np.add.at(found, (self.second[pair], self.first[pair]), 1 - won)
         return found
 
-    def shares(self, pairs: int) -> dict[str, float]:
-        """System → share won of its pairs, a tie half: those that a rule decided as they are, and the votes for all others."""
+    def pairs_won(self, pairs: int) -> tuple[Floats, Floats]:
+        """(contexts, systems): pairs won, a tie half, and pairs met: those that a rule decided, and votes for all others."""
         ruled = np.flatnonzero(~np.isnan(self.decided))
         each_vote = (pairs - ruled.size) * self.weight / self.weight.sum()
         pair, won = np.concatenate([self.voted, ruled]), np.concatenate([self.vote, self.decided[ruled]])
-        counts, size = np.concatenate([each_vote, np.ones(ruled.size)]), len(self.systems)
-        first, second = self.first[pair], self.second[pair]
-        points = np.bincount(first, counts * won, size) + np.bincount(second, counts * (1 - won), size)
-        return dict(
-            zip(self.systems, points / (np.bincount(first, counts, size) + np.bincount(second, counts, size)), strict=True)
-        )
+        counts = np.concatenate([each_vote, np.ones(ruled.size)])
+        shape = len(self.contexts), len(self.systems)
+        points, met = np.zeros(shape), np.zeros(shape)
+        for side, own in ((self.first[pair], won), (self.second[pair], 1 - won)):
+            np.add.at(points, (self.context[pair], side), counts * own)
+            np.add.at(met, (self.context[pair], side), counts)
+        return points, met
 
     def agreement(self) -> float | None:
         """Share of votes, ties left out, on whose pair the judges have the same winner."""
@@ -219,12 +233,17 @@ class _Frame:
         return float(((stated[clear] > 0) == (self.vote[clear] > 0.5)).mean()) if clear.any() else None
 
 
+def _by_rule(rows: JudgmentTable) -> Bools:
+    """(n,): rows that a rule made."""
+    return np.asarray(np.isin(rows["judge"], [k for k, name in enumerate(rows.judges) if is_rule(name)]), dtype=np.bool_)
+
+
 def _on_ruled_pairs(rows: JudgmentTable) -> Bools:
     """(n,): rows on a pair that a rule decided in the first repeat."""
     size = len(rows.systems)
     low, high = np.minimum(rows["first"], rows["second"]), np.maximum(rows["first"], rows["second"])
     pair = (rows["context"].astype(np.int64) * size + low) * size + high
-    rule = np.isin(rows["judge"], [k for k, name in enumerate(rows.judges) if is_rule(name)]) & (rows["replicate"] == 0)
+    rule = _by_rule(rows) & (rows["replicate"] == 0)
     return np.asarray(np.isin(pair, pair[rule]) & (rows["replicate"] == 0), dtype=np.bool_)
 
 

@@ -13,6 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Column = NDArray[np.integer[Any]]
+_NAMES: Final[Mapping[str, str]] = {
+    "context": "contexts", "first": "systems", "second": "systems", "judge": "judges", "subset": "subsets",
+    "presentation": "presentations", "condition": "conditions",
+}  # fmt: skip
+"""Index column → the field with its names."""
 NOT_MARKED: Final = -128
 """Value in `axes` for an axis that the judge did not mark."""
 
@@ -53,3 +58,18 @@ class JudgmentTable:
             return self
         columns = {name: column[kept] for name, column in self.columns.items()}
         return replace(self, columns=columns, axes=self.axes[kept])
+
+
+def joined(one: JudgmentTable, other: JudgmentTable) -> JudgmentTable:
+    """The rows of both, in this order."""
+    names = {field: tuple(sorted({*getattr(one, field), *getattr(other, field)})) for field in _NAMES.values()}
+
+    def column(table: JudgmentTable, name: str) -> Column:
+        if name not in _NAMES:
+            return table[name]
+        place = {spelled: k for k, spelled in enumerate(names[_NAMES[name]])}
+        code = np.array([place[spelled] for spelled in getattr(table, _NAMES[name])], dtype=table[name].dtype)
+        return code[table[name]] if code.size else table[name]
+
+    columns = {name: np.concatenate([column(one, name), column(other, name)]) for name in one.columns}
+    return JudgmentTable(**names, columns=columns, axes=np.concatenate([one.axes, other.axes]))
