@@ -22,7 +22,7 @@ from harness.ranking.board import Board
 from harness.ranking.joint import Events, JointPoint, Latencies, Resampled, lay_over, resample, resample_people
 from harness.ranking.leaderboard import rate, rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
-from harness.ranking.peoples_axis import Pairs, PeoplesAxis, axis_of
+from harness.ranking.peoples_axis import PREFERRED, Pairs, PeoplesAxis, axis_of
 from harness.ranking.ranking import MANY, Ranking, rank, rank_many
 from harness.ranking.scores import Scores
 from harness.ranking.verdicts import lengths_of
@@ -331,12 +331,15 @@ def rank_target(
         judged = selection.judged(chosen)
         if presentation is None and not judged:
             raise UserError(_nobody_voted(path) if options.get("by_people") else _nothing_counts(path, store))
-        if presentation is None and len(judged) > 1:
+        by_judges = selection.presentations(chosen, human=False)
+        if presentation is None and len(by_judges) > 1 and not options.get("by_people"):
             raise UserError(
                 f"{path}: judged as {', '.join(judged)}, which never share a ranking: choose one with --presentation"
             )
         seed = {"seed": store.manifest.seed} | options
-        return rank_condition(selection, chosen, presentation or judged[0], budget_ms=budget_ms, scores=scores, **seed)
+        # Votes on several presentations need no choice, because people's axis has an order of them.
+        known = judged if by_judges else [name for name in PREFERRED if name in judged] or judged
+        return rank_condition(selection, chosen, presentation or known[0], budget_ms=budget_ms, scores=scores, **seed)
     finally:
         store.close()
 

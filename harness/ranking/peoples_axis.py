@@ -11,6 +11,7 @@ votes cannot give one; the reason is an error in one sentence, which the page sh
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -23,14 +24,14 @@ from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import RatingModel
 from harness.ranking.prediction_powered import PeoplesFit, Sample, fit
 from harness.ranking.scale import ELO_PER_LOGIT, Bools, Floats, Ints, on_scale
-from harness.store.judgment import is_reference, is_rule
+from harness.store.judgment import Presentation, is_reference, is_rule
 from harness.store.judgment_columns import MILLION
 from harness.store.judgment_table import JudgmentTable
 from harness.wording import counted
 
 METHOD = "people's votes, prediction-powered Bradley–Terry (a tie half a win)"
 _PLAIN = RatingModel("plain")
-PREFERRED = ("audio", "heard_text", "written")
+PREFERRED: Final[tuple[Presentation, ...]] = ("audio", "heard_text", "written")
 """Presentations of votes, the one to quote first. Replies heard after their delay are never quoted: latency would be on both
 axes."""
 VERDICTS_ON = ("heard_text", "written", "audio")
