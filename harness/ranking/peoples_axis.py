@@ -84,7 +84,7 @@ class PeoplesAxis:
     def in_words(self) -> str:
         """The votes and the judge's part in them, in one sentence without its full stop."""
         of = f"{counted(self.votes, 'vote')} by {counted(self.raters, 'person', 'people')}"
-        if not self.judges or not self.power:
+        if not self.judges:
             return f"{of}, rated without a judge"
         if not self.saved:
             return f"{of}; {', '.join(self.judges)} saved none"
@@ -110,7 +110,7 @@ def peoples_axis(rows: JudgmentTable, presentation: str, *, pairs: int | None = 
     mine = drawn if drawn.any() else people
     frame = _Frame(rows, mine)
     notes = _notes(int((given & ~people).sum()), int((people & ~mine).sum()), None if drawn.any() else int(mine.sum()))
-    notes += _refusals_and_notes(frame)
+    notes += _refusals_and_notes(frame, bool(drawn.any()))
     votes, raters = int(mine.sum()), int(np.unique(rows["judge"][mine]).size)
     size = max(pairs or 0, frame.first.size)
     judges = frame.judges if drawn.any() else ()
@@ -270,8 +270,8 @@ def _notes(ruled: int, not_drawn: int, chosen: int | None) -> list[str]:
     return notes
 
 
-def _refusals_and_notes(frame: _Frame) -> list[str]:
-    """Notes on a small sample.
+def _refusals_and_notes(frame: _Frame, judged: bool) -> list[str]:
+    """Notes on a small sample. `judged`: verdicts are to predict the votes.
 
     Raises UserError: the votes can give no interval.
     """
@@ -285,16 +285,17 @@ def _refusals_and_notes(frame: _Frame) -> list[str]:
         )
     met = np.zeros(len(frame.systems), dtype=bool)
     ruled = np.flatnonzero(~np.isnan(frame.decided))
-    for pair in (voted, ruled):
-        met[frame.first[pair]] = met[frame.second[pair]] = True
+    met[frame.first[voted]] = met[frame.second[voted]] = True
+    # One that gave no reply needs no vote; one that only met such a side would seem to win everything.
+    met[frame.first[ruled][frame.decided[ruled] < 1]] = met[frame.second[ruled][frame.decided[ruled] > 0]] = True
     if not met.all():
         names = ", ".join(frame.systems[k] for k in np.flatnonzero(~met))
         raise UserError(f"nobody voted on a pair with {names}: add votes, drawn from all pairs")
     known = ~np.isnan(frame.stated)
-    if known.any() and not known[frame.voted].any():
+    if judged and known.any() and not known[frame.voted].any():
         raise UserError(
-            f"{', '.join(frame.judges)}: no verdict on any of the {counted(voted.size, 'pair')} that people voted on; judge "
-            "the whole run, or leave these verdicts out with another --judge"
+            f"{', '.join(frame.judges)}: no verdict on any of the {counted(voted.size, 'pair')} that people voted on: judge "
+            "the whole run with it"
         )
     notes = (
         [f"Votes on {contexts} conversations: intervals rest on a small-sample correction."] if contexts < SMALL_SAMPLE else []

@@ -134,15 +134,32 @@ def test_sides_and_order_of_rows_make_no_difference() -> None:
         (
             [*votes(), *(r for r in verdicts() if (r.context, r.system_a, r.system_b) not in
                          {(v.context, v.system_a, v.system_b) for v in votes()})],
-            f"{JUDGE}: no verdict on any of the 40 pairs that people voted on",
+            f"{JUDGE}: no verdict on any of the 40 pairs that people voted on: judge the whole run with it",
         ),
         ([*(row(k, "amber", "basalt") for k in range(9)), *(silence(k, "amber", "basalt") for k in range(9))],
          "people voted only on pairs with a side that gave no reply"),
+        ([*(row(k, "amber", "basalt", "ab"[k % 2]) for k in range(9)), silence(9, "cobalt", "basalt")],
+         "nobody voted on a pair with cobalt"),
     ],
-    ids=["no votes", "another presentation", "one pair", "seven conversations", "a system alone", "no verdict there", "ruled"],
+    ids=["no votes", "another presentation", "one pair", "seven conversations", "a system alone", "no verdict there", "ruled",
+         "a system that met silence alone"],
 )  # fmt: skip
 def test_refusals_are_one_sentence(rows: list[Judgment], says: str) -> None:
     assert refusal(rows).startswith(says)
+
+
+def test_chosen_pairs_need_no_verdict_because_they_are_rated_without_a_judge() -> None:
+    mine = votes(draw_rate=None)
+    voted = {(v.context, v.system_a, v.system_b) for v in mine}
+    elsewhere = [r for r in verdicts() if (r.context, r.system_a, r.system_b) not in voted]
+    assert axis([*mine, *elsewhere]).in_words == "40 votes by 1 person, rated without a judge"
+
+
+def test_a_judge_of_no_use_is_named_with_what_it_saved() -> None:
+    wrong = [r.model_copy(update={"winner": {"a": "b", "b": "a"}[r.winner]}) for r in verdicts()]
+    found = axis([*votes(), *wrong])
+    assert (found.power, found.saved) == (0.0, 0)
+    assert found.in_words == f"40 votes by 1 person; {JUDGE} saved none"
 
 
 def test_notes_on_few_conversations_and_few_people() -> None:
