@@ -98,6 +98,8 @@ def peoples_axis(parts: Sequence[Part], condition: str, inside: Set[str]) -> tup
     having = [p for p in parts if condition in p.selection.conditions]
     if not any(p.selection.presentations(condition, human=True) for p in having):
         return None, ""
+    if apart := _without_a_reference_in_common(having):
+        return None, f"{apart[0]} and {apart[1]} have no reference reply to the same conversation in common"
     pairs = [pairs_of(p.selection, condition, frozenset(inside)) for p in having]
     table = table_of([row for p in having for row in (*p.counted(), *p.silences(condition))])
     unheard = frozenset[str]().union(*(p.unheard for p in pairs))
@@ -110,13 +112,17 @@ def peoples_axis(parts: Sequence[Part], condition: str, inside: Set[str]) -> tup
 
 def _way_to_people(parts: Sequence[Part], contexts: int) -> str:
     """The way from these runs to one axis of people's, in one sentence; or why there is none."""
-    apart = _unconnected({p.label: {r.id for c in p.store.contexts() for r in c.references} for p in parts})
-    if apart:
+    if apart := _without_a_reference_in_common(parts):
         return f"People's votes cannot rate {apart[0]} and {apart[1]} together: they have no reference reply in common."
     lacking = [
         p.label for p in parts if not any(b.people_votes and b.people_votes.presentation == HEARD for b in p.summary.boards)
     ]
     return way_to_people_together(lacking or [p.label for p in parts], contexts)
+
+
+def _without_a_reference_in_common(parts: Sequence[Part]) -> tuple[str, str] | None:
+    """Two runs that no vote can connect; None if all can be."""
+    return _unconnected({p.label: {(c.id, r.id) for c in p.store.contexts() for r in c.references} for p in parts})
 
 
 def _unconnected(anchors: Mapping[str, Set[object]]) -> tuple[str, str] | None:

@@ -404,3 +404,12 @@ def test_a_page_of_runs_that_no_vote_can_rate_together_says_so_in_place_of_the_w
     assert few.quality[-1] == "People's ratings need 8 conversations, and these runs have 4 conversations."
     apart = page(run("three", {"quick": 400.0}), run("four", {"late": 3_000.0}, against="ref:other", judge=None))
     assert apart.quality[-1] == "People's votes cannot rate three and four together: they have no reference reply in common."
+
+
+def test_a_reference_of_the_same_name_to_other_conversations_connects_no_votes(run: Run) -> None:
+    one, two = run("one", {"quick": 400.0}, judge=None), run("two", {"slow": 900.0}, judge=None, first=20)
+    for store, agent in ((one, "quick"), (two, "slow")):
+        _votes(store, [agent], "ref:careful")
+    view = page(one, two)
+    assert {agent.whole.cell.elo for agent in view.agents} == {None}
+    assert view.quality[-1] == "People's votes cannot rate one and two together: they have no reference reply in common."
