@@ -84,7 +84,7 @@ def _verdict(number: int, agent: AgentView, view: PageView) -> Verdict:
             if view.onset_error is not None
             else "measurement error not calibrated"
         )
-    if _judged(agent.whole.rating):
+    if _judged(agent.whole.rating) and (view.judges or view.verdicts):
         parts.append(_judge_words(view))
     return Verdict(
         agent.name,

@@ -18,7 +18,7 @@ from harness.reports.tables import tables
 from harness.reports.verdict import fast, the_bar, verdicts
 from harness.reports.view import NOT_JOINT, Estimate, PageView, Preference, RatingView
 from harness.reports.wording import latency_interval
-from harness.store.judgment import Judgment
+from harness.store.judgment import Judgment, RedLinesCheck, ShareOfPairs
 from harness.store.judgment_columns import table_of
 from harness.wording import UNKNOWN_TEXT, milliseconds
 from tests.reports.invented import in_state, invented_view, quantiles
@@ -59,6 +59,20 @@ def test_a_verdict_names_budget_band_cut_ins_error_and_judge(view: PageView) -> 
         "judge accuracy 58 % on our own pairs (not validated against people)",
     ):
         assert words in first.text
+
+
+def test_a_judge_that_crosses_red_lines_is_named_before_its_board(view: PageView) -> None:
+    wrong = RedLinesCheck(sha256="0" * 64, whole=None, by_family={"harm": ShareOfPairs(pairs=36, right=0.5)})
+    page = render(replace(view, judges=tuple(judge.model_copy(update={"red_lines": wrong}) for judge in view.judges)))
+    systems = page[page.index('<section id="systems"') :]
+    assert 0 < systems.index("encourages harm") < systems.index("<table")
+
+
+def test_a_verdict_of_people_alone_misses_no_judge(view: PageView) -> None:
+    nobody = tuple(replace(c, judgments=tuple(row for row in c.judgments if row.human)) for c in view.contexts)
+    alone = in_state(replace(view, judges=(), contexts=nobody), "people")
+    assert not any("judge" in verdict.text for verdict in verdicts(alone))
+    assert all("judge accuracy not measured" in verdict.text for verdict in verdicts(replace(view, judges=())))
 
 
 @pytest.mark.parametrize(("low_ms", "answer"), [(2_100.0, "no"), (480.0, "unclear"), (None, "unclear")])
