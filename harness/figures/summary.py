@@ -65,6 +65,10 @@ class RunSummary(RunFigures):
         if not found and self.way_to_people:
             if refused:
                 return "Quality is not known: people's votes give no ratings yet.", *dict.fromkeys(refused), self.way_to_people
+            failed = [judge.id for judge in self.judges if judge.trust in ("excluded", "silent")]
+            if failed and len(failed) == len(self.judges):
+                why = f"{', '.join(failed)} failed {'its' if len(failed) == 1 else 'their'} check on pairs with known answers"
+                return f"Quality is not known: {why}.", self.way_to_people
             if self.circumstances.verdicts:
                 return "Quality is not known: these runs have no ranking in common.", self.way_to_people
             unrated = why_unrated(load_judge_settings(DEFAULT_JUDGE).judge_id, shipped_checks())

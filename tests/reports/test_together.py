@@ -373,6 +373,13 @@ def test_a_run_that_nobody_judged_says_the_way_to_peoples_ratings_or_why_there_i
     assert page_of_one(few).quality[2] == "People's ratings need 8 conversations, and this run has 4 conversations."
 
 
+def test_a_run_whose_only_judge_failed_its_check_says_so(run: Run) -> None:
+    failed = AN_OPINION.model_copy(update={"excluded": True, "accuracy": 0.4, "accuracy_interval": (0.3, 0.5)})
+    state, way = page_of_one(run("one", {"quick": 400.0, "slow": 900.0}, check=failed)).quality
+    assert state == "Quality is not known: tester@1 failed its check on pairs with known answers."
+    assert "harness listen" in way
+
+
 def test_a_page_of_several_runs_says_in_each_state_how_its_ratings_become_peoples(run: Run) -> None:
     one, two = run("one", {"quick": 400.0}), run("two", {"slow": 1_200.0}, check=AN_OPINION)
     way = (
