@@ -10,11 +10,15 @@ from typing import Any
 import pytest
 
 from harness.cli import _run
+from harness.judging.load_judge import fingerprint_of
+from harness.judging.validation.against_people import keep
 from harness.judging.validation.labelled import gold_pairs
 from harness.judging.validation.red_lines import shipped_red_lines
 from harness.models.store import CACHE_VARIABLE
 from harness.scenarios.pack import load_pack
 from harness.store.judgment_files import read
+from harness.verdicts.judge import validations_folder
+from tests.borne_out import BY_PEOPLE
 
 from . import scripted_server
 from .scripted_server import ScriptedServer
@@ -120,6 +124,21 @@ async def test_a_paid_answer_is_never_paid_for_twice(tmp_path: Path, capsys: pyt
     assert first["calls"] > 0
     assert (again["calls"], again["cached"]) == (0, first["calls"])
     assert len(read(tmp_path / "texts.judgments.jsonl")) == first["comparisons"]
+
+
+@pytest.mark.usefixtures("knows_gold")
+async def test_a_judge_of_a_file_is_shown_with_all_that_this_machine_knows_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = completions_file(tmp_path)
+    async with ScriptedServer(0.1) as server:
+        path = judge_file(tmp_path, server.url)
+        keep(BY_PEOPLE.model_copy(update={"fingerprint": fingerprint_of(path)}), validations_folder())
+        _, checked = await harness(capsys, "--check", "--judge", path)
+        _, told = await harness(capsys, "--completions", texts, "--pack", "heart-open", "--judge", path)
+    (before,), (now,) = checked["judges"], told["judges"]
+    assert now["standing"] == before["standing"] != "a judge's opinion: not compared with judgements of people"
+    assert now["red_lines"] == before["red_lines"]
 
 
 @pytest.mark.usefixtures("knows_gold")
