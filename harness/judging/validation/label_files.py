@@ -31,6 +31,8 @@ RANKS: Final = ("context", "reply", "rater", "rank")
 PREFERRED: Final[Mapping[str, float]] = {"a": 1.0, "b": 0.0, "tie": 0.5}
 """Values of `preferred`, and the share of the vote that each gives to `reply_a`."""
 SHARE_OF_VOTES: Final = (0.0, 1.0)
+_MOST_DIGITS: Final = 6
+"""Nobody ranks a million replies, and Python reads no number of thousands of digits."""
 
 _Lines = Sequence[tuple[int, Mapping[str, object]]]
 
@@ -84,8 +86,8 @@ def _ranks(path: Path, lines: _Lines) -> Iterator[Preference]:
         context, reply, rater, rank = (str(row[name]).strip() for name in RANKS)
         if not context or not reply:
             raise UserError(f"--against {path}:{number}: context and reply must both say something")
-        if not rank.isdecimal() or int(rank) < 1:
-            raise UserError(f"--against {path}:{number}: rank {rank!r} is none of 1 (the best), 2, 3 and so on")
+        if not (rank.isdecimal() and len(rank) <= _MOST_DIGITS and int(rank)):
+            raise UserError(f"--against {path}:{number}: rank {rank[:20]!r} is none of 1 (the best), 2, 3 and so on")
         of_rater = given[context, rater]
         if int(rank) in of_rater:
             raise UserError(
@@ -126,11 +128,14 @@ def _scores(path: Path, lines: _Lines, scale: tuple[float, float]) -> Iterator[R
 
 def _csv(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
     reader = csv.DictReader(io.StringIO(text, newline=""))
-    _hold_columns(f"--against {path}", reader.fieldnames or ())
-    for row in reader:
-        if None in row or None in row.values():
-            raise UserError(f"--against {path}:{reader.line_num}: has more or fewer fields than the first line")
-        yield reader.line_num, row
+    try:
+        _hold_columns(f"--against {path}", reader.fieldnames or ())
+        for row in reader:
+            if None in row or None in row.values():
+                raise UserError(f"--against {path}:{reader.line_num}: has more or fewer fields than the first line")
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise UserError(f"--against {path}:{reader.line_num}: is no CSV ({error})") from error
 
 
 def _json_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:

@@ -32,6 +32,8 @@ EXPERTS: Final = "expert"
 read."""
 LEND_AN_EAR: Final = Path("annotations") / "lend_an_ear"
 LEND_AN_EAR_SCALE: Final = (1.0, 5.0)
+_NO_SCORES: Final = frozenset({"", "Unnamed: 0", "conversation_id", "full_conversation"})
+"""Columns beside the dimensions."""
 IEVAL: Final = "ieval_data.json"
 DEVELOPMENT: Final[frozenset[str]] = frozenset(
     {
@@ -133,13 +135,22 @@ def _rated(folder: Path, place: Path) -> Iterator[Rating]:
         )
     for file in experts:
         for row in _rows(file):
-            turns = conversation(texts[row["conversation_id"]])
+            try:
+                turns = conversation(texts[row["conversation_id"]])
+                scores = {name: float(score) for name, score in row.items() if name not in _NO_SCORES and score}
+            except (KeyError, TypeError, ValueError) as error:
+                raise UserError(
+                    f"--against {file}: a row has no known conversation_id, or a score that is no number ({error}); fetch the "
+                    "file again"
+                ) from error
             said = " ".join(turn.text for turn in turns if turn.role == "supporter")
-            for dimension, score in row.items():
-                if dimension not in ("", "Unnamed: 0", "conversation_id", "full_conversation") and score and said:
-                    yield Rating(turns[0].text, said, file.stem.partition("_")[0], dimension, float(score))
+            if said:
+                yield from (Rating(turns[0].text, said, file.stem.partition("_")[0], *score) for score in scores.items())
 
 
 def _rows(file: Path) -> list[dict[str, str]]:
-    with file.open(encoding="utf-8-sig", newline="") as lines:
-        return list(csv.DictReader(lines))
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            return list(csv.DictReader(lines))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"--against {file}: cannot be read ({error}); fetch it again") from error

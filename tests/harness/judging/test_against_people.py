@@ -16,6 +16,7 @@ from harness.judging.validation.checks import check_judge_async, with_people
 from harness.judging.validation.label_files import PREFERENCES, RANKS, SCORES, read_labels
 from harness.judging.validation.labelled import gold_pairs
 from harness.judging.validation.peoples_labels import conversation
+from harness.judging.validation.published_labels import LEND_AN_EAR
 from harness.judging.validation.sentences import people_sentence, standing
 from harness.judging.validation.trust import trust_in
 from harness.store.judgment import PeopleCheck, RedLinesCheck, ShareOfPairs
@@ -347,6 +348,27 @@ async def test_intervals_of_one_persons_own_conversations_resample_persons(tmp_p
     found = await check_against(Prefers(), read_labels(path, SCALE))
     assert (found.pairs, found.conversations, found.bunches) == (45, 9, "rater")
     assert "45 clear pairs of 9 raters" in people_sentence(found)
+
+
+@pytest.mark.parametrize(
+    "line", ['Seeker: a,"' + "x" * 200_000 + '",r,1', "Seeker: a,b,r," + "9" * 5_000], ids=["endless field", "endless rank"]
+)
+def test_a_table_that_no_program_could_read_is_named_in_one_line(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "ranks.csv"
+    path.write_text(f"{','.join(RANKS)}\n{line}\n")
+    with pytest.raises(UserError, match=r"--against .*ranks\.csv:") as raised:
+        read_labels(path, SCALE)
+    assert len(str(raised.value)) < 500
+
+
+@pytest.mark.parametrize("ratings", ["conversation_id,kind\n2,5", "conversation_id,kind\n1,much", "other,kind\n1,3"])
+def test_a_published_folder_with_a_damaged_file_is_named_in_one_line(tmp_path: Path, ratings: str) -> None:
+    place = tmp_path / LEND_AN_EAR
+    place.mkdir(parents=True)
+    (place / "texts.csv").write_text('conversation_id,full_conversation\n1,"Seeker: a\nSupporter: b"\n')
+    (place / "expert_ratings.csv").write_text(f"{ratings}\n")
+    with pytest.raises(UserError, match=r"--against .*expert_ratings\.csv: "):
+        read_labels(tmp_path, SCALE)
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '[{"part": 1}]', "not JSON", json.dumps([{"part": 1, "positive": {}}])])
