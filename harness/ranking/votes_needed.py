@@ -35,8 +35,9 @@ DECIDING_S: Final = 4.0
 
 def half_width_elo(systems: int, contexts: int, votes: int) -> float:
     """Half width in Elo that the 95 % interval of a rating is expected to have; infinite where it would have none."""
-    reached = contexts * -math.expm1(-votes / contexts)
-    if systems < 2 or round(reached) < FEWEST_CONTEXTS:
+    # Pairs are drawn so that conversations take turns (`draw_pairs`).
+    reached = min(votes, contexts)
+    if systems < 2 or reached < FEWEST_CONTEXTS:
         return math.inf
     variance = (systems - 1) ** 2 / (2 * systems * votes * VOTE_VARIANCE) + (1 - 1 / systems) * CONVERSATIONS_SD**2 / contexts
     return float(stats.t.ppf(0.975, reached - 1) * ELO_PER_LOGIT * math.sqrt(variance))

@@ -28,6 +28,12 @@ def test_no_number_of_votes_is_enough_on_too_few_conversations() -> None:
     assert half_width_elo(5, 7, 70) == math.inf
 
 
+def test_drawn_votes_meet_every_conversation_before_they_meet_one_again() -> None:
+    assert half_width_elo(2, 8, 7) == math.inf
+    assert half_width_elo(2, 8, 8) < 500
+    assert half_width_elo(3, 8, 9) < math.inf
+
+
 def test_minutes_are_of_reading_hearing_and_deciding() -> None:
     assert minutes(0) == 1
     assert minutes(60, words=238) == 64
