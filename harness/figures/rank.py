@@ -338,8 +338,8 @@ def rank_target(
             )
         seed = {"seed": store.manifest.seed} | options
         # Votes on several presentations need no choice, because people's axis has an order of them.
-        known = judged if by_judges else [name for name in PREFERRED if name in judged] or judged
-        return rank_condition(selection, chosen, presentation or known[0], budget_ms=budget_ms, scores=scores, **seed)
+        first = next((name for name in PREFERRED if name in judged and not by_judges), None)
+        return rank_condition(selection, chosen, presentation or first or judged[0], budget_ms=budget_ms, scores=scores, **seed)
     finally:
         store.close()
 

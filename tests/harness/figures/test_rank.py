@@ -161,10 +161,14 @@ def test_a_text_agent_is_in_no_pair_that_can_be_heard(store: RunStore) -> None:
 
 @pytest.mark.parametrize("by_people", [True, None])
 def test_votes_of_readers_and_listeners_need_no_choice_and_a_choice_is_taken(store: RunStore, by_people: bool | None) -> None:
-    reads = {"source": "human", "judge": "votes/ada", "condition": "clean", "draw_rate": 1.0, "subset": "regular"}
+    reads = {
+        "source": "human", "judge": "votes/ada", "condition": "clean", "draw_rate": 1.0, "subset": "regular", "system_a": "s1",
+    }  # fmt: skip
     for presentation, other in (("heard_text", "ref:s0"), ("audio", "s2")):
         put(store, [
-            Judgment(context=f"c{k:03}", system_a="s1", system_b=other, winner="ab"[k % 2], presentation=presentation, **reads)
+            Judgment.model_validate(
+                {**reads, "context": f"c{k:03}", "system_b": other, "winner": "ab"[k % 2], "presentation": presentation}
+            )
             for k in range(2, 20)
         ])  # fmt: skip
     options: dict[str, Any] = {"condition": "clean", "draws": 50, "by_people": by_people}
