@@ -65,7 +65,7 @@ def quick_vote(shown: ShownRuns, turns: Mapping[str, Sequence[TurnView]]) -> Qui
             for p in drawn(frame, f"{run} {how}", MOST_PAIRS)
         )
 
-    found = QuickVote(run, condition, pairs(read, "read"), pairs(heard, "heard"), EVEN_RATE)
+    found = QuickVote(run, condition, pairs(read, "read"), pairs(heard, "heard"), EVEN_RATE, str(part.store.folder))
     return found if found.any else QuickVote(why_not="No conversation of this run has two replies to compare.")
 
 

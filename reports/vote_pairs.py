@@ -11,6 +11,7 @@ from typing import Any, Final, get_args
 from harness.judging.raters import Option
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.listening.design import CHOICES
+from harness.wording import command
 
 MOST_PAIRS: Final = 120
 """Pairs on the page for each way to meet them: over an hour at half a minute a vote (`benchmarks/report_vote_pace.py`), and a
@@ -48,6 +49,8 @@ class QuickVote:
     heard: tuple[VotePair, ...] = ()
     rate: float = 1.0
     """`Judgment.draw_rate` of every pair."""
+    folder: str = ""
+    """Folder of the run, as its owner named it."""
     why_not: str = ""
     """Why there are none, in one sentence."""
 
@@ -69,6 +72,7 @@ def vote_data(vote: QuickVote) -> dict[str, Any]:
     return {
         "run": vote.run,
         "condition": vote.condition,
+        "add": command("add-votes", vote.folder, "--add"),
         "rate": vote.rate,
         "fewest": FEWEST_CONTEXTS,
         "systems": systems,

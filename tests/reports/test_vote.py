@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from harness.reports.write import write_joint_report
 from harness.store.judgment import Judgment, no_reply_rule
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
+from tests.present import present
 from tests.reports.invented import in_state, invented_view
 from tests.reports.test_page_for_everybody import grave_faults
 
@@ -90,10 +92,13 @@ def test_ten_votes_on_a_phone_reach_the_peoples_board_with_their_rate(
         vote(page, key)
     page.get_by_role("button", name="Stop").click()
     file = downloaded(page, tmp_path)
-    code, out, _ = call(capsys, "add-votes", store.folder, "--add", file)
+    said, *files = shlex.split(page.locator("#vote code").inner_text().replace(file.name, str(file)))
+    assert said == "harness"
+    code, out, _ = call(capsys, *files)
     assert code == 0
-    assert "harness rank" in out
-    assert "--people" in out
+    next_steps = [shlex.split(line) for line in out.splitlines()[-2:]]
+    assert [step[:3] for step in next_steps] == [["harness", name, str(store.folder)] for name in ("rank", "report")]
+    assert next_steps[0][3:] == ["--people"]
     assert call(capsys, "add-votes", store.folder, "--add", file.rename(tmp_path / "again (1).csv"))[0] == 0
     table = Selection(store).table
     assert int(table["human"].sum()) == 10
@@ -176,6 +181,31 @@ def test_time_is_over_when_it_is_and_all_pairs_end(voter: Callable[..., tuple[An
     for _ in range(7):
         vote(page, 4)
     page.locator("#vote h3", has_text="every pair").wait_for()
+
+
+@pytest.mark.parametrize("contexts", [4, 8])
+def test_a_run_too_small_for_a_rating_says_so_before_minutes_are_spent(
+    voter: Callable[..., tuple[Any, RunStore]], contexts: int
+) -> None:
+    page, _ = voter(contexts=contexts)
+    page.locator("#vote form").wait_for()
+    why = "A rating with an interval needs votes on 8 conversations, by one person or several, and this run has 4."
+    assert (why in page.locator("#vote").inner_text()) == (contexts == 4)
+
+
+def test_replies_that_cannot_be_heard_are_counted_before_and_after_voting(open_page: Open, played: Played) -> None:
+    store, summary = played(contexts=8, unit_s=0.3)
+    for session in store.sessions():
+        if session.key.agent == "slow" and session.key.context_id in ("talk-1", "talk-2"):
+            store.set_timing(session.id, [replace(present(session.timing), ttfa_ms=None)])
+    page = open_page(write_joint_report([(store, summary)], store.folder).page.as_uri(), **PHONE)
+    few = "6 of this run's 8 have two replies to hear. To read, 8 have two."
+    assert few not in page.locator("#vote").inner_text()
+    page.select_option("#vote [name=presentation]", "audio")
+    assert few in page.locator("#vote").inner_text()
+    begin(page, presentation="audio")
+    page.get_by_role("button", name="Stop").click()
+    assert few in page.locator("#vote").inner_text()
 
 
 def test_replies_are_heard_from_their_first_sound_and_before_a_vote(

@@ -33,7 +33,16 @@ const voting = async () => {
   let spent_s = 0;
   const intro = document.getElementById("vote-intro");
   desk.replaceChildren(stage, told);
-  const say = (text) => { told.textContent = [text, votes.trouble()].filter(Boolean).join(" "); };
+  const say = (...parts) => { told.replaceChildren(...[...parts, votes.trouble()].filter(Boolean).flatMap((part) => [part, " "])); };
+  /* Why the votes of these pairs can give no rating, which a person should know before their minutes are spent. */
+  const shortOf = (how) => {
+    const reached = (kind) => new Set(data[kind].map(([context]) => context)).size;
+    const needs = `A rating with an interval needs votes on ${data.fewest} conversations, by one person or several`;
+    if (reached(how) >= data.fewest) return "";
+    if (page.contexts.length < data.fewest) return `${needs}, and this run has ${page.contexts.length}.`;
+    const toRead = how === "audio" && reached("heard_text") >= data.fewest ? ` To read, ${reached("heard_text")} have two.` : "";
+    return `${needs}, and ${reached(how)} of this run's ${page.contexts.length} have two replies to ${how === "audio" ? "hear" : "read"}.${toRead}`;
+  };
   const pairs = () => data[presentation].map(([context, one, other]) => ({ presentation, context: page.contexts[context].id, system_a: data.systems[one[0]],
     system_b: data.systems[other[0]], place: context, sides: [one, other] }));
   const show = (...content) => {
@@ -43,7 +52,7 @@ const voting = async () => {
   };
   const save = () => {
     download(votesFile(rater), "text/csv", csv(rater.votes));
-    say(`Send ${votesFile(rater)} to whoever runs this test, who adds it with harness add-votes. The file has names in it; you have voted without them.`);
+    say("To count these votes, add the file to the run, or send it to whoever has the run:", el("code", {}, `${data.add} ${votesFile(rater)}`), "It names the agents, which you were not shown.");
   };
   const saver = () => el("button", { type: "button", class: "plain", onclick: save }, `Download votes (${rater.votes.length})`);
   const backer = () => el("button", { type: "button", class: "plain", onclick: () => { votes.takeBack(rater); say("The last vote is taken back."); ask(); } }, "Take back the last vote");
@@ -66,14 +75,18 @@ const voting = async () => {
     media, el("button", { type: "submit", class: "plain" }, known ? "Go on" : "Begin"));
     const sounds = data.audio.length > 0 && page.audio_inside;
     if (media && sounds) form.elements.presentation.value = "audio";
+    const short = el("p", { class: "hint" });
+    const foresee = () => { short.textContent = shortOf(form.elements.presentation?.value ?? presentation); short.hidden = !short.textContent; };
+    form.addEventListener("change", foresee);
+    foresee();
     intro.hidden = false;
-    show(form, el("p", { class: "hint" }, "One person is one rater: always give the same name, and let nobody else vote under it. Votes stay in this browser until you download them."));
+    show(form, short, el("p", { class: "hint" }, "One person is one rater: always give the same name, and let nobody else vote under it. Votes stay in this browser until you download them."));
     say(known ? `${counted(known.votes.length, "vote")} by ${known.name} in this browser.` : "");
   };
   const finish = (heading) => {
     const met = new Set(rater.votes.map((vote) => vote.context)).size;
     show(el("h3", { tabindex: -1 }, heading), el("p", {}, `You have given ${counted(rater.votes.length, "vote")} on ${counted(met, "conversation")}. Thank you.`),
-      met < data.fewest ? el("p", { class: "hint" }, `A rating with an interval needs votes on ${data.fewest} conversations, by one person or several${page.contexts.length < data.fewest ? `, and this run has ${page.contexts.length}` : ""}.`) : null,
+      met < data.fewest ? el("p", { class: "hint" }, shortOf(presentation) || `A rating with an interval needs votes on ${data.fewest} conversations, by one person or several.`) : null,
       el("div", { class: "tools" }, rater.votes.length ? saver() : null, nextPair(rater, pairs()) ? el("button", { type: "button", class: "plain", onclick: () => { minutes = 0; ask(); } }, "Go on voting") : null,
         rater.votes.length ? backer() : null, el("button", { type: "button", class: "plain", onclick: begin }, "Another person, or other settings")));
   };
