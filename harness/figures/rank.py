@@ -307,9 +307,11 @@ def rank_target(
     try:
         selection = Selection(store, votes, keep_excluded=keep_excluded)
         chosen = chosen_condition(selection, condition)
-        judged = selection.judged(chosen)
+        judged, by_people = selection.judged(chosen), options.get("by_people", False)
         if presentation is None and not judged:
-            raise UserError(_nobody_voted(path) if options.get("by_people") else _nothing_counts(path, store))
+            raise UserError(_nobody_voted(path) if by_people else _nothing_counts(path, store))
+        if presentation is None and by_people:
+            presentation = selection.quoted(chosen)  # People's axis finds its votes itself.
         if presentation is None and len(judged) > 1:
             raise UserError(
                 f"{path}: judged as {', '.join(judged)}, which never share a ranking: choose one with --presentation"

@@ -253,6 +253,26 @@ def test_a_browser_that_keeps_nothing_is_said(open_page: Open, played: Played) -
     page.locator("#vote [role=status]", has_text="keeps no votes").wait_for()
 
 
+def test_people_who_read_and_people_who_heard_have_a_board_each_without_a_judge(
+    played: Played, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    store, _ = played(contexts=8)
+    store.replace_judgments({"tester@1"}, [], "heard_text", "")
+    rows = [
+        f"talk-{n},regular,quick,slow,ann,{'ab'[n % 3 == 0]}_much,1,{presentation}"
+        for presentation in ("heard_text", "audio")
+        for n in range(8)
+    ]
+    path = tmp_path / "both.csv"
+    path.write_text("\n".join(["context,subset,system_a,system_b,rater,vote,draw_rate,presentation", *rows]) + "\n")
+    assert call(capsys, "add-votes", store.folder, "--add", path)[0] == 0
+    for more, voted_on in (((), "audio"), (("--presentation", "heard_text"), "heard_text")):
+        code, out, error = call(capsys, "rank", store.folder, "--people", *more, "--draws", "50", "--json")
+        assert code == 0, (out, error)
+        board = json.loads(out)
+        assert (board["presentation"], board["people_votes"]["votes"]) == (voted_on, 8)
+
+
 def test_votes_on_another_run_and_damaged_files_are_one_line(
     played: Played, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
