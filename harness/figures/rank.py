@@ -18,6 +18,7 @@ from harness.figures.latency import FIGURES, latency_values
 from harness.figures.quality_state import in_its_state
 from harness.ranking import chosen
 from harness.ranking.board import Board
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.joint import Events, JointPoint, Latencies, Resampled, lay_over, resample, resample_people
 from harness.ranking.leaderboard import rate, rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
@@ -309,7 +310,7 @@ def rank_target(
         chosen = chosen_condition(selection, condition)
         judged, by_people = selection.judged(chosen), options.get("by_people", False)
         if presentation is None and not judged:
-            raise UserError(_nobody_voted(path) if by_people else _nothing_counts(path, store))
+            raise UserError(_nobody_voted(path, len(selection.contexts)) if by_people else _nothing_counts(path, store))
         if presentation is None and by_people:
             presentation = selection.quoted(chosen)  # People's axis finds its votes itself.
         if presentation is None and len(judged) > 1:
@@ -352,7 +353,12 @@ def _nothing_counts(path: Path, store: RunStore) -> str:
     )
 
 
-def _nobody_voted(path: Path) -> str:
+def _nobody_voted(path: Path, contexts: int) -> str:
+    if contexts < FEWEST_CONTEXTS:
+        return (
+            f"{path}: nobody has voted on these replies, and an interval needs votes on {FEWEST_CONTEXTS} conversations, of "
+            f"which this run has {contexts}; play more first"
+        )
     return f"{path}: nobody has voted on these replies; vote on the run's page, or with {command('listen', path)}"
 
 

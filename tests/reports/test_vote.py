@@ -148,6 +148,28 @@ def test_a_formula_for_a_name_is_text_in_a_spreadsheet_and_the_same_name_here(
     assert row.rationale == "-1, “warm”\nand @ kind"
 
 
+def test_two_replies_with_the_same_words_are_called_so_where_they_are_read(open_page: Open, played: Played) -> None:
+    store, summary = played(contexts=1, unit_s=0.3)
+    store.set_heard("talk-0__slow__seeded__clean__r0", "You sat there alone.", ())
+    page = open_page(write_joint_report([(store, summary)], store.folder).page.as_uri(), **PHONE)
+    begin(page, minutes="0")
+    seen = set()
+    for _ in range(3):
+        page.locator("#vote .options").wait_for()
+        texts = page.locator("#vote .reply").all_inner_texts()
+        same = page.get_by_text("Both replies are the same, word for word.").count() == 1
+        assert same == (texts[0] == texts[1])
+        seen.add(same)
+        count = page.locator("#vote h3").inner_text()
+        page.keyboard.press("3")
+        page.locator("#vote h3", has_not_text=count).wait_for()
+    assert seen == {True, False}
+    begin_again = page.get_by_role("button", name="Another person")
+    begin_again.click()
+    begin(page, "ben", presentation="audio")
+    assert "word for word" not in page.locator("#vote").inner_text()
+
+
 def test_the_row_says_what_the_person_saw(voter: Callable[..., tuple[Any, RunStore]], tmp_path: Path) -> None:
     page, store = voter(contexts=3)
     begin(page, minutes="0")
@@ -271,6 +293,24 @@ def test_people_who_read_and_people_who_heard_have_a_board_each_without_a_judge(
         assert code == 0, (out, error)
         board = json.loads(out)
         assert (board["presentation"], board["people_votes"]["votes"]) == (voted_on, 8)
+
+
+def test_a_run_of_four_conversations_has_no_peoples_board_and_every_door_says_why(
+    played: Played, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    store, _ = played(contexts=4)
+    store.replace_judgments({"tester@1"}, [], "heard_text", "")
+    code, _, error = call(capsys, "rank", store.folder, "--people")
+    assert code == 2
+    assert "needs votes on 8 conversations, of which this run has 4; play more" in error
+    rows = [f"talk-{n},regular,quick,slow,ann,{'ab'[n % 3 == 0]}_much,1,audio" for n in range(4)]
+    path = tmp_path / "all.csv"
+    path.write_text("\n".join(["context,subset,system_a,system_b,rater,vote,draw_rate,presentation", *rows]) + "\n")
+    assert call(capsys, "add-votes", store.folder, "--add", path)[0] == 0
+    code, _, error = call(capsys, "rank", store.folder, "--people")
+    assert code == 2
+    assert "people voted on 4 conversations, and an interval needs 8" in error
+    assert "play more" in error
 
 
 def test_votes_on_another_run_and_damaged_files_are_one_line(
