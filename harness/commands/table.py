@@ -124,8 +124,8 @@ def _substance(name: str, agent: Cell) -> str | None:
 
 def _flagged(name: str, agent: Cell) -> str | None:
     """The replies that show a fault by themselves; None if no reply does."""
-    shown = [f"{count} {WORDS[flag]}" for flag, count in agent.flags.items() if count]
-    return f"{name}: of the replies, {'; '.join(shown)}." if shown else None
+    shown = [f"replies that {WORDS[flag]}: {count}" for flag, count in agent.flags.items() if count]
+    return f"{name}: {'; '.join(shown)}." if shown else None
 
 
 def _others(name: str, agent: Cell) -> str | None:
