@@ -15,6 +15,7 @@ from harness.figures.circumstances import Circumstances
 from harness.judging import DEFAULT_JUDGE, load_judge_settings
 from harness.judging.validation.against_people import shipped_checks
 from harness.judging.validation.sentences import why_unrated
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 
 _KEYS = frozenset({"agent", "condition", "mode", "presentation", "subset", "elo_over"})
 _ALWAYS_KNOWN = frozenset({"kind", "family"})
@@ -66,7 +67,10 @@ class RunSummary(RunFigures):
         several = len(found) > 1
         words = [f"{board.condition}: {board.quality_words}." if several else f"{board.quality_words}." for board in found]
         refused = [f"No people's ratings yet: {board.people_refused}." for board in found if board.people_refused]
-        return tuple(dict.fromkeys([*words, *refused, *(board.way_to_people for board in found if board.way_to_people)]))
+        ways = [board.way_to_people for board in found if board.way_to_people]
+        if refused and len(self.circumstances.contexts) < FEWEST_CONTEXTS:
+            ways = []  # They would say again that the run is too small.
+        return tuple(dict.fromkeys([*words, *refused, *ways]))
 
     def to_json(self) -> str:
         """The object that `--json` prints."""

@@ -236,7 +236,15 @@ def test_replies_are_heard_from_their_first_sound_and_before_a_vote(
     page, _ = voter(contexts=3)
     begin(page, minutes="0", presentation="audio")
     assert page.locator("#vote .options button:disabled").count() == 5
+    assert page.get_by_text("Hear both, then choose.").is_visible()
     assert page.locator("#vote .reply").count() == 0
+    middles = [
+        page.locator("#vote .hear")
+        .first.locator(part)
+        .evaluate("node => { const r = node.getBoundingClientRect(); return (r.top + r.bottom) / 2; }")
+        for part in ("button", "span")
+    ]
+    assert abs(middles[0] - middles[1]) <= 1
     for label in "AB":
         page.get_by_role("button", name=f"Play reply {label}").click()
         page.locator(f"#vote article[aria-label='Reply {label}']", has_text="heard").get_by_text("Again").wait_for()
@@ -311,6 +319,10 @@ def test_a_run_of_four_conversations_has_no_peoples_board_and_every_door_says_wh
     assert code == 2
     assert "people voted on 4 conversations, and an interval needs 8" in error
     assert "play more" in error
+    code, out, _ = call(capsys, "report", store.folder)
+    assert code == 0
+    assert out.count("needs 8") == 1
+    assert "People's ratings need" not in out
 
 
 def test_votes_on_another_run_and_damaged_files_are_one_line(

@@ -128,6 +128,7 @@ const voting = async () => {
       dialogue(history.slice(-1), (role) => `${role}, to whom both reply`),
       el("div", { class: "pair" }, sides.map((side, k) => el("article", { class: "turn", "aria-label": `Reply ${letters[k]}` }, el("h4", {}, `Reply ${letters[k]}`),
         asAudio ? replySound(letters[k], talk.turns[side[1]], side, heard, missing) : el("p", { class: "reply", dir: "auto" }, texts[k])))),
+      asAudio ? el("p", { class: "hint" }, "Hear both, then choose.") : null,
       !asAudio && texts[0] === texts[1] ? el("p", { class: "hint" }, "Both replies are the same, word for word.") : null,
       el("div", { class: "options", role: "group", "aria-label": "For this person, in this moment" }, choices),
       el("details", { class: "more" }, el("summary", {}, "Say why (before you choose; it may be left out)"), reason),
