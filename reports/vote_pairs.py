@@ -8,9 +8,9 @@ says what a judge thought.
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from harness.judging.raters import Option
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.listening.design import CHOICES
+from harness.votes.vote import Option
 from harness.wording import command
 
 MOST_PAIRS: Final = 120
@@ -39,14 +39,21 @@ class VotePair:
 
 
 @dataclass(frozen=True, slots=True)
+class LinePairs:
+    """The pairs of one line condition, which has a board of its own, as read and as heard."""
+
+    condition: str
+    read: tuple[VotePair, ...]
+    heard: tuple[VotePair, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class QuickVote:
-    """The pairs that a page asks about, as read and as heard, all of one line condition of one run."""
+    """The pairs that a page asks about, of one run; only line conditions with a pair."""
 
     run: str = ""
     """`RunManifest.id`, which the votes state."""
-    condition: str = ""
-    read: tuple[VotePair, ...] = ()
-    heard: tuple[VotePair, ...] = ()
+    lines: tuple[LinePairs, ...] = ()
     rate: float = 1.0
     """`Judgment.draw_rate` of every pair."""
     folder: str = ""
@@ -57,12 +64,13 @@ class QuickVote:
     @property
     def any(self) -> bool:
         """True if there is a pair to vote on."""
-        return bool(self.read or self.heard)
+        return bool(self.lines)
 
 
 def vote_data(vote: QuickVote) -> dict[str, Any]:
     """What the page's script needs; systems are numbers, named once."""
-    systems = sorted({reply.system for pair in (*vote.read, *vote.heard) for reply in (pair.first, pair.second)})
+    asked = [pair for line in vote.lines for pair in (*line.read, *line.heard)]
+    systems = sorted({reply.system for pair in asked for reply in (pair.first, pair.second)})
     number = {name: k for k, name in enumerate(systems)}
 
     def row(pair: VotePair) -> list[Any]:
@@ -71,12 +79,17 @@ def vote_data(vote: QuickVote) -> dict[str, Any]:
 
     return {
         "run": vote.run,
-        "condition": vote.condition,
         "add": command("add-votes", vote.folder, "--add"),
         "rate": vote.rate,
         "fewest": FEWEST_CONTEXTS,
         "systems": systems,
         "options": [[name, words] for name, (_, words) in zip(get_args(Option), CHOICES, strict=True)],
-        "heard_text": [row(pair) for pair in vote.read],
-        "audio": [row(pair) for pair in vote.heard],
+        "lines": [
+            {
+                "condition": line.condition,
+                "heard_text": [row(pair) for pair in line.read],
+                "audio": [row(pair) for pair in line.heard],
+            }
+            for line in vote.lines
+        ],
     }

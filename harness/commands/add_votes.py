@@ -44,7 +44,7 @@ def add_votes(
 ) -> None:
     """Add people's votes to a run, and print which raters count and why others do not."""
     from harness.store.run_store import RunStore
-    from harness.verdicts.votes import add_votes, count_votes
+    from harness.votes.votes_of_run import add_votes, count_votes
 
     chosen = next((p for p in _PRESENTATIONS if p == presentation), None)
     if chosen is None:

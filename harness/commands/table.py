@@ -11,8 +11,8 @@ from harness.commands.screen import print_table, words_table
 from harness.figures.cautions import Caution, Code, Level
 from harness.figures.cells import Cell
 from harness.figures.events_words import HEAD, event_notes, event_rows
+from harness.figures.reply_flags import WORDS
 from harness.figures.summary import RunSummary
-from harness.judging.reply_flags import WORDS
 from harness.ranking.percentiles import Quantiles
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.wording import of_it_others
