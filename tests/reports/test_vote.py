@@ -332,6 +332,21 @@ def test_people_who_read_and_people_who_heard_have_a_board_each_without_a_judge(
         assert (board["presentation"], board["people_votes"]["votes"]) == (voted_on, 8)
 
 
+def test_votes_on_sound_alone_are_not_refused_for_want_of_votes_on_text(
+    played: Played, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    store, _ = played(contexts=8)
+    store.replace_judgments({"tester@1"}, [], "heard_text", "clean")
+    rows = [f"talk-{n},regular,quick,slow,ann,{'ab'[n % 3 == 0]}_much,1,audio" for n in range(8)]
+    path = tmp_path / "heard.csv"
+    path.write_text("\n".join(["context,subset,system_a,system_b,rater,vote,draw_rate,presentation", *rows]) + "\n")
+    assert call(capsys, "add-votes", store.folder, "--add", path)[0] == 0
+    code, out, _ = call(capsys, "report", store.folder)
+    assert code == 0
+    assert "Quality is people's: 8 votes by 1 person" in out
+    assert "No people's ratings yet" not in out
+
+
 def test_a_run_of_four_conversations_has_no_peoples_board_and_every_door_says_why(
     played: Played, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
