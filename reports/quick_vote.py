@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from harness.ranking.draw_pairs import EVEN_RATE, DrawnPair, drawn
+from harness.ranking.draw_pairs import DrawnPair, drawn
 from harness.reports.shown_runs import Part, ShownRuns
 from harness.reports.view import TurnView
 from harness.reports.vote_pairs import MOST_PAIRS, LinePairs, QuickVote, ShownReply, VotePair
@@ -44,7 +44,7 @@ def quick_vote(shown: ShownRuns, turns: Mapping[str, Sequence[TurnView]]) -> Qui
     lines = tuple(line for line in found if line.read or line.heard)
     if not lines:
         return QuickVote(why_not="No conversation of this run has two replies to compare.")
-    return QuickVote(part.store.manifest.id, lines, EVEN_RATE, str(part.store.folder))
+    return QuickVote(part.store.manifest.id, lines, str(part.store.folder))
 
 
 def _line_pairs(shown: ShownRuns, condition: str, turns: Mapping[str, Sequence[TurnView]]) -> LinePairs:
@@ -60,6 +60,7 @@ def _line_pairs(shown: ShownRuns, condition: str, turns: Mapping[str, Sequence[T
     heard = {context: {name: r for name, r in sides.items() if r.to_ms > r.from_ms} for context, sides in spoken.items()}
     certainty, decided = _verdicts(part, condition)
     run = part.store.manifest.id
+    borne_out = bool(part.summary.judges) and all(judge.trusted for judge in part.summary.judges)
 
     def pairs(replies: Mapping[str, _Sides], how: str) -> tuple[VotePair, ...]:
         subset = {context.id: context.subset for context in shown.contexts}
@@ -71,8 +72,8 @@ def _line_pairs(shown: ShownRuns, condition: str, turns: Mapping[str, Sequence[T
         ]
         place = {context.id: k for k, context in enumerate(shown.contexts)}
         return tuple(
-            VotePair(place[p.context], replies[p.context][p.first], replies[p.context][p.second])
-            for p in drawn(frame, f"{run} {condition} {how}", MOST_PAIRS)
+            VotePair(place[p.context], replies[p.context][p.first], replies[p.context][p.second], p.rate)
+            for p in drawn(frame, f"{run} {condition} {how}", MOST_PAIRS, by_doubt=borne_out)
         )
 
     return LinePairs(condition, pairs(read, "read"), pairs(heard, "heard"))

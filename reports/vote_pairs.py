@@ -1,8 +1,8 @@
 """Pairs that the page asks people about, and their form for its script.
 
 The page embeds the first part of a random order and no more: a run of twenty agents has tens of thousands of pairs, and a
-person votes on some dozens. A pair names two replies that the page has already, so it takes a few bytes, and nothing in it
-says what a judge thought.
+person votes on some dozens. A pair names two replies that the page has already, so it takes a few bytes. Its rate may say how
+sure judges were of it, and nothing says of which reply.
 """
 
 from dataclasses import dataclass
@@ -36,6 +36,8 @@ class VotePair:
     context: int
     first: ShownReply
     second: ShownReply
+    rate: float = 1.0
+    """`Judgment.draw_rate` of a vote on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,6 @@ class QuickVote:
     run: str = ""
     """`RunManifest.id`, which the votes state."""
     lines: tuple[LinePairs, ...] = ()
-    rate: float = 1.0
-    """`Judgment.draw_rate` of every pair."""
     folder: str = ""
     """Folder of the run, as its owner named it."""
     why_not: str = ""
@@ -75,12 +75,11 @@ def vote_data(vote: QuickVote) -> dict[str, Any]:
 
     def row(pair: VotePair) -> list[Any]:
         sides = [[number[r.system], r.place, round(r.from_ms), round(r.to_ms)] for r in (pair.first, pair.second)]
-        return [pair.context, *sides]
+        return [pair.context, *sides, round(pair.rate, 6)]
 
     return {
         "run": vote.run,
         "add": command("add-votes", vote.folder, "--add"),
-        "rate": vote.rate,
         "fewest": FEWEST_CONTEXTS,
         "systems": systems,
         "options": [[name, words] for name, (_, words) in zip(get_args(Option), CHOICES, strict=True)],

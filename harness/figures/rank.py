@@ -133,7 +133,10 @@ def axis_or_why(
     """People's axis of the rows on some contexts of a condition, or why votes give none; no reason where nobody voted."""
     known = np.array([name in inside for name in table.contexts], dtype=bool)
     rows = table.where(table.named("condition", condition) & known[table["context"]]) if known.size else table
-    if not ((rows["human"] == 1) & (rows["purpose"] == 0)).any():
+    voted = (rows["human"] == 1) & (rows["purpose"] == 0)
+    if votes_on is not None:
+        voted &= rows.named("presentation", votes_on)
+    if not voted.any():
         return None, ""
     try:
         return axis_of(rows, condition, votes_on, pairs), ""

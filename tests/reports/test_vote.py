@@ -4,7 +4,7 @@ import csv
 import json
 import shlex
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
@@ -14,6 +14,7 @@ import pytest
 
 from harness.cli import _run
 from harness.figures.summary import RunSummary
+from harness.ranking.draw_pairs import DrawnPair
 from harness.ranking.peoples_axis import peoples_axis
 from harness.reports.assemble import assemble
 from harness.reports.html import render
@@ -111,6 +112,24 @@ def test_ten_votes_on_a_phone_reach_the_peoples_board_with_their_rate(
     code, out, _ = call(capsys, "rank", store.folder, "--people", "--draws", "50", "--json")
     assert code == 0
     assert json.loads(out)["people_votes"]["votes"] == 10
+
+
+def test_a_vote_states_the_rate_of_its_own_pair(
+    voter: Callable[..., tuple[Any, RunStore]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def by_place(pairs: Sequence[DrawnPair], *_: object, **__: object) -> tuple[DrawnPair, ...]:
+        return tuple(replace(pair, rate=1 + k / 100) for k, pair in enumerate(pairs))
+
+    monkeypatch.setattr("harness.reports.quick_vote.drawn", by_place)
+    page, _ = voter()
+    begin(page, minutes="0")
+    for key in (1, 2, 4):
+        vote(page, key)
+    page.get_by_role("button", name="Stop").click()
+    with downloaded(page, tmp_path).open(encoding="utf-8-sig") as text:
+        first, second, third = (float(row["draw_rate"]) for row in csv.DictReader(text))
+    assert (second - first) % 0.24 == pytest.approx(0.01)
+    assert (third - second) % 0.24 == pytest.approx(0.01)
 
 
 def test_no_name_of_an_agent_is_near_a_pair_and_nothing_is_wider_than_the_phone(

@@ -47,8 +47,8 @@ const voting = async () => {
     const toRead = how === "audio" && reached("heard_text") >= data.fewest ? ` To read, ${reached("heard_text")} have two.` : "";
     return `${needs}, and ${reached(how)} of this run's ${page.contexts.length} have two replies to ${how === "audio" ? "hear" : "read"}.${toRead}`;
   };
-  const pairs = () => data[presentation].map(([context, one, other]) => ({ condition: data.condition, presentation, context: page.contexts[context].id, system_a: data.systems[one[0]],
-    system_b: data.systems[other[0]], place: context, sides: [one, other] }));
+  const pairs = () => data[presentation].map(([context, one, other, rate]) => ({ condition: data.condition, presentation, context: page.contexts[context].id, system_a: data.systems[one[0]],
+    system_b: data.systems[other[0]], place: context, sides: [one, other], rate }));
   const show = (...content) => {
     stage.replaceChildren(...content.filter(Boolean));
     stage.querySelector("[tabindex='-1']")?.focus({ preventScroll: true });
@@ -123,7 +123,7 @@ const voting = async () => {
       votes.add(rater, { context: pair.context, subset: page.contexts[pair.place].subset, system_a: pair.system_a, system_b: pair.system_b, rater: rater.name,
         vote: data.options[flipped ? 4 - chosen : chosen][0], reason: reason.value.trim(), shown_first: flipped ? "b" : "a",
         seconds: Math.max(0.1, Math.round(10 * (took_s - hearing_s)) / 10), words: asAudio ? null : spokenWords(texts.join(" ")), presentation, condition: data.condition,
-        draw_rate: data.rate, run: data.run });
+        draw_rate: pair.rate, run: data.run });
       say("");
       ask();
     };
