@@ -105,8 +105,8 @@ def on_page() -> Spec:
 
 def on_paper() -> Spec:
     """The configuration for pictures: the light theme on white."""
-    ink = (LIGHT_INK[name] for name in ("ink", "quiet", "line", "limit"))
-    return config(*ink, LIGHT_CATEGORY) | {"background": "white"}
+    ink, quiet, line, limit = (LIGHT_INK[name] for name in ("ink", "quiet", "line", "limit"))
+    return config(ink, quiet, line, limit, LIGHT_CATEGORY) | {"background": "white"}
 
 
 def subset_spec(layers: Any, height: float | alt.Step) -> Spec:
