@@ -331,10 +331,10 @@ def rank_target(
     try:
         selection = Selection(store, votes, keep_excluded=keep_excluded)
         chosen = chosen_condition(selection, condition)
-        judged, by_people = selection.judged(chosen), options.get("by_people", False)
+        judged, by_people = selection.judged(chosen), options.get("by_people")
         if presentation is None and not judged:
             raise UserError(_nobody_voted(path, len(selection.contexts)) if by_people else _nothing_counts(path, store))
-        if presentation is None and by_people:
+        if presentation is None and (by_people or not selection.presentations(chosen, human=False)):
             presentation = selection.quoted(chosen)  # People's axis finds its votes itself.
         if presentation is None and len(judged) > 1:
             raise UserError(
