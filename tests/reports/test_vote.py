@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -344,9 +345,9 @@ def test_people_who_read_and_people_who_heard_have_a_board_each_without_a_judge(
     path = tmp_path / "both.csv"
     path.write_text("\n".join(["context,subset,system_a,system_b,rater,vote,draw_rate,presentation", *rows]) + "\n")
     assert call(capsys, "add-votes", store.folder, "--add", path)[0] == 0
-    on_text = ("--presentation", "heard_text")
-    for more, voted_on in (((), "audio"), (("--people",), "audio"), (on_text, "heard_text"), (("--people", *on_text), "heard_text")):
-        code, out, error = call(capsys, "rank", store.folder, *more, "--draws", "50", "--json")
+    chosen = (((), "audio"), (("--presentation", "heard_text"), "heard_text"))
+    for (more, voted_on), asked in product(chosen, ((), ("--people",))):
+        code, out, error = call(capsys, "rank", store.folder, *asked, *more, "--draws", "50", "--json")
         assert code == 0, (out, error)
         board = json.loads(out)
         assert (board["presentation"], board["people_votes"]["votes"]) == (voted_on, 8)
