@@ -11,7 +11,6 @@ votes cannot give one; the reason is an error in one sentence, which the page sh
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
@@ -24,14 +23,14 @@ from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import RatingModel
 from harness.ranking.prediction_powered import PeoplesFit, Sample, fit
 from harness.ranking.scale import ELO_PER_LOGIT, Bools, Floats, Ints, on_scale
-from harness.store.judgment import Presentation, is_reference, is_rule
+from harness.store.judgment import is_reference, is_rule
 from harness.store.judgment_columns import MILLION
 from harness.store.judgment_table import JudgmentTable
 from harness.wording import counted
 
 METHOD = "people's votes, prediction-powered Bradley–Terry (a tie half a win)"
 _PLAIN = RatingModel("plain")
-PREFERRED: Final[tuple[Presentation, ...]] = ("audio", "heard_text", "written")
+PREFERRED = ("audio", "heard_text", "written")
 """Presentations of votes, the one to quote first. Replies heard after their delay are never quoted: latency would be on both
 axes."""
 VERDICTS_ON = ("heard_text", "written", "audio")
@@ -281,7 +280,8 @@ def _refusals_and_notes(frame: _Frame, judged: bool) -> list[str]:
         raise UserError("all votes are on one pair of replies: draw pairs at random from the whole run with `harness listen`")
     if contexts < FEWEST_CONTEXTS:
         raise UserError(
-            f"people voted on {counted(contexts, 'conversation')}, and an interval needs {FEWEST_CONTEXTS}: add votes on others"
+            f"people voted on {counted(contexts, 'conversation')}, and an interval needs {FEWEST_CONTEXTS}: vote on others, or "
+            "play more if the run has no others"
         )
     met = np.zeros(len(frame.systems), dtype=bool)
     ruled = np.flatnonzero(~np.isnan(frame.decided))
