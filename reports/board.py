@@ -8,7 +8,7 @@ from harness.figures.reply_flags import WORDS
 from harness.ranking.board import QualityState
 from harness.ranking.percentiles import Quantiles
 from harness.ranking.ranking import LENGTH_WORDS
-from harness.reports.view import AgentView, PageView, RatingView, ReferenceView, SliceView, Subset, percentile
+from harness.reports.view import NOT_JOINT, AgentView, PageView, RatingView, ReferenceView, SliceView, Subset, percentile
 from harness.reports.wording import elo, elo_interval, latency, latency_interval, system_name
 from harness.timing.figures import NO_REPLY_MS
 from harness.wording import UNKNOWN_TEXT, counted, of_it_others, share
@@ -65,7 +65,10 @@ def board(view: PageView, condition: str | None = None, subset: Subset = "all") 
 def method_words(view: PageView) -> str:
     """The method of the ratings and the meaning of intervals, in words."""
     if not view.elo_method:
-        return "There is no joint Elo." if view.verdicts or view.votes else "There is no Elo, because nothing was judged."
+        if not (view.verdicts or view.votes):
+            return "There is no Elo, because nothing was judged."
+        not_joint = any(topic == NOT_JOINT for topic, _ in view.differences)
+        return "There is no joint Elo." if not_joint else "There is no Elo; the sentence above the answers says why."
     lengths = any(a.whole.rating.elo_with_length is not None for a in view.agents)
     states = dict.fromkeys(_STATES[state] for a in view.agents if (state := a.whole.cell.quality_state) in _STATES)
     return (

@@ -61,6 +61,13 @@ def test_a_verdict_names_budget_band_cut_ins_error_and_judge(view: PageView) -> 
         assert words in first.text
 
 
+def test_a_page_without_an_elo_speaks_of_a_joint_one_only_where_runs_have_none_in_common(view: PageView) -> None:
+    bare = replace(view, elo_method="")
+    assert method_words(bare) == "There is no Elo; the sentence above the answers says why."
+    assert method_words(replace(bare, differences=((NOT_JOINT, "No verdict connects them."),))) == "There is no joint Elo."
+    assert "nothing was judged" in method_words(replace(bare, contexts=()))
+
+
 def test_a_judge_that_crosses_red_lines_is_named_before_its_board(view: PageView) -> None:
     wrong = RedLinesCheck(sha256="0" * 64, whole=None, by_family={"harm": ShareOfPairs(pairs=36, right=0.5)})
     page = render(replace(view, judges=tuple(judge.model_copy(update={"red_lines": wrong}) for judge in view.judges)))
