@@ -99,9 +99,7 @@ def reason_judge(name: str) -> JudgeSettings:
     """
     settings = labelling_judge(name)
     if settings.runs_here:
-        raise UserError(
-            f"--judge {name}: labels strategies and cannot code reasons; name one behind an endpoint, or a .toml file"
-        )
+        raise UserError(f"--judge {name}: codes no reasons, only strategies; name one behind an endpoint, or a .toml file")
     return settings
 
 
