@@ -13,9 +13,13 @@ from typing import Final
 from harness.judging.llama_cpp import LlamaCpp
 from harness.judging.settings import JudgeSettings
 from harness.labelling import form
-from harness.labelling.model_labels import LONGEST_EVIDENCE, Mark
+from harness.labelling.model_labels import LONGEST_EVIDENCE, Mark, Thresholds
 from harness.ranking.strategies import STRATEGIES
 
+FILLED_IN: Final = Thresholds(0.3, 0.3)
+"""For the probability of Yes beside No. Most lines of a form say No, so that small models say Yes too seldom. Of 0.3, 0.4, 0.5,
+0.6, 0.7 and 0.8 this gave the highest F1 over all cells, in a form without quotations, with a model of 1.5 billion weights on
+replies 1 to 10 of the strategy set and one of 0.5 billion on 1 to 30. Figures are reported on replies from 61 on."""
 _TRIAL: Final = "No wonder you're tired."
 
 
@@ -49,9 +53,10 @@ class FormLabeller:
         for strategy in strategies:
             prompt += form.question(strategy)
             odds, _ = await self._asked.log_odds(prompt, form.ANSWERS)
-            quote = None
-            if odds > 0:
+            probability, quote = 1 / (1 + math.exp(-odds)), ""
+            if probability > FILLED_IN.absent_until:
                 quote = await self._asked.continued(prompt + form.quoting(), form.QUOTE_ENDS, form.LONGEST_QUOTE_TOKENS)
-            prompt += form.answer(quote)
-            marks[strategy] = Mark(probability=1 / (1 + math.exp(-odds)), evidence=(quote or "")[:LONGEST_EVIDENCE])
+            # The form goes on with the model's own answer, whatever is made of its probability.
+            prompt += form.answer(quote if odds > 0 else None)
+            marks[strategy] = Mark(probability=probability, evidence=quote[:LONGEST_EVIDENCE])
         return marks

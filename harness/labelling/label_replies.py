@@ -23,8 +23,8 @@ from harness.judging.completion import Completion, read_completions
 from harness.judging.endpoint import ChatEndpoint
 from harness.judging.judge import JudgeFailure
 from harness.judging.settings import JudgeSettings, load_judge_settings
-from harness.labelling.form_labeller import FormLabeller
-from harness.labelling.model_labels import Mark, code_rationale, labels_of, written_marks
+from harness.labelling.form_labeller import FILLED_IN, FormLabeller
+from harness.labelling.model_labels import WRITTEN, Mark, code_rationale, labels_of, written_marks
 from harness.progress import RunProgress
 from harness.ranking.rationales import agreement_with_rules
 from harness.ranking.strategies import STRATEGIES, StrategyLabel
@@ -110,6 +110,7 @@ async def label_replies(
     path = found.folder / f"strategies.{_plain(settings)}.jsonl"
     done = {(x.context, x.system) for x in read_labels(path)} if path.exists() else set()
     contexts = {c.id: c for c in found.contexts}
+    thresholds = FILLED_IN if settings.api == "local" else WRITTEN
     todo = [c for c in found.completions if c.context_id in contexts and (c.context_id, c.system) not in done]
     found.folder.mkdir(parents=True, exist_ok=True)
     progress.phase(f"Labelling ({settings.judge_id})", len(todo))
@@ -118,7 +119,7 @@ async def label_replies(
 
             async def one(reply: Completion) -> None:
                 marks = await marks_of(contexts[reply.context_id], reply.text)
-                labels = labels_of(marks, reply, settings.judge_id, found.condition)
+                labels = labels_of(marks, reply, thresholds, settings.judge_id, found.condition)
                 handle.write("".join(label.model_dump_json() + "\n" for label in labels))
                 handle.flush()
 

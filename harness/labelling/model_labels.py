@@ -8,7 +8,8 @@ on this machine fills in a form (`harness.labelling.form_labeller`).
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
 from pydantic import Field, ValidationError
 
@@ -21,7 +22,17 @@ from harness.ranking.rationales import accepted, codebook
 from harness.ranking.strategies import STRATEGIES, State, StrategyLabel, occurs
 from harness.scenarios.context import Context
 
-PRESENT_FROM, ABSENT_UNTIL = 0.7, 0.3
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Probabilities up to which a strategy is absent, and from which it is present if its quotation occurs."""
+
+    absent_until: float
+    present_from: float
+
+
+WRITTEN: Final = Thresholds(0.3, 0.7)
+"""For probabilities that a model states."""
 LONGEST_EVIDENCE = 500
 """Characters: a long reply's half; what is longer is no quotation."""
 
@@ -67,14 +78,16 @@ async def written_marks(endpoint: ChatEndpoint, context: Context, reply: str) ->
     return answered.value
 
 
-def labels_of(marks: Mapping[str, Mark], completion: Completion, labeller: str, condition: str = "") -> list[StrategyLabel]:
+def labels_of(
+    marks: Mapping[str, Mark], completion: Completion, thresholds: Thresholds, labeller: str, condition: str = ""
+) -> list[StrategyLabel]:
     """Fifteen labels of one reply."""
     return [
         StrategyLabel(
             context=completion.context_id,
             system=completion.system,
             strategy=strategy,
-            state=_state(mark, completion.text),
+            state=_state(mark, completion.text, thresholds),
             probability=mark.probability,
             evidence=mark.evidence,
             labeller=labeller,
@@ -111,10 +124,10 @@ async def code_rationale(endpoint: ChatEndpoint, rationale: str) -> frozenset[st
     return accepted({name: words for name, words in answered.value.items() if words}, rationale)
 
 
-def _state(mark: Mark, text: str) -> State:
-    if mark.probability <= ABSENT_UNTIL:
+def _state(mark: Mark, text: str, thresholds: Thresholds = WRITTEN) -> State:
+    if mark.probability <= thresholds.absent_until:
         return "absent"
-    if mark.probability < PRESENT_FROM or not (mark.evidence and occurs(mark.evidence, text)):
+    if mark.probability < thresholds.present_from or not (mark.evidence and occurs(mark.evidence, text)):
         return "uncertain"
     return "present"
 

@@ -24,8 +24,8 @@ KIND = "No wonder you're tired."
 
 
 class _Form(BaseHTTPRequestHandler):
-    """llama.cpp's server with a model that sees validation in "no wonder" and quotes it, hopes in words that it makes up,
-    affirms with half a mind, and answers one reply with neither word."""
+    """llama.cpp's server with a model that sees validation in "no wonder" and quotes it, hopes in words that it makes up, says
+    No to information with little conviction, and answers one reply with neither word."""
 
     asked: ClassVar[list[str]] = []
 
@@ -47,10 +47,10 @@ class _Form(BaseHTTPRequestHandler):
         reply = prompt.rpartition("Reply: ")[2]
         line = reply.rpartition("\n")[2]
         if not probabilities:
-            return {"content": "No wonder" if line.startswith("emotional") else "you will be fine"}
+            return {"content": "you will be fine" if line.startswith("offer hope") else "No wonder"}
         if "?!" in reply:
             return {"completion_probabilities": [{"top_logprobs": [{"token": "The", "logprob": -0.1}]}]}
-        sees = {"emotional validation:": 0.9 if "No wonder" in reply else 0.1, "offer hope:": 0.9, "affirmation:": 0.6}
+        sees = {"emotional validation:": 0.9 if "No wonder" in reply else 0.1, "offer hope:": 0.9, "share information:": 0.4}
         yes = sees.get(line, 0.1)
         tops = [{"token": " Yes", "logprob": math.log(yes)}, {"token": " No", "logprob": math.log(1 - yes)}]
         return {"completion_probabilities": [{"top_logprobs": tops}]}
@@ -105,7 +105,8 @@ def test_a_strategy_is_present_only_if_it_is_probable_and_its_quotation_occurs(
     assert labels["kind", "emotional validation"].evidence == "No wonder"
     assert labels["flat", "emotional validation"].state == "absent"
     assert labels["kind", "offer hope"].state == "uncertain", "probable, with a quotation that it made up"
-    assert labels["kind", "affirmation"].state == "uncertain", "neither probable nor improbable"
+    assert labels["kind", "share information"].state == "present", "probable enough for a form, where most lines say No"
+    assert any("share information: No\nstress" in asked for asked in _Form.asked), "the form goes on with its own answer"
     assert labels["kind", "chit-chat"].state == "absent"
     before = {asked.rpartition("Reply: ")[0] for asked in _Form.asked}
     assert len(before) == 1, "whatever comes before a reply is the same in every question, and read once"
