@@ -114,17 +114,19 @@ async def label_replies(
     todo = [c for c in found.completions if c.context_id in contexts and (c.context_id, c.system) not in done]
     found.folder.mkdir(parents=True, exist_ok=True)
     progress.phase(f"Labelling ({settings.judge_id})", len(todo))
-    with path.open("a", encoding="utf-8") as handle:
-        async with _marker(settings, weights) as marks_of:
+    missing = 0
+    if todo:
+        with path.open("a", encoding="utf-8") as handle:
+            async with _marker(settings, weights) as marks_of:
 
-            async def one(reply: Completion) -> None:
-                marks = await marks_of(contexts[reply.context_id], reply.text)
-                labels = labels_of(marks, reply, thresholds, settings.judge_id, found.condition)
-                handle.write("".join(label.model_dump_json() + "\n" for label in labels))
-                handle.flush()
+                async def one(reply: Completion) -> None:
+                    marks = await marks_of(contexts[reply.context_id], reply.text)
+                    labels = labels_of(marks, reply, thresholds, settings.judge_id, found.condition)
+                    handle.write("".join(label.model_dump_json() + "\n" for label in labels))
+                    handle.flush()
 
-            missing = await _all(todo, one, progress)
-    labels = read_labels(path)
+                missing = await _all(todo, one, progress)
+    labels = read_labels(path) if path.exists() else []
     if found.run is not None and labels:
         _report(found.run, found.condition, labels)
     return labels, missing

@@ -108,6 +108,10 @@ def test_a_strategy_is_present_only_if_it_is_probable_and_its_quotation_occurs(
     assert labels["kind", "share information"].state == "present", "probable enough for a form, where most lines say No"
     assert any("share information: No\nstress" in asked for asked in _Form.asked), "the form goes on with its own answer"
     assert labels["kind", "chit-chat"].state == "absent"
+    asked_once = len(_Form.asked)
+    replies.write_text("".join(replies.read_text().splitlines(keepends=True)[:2]))
+    assert told(capsys, "label", "strategies", replies, "--judge", judge)[0] == 0
+    assert len(_Form.asked) == asked_once, "where every reply is labelled, no model is loaded"
     before = {asked.rpartition("Reply: ")[0] for asked in _Form.asked}
     assert len(before) == 1, "whatever comes before a reply is the same in every question, and read once"
 
