@@ -297,15 +297,16 @@ def _judge_file(path: Path, pack: str, asked: "RunJudging", out: Path | None, dr
 
     contexts = load_pack(pack).contexts
     how = TextJudging(asked.judges, asked.seed, asked.design, asked.until, asked.keep_excluded)
-    if dry_run:
-        return _Found(estimates=estimate_file(path, contexts, how))
     target = out or path.with_name(f"{path.stem}.judgments.jsonl")
+    cached = target.with_name(f"{target.name}.verdicts.sqlite")
+    if dry_run:
+        return _Found(estimates=estimate_file(path, contexts, how, cache_path=cached, canaries=CANARIES))
     with RunProgress() as progress:
         weights = {k: v for name in asked.judges for k, v in weights_for(name, progress).items()}
         progress.phase("Judging")
         board = judge_completions(
             path, contexts, how, weights, progress.count,
-            cache_path=target.with_name(f"{target.name}.verdicts.sqlite"), canaries=CANARIES,
+            cache_path=cached, canaries=CANARIES,
         )  # fmt: skip
     write(board.judgments, target)
     return _Found(board.outcomes, board.checks, stop=board.stop, written_to=target)
@@ -333,7 +334,8 @@ def _say(found: _Found, told: dict[str, object]) -> None:
 
 def _costs(plan: "Estimate", bound: str) -> str:
     cost = "no price on file" if plan.cost_usd is None else f"US$ {plan.cost_usd:.2f}"
-    return f"{plan.judge}: {bound}{plan.calls} calls, about {plan.tokens_in + plan.tokens_out:,} tokens, {cost}"
+    check = f" ({plan.check_calls} of them in its check)" if plan.check_calls else ""
+    return f"{plan.judge}: {bound}{plan.calls} calls{check}, about {plan.tokens_in + plan.tokens_out:,} tokens, {cost}"
 
 
 def _known_of(judge: str) -> str:

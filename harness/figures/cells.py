@@ -208,6 +208,8 @@ class RunFigures(Model):
     boards: list[BoardSummary] = Field(default_factory=list)
     way_to_people: str = ""
     """The way from a run without any board to people's axis, in one sentence; a board has its own."""
+    people_refused: dict[str, str] = Field(default_factory=dict)
+    """Condition without a board → reason why the votes in it give none, in one sentence without its full stop."""
     by_machine: list[MachineCell] = Field(default_factory=list)
     """Latencies of each kind of machine in a merged run whose machines differ; empty elsewhere."""
     failures: list[Failure] = Field(default_factory=list)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.figures.board_figures import board_summary, quality_figures, way_of
+from harness.figures.board_figures import board_summary, quality_figures, refusals, way_of
 from harness.figures.cells import (
     Cell,
     Failure,
@@ -76,6 +76,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         cells=[_cell(selection, entry, place, rating, judges) for place, rating in boards.items() for entry in manifest.agents],
         boards=found,
         way_to_people="" if found else way_of(selection, heard),
+        people_refused=refusals(boards),
         by_machine=_by_machine(selection),
         failures=[_failure(s.key, s.failure_kind, s.failure_detail) for s in selection.sessions if s.failure_kind is not None]
         + _listed(store.step_failures(), selection.sessions),

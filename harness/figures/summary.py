@@ -60,12 +60,17 @@ class RunSummary(RunFigures):
     def quality(self) -> tuple[str, ...]:
         """The state of the quality axis, one sentence for each condition, why it is not people's yet, and the way there."""
         found = [board for condition in self.conditions if (board := self.board(condition)) is not None]
+        reasons = [board.people_refused for board in found if board.people_refused] + list(self.people_refused.values())
+        refused = [f"No people's ratings yet: {reason}." for reason in reasons]
         if not found and self.way_to_people:
+            if refused:
+                return "Quality is not known: people's votes give no ratings yet.", *dict.fromkeys(refused), self.way_to_people
+            if self.circumstances.verdicts:
+                return "Quality is not known: these runs have no ranking in common.", self.way_to_people
             unrated = why_unrated(load_judge_settings(DEFAULT_JUDGE).judge_id, shipped_checks())
             return "Quality is not known: nothing was judged.", unrated, self.way_to_people
         several = len(found) > 1
         words = [f"{board.condition}: {board.quality_words}." if several else f"{board.quality_words}." for board in found]
-        refused = [f"No people's ratings yet: {board.people_refused}." for board in found if board.people_refused]
         return tuple(dict.fromkeys([*words, *refused, *(board.way_to_people for board in found if board.way_to_people)]))
 
     def to_json(self) -> str:

@@ -27,6 +27,16 @@ def weights_of(settings: JudgeSettings) -> tuple[str, ...]:
     return (settings.model,) if settings.api == "local" and settings.model else ()
 
 
+def fingerprint_of(name_or_path: str) -> str:
+    """The fingerprint of a judge that is not to be asked, which takes neither its weights nor its key.
+
+    Raises:
+        UserError: as `open_judge`.
+    """
+    settings = load_judge_settings(name_or_path)
+    return open_judge(name_or_path, dict.fromkeys(weights_of(settings), Path())).fingerprint
+
+
 def open_judge(name_or_path: str = DEFAULT_JUDGE, weights: Mapping[str, Path] | None = None) -> Judge:
     """The judge of a shipped name, a local model, an installed package or a TOML file.
 

@@ -86,9 +86,10 @@ def of_source(table: JudgmentTable, source: Source | None) -> Bools:
 
 
 def one_source(table: JudgmentTable) -> Source:
-    """The source of a board: judges, or people where no judge gave a verdict.
+    """The source of a model's board: judges, or people where no judge gave a verdict.
 
-    Votes and verdicts never share a fit; verdicts have their part in people's axis (`peoples_axis`).
+    Votes and verdicts never share a model's fit; verdicts have their part in people's axis (`peoples_axis`), which rates votes
+    wherever no other model was named.
     """
     return "judge" if judges_of(table) or not table["human"].any() else "human"
 

@@ -2,7 +2,8 @@
 
 import csv
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
@@ -12,15 +13,17 @@ import pytest
 
 from harness.cli import _run
 from harness.figures.summary import RunSummary
+from harness.ranking.draw_pairs import DrawnPair
 from harness.ranking.peoples_axis import peoples_axis
 from harness.reports.assemble import assemble
 from harness.reports.html import render
 from harness.reports.shown_runs import alone
-from harness.reports.vote_pairs import MOST_PAIRS, QuickVote, ShownReply, VotePair
+from harness.reports.vote_pairs import MOST_PAIRS, LinePairs, QuickVote, ShownReply, VotePair
 from harness.reports.write import write_joint_report
 from harness.store.judgment import Judgment, no_reply_rule
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
+from tests.judged import put
 from tests.reports.invented import in_state, invented_view
 from tests.reports.test_page_for_everybody import grave_faults
 
@@ -106,6 +109,24 @@ def test_ten_votes_on_a_phone_reach_the_peoples_board_with_their_rate(
     assert json.loads(out)["people_votes"]["votes"] == 10
 
 
+def test_a_vote_states_the_rate_of_its_own_pair(
+    voter: Callable[..., tuple[Any, RunStore]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def by_place(pairs: Sequence[DrawnPair], *_: object, **__: object) -> tuple[DrawnPair, ...]:
+        return tuple(replace(pair, rate=1 + k / 100) for k, pair in enumerate(pairs))
+
+    monkeypatch.setattr("harness.reports.quick_vote.drawn", by_place)
+    page, _ = voter()
+    begin(page, minutes="0")
+    for key in (1, 2, 4):
+        vote(page, key)
+    page.get_by_role("button", name="Stop").click()
+    with downloaded(page, tmp_path).open(encoding="utf-8-sig") as text:
+        first, second, third = (float(row["draw_rate"]) for row in csv.DictReader(text))
+    assert (second - first) % 0.24 == pytest.approx(0.01)
+    assert (third - second) % 0.24 == pytest.approx(0.01)
+
+
 def test_no_name_of_an_agent_is_near_a_pair_and_nothing_is_wider_than_the_phone(
     voter: Callable[..., tuple[Any, RunStore]], hostile: str
 ) -> None:
@@ -161,6 +182,29 @@ def test_the_row_says_what_the_person_saw(voter: Callable[..., tuple[Any, RunSto
     assert {row["run"] for row in rows} == {store.manifest.id}
     assert all(float(row["seconds"]) >= READING_MS / 1_000 for row in rows)
     assert len({(row["context"], row["system_a"], row["system_b"]) for row in rows}) == 8
+
+
+def test_a_run_of_two_line_conditions_is_asked_about_on_the_one_that_the_page_shows(
+    voter: Callable[..., tuple[Any, RunStore]], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page, store = voter(contexts=3, conditions=("clean", "telephone"))
+    page.locator("#vote form").wait_for()
+    assert page.input_value("#vote [name=line]") == "clean"
+    page.select_option("#joint [name=condition]", "telephone")
+    assert page.input_value("#vote [name=line]") == "telephone"
+    begin(page, minutes="0")
+    vote(page, 1)
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_role("button", name="Another person").click()
+    begin(page, line="clean", minutes="0")
+    for _ in range(9):
+        vote(page, 2)
+    page.locator("#vote h3", has_text="every pair").wait_for()
+    assert "9 votes on 3 conversations, line clean" in page.locator("#vote").inner_text()
+    file = downloaded(page, tmp_path)
+    assert call(capsys, "add-votes", store.folder, "--add", file)[0] == 0
+    given = Counter(row.condition for row in store.judgments() if row.source == "human")
+    assert given == {"telephone": 1, "clean": 9}
 
 
 def test_time_is_over_when_it_is_and_all_pairs_end(voter: Callable[..., tuple[Any, RunStore]]) -> None:
@@ -247,7 +291,9 @@ def test_the_pairs_of_a_page_take_a_few_kilobytes() -> None:
     view = invented_view(agents=3, contexts=2)
     side = ShownReply("ref:careful", 3)
     pairs = tuple(VotePair(k % 2, ShownReply("invented-a", 0), side) for k in range(MOST_PAIRS))
-    plain, voting = (len(render(replace(view, vote=QuickVote("id", "clean", found)))) for found in ((), pairs))
+    plain, voting = (
+        len(render(replace(view, vote=QuickVote("id", (LinePairs("clean", found),) if found else ())))) for found in ((), pairs)
+    )
     assert voting - plain < 5_000
 
 
@@ -255,7 +301,7 @@ def test_the_sentence_on_quality_leads_to_the_vote_where_there_is_one() -> None:
     view = in_state(invented_view(agents=2, contexts=9), "opinion")
     pair = VotePair(0, ShownReply("invented-a", 0), ShownReply("invented-b", 1))
     link = '<a href="#vote">Vote now</a>'
-    assert link in render(replace(view, vote=QuickVote("id", "clean", (pair,))))
+    assert link in render(replace(view, vote=QuickVote("id", (LinePairs("clean", (pair,)),))))
     assert link not in render(view)
 
 
@@ -263,7 +309,7 @@ def test_a_run_where_nobody_can_compare_says_why(played: Played, tmp_path: Path)
     store, summary = played(contexts=2)
     shown = alone(store, summary)
     view = assemble(shown, tmp_path, audio=False)
-    assert (len(view.vote.read), len(view.vote.heard)) == (6, 0)
+    assert [(len(line.read), len(line.heard)) for line in view.vote.lines] == [(6, 0)]
     replayed = store.manifest.model_copy(update={"mode": "replay"})
     store.set_manifest(replayed)
     told = assemble(alone(RunStore.open(store.folder), summary), tmp_path, audio=False).vote
@@ -273,7 +319,7 @@ def test_a_run_where_nobody_can_compare_says_why(played: Played, tmp_path: Path)
 
 def test_a_pair_that_a_rule_decided_is_never_asked(played: Played, tmp_path: Path) -> None:
     store, summary = played(contexts=4)
-    store.add_judgments(
+    put(store,
         [
             Judgment(
                 context="talk-1", subset="regular", system_a="slow", system_b="quick", source="judge",
@@ -282,6 +328,7 @@ def test_a_pair_that_a_rule_decided_is_never_asked(played: Played, tmp_path: Pat
         ]
     )  # fmt: skip
     view = assemble(alone(store, summary), tmp_path, audio=False)
-    asked = {(p.context, p.first.system, p.second.system) for p in view.vote.read}
-    assert len(asked) == len(view.vote.read) == 11
+    (line,) = view.vote.lines
+    asked = {(p.context, p.first.system, p.second.system) for p in line.read}
+    assert len(asked) == len(line.read) == 11
     assert (1, "quick", "slow") not in asked

@@ -15,16 +15,17 @@ one wrong canary of ten proves nothing.
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from scipy.stats import binom
 
-from harness.judging.cache import VerdictCache, ask, ask_all, ask_both, blocking, cache_key
+from harness.judging.cache import VerdictCache, ask, ask_all, ask_both, blocking, both_orders, cache_key
 from harness.judging.embedded import EmbeddedJudge, held_out_record
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.validation.labelled import LabelledPair, gold_pairs
+from harness.judging.validation.red_lines import RedLine
 from harness.judging.validation.sentences import IN_WORDS
 from harness.judging.validation.trust import trust, trust_in, worst
 from harness.ranking.clustered_means import clustered_mean, clustered_share
@@ -92,6 +93,12 @@ async def ask_pair(judge: Judge, pair: LabelledPair, cache: VerdictCache) -> Che
         flipped=forward.winner == backward.winner,
         first_chosen=(forward.winner == "first", backward.winner == "first"),
     )
+
+
+def not_answered(fingerprint: str, pairs: Iterable[LabelledPair | RedLine], known: Container[str]) -> list[Question]:
+    """The questions of a check that are still to be asked. `known`: keys of stored answers."""
+    asked = [Question(pair.turns, pair.better, pair.worse) for pair in pairs]
+    return [shown for question in asked for shown, key in both_orders(fingerprint, question) if key not in known]
 
 
 def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeCheck:

@@ -8,6 +8,7 @@ import pytest
 from harness.store.judgment import JudgeCheck, Judgment, Winner
 from harness.store.run_store import RunStore
 from tests.harness.judging.conftest import call, told
+from tests.judged import put
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def test_a_failed_judge_is_left_out_of_the_ranking_until_asked_for(capsys: pytes
         for n in range(12)
         for judge, winner in verdicts
     ]  # fmt: skip
-    store.add_judgments(rows)
+    put(store, rows)
     base: dict[str, Any] = {"family": "f", "pairs": 60, "accuracy_interval": None, "flip_rate": 0.0}
     store.add_judge_check(JudgeCheck(judge="fair@1", accuracy=0.9, trusted=True, **base))
     store.add_judge_check(JudgeCheck(judge="failed@1", accuracy=0.4, trusted=False, excluded=True, **base))

@@ -16,6 +16,7 @@ from harness.store.run_store import RunStore
 from tests.harness.judging import scripted_server
 from tests.harness.judging.conftest import call, told
 from tests.harness.judging.scripted_server import ScriptedServer
+from tests.judged import put
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ async def test_a_measured_labeller_is_named_with_its_yardstick_in_terminal_and_p
 @pytest.mark.usefixtures("labelling_server")
 async def test_reasons_are_coded_by_a_judge(capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path) -> None:
     store = RunStore.open(played)
-    store.add_judgments(
+    put(store,
         [
             Judgment(
                 context="c-00", subset="regular", system_a="flat", system_b="kind", source="judge", judge="j",

@@ -26,6 +26,7 @@ from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
 from harness.timing.left_out import Contention
 from harness.verdicts.judge import competitors
+from tests.judged import put
 
 CONDITIONS = ("telephone", "clean")
 TIMED = TurnTiming(method="m", spoken_end_ms=1000.0, ttfa_ms=None)
@@ -167,10 +168,8 @@ def test_a_verdict_is_of_the_condition_it_names(store: RunStore) -> None:
         context="one", subset="regular", system_a="left", system_b="right", source="judge", judge="j", winner="a",
         presentation=HEARD,
     )  # fmt: skip
-    store.add_judgments(
-        [row.model_copy(update={"condition": c, "purpose": p}) for c in CONDITIONS for p in ("main", "swapped")]
-    )
-    store.add_judgments([row])
+    put(store, [row.model_copy(update={"condition": c, "purpose": p}) for c in CONDITIONS for p in ("main", "swapped")])
+    put(store, [row])
     selection = Selection(store)
     assert [r.condition for r in selection.rows("clean", HEARD)] == ["clean"]
     assert [r.condition for r in selection.rows("telephone", HEARD)] == ["telephone"]
@@ -184,7 +183,7 @@ def test_verdicts_of_an_excluded_judge_count_nowhere_unless_they_are_asked_for(s
             presentation=HEARD, condition="clean",
         )  # fmt: skip
 
-    store.add_judgments([row(judge, context) for judge in ("sound", "guessing") for context in ("one", "two")])
+    put(store, [row(judge, context) for judge in ("sound", "guessing") for context in ("one", "two")])
     for judge, excluded in (("sound", False), ("guessing", True)):
         store.add_judge_check(
             JudgeCheck(
@@ -267,7 +266,7 @@ def _verdict(**other: object) -> Judgment:
 
 
 def test_what_was_judged_is_of_a_condition_and_without_audits(store: RunStore) -> None:
-    store.add_judgments([
+    put(store, [
         _verdict(), _verdict(presentation="written"), _verdict(presentation="audio", purpose="swapped"),
         _verdict(presentation="audio_with_delay", condition="telephone"),
     ])  # fmt: skip
@@ -283,11 +282,11 @@ def test_what_was_judged_is_of_a_condition_and_without_audits(store: RunStore) -
 
 def test_a_vote_that_names_no_condition_is_of_the_only_one_or_counts_nowhere(store: RunStore, tmp_path: Path) -> None:
     vote = _verdict(source="human", judge="rater:a", condition="")
-    store.add_judgments([_verdict(condition="")])
+    put(store, [_verdict(condition="")])
     several = Selection(store, [vote])
     assert (several.verdicts, len(several.table)) == ((), 0)
     alone = RunStore.create(tmp_path / "alone", store.manifest.model_copy(update={"conditions": ["clean"]}), store.contexts())
-    alone.add_judgments([_verdict(condition="")])
+    put(alone, [_verdict(condition="")])
     one = Selection(alone, [vote])
     assert [row.condition for row in one.verdicts] == ["clean", "clean"]
     assert [one.table.conditions[k] for k in one.table["condition"]] == ["clean", "clean"]
