@@ -44,7 +44,7 @@ def quick_vote(shown: ShownRuns, turns: Mapping[str, Sequence[TurnView]]) -> Qui
     lines = tuple(line for line in found if line.read or line.heard)
     if not lines:
         return QuickVote(why_not="No conversation of this run has two replies to compare.")
-    return QuickVote(part.store.manifest.id, lines)
+    return QuickVote(part.store.manifest.id, lines, str(part.store.folder))
 
 
 def _line_pairs(shown: ShownRuns, condition: str, turns: Mapping[str, Sequence[TurnView]]) -> LinePairs:

@@ -11,6 +11,7 @@ from typing import Any, Final, get_args
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.listening.design import CHOICES
 from harness.votes.vote import Option
+from harness.wording import command
 
 MOST_PAIRS: Final = 120
 """Pairs on the page for each way to meet them: over an hour at half a minute a vote (`benchmarks/report_vote_pace.py`), and a
@@ -55,6 +56,8 @@ class QuickVote:
     run: str = ""
     """`RunManifest.id`, which the votes state."""
     lines: tuple[LinePairs, ...] = ()
+    folder: str = ""
+    """Folder of the run, as its owner named it."""
     why_not: str = ""
     """Why there are none, in one sentence."""
 
@@ -76,6 +79,7 @@ def vote_data(vote: QuickVote) -> dict[str, Any]:
 
     return {
         "run": vote.run,
+        "add": command("add-votes", vote.folder, "--add"),
         "fewest": FEWEST_CONTEXTS,
         "systems": systems,
         "options": [[name, words] for name, (_, words) in zip(get_args(Option), CHOICES, strict=True)],

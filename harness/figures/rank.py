@@ -18,6 +18,7 @@ from harness.figures.latency import FIGURES, latency_values
 from harness.figures.quality_state import in_its_state
 from harness.ranking import chosen
 from harness.ranking.board import Board
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.joint import Events, JointPoint, Latencies, Resampled, lay_over, resample, resample_people
 from harness.ranking.leaderboard import rate, rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
@@ -132,7 +133,10 @@ def axis_or_why(
     """People's axis of the rows on some contexts of a condition, or why votes give none; no reason where nobody voted."""
     known = np.array([name in inside for name in table.contexts], dtype=bool)
     rows = table.where(table.named("condition", condition) & known[table["context"]]) if known.size else table
-    if not ((rows["human"] == 1) & (rows["purpose"] == 0)).any():
+    voted = (rows["human"] == 1) & (rows["purpose"] == 0)
+    if votes_on is not None:
+        voted &= rows.named("presentation", votes_on)
+    if not voted.any():
         return None, ""
     try:
         return axis_of(rows, condition, votes_on, pairs), ""
@@ -327,9 +331,11 @@ def rank_target(
     try:
         selection = Selection(store, votes, keep_excluded=keep_excluded)
         chosen = chosen_condition(selection, condition)
-        judged = selection.judged(chosen)
+        judged, by_people = selection.judged(chosen), options.get("by_people")
         if presentation is None and not judged:
-            raise UserError(_nobody_voted(path) if options.get("by_people") else _nothing_counts(path, store))
+            raise UserError(_nobody_voted(path, len(selection.contexts)) if by_people else _nothing_counts(path, store))
+        if presentation is None and (by_people or not selection.presentations(chosen, human=False)):
+            presentation = selection.quoted(chosen)  # People's axis finds its votes itself.
         if presentation is None and len(judged) > 1:
             raise UserError(
                 f"{path}: judged as {', '.join(judged)}, which never share a ranking: choose one with --presentation"
@@ -370,5 +376,10 @@ def _nothing_counts(path: Path, store: RunStore) -> str:
     )
 
 
-def _nobody_voted(path: Path) -> str:
+def _nobody_voted(path: Path, contexts: int) -> str:
+    if contexts < FEWEST_CONTEXTS:
+        return (
+            f"{path}: nobody has voted on these replies, and an interval needs votes on {FEWEST_CONTEXTS} conversations, of "
+            f"which this run has {contexts}; play more first"
+        )
     return f"{path}: nobody has voted on these replies; vote on the run's page, or with {command('listen', path)}"

@@ -1,8 +1,9 @@
 """Choice of the judgments of a board: one presentation and condition, no audits, each verdict once, and the source of votes.
 
-The rules are written once, over columns; rows that are objects are chosen by the same mask. Rows of two
-*presentations* never share a fit: a reply that was read and one that was heard with its delay are two different objects,
-and a rating made of both would put latency on the quality axis (HEART harness design). So rows of several are refused.
+The rules are written over columns. A page chooses a run's own rows, as objects, by `board_rows` of `harness.store.selection`,
+which asks for one board by name and so has nothing to refuse; a test compares both. Rows of two *presentations* never share a
+fit: a reply that was read and one that was heard with its delay are two different objects, and a rating made of both would put
+latency on the quality axis (HEART harness design). So rows of several are refused.
 """
 
 from collections.abc import Mapping

@@ -24,8 +24,8 @@ from typing import Final
 
 SUREST_STAYS: Final = 0.5
 """Chance to stay of a pair of which judges are as sure as can be (strength 5); 1 at strength 1 and below, even steps between.
-With a judge that agrees on 78 %, 120 votes are worth 172 at 1, 182 at ⅔, 188 at ½ and 193 at ⅓; with one that is of no use,
-120, 120, 119 and 108 (`benchmarks/ranking_people_coverage.py choose`)."""
+With a judge that agrees on 78 %, 120 votes are worth 172 at 1, 175 at ⅔, 181 at ½ and 182 at ⅓; with one that is sure of its
+own taste 124, 121, 113 and 102 (`benchmarks/ranking_people_coverage.py choose`, 400 boards each)."""
 FEWEST_THINNED: Final = 240
 """Pairs of a run from which any are left out: of fewer, one person may want to meet them all."""
 LARGEST_CIRCLE: Final = 2_000

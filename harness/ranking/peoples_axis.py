@@ -261,7 +261,8 @@ def _refusals_and_notes(frame: _Frame) -> list[str]:
         raise UserError("all votes are on one pair of replies: draw pairs at random from the whole run with `harness listen`")
     if contexts < FEWEST_CONTEXTS:
         raise UserError(
-            f"people voted on {counted(contexts, 'conversation')}, and an interval needs {FEWEST_CONTEXTS}: add votes on others"
+            f"people voted on {counted(contexts, 'conversation')}, and an interval needs {FEWEST_CONTEXTS}: vote on others, or "
+            "play more if the run has no others"
         )
     met = np.zeros(len(frame.systems), dtype=bool)
     ruled = np.flatnonzero(~np.isnan(frame.decided))

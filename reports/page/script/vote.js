@@ -36,7 +36,17 @@ const voting = async () => {
   let spent_s = 0;
   const intro = document.getElementById("vote-intro");
   desk.replaceChildren(stage, told);
-  const say = (text) => { told.textContent = [text, votes.trouble()].filter(Boolean).join(" "); };
+  const say = (...parts) => { told.replaceChildren(...[...parts, votes.trouble()].filter(Boolean).flatMap((part) => [part, " "])); };
+  /* Why the votes of these pairs can give no rating, which a person should know before their minutes are spent. */
+  const shortOf = (wanted) => {
+    const how = data[wanted].length ? wanted : wanted === "audio" ? "heard_text" : "audio";
+    const reached = (kind) => new Set(data[kind].map(([context]) => context)).size;
+    const needs = `A rating with an interval needs votes on ${data.fewest} conversations, by one person or several`;
+    if (reached(how) >= data.fewest) return "";
+    if (page.contexts.length < data.fewest) return `${needs}, and this run has ${page.contexts.length}.`;
+    const toRead = how === "audio" && reached("heard_text") >= data.fewest ? ` To read, ${reached("heard_text")} have two.` : "";
+    return `${needs}, and ${reached(how)} of this run's ${page.contexts.length} have two replies to ${how === "audio" ? "hear" : "read"}.${toRead}`;
+  };
   const pairs = () => data[presentation].map(([context, one, other, rate]) => ({ condition: data.condition, presentation, context: page.contexts[context].id, system_a: data.systems[one[0]],
     system_b: data.systems[other[0]], place: context, sides: [one, other], rate }));
   const show = (...content) => {
@@ -46,7 +56,7 @@ const voting = async () => {
   };
   const save = () => {
     download(votesFile(rater), "text/csv", csv(rater.votes));
-    say(`Send ${votesFile(rater)} to whoever runs this test, who adds it with harness add-votes. The file has names in it; you have voted without them.`);
+    say("To count these votes, add the file to the run, or send it to whoever has the run:", el("code", {}, `${data.add} ${votesFile(rater)}`), "It names the agents, which you were not shown.");
   };
   const saver = () => el("button", { type: "button", class: "plain", onclick: save }, `Download votes (${rater.votes.length})`);
   const backer = () => el("button", { type: "button", class: "plain", onclick: () => { votes.takeBack(rater); say("The last vote is taken back."); ask(); } }, "Take back the last vote");
@@ -72,15 +82,21 @@ const voting = async () => {
     line, media, el("button", { type: "submit", class: "plain" }, known ? "Go on" : "Begin"));
     const sounds = all.lines.some((of) => of.audio.length) && page.audio_inside;
     if (media && sounds) form.elements.presentation.value = "audio";
+    const short = el("p", { class: "hint" });
+    const foresee = () => { short.textContent = shortOf(form.elements.presentation?.value ?? presentation); short.hidden = !short.textContent; };
+    form.addEventListener("change", foresee);
+    foresee();
     intro.hidden = false;
-    show(form, el("p", { class: "hint" }, "One person is one rater: always give the same name, and let nobody else vote under it. Votes stay in this browser until you download them."));
+    show(form, short, el("p", { class: "hint" }, "One person is one rater: always give the same name, and let nobody else vote under it. Votes stay in this browser until you download them."));
     say(known ? `${counted(known.votes.length, "vote")} by ${known.name} in this browser.` : "");
   };
   const finish = (heading) => {
-    const mine = rater.votes.filter((vote) => vote.condition === data.condition);
+    /* Votes on what was read and on what was heard have a board each, as lines have. */
+    const mine = rater.votes.filter((vote) => vote.condition === data.condition && vote.presentation === presentation);
+    const how = rater.votes.some((vote) => vote.presentation !== presentation) ? ` by ${presentation === "audio" ? "hearing" : "reading"}` : "";
     const met = new Set(mine.map((vote) => vote.context)).size;
-    show(el("h3", { tabindex: -1 }, heading), el("p", {}, `You have given ${counted(mine.length, "vote")} on ${counted(met, "conversation")}${all.lines.length > 1 ? `, line ${data.condition}` : ""}. Thank you.`),
-      met < data.fewest ? el("p", { class: "hint" }, `A rating with an interval needs votes on ${data.fewest} conversations, by one person or several${page.contexts.length < data.fewest ? `, and this run has ${page.contexts.length}` : ""}.`) : null,
+    show(el("h3", { tabindex: -1 }, heading), el("p", {}, `You have given ${counted(mine.length, "vote")}${how} on ${counted(met, "conversation")}${all.lines.length > 1 ? `, line ${data.condition}` : ""}. Thank you.`),
+      met < data.fewest ? el("p", { class: "hint" }, shortOf(presentation) || `A rating with an interval needs votes on ${data.fewest} conversations, by one person or several.`) : null,
       el("div", { class: "tools" }, rater.votes.length ? saver() : null, nextPair(rater, pairs()) ? el("button", { type: "button", class: "plain", onclick: () => { minutes = 0; ask(); } }, "Go on voting") : null,
         rater.votes.length ? backer() : null, el("button", { type: "button", class: "plain", onclick: begin }, "Another person, or other settings")));
   };
@@ -122,6 +138,8 @@ const voting = async () => {
       dialogue(history.slice(-1), (role) => `${role}, to whom both reply`),
       el("div", { class: "pair" }, sides.map((side, k) => el("article", { class: "turn", "aria-label": `Reply ${letters[k]}` }, el("h4", {}, `Reply ${letters[k]}`),
         asAudio ? replySound(letters[k], talk.turns[side[1]], side, heard, missing) : el("p", { class: "reply", dir: "auto" }, texts[k])))),
+      asAudio ? el("p", { class: "hint" }, "Hear both, then choose.") : null,
+      !asAudio && texts[0] === texts[1] ? el("p", { class: "hint" }, "Both replies are the same, word for word.") : null,
       el("div", { class: "options", role: "group", "aria-label": "For this person, in this moment" }, choices),
       el("details", { class: "more" }, el("summary", {}, "Say why (before you choose; it may be left out)"), reason),
       el("div", { class: "tools" }, rater.votes.length ? backer() : null, el("button", { type: "button", class: "plain", onclick: () => finish("Stopped") }, "Stop")));

@@ -3,14 +3,17 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from harness.figures.rank import measured
 from harness.figures.summarise import summarise
+from harness.ranking.chosen import of_one_board
 from harness.scenarios.context import Context
-from harness.store.judgment import JudgeCheck, Judgment
+from harness.store.judgment import JudgeCheck, Judgment, Presentation
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import (
@@ -278,6 +281,9 @@ def test_what_was_judged_is_of_a_condition_and_without_audits(store: RunStore) -
     assert selection.quoted("clean") == HEARD
     assert len(selection.quoted_table({"clean": "audio"})) == 0
     assert len(selection.quoted_table({"clean": "written", "telephone": "audio_with_delay"})) == 2
+    for place in product(CONDITIONS, get_args(Presentation)):
+        in_columns = of_one_board(selection.table, place[1], place[0])
+        assert selection.rows(*place) == [row for row, mine in zip(selection.verdicts, in_columns, strict=True) if mine]
 
 
 def test_a_vote_that_names_no_condition_is_of_the_only_one_or_counts_nowhere(store: RunStore, tmp_path: Path) -> None:
