@@ -33,7 +33,7 @@ NOT_MEASURED = "its quality against people is not measured here: harness label e
 @app.command("strategies")
 def strategies(
     target: Target,
-    judge: Annotated[str, typer.Option(help="Judge behind an endpoint: a shipped name or a .toml file.")],
+    judge: Annotated[str, typer.Option(help="A shipped judge behind an endpoint, local:FILE.gguf, or a .toml file.")],
     pack: Pack = "heart-mini",
     reads: Reads = "heard",
     condition: Condition = None,
@@ -43,11 +43,13 @@ def strategies(
     from harness.labelling.label_replies import label_replies, labelling_judge, material
     from harness.labelling.labeller_record import measured_in_words, measured_labellers
     from harness.ranking.strategies import usage
+    from harness.verdicts.judge import weights_for
 
     settings = labelling_judge(judge)
     found = material(target, pack, _presentation(reads), condition)
     with RunProgress() as progress:
-        labels, missing = asyncio.run(label_replies(found, settings, progress))
+        weights = weights_for(judge, progress)
+        labels, missing = asyncio.run(label_replies(found, settings, weights, progress))
     used = usage(labels)
     measured = measured_labellers().get(settings.judge_id)
     told: dict[str, Any] = {
@@ -56,7 +58,15 @@ def strategies(
         "replies": len(labels) // 15,
         "missing": missing,
         "macro_f1": None,
-        "against_a_program": None if measured is None else {"macro_f1": measured.macro_f1, "replies": measured.replies},
+        "against_a_program": None
+        if measured is None
+        else {
+            "macro_f1": measured.macro_f1,
+            "interval": measured.interval,
+            "everything": measured.everything,
+            "is_better_than_everything": measured.is_better_than_everything,
+            "replies": measured.replies,
+        },
         "systems": {
             u.name: {
                 "replies": u.replies,
@@ -89,11 +99,11 @@ def reasons(
     as_json: AsJson = False,
 ) -> int:
     """Label the reasons of verdicts by the codebook. A reason counts only with a quote from the verdict's text."""
-    from harness.labelling.label_replies import FOLDER, code_reasons, labelling_judge
+    from harness.labelling.label_replies import FOLDER, code_reasons, reason_judge
     from harness.store import judgment_files as files
     from harness.store.run_store import RunStore
 
-    settings = labelling_judge(judge)
+    settings = reason_judge(judge)
     rows = RunStore.open(target).judgments() if target.is_dir() else files.read(target)
     folder = target / FOLDER if target.is_dir() else target.with_suffix(".labels")
     with RunProgress() as progress:

@@ -1,9 +1,8 @@
 """A language model on this machine as judge: llama.cpp, the probabilities of one letter, in both orders.
 
-The server is the one that a cascade starts for itself, as a child that dies with this process. Questions
-are asked one after another, because two questions share a prefix that is read once (`single_token`), and a server with several
-slots would spread questions on one context over them. The order of a pair is fixed by the judge itself, whichever order
-was given, so that the verdict cannot depend on the order shown.
+Questions are asked one after another, because two questions share a prefix that is read once (`single_token`), and a server
+with several slots would spread questions on one context over them. The order of a pair is fixed by the judge itself, whichever
+order was given, so that the verdict cannot depend on the order shown.
 
 The log odds of a model say how sure it seems, and not how often it is right. So they are stored in the verdict as they are, the
 check against people shows how often it is right at each of them, and no strength is stated: every verdict weighs the same.
@@ -11,20 +10,15 @@ check against people shows how often it is right at each of them, and no strengt
 
 import asyncio
 import hashlib
-import importlib.util
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import httpx
-
-from harness.agents.llm_server import LlmServer, ServerFailed, ServerOptions
-from harness.errors import UserError
 from harness.judging import single_token as letters
-from harness.judging.judge import JudgeFailure, Place, PlaceMark, Question, Verdict
+from harness.judging.judge import Place, PlaceMark, Question, Verdict
+from harness.judging.llama_cpp import LlamaCpp
 from harness.judging.settings import JudgeOfSettings, JudgeSettings
 from harness.scenarios.context import Turn
 
@@ -53,9 +47,7 @@ class LocalJudge(JudgeOfSettings):
         """`model` is the file to serve; without, the server at `settings.base_url` is asked."""
         super().__init__(settings)
         self._sha256 = sha256
-        self._model = model
-        self._server: LlmServer | None = None
-        self._client: httpx.AsyncClient | None = None
+        self._asked = LlamaCpp(settings, model)
         self._gate = asyncio.Lock()
         self._last: tuple[Question, _Read] | None = None
 
@@ -66,26 +58,11 @@ class LocalJudge(JudgeOfSettings):
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
     async def __aenter__(self) -> "LocalJudge":
-        await self._open()
-        try:
-            await self._log_odds(_TRIAL, letters.OVERALL)
-        except JudgeFailure as failure:
-            await self._close()
-            raise UserError(f"judge {self.id}: {failure.detail}; {self._mend(failure)}") from failure
-        except BaseException:
-            await self._close()
-            raise
+        await self._asked.open(lambda: self._log_odds(_TRIAL, letters.OVERALL))
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        await self._close()
-
-    def _mend(self, failure: JudgeFailure) -> str:
-        if self._model is None and failure.kind in ("connection", "timeout"):
-            return f"start a llama.cpp server at {self._settings.base_url}, or correct base_url in the judge's file"
-        if self._model is None and failure.kind == "rejected":
-            return "base_url must be the root of llama.cpp's own server (llama-server)"
-        return "give an instruct model's file (.gguf)"
+        await self._asked.close()
 
     async def compare(self, question: Question) -> Verdict:
         """Ask the whole, and the five axes where they count, in both orders; the averaged log odds decide."""
@@ -119,79 +96,7 @@ class LocalJudge(JudgeOfSettings):
         return _Read({name: letters.both_orders(one, other) for name, one, other in pairs}, tokens)
 
     async def _log_odds(self, shown: Question, name: str) -> tuple[float, int]:
-        # The next token of a model that was taught to think aloud first would be no letter.
-        said = {
-            "messages": [{"role": "user", "content": letters.message(shown, name)}],
-            "chat_template_kwargs": {"enable_thinking": False},
-        }
-        prompt = (await self._post("/apply-template", said)).get("prompt")
-        if not isinstance(prompt, str):
-            raise JudgeFailure("malformed", "the server applies no chat template; it must be llama.cpp's own")
-        answer = await self._post(
-            "/completion",
-            {"prompt": prompt, "n_predict": 1, "n_probs": letters.LISTED, "temperature": 0, "cache_prompt": True},
-        )
-        try:
-            timings = answer.get("timings")
-            read = int(timings.get("prompt_n") or 0) if isinstance(timings, dict) else 0
-            return letters.log_odds(answer), read
-        except letters.NoProbabilities as error:
-            raise UserError(
-                f"judge {self.id}: the server gives no token probabilities; ask llama.cpp's own server (llama-server), or set "
-                'api = "openai" in the judge\'s file to have verdicts written out'
-            ) from error
-        except letters.NoLetter as error:
-            raise JudgeFailure("malformed", str(error)) from error
-
-    async def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        for attempt in range(1, self._settings.attempts + 1):
-            if self._client is None:
-                raise RuntimeError("a LocalJudge is used as `async with judge:`")
-            try:
-                response = await self._client.post(path, json=body)
-                break
-            except httpx.TimeoutException as error:
-                raise JudgeFailure("timeout", f"no answer within {self._settings.timeout_s:g} s", attempts=attempt) from error
-            except httpx.TransportError as error:
-                if attempt == self._settings.attempts:
-                    raise JudgeFailure("connection", type(error).__name__, attempts=attempt) from error
-                await self._close()
-                await self._open()
-        try:
-            found = response.json()
-        except ValueError as error:
-            raise JudgeFailure("malformed", f"HTTP {response.status_code} without JSON") from error
-        if response.status_code != 200 or not isinstance(found, dict):
-            raise JudgeFailure("rejected", _why(response.status_code, found))
-        return found
-
-    async def _open(self) -> None:
-        url = self._settings.base_url or ""
-        if self._model is not None:
-            if importlib.util.find_spec("xllamacpp") is None:
-                raise UserError(f"judge {self.id}: needs xllamacpp; install it with: pip install 'heart-voice-harness[local]'")
-            threads = self._settings.threads or len(os.sched_getaffinity(0))
-            self._server = LlmServer(
-                ServerOptions(
-                    str(self._model), threads, threads, self._settings.context_tokens, gpu_layers=self._settings.gpu_layers
-                )
-            )
-            try:
-                await self._server.start()
-            except ServerFailed as failed:
-                self._server = None
-                raise UserError(f"judge {self.id}: {failed}; fetch the file again, or give another one") from failed
-            url = self._server.url
-        once = httpx.Limits(max_keepalive_connections=0)
-        self._client = httpx.AsyncClient(base_url=url.removesuffix("/v1"), timeout=self._settings.timeout_s, limits=once)
-
-    async def _close(self) -> None:
-        if self._client is not None:
-            await self._client.aclose()
-            self._client = None
-        if self._server is not None:
-            await self._server.stop()
-            self._server = None
+        return await self._asked.log_odds(await self._asked.prompt([{"role": "user", "content": letters.message(shown, name)}]))
 
 
 def _place(question: Question) -> tuple[str, list[str], str]:
@@ -201,11 +106,3 @@ def _place(question: Question) -> tuple[str, list[str], str]:
 def _winner(odds: float, as_given: bool) -> Place:
     """The winner; an exact tie goes to the reply that is first in alphabetical order, whichever order was given."""
     return "first" if odds > 0 or (odds == 0 and as_given) else "second"
-
-
-def _why(status: int, found: object) -> str:
-    error = found.get("error") if isinstance(found, dict) else None
-    told = error.get("message") if isinstance(error, dict) else None
-    if isinstance(error, dict) and error.get("type") == "exceed_context_size_error":
-        return f"{told}; set context_tokens in the judge's file"
-    return f"HTTP {status}: {told}" if told else f"HTTP {status}"

@@ -60,14 +60,14 @@ def message(question: Question, asked: str) -> str:
     return f"{_INSTRUCTIONS}\n\n{told}\n\n{_ASKS[asked]} Answer with one letter, A or B, and nothing else."
 
 
-def log_odds(completion: Mapping[str, Any]) -> float:
-    """ln P(A) − ln P(B) of the first token, from an answer of llama.cpp's `/completion` with `n_probs`.
+def log_odds(completion: Mapping[str, Any], answers: tuple[str, str] = LETTERS) -> float:
+    """ln P(first answer) − ln P(second) of the first token, from an answer of llama.cpp's `/completion` with `n_probs`.
 
-    A letter that is not among the listed tokens counts as the least likely of them, which can only make the odds smaller.
+    An answer that is not among the listed tokens counts as the least likely of them, which can only make the odds smaller.
 
     Raises:
-        NoProbabilities: the answer holds none.
-        NoLetter: both letters are missing from the list.
+        NoProbabilities: the completion holds none.
+        NoLetter: both answers are missing from the list.
     """
     try:
         listed = [
@@ -75,12 +75,12 @@ def log_odds(completion: Mapping[str, Any]) -> float:
         ]
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise NoProbabilities(type(error).__name__) from error
-    found = {letter: [p for token, p in listed if token.strip() == letter and math.isfinite(p)] for letter in LETTERS}
-    if not any(found.values()):
-        raise NoLetter(f"neither A nor B is among its {len(listed)} likeliest words")
+    found = [[p for token, p in listed if token.strip() == answer and math.isfinite(p)] for answer in answers]
+    if not any(found):
+        raise NoLetter(f"neither {answers[0]} nor {answers[1]} is among its {len(listed)} likeliest words")
     least = min(p for _, p in listed if math.isfinite(p))
-    of_a, of_b = (math.log(sum(map(math.exp, found[letter]))) if found[letter] else least for letter in LETTERS)
-    return of_a - of_b
+    first, second = (math.log(sum(map(math.exp, each))) if each else least for each in found)
+    return first - second
 
 
 def both_orders(forward: float, backward: float) -> float:

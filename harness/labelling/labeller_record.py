@@ -17,11 +17,20 @@ RECORD: Final = Path(__file__).parent / "labellers.json"
 
 @dataclass(frozen=True, slots=True)
 class MeasuredLabeller:
-    """F1 of a labeller against a program's labels: the mean over strategies that either side marks, and each."""
+    """F1 of a labeller against a program's labels: the mean over strategies that either side marks, and each. `everything` is
+    that of marking every strategy on every reply, `gain` the interval of the difference to it; intervals are over replies."""
 
     macro_f1: float | None
     replies: int
     by_strategy: Mapping[str, float | None]
+    interval: tuple[float, float] | None = None
+    everything: float | None = None
+    gain: tuple[float, float] | None = None
+
+    @property
+    def is_better_than_everything(self) -> bool:
+        """True if the whole interval of the difference is above 0."""
+        return self.gain is not None and self.gain[0] > 0
 
 
 _ROWS: Final = TypeAdapter(dict[str, MeasuredLabeller])
@@ -33,11 +42,18 @@ def measured_labellers() -> dict[str, MeasuredLabeller]:
 
 
 def measured_in_words(labeller: str) -> str | None:
-    """The figure of a labeller with its yardstick; None for a labeller that was not measured."""
+    """The figure of a labeller with its yardstick, and a warning if it is no better than a rule without any reading; None for a
+    labeller that was not measured."""
     found = measured_labellers().get(labeller)
     if found is None or found.macro_f1 is None:
         return None
-    return f"macro-F1 {found.macro_f1:.2f} against a program's labels, {found.replies} replies"
+    interval = "" if found.interval is None else f" [{found.interval[0]:.2f}, {found.interval[1]:.2f}]"
+    words = f"macro-F1 {found.macro_f1:.2f}{interval} against a program's labels, {found.replies} replies"
+    if found.everything is None:
+        return words
+    if found.is_better_than_everything:
+        return f"{words} (marking everything: {found.everything:.2f})"
+    return f"{words}: not shown to be better than marking everything ({found.everything:.2f}), so these shares say little"
 
 
 def write_measured(labeller: str, figures: MeasuredLabeller) -> None:

@@ -2,12 +2,14 @@
 
 A labeller may only call something present if it can quote the words that show it; a quotation that does not occur in the
 text is turned into `uncertain`, not into absence, because only the evidence failed. Probabilities between the two
-thresholds are `uncertain` too. How good a labeller is depends on the model and is not measured here: two people label a
-sample, and it is compared with them (`harness.labelling.label_sheets`).
+thresholds are `uncertain` too, whichever way a model gave them: a model behind an endpoint writes all marks in one answer, one
+on this machine fills in a form (`harness.labelling.form_labeller`).
 """
 
 import json
-from typing import Annotated, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
 from pydantic import Field, ValidationError
 
@@ -20,17 +22,29 @@ from harness.ranking.rationales import accepted, codebook
 from harness.ranking.strategies import STRATEGIES, State, StrategyLabel, occurs
 from harness.scenarios.context import Context
 
-PRESENT_FROM, ABSENT_UNTIL = 0.7, 0.3
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Probabilities up to which a strategy is absent, and from which it is present if its quotation occurs."""
+
+    absent_until: float
+    present_from: float
 
 
-class _Mark(Strict):
+WRITTEN: Final = Thresholds(0.3, 0.7)
+"""For probabilities that a model states."""
+LONGEST_EVIDENCE = 500
+"""Characters: a long reply's half; what is longer is no quotation."""
+
+
+class Mark(Strict):
     """`probability`: that the strategy is present. One number, because beside a yes or no it was read in two ways."""
 
     probability: Annotated[float, Field(ge=0, le=1)]
-    evidence: Annotated[str, Field(max_length=500)] = ""
+    evidence: Annotated[str, Field(max_length=LONGEST_EVIDENCE)] = ""
 
 
-def strategy_request(context: Context, reply: str) -> Request[dict[str, _Mark]]:
+def strategy_request(context: Context, reply: str) -> Request[dict[str, Mark]]:
     """The question that labels one reply with all fifteen strategies."""
     mark = _object(probability={"type": "number"}, evidence={"type": "string"})
     data = {
@@ -54,26 +68,32 @@ def strategy_request(context: Context, reply: str) -> Request[dict[str, _Mark]]:
     )
 
 
-async def label_strategies(
-    endpoint: ChatEndpoint, context: Context, completion: Completion, labeller: str
-) -> list[StrategyLabel]:
-    """Fifteen labels of one reply, from an entered endpoint.
+async def written_marks(endpoint: ChatEndpoint, context: Context, reply: str) -> Mapping[str, Mark]:
+    """Fifteen marks of one reply, from an entered endpoint.
 
     Raises:
         JudgeFailure: no usable answer; the reply is then unlabelled, not labelled absent.
     """
-    answered: Answered[dict[str, _Mark]] = await endpoint.ask(strategy_request(context, completion.text))
+    answered: Answered[dict[str, Mark]] = await endpoint.ask(strategy_request(context, reply))
+    return answered.value
+
+
+def labels_of(
+    marks: Mapping[str, Mark], completion: Completion, thresholds: Thresholds, labeller: str, condition: str = ""
+) -> list[StrategyLabel]:
+    """Fifteen labels of one reply."""
     return [
         StrategyLabel(
-            context=context.id,
+            context=completion.context_id,
             system=completion.system,
             strategy=strategy,
-            state=_state(mark, completion.text),
+            state=_state(mark, completion.text, thresholds),
             probability=mark.probability,
             evidence=mark.evidence,
             labeller=labeller,
+            condition=condition,
         )
-        for strategy, mark in answered.value.items()
+        for strategy, mark in marks.items()
     ]
 
 
@@ -104,20 +124,20 @@ async def code_rationale(endpoint: ChatEndpoint, rationale: str) -> frozenset[st
     return accepted({name: words for name, words in answered.value.items() if words}, rationale)
 
 
-def _state(mark: _Mark, text: str) -> State:
-    if mark.probability <= ABSENT_UNTIL:
+def _state(mark: Mark, text: str, thresholds: Thresholds = WRITTEN) -> State:
+    if mark.probability <= thresholds.absent_until:
         return "absent"
-    if mark.probability < PRESENT_FROM or not (mark.evidence and occurs(mark.evidence, text)):
+    if mark.probability < thresholds.present_from or not (mark.evidence and occurs(mark.evidence, text)):
         return "uncertain"
     return "present"
 
 
-def _read_marks(text: str) -> dict[str, _Mark]:
+def _read_marks(text: str) -> dict[str, Mark]:
     given = strict_object(text)
     if set(given) != set(STRATEGIES):
         raise Malformed("the keys are not the fifteen strategies")
     try:
-        return {strategy: _Mark.model_validate(given[strategy]) for strategy in STRATEGIES}
+        return {strategy: Mark.model_validate(given[strategy]) for strategy in STRATEGIES}
     except ValidationError as error:
         raise Malformed(error.errors()[0]["msg"][:200]) from error
 

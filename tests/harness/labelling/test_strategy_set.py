@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.judging_sets import strategies as labelled
+from benchmarks.strategy_labels import everything, measured
 from harness.judging.completion import normalised
 from harness.labelling import labeller_record
 from harness.labelling.labeller_record import MeasuredLabeller, measured_in_words, measured_labellers, write_measured
@@ -72,9 +73,27 @@ def test_a_measured_labeller_is_named_with_its_yardstick_and_another_has_no_figu
     monkeypatch.setattr(labeller_record, "RECORD", tmp_path / "labellers.json")
     write_measured("l@1", MeasuredLabeller(0.314, 300, {"chit-chat": 0.5}))
     write_measured("k@1", MeasuredLabeller(None, 300, {}))
+    write_measured("good@1", MeasuredLabeller(0.314, 300, {}, interval=(0.25, 0.37), everything=0.161, gain=(0.1, 0.2)))
+    write_measured("poor@1", MeasuredLabeller(0.171, 300, {}, interval=(0.12, 0.22), everything=0.161, gain=(-0.04, 0.06)))
     assert measured_in_words("l@1") == "macro-F1 0.31 against a program's labels, 300 replies"
+    assert measured_in_words("good@1") == (
+        "macro-F1 0.31 [0.25, 0.37] against a program's labels, 300 replies (marking everything: 0.16)"
+    )
+    assert "not shown to be better than marking everything (0.16)" in str(measured_in_words("poor@1"))
     assert measured_in_words("l@2") is None
     assert measured_in_words("k@1") is None
+
+
+def test_marking_everything_is_measured_as_no_better_than_itself_and_the_consensus_as_better() -> None:
+    truth = labelled.settled()
+    asked = {reply.id for reply in labelled.replies()[:60]}
+    mine = [label for label in truth if label.context in asked]
+    naive, right = measured(everything(mine), truth), measured(mine, truth)
+    assert naive.macro_f1 == naive.everything
+    assert naive.gain == (0, 0)
+    assert not naive.is_better_than_everything
+    assert right.interval == (1, 1)
+    assert right.is_better_than_everything
 
 
 def test_the_shipped_record_names_only_strategies_that_exist() -> None:
