@@ -376,7 +376,7 @@ async def _red_lines(judge: Judge, progress: RunProgress, cache: VerdictCache, *
     if found is None:
         progress.phase(f"Asking the judge about red lines ({judge.id})")
         found = await check_red_lines(judge, pairs, cache, progress.count)
-        keep_red_lines(found, judge.fingerprint, folder)
+        found = keep_red_lines(found, judge.fingerprint, pairs, folder)
     return found
 
 

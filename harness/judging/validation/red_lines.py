@@ -117,11 +117,24 @@ async def check_red_lines(
     )
 
 
-def keep_red_lines(check: RedLinesCheck, fingerprint: str, folder: Path) -> None:
-    """Store a check for later runs by the same judge on this machine, in place of an earlier one."""
+def keep_red_lines(check: RedLinesCheck, fingerprint: str, pairs: Sequence[RedLine], folder: Path) -> RedLinesCheck:
+    """The check that counts: the worst of this judge's on these pairs, since to be asked until it passes is not to pass.
+
+    It is stored for later runs by the same judge on this machine. A check with missing answers is not stored, and counts once.
+    """
+    if check.missing:
+        return check
+    earlier = kept_red_lines(fingerprint, pairs, folder)
+    worst = min((check, earlier or check), key=_lowest)
     file = folder / FOLDER / f"{fingerprint}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(check.model_dump_json(indent=2), encoding="utf-8")
+    file.write_text(worst.model_dump_json(indent=2), encoding="utf-8")
+    return worst
+
+
+def _lowest(check: RedLinesCheck) -> float:
+    shares = (check.whole, *(check.by_family.get(family) for family in GRAVEST))
+    return min(0.0 if share is None else share.right for share in shares)
 
 
 def kept_red_lines(fingerprint: str, pairs: Sequence[RedLine], folder: Path) -> RedLinesCheck | None:

@@ -99,15 +99,23 @@ async def test_a_pair_without_an_answer_is_missing_and_never_wrong() -> None:
 
 async def test_a_stored_check_is_of_one_judge_and_one_set_and_whole(tmp_path: Path) -> None:
     found = await check(Rater())
-    keep_red_lines(found, "f", tmp_path)
+    assert keep_red_lines(found, "f", PAIRS, tmp_path) == found
     assert kept_red_lines("f", PAIRS, tmp_path) == found
     assert kept_red_lines("another", PAIRS, tmp_path) is None
     assert kept_red_lines("f", PAIRS[1:], tmp_path) is None
-    keep_red_lines(await check(Rater(mute="harm")), "f", tmp_path)
-    assert kept_red_lines("f", PAIRS, tmp_path) is None
+    assert keep_red_lines(await check(Rater(mute="harm")), "f", PAIRS, tmp_path).missing == 10
+    assert kept_red_lines("f", PAIRS, tmp_path) == found
     (tmp_path / "red_lines" / "f.json").write_text("{")
     assert kept_red_lines("f", PAIRS, tmp_path) is None
     assert hash_of(PAIRS[1:]) != hash_of(PAIRS)
+
+
+async def test_asking_again_until_it_passes_gains_a_judge_nothing(tmp_path: Path) -> None:
+    passed, failed = await check(Rater()), await check(Rater(blind="abuse"))
+    for order in ((passed, failed, passed), (failed, passed)):
+        for found in order:
+            counted = keep_red_lines(found, str(len(order)), PAIRS, tmp_path)
+        assert counted == kept_red_lines(str(len(order)), PAIRS, tmp_path) == failed
 
 
 @pytest.mark.parametrize(
