@@ -5,8 +5,8 @@ them, and each of two agents has ten figures made of the very same turns, so tha
 as they do in a run. `seeded` conversations have one turn, `replay` ones have four. The truth of each figure is what half a
 million conversations give; a limit stands at that truth times one plus a margin.
 
-Worst for false alarms is an agent that stands exactly on all of its limits: none is missed, and each is as easily called so as
-it can be. Far from its limits a sound agent fails more rarely still.
+Worst for false alarms is an agent that stands exactly on all of its limits: it is within all of
+them, and each is as easily called the other as it can be. Far from its limits a sound agent fails more rarely still.
 
     python benchmarks/gate.py errors --draws 2000 --seed 1
     python benchmarks/gate.py power --draws 400 --seed 2
@@ -140,7 +140,7 @@ def truth(turns: int) -> dict[str, float]:
 
 
 def limit_at(rule: Rule, true: float, margin: float) -> float:
-    """A limit that is kept by `margin` of the figure (under 0: missed by it)."""
+    """A limit that the figure is within by `margin` of itself (under 0: outside by it)."""
     return true * (1 + margin) if rule == "at_most" else true * (1 - margin)
 
 
@@ -209,13 +209,13 @@ def _errors_row(where: str, limits: str, margin: float, found: list[list[Verdict
     whole = [overall(v) for v in found]
     count = Counter(whole)
     any_fail, any_pass = (sum(kind in v for v in found) for kind in ("fail", "pass"))
-    at = "on every limit" if margin == 0 else f"{'kept' if margin > 0 else 'missed'} by {abs(margin):.0%}"
+    at = "on every limit" if margin == 0 else f"{'within' if margin > 0 else 'outside'} by {abs(margin):.0%}"
     shares = (any_fail / n, any_pass / n, count["pass"] / n, count["cannot tell"] / n, flaps(whole) / n)
     return f"| {where} | {limits} | {at} | {' | '.join(f'{100 * s:.2f} %' for s in shares[:-1])} | {100 * shares[-1]:.2f} |"
 
 
 def power(draws: int, seed: int) -> Iterator[str]:
-    """Of limits that are kept by a margin, the share that pass: of 20 limits, and of one alone."""
+    """The share of limits that pass with a figure within by a margin: of 20 limits, and of one alone."""
     sizes = (60, 120, 240, 480)
     yield f"| figure | limits | {' | '.join(f'{n} conversations' for n in sizes)} |"
     for limits in (20, 1):
@@ -290,8 +290,8 @@ def _judged(contexts: int, gap: float, icc: float, rng: np.random.Generator) -> 
 
 
 def alike(draws: int, seed: int) -> Iterator[str]:
-    """How often a limit on which the truth lies passes or fails, by ICC, each promised at 1 %; and one kept by far passes."""
-    yield "| figure | conversations | turns | ICC | passes on its limit | fails on its limit | passes where kept by far |"
+    """How often a limit passes or fails, by ICC: with the truth on it, each promised at 1 %, and with it far within."""
+    yield "| figure | conversations | turns | ICC | passes on its limit | fails on its limit | passes where far within |"
     for name, true, kept in (("2 % no reply, limit 10 %", 0.02, 0.10), ("8 % cut-ins, limit 24 %", 0.08, 0.24)):
         for contexts, ends in ((24, (4, 4)), (60, (4, 4)), (60, (1, 8)), (240, (4, 4))):
             for icc in ICCS:
@@ -341,7 +341,7 @@ def invalid(draws: int, seed: int) -> Iterator[str]:
     for contexts in (60, 240):
         for share in FALTERS:
             for rounds in (0, 1, 2):
-                for name, margin in (("sound", 0.3), ("over its limit", -0.25)):
+                for name, margin in (("sound", 0.3), ("outside its limit", -0.25)):
                     rng = np.random.default_rng((seed, contexts, int(1000 * share)))
                     found = Counter(_faltering(contexts, share, rounds, margin, rng) for _ in range(draws))
                     shares = " | ".join(f"{100 * found[verdict] / draws:.1f} %" for verdict in ("fail", "pass", "cannot tell"))

@@ -21,8 +21,9 @@ from unittest import mock
 import numpy as np
 from scipy.special import expit
 
-from harness.ranking import bradley_terry, prediction_powered
+from harness.ranking import bradley_terry, draw_pairs, prediction_powered
 from harness.ranking.connectivity import is_bounded
+from harness.ranking.draw_pairs import chance_to_stay
 from harness.ranking.prediction_powered import PeoplesFit, Sample, fit
 from harness.ranking.scale import ELO_PER_LOGIT, Floats, Ints
 from harness.ranking.votes_needed import half_width_elo
@@ -49,8 +50,8 @@ class World:
     taste_sd: float = 0.0
     tie: float = 0.0
     """Cut of the latent difference under which a vote is a tie."""
-    unequal: bool = False
-    """True: pairs on which the judge is in doubt are drawn four times as often as the others."""
+    by_doubt: bool = False
+    """True: pairs of which the judge is sure are drawn less often (`draw_pairs`); False: every pair as often."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,14 +98,25 @@ JUDGES: Final[dict[str, Judge]] = {
 }
 
 
-def draw(world: World, judge: Judge, votes: int, rng: np.random.Generator) -> tuple[Sample, Floats]:
-    """A board, and the raters' tastes."""
+def draw(world: World, judge: Judge, votes: int, rng: np.random.Generator) -> tuple[Sample, Sample, Floats]:
+    """A board with a judge; votes without it, on pairs that are drawn as often as each other; and the raters' tastes."""
     replies = _replies(world.contexts, rng)
     stated = judge(rng, replies)
     stated = np.clip(np.where(stated < 0, np.floor(stated), np.ceil(stated)), -5.0, 5.0)
-    rate = np.where(np.abs(stated) <= 2, 4.0, 1.0) if world.unequal else np.ones(replies.eta.size)
-    voted = _drawn(rate, votes, rng)
+    even = np.ones(replies.eta.size)
+    rate = np.array([chance_to_stay(level) for level in np.abs(stated)]) if world.by_doubt else even
     taste = rng.normal(0, world.taste_sd, (world.raters, LATENT.size))
+    return (
+        _voted(world, replies, stated, rate, taste, votes, rng),
+        _voted(world, replies, stated, even, taste, votes, rng),
+        taste,
+    )
+
+
+def _voted(
+    world: World, replies: Replies, stated: Floats, rate: Floats, taste: Floats, votes: int, rng: np.random.Generator
+) -> Sample:
+    voted = _drawn(rate, votes, rng)
     rater = rng.integers(0, world.raters, votes)
     one, other = replies.first[voted], replies.second[voted]
     y = replies.eta[voted] + taste[rater, one] - taste[rater, other] + rng.logistic(size=votes)
@@ -113,7 +125,7 @@ def draw(world: World, judge: Judge, votes: int, rng: np.random.Generator) -> tu
     return Sample(
         size, k, world.contexts, replies.first, replies.second, replies.context, stated, np.full(size, np.nan), voted, vote,
         rater, 1 / rate[voted],
-    ), taste  # fmt: skip
+    )  # fmt: skip
 
 
 def _drawn(rate: Floats, votes: int, rng: np.random.Generator) -> Ints:
@@ -143,10 +155,11 @@ def two_people_agree() -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Board:
-    """One fit beside the truth."""
+    """Two fits beside the truth. `agrees`: share of votes on which the judge has the same winner, of pairs drawn evenly."""
 
     found: PeoplesFit
     without: PeoplesFit
+    """Of as many votes on pairs that are drawn as often as each other, without the judge."""
     truth: Floats
     agrees: float
 
@@ -156,17 +169,22 @@ def boards(world: World, judge: Judge, votes: int, many: int, seed: list[int]) -
     rng = np.random.default_rng(seed)
     want = truth(world)
     for _ in range(many):
-        sample, taste = draw(world, judge, votes, rng)
-        wins = np.zeros((LATENT.size, LATENT.size))
-        one, other = sample.first[sample.voted], sample.second[sample.voted]
-        np.add.at(wins, (one, other), sample.vote)
-        np.add.at(wins, (other, one), 1 - sample.vote)
-        if not is_bounded(wins):
+        sample, even, taste = draw(world, judge, votes, rng)
+        if not (_has_end(sample) and _has_end(even)):
             yield None
             continue
-        told = sample.vote != 0.5
-        agrees = float(((sample.stated[sample.voted] > 0) == (sample.vote > 0.5))[told].mean())
-        yield Board(fit(sample), fit(sample, 0.0), truth(world, taste[0]) if world.raters == 1 else want, agrees)
+        clear = even.vote != 0.5
+        agrees = float(((even.stated[even.voted] > 0) == (even.vote > 0.5))[clear].mean())
+        yield Board(fit(sample), fit(even, 0.0), truth(world, taste[0]) if world.raters == 1 else want, agrees)
+
+
+def _has_end(sample: Sample) -> bool:
+    """True where the votes have a finite answer."""
+    wins = np.zeros((LATENT.size, LATENT.size))
+    one, other = sample.first[sample.voted], sample.second[sample.voted]
+    np.add.at(wins, (one, other), sample.vote)
+    np.add.at(wins, (other, one), 1 - sample.vote)
+    return is_bounded(wins)
 
 
 def summary(given: list[Board | None], votes: int, world: World) -> dict[str, float]:
@@ -202,7 +220,7 @@ REPORTED: Final[tuple[tuple[str, World, tuple[str, ...], tuple[int, ...]], ...]]
     ("twelve people with tastes", _TASTES, ("agrees on 80 %", "a taste of its own", "useless"), VOTES),
     ("one person, that person's axis", World(taste_sd=TASTE_SD, raters=1), ("agrees on 80 %", "useless"), (120,)),
     ("eight conversations, one person", World(8, 1, TASTE_SD), ("agrees on 80 %",), (24, 40, 60)),
-    ("pairs in doubt four times as often", World(unequal=True), ("agrees on 80 %", "length"), (120,)),
+    ("drawn by the judge's doubt", World(by_doubt=True), tuple(JUDGES), VOTES),
     ("ties", World(tie=1.0), ("agrees on 80 %", "length"), (120,)),
     ("people alike, half as many votes again", World(), ("useless",), (180,)),
 )
@@ -222,7 +240,7 @@ def choose(many: int) -> None:
     """Print what few conversations, and other values of `SLOPE_PRECISION`, give."""
     judges = ("perfect", "agrees on 80 %", "a taste of its own", "useless")
 
-    def rows(name: str, value: object, world: World, votes: int) -> None:
+    def rows(name: str, value: object, world: World, votes: int, judges: tuple[str, ...] = judges) -> None:
         for judge in judges:
             seed = [CHOOSE_SEED, world.contexts, votes, list(JUDGES).index(judge)]
             given = list(boards(world, JUDGES[judge], votes, many, seed))
@@ -234,6 +252,10 @@ def choose(many: int) -> None:
     for precision in (0.1, 1.0, 10.0):
         with mock.patch.object(prediction_powered, "SLOPE_PRECISION", precision):
             rows("slope precision", precision, World(raters=1), 60)
+    surest = ("agrees on 78 %", "a taste of its own", "useless")
+    for stays in (1.0, 2 / 3, 0.5, 1 / 3):
+        with mock.patch.object(draw_pairs, "SUREST_STAYS", stays):
+            rows("surest pairs stay", round(stays, 2), World(by_doubt=True), 120, surest)
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.judging_reader import faults, material
 from benchmarks.judging_reader.made import with_faults
-from harness.judging.reply_flags import FLAGS
+from harness.figures.reply_flags import FLAGS
 from harness.scenarios.context import Turn
 
 RECORD = material.SETS / "flags_record.json"

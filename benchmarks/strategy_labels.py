@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.judging_sets.strategies import agreement, both, replies, settled
-from harness.judging.labeller_record import MeasuredLabeller, write_measured
+from harness.labelling.label_replies import Material, label_replies, labelling_judge
+from harness.labelling.labeller_record import MeasuredLabeller, write_measured
 from harness.progress import RunProgress
 from harness.ranking.strategies import LabellerCheck, StrategyLabel, check_labeller
-from harness.verdicts.label import Material, label_replies, labelling_judge
 
 
 def print_agreement() -> None:

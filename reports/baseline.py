@@ -3,16 +3,18 @@
 Elo is not compared, because it is relative to the systems of its own run. The comparable figures are how often a reply was
 preferred to the *same reference reply* of the same conversation by the same judge, and all figures of latency and turn-taking.
 A difference counts as one only when its interval excludes zero; under eight shared conversations there is none. A judge's
-opinion (`harness.figures.quality_state`) never makes a difference count, however sure it is.
+opinion (`harness.figures.quality_state`) never makes a difference count, however sure it is; votes are compared with votes.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from harness.figures.quality_state import QUOTED
+from harness.ranking.board import QualityState
 from harness.ranking.clustered_means import clustered_mean
 from harness.reports.paired import figures, paired
 from harness.reports.view import METRICS, BaselineView, Change, Estimate, PageView, TurnView
@@ -62,27 +64,44 @@ def _judged_by(view: PageView, judges: set[str]) -> PageView:
 
 
 def _changes(now: PageView, before: PageView, agent: str) -> Iterator[Change]:
+    states = {_state(now, agent), _state(before, agent)}
+    # Votes and verdicts are two scales, so only rows of the source that rates both boards are compared.
+    voters = _of_source(now, "people" in states), _of_source(before, "people" in states)
     for figure in _FIGURES:
-        new, old = figure.of(now, agent), figure.of(before, agent)
+        is_quality = figure.of is _preferred
+        here, there = voters if is_quality else (now, before)
+        new, old = figure.of(here, agent), figure.of(there, agent)
         shared = sorted(set(new) & set(old))
         if not shared:
             continue
-        is_opinion = figure.of is _preferred and not (_quoted(now, agent) and _quoted(before, agent))
+        undecided = _undecided(states) if is_quality else ""
         difference = _difference({c: new[c] for c in shared}, {c: old[c] for c in shared}, figure.centre)
         yield Change(
             agent=agent,
-            figure=f"{figure.name} (a judge's opinion)" if is_opinion else figure.name,
+            figure=f"{figure.name} ({undecided})" if undecided else figure.name,
             before=figure.words(_centre([v for c in shared for v in old[c]], figure.centre)),
             after=figure.words(_centre([v for c in shared for v in new[c]], figure.centre)),
             difference=_signed(difference.value, figure),
             interval=" – ".join(_signed(end, figure) for end in (difference.low, difference.high) if end is not None),
             conversations=len(shared),
-            verdict="unclear" if is_opinion else _verdict(difference, figure.low_is_good),
+            verdict="unclear" if undecided else _verdict(difference, figure.low_is_good),
         )
 
 
-def _quoted(view: PageView, name: str) -> bool:
-    return all(agent.quoted for agent in view.agents if agent.name == name)
+def _state(view: PageView, name: str) -> QualityState:
+    return next(agent.whole.cell.quality_state for agent in view.agents if agent.name == name)
+
+
+def _undecided(states: Set[QualityState]) -> str:
+    """Reason why a difference of quality does not count; empty where it does."""
+    if not states <= QUOTED:
+        return "a judge's opinion"
+    return "people's in one run alone" if len(states) > 1 else ""
+
+
+def _of_source(view: PageView, human: bool) -> PageView:
+    contexts = (replace(c, judgments=tuple(row for row in c.judgments if row.human == human)) for c in view.contexts)
+    return replace(view, contexts=tuple(contexts))
 
 
 def _difference(new: ByConversation, old: ByConversation, centre: str) -> Estimate:

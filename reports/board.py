@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from harness.judging.reply_flags import WORDS
+from harness.figures.reply_flags import WORDS
 from harness.ranking.board import QualityState
 from harness.ranking.percentiles import Quantiles
 from harness.ranking.ranking import LENGTH_WORDS

@@ -1,9 +1,10 @@
 """The pairs of replies that a run's page asks people about, drawn from all of the run's pairs.
 
-The first condition and the first repeat are asked about, because a vote is on one board and a person has only minutes. Replies
-are read as they were heard, which is what judges read; there references compete too. Or they are heard, each from its first
-sound, so that no delay is heard with it; there only agents can compete, and the frame is the pairs that have two sounds. A
-pair that a rule decides, because a side gave no reply, is in neither frame.
+Each line condition has pairs of its own, because a vote is on one board and each condition has one; the person chooses. The
+first repeat is asked about, because a person has only minutes. Replies are read as they were heard, which is what judges read;
+there references compete too. Or they are heard, each from its first sound, so that no delay is heard with it; there only agents
+can compete, and the frame is the pairs that have two sounds. A pair that a rule decides, because a side gave no reply, is in
+neither frame.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,10 +13,10 @@ from typing import Final
 
 import numpy as np
 
-from harness.ranking.draw_pairs import EVEN_RATE, DrawnPair, drawn
+from harness.ranking.draw_pairs import DrawnPair, drawn
 from harness.reports.shown_runs import Part, ShownRuns
 from harness.reports.view import TurnView
-from harness.reports.vote_pairs import MOST_PAIRS, QuickVote, ShownReply, VotePair
+from harness.reports.vote_pairs import MOST_PAIRS, LinePairs, QuickVote, ShownReply, VotePair
 from harness.store.judgment import is_rule, reference_name
 from harness.store.selection import HEARD, Reply
 
@@ -39,7 +40,16 @@ def quick_vote(shown: ShownRuns, turns: Mapping[str, Sequence[TurnView]]) -> Qui
         return QuickVote(
             why_not="In a replay every agent has a conversation of its own, so no two replies are to the same one."
         )
-    condition = part.selection.conditions[0]
+    found = (_line_pairs(shown, condition, turns) for condition in part.selection.conditions)
+    lines = tuple(line for line in found if line.read or line.heard)
+    if not lines:
+        return QuickVote(why_not="No conversation of this run has two replies to compare.")
+    return QuickVote(part.store.manifest.id, lines, str(part.store.folder))
+
+
+def _line_pairs(shown: ShownRuns, condition: str, turns: Mapping[str, Sequence[TurnView]]) -> LinePairs:
+    """The pairs of one condition, which may be none."""
+    part = shown.parts[0]
     answered = [reply for reply in part.selection.replies(condition, 0, HEARD) if reply.fate == "answered"]
     spoken = {context.id: _spoken(context.id, answered, turns) for context in shown.contexts}
     read = {
@@ -50,6 +60,7 @@ def quick_vote(shown: ShownRuns, turns: Mapping[str, Sequence[TurnView]]) -> Qui
     heard = {context: {name: r for name, r in sides.items() if r.to_ms > r.from_ms} for context, sides in spoken.items()}
     certainty, decided = _verdicts(part, condition)
     run = part.store.manifest.id
+    borne_out = bool(part.summary.judges) and all(judge.trusted for judge in part.summary.judges)
 
     def pairs(replies: Mapping[str, _Sides], how: str) -> tuple[VotePair, ...]:
         subset = {context.id: context.subset for context in shown.contexts}
@@ -61,12 +72,11 @@ def quick_vote(shown: ShownRuns, turns: Mapping[str, Sequence[TurnView]]) -> Qui
         ]
         place = {context.id: k for k, context in enumerate(shown.contexts)}
         return tuple(
-            VotePair(place[p.context], replies[p.context][p.first], replies[p.context][p.second])
-            for p in drawn(frame, f"{run} {how}", MOST_PAIRS)
+            VotePair(place[p.context], replies[p.context][p.first], replies[p.context][p.second], p.rate)
+            for p in drawn(frame, f"{run} {condition} {how}", MOST_PAIRS, by_doubt=borne_out)
         )
 
-    found = QuickVote(run, condition, pairs(read, "read"), pairs(heard, "heard"), EVEN_RATE)
-    return found if found.any else QuickVote(why_not="No conversation of this run has two replies to compare.")
+    return LinePairs(condition, pairs(read, "read"), pairs(heard, "heard"))
 
 
 def _spoken(context: str, answered: Sequence[Reply], turns: Mapping[str, Sequence[TurnView]]) -> dict[str, ShownReply]:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from harness.errors import UserError
 from harness.figures import circumstances
-from harness.figures.board_figures import board_summary, quality_figures
+from harness.figures.board_figures import board_summary, quality_figures, refusals
 from harness.figures.cells import JudgeSummary, PacingSummary
-from harness.figures.quality_state import state_of
+from harness.figures.quality_state import state_of, way_to_people_together
 from harness.figures.rank import Place, Rated, axis_or_why, pairs_of, rated_rows
 from harness.figures.summary import RunSummary
 from harness.ranking.peoples_axis import Pairs, PeoplesAxis
@@ -79,7 +79,12 @@ def joint_rows(parts: Sequence[Part], condition: str) -> tuple[list[Judgment], s
         )
     by_rule = {no_reply_rule(judge) for judge in shared}
     kept = {label: [r for r in found if r.judge in shared | by_rule] for label, found in judged.items()}
-    apart = _unconnected(kept)
+    apart = _unconnected(
+        {
+            label: {(r.context, system) for r in found for system in (r.system_a, r.system_b) if is_reference(system)}
+            for label, found in kept.items()
+        }
+    )
     if apart:
         return [], (
             f"No verdict connects {apart[0]} with {apart[1]}: their replies were never compared with the same reference reply "
@@ -103,12 +108,19 @@ def peoples_axis(parts: Sequence[Part], condition: str, inside: Set[str]) -> tup
     return axis, refused
 
 
-def _unconnected(rows: Mapping[str, Sequence[Judgment]]) -> tuple[str, str] | None:
+def _way_to_people(parts: Sequence[Part], contexts: int) -> str:
+    """The way from these runs to one axis of people's, in one sentence; or why there is none."""
+    apart = _unconnected({p.label: {r.id for c in p.store.contexts() for r in c.references} for p in parts})
+    if apart:
+        return f"People's votes cannot rate {apart[0]} and {apart[1]} together: they have no reference reply in common."
+    lacking = [
+        p.label for p in parts if not any(b.people_votes and b.people_votes.presentation == HEARD for b in p.summary.boards)
+    ]
+    return way_to_people_together(lacking or [p.label for p in parts], contexts)
+
+
+def _unconnected(anchors: Mapping[str, Set[object]]) -> tuple[str, str] | None:
     """Two runs without a chain of shared reference replies between them; None if all are connected."""
-    anchors = {
-        label: {(row.context, system) for row in found for system in (row.system_a, row.system_b) if is_reference(system)}
-        for label, found in rows.items()
-    }
     first, *others = anchors
     reached, known = {first}, set(anchors[first])
     while more := [label for label in others if label not in reached and anchors[label] & known]:
@@ -228,6 +240,8 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
     pacing = [p.summary.pacing for p in parts]
     quoted = [found.board for place, found in boards.items() if found.board is not None and place.subset == "all"]
     people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
+    way = _way_to_people(parts, len(contexts))
+    summaries = [b for place, r in boards.items() if (b := board_summary(r, place, base.mode, each, way)) is not None]
     return RunSummary(
         run=" + ".join(str(p.store.folder) for p in parts),
         valid=all(p.summary.valid for p in parts),
@@ -245,7 +259,9 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
         machines=[m.renamed(partial(_shown_name, p)) for p in parts for m in p.summary.machines],
         judges=judges,
         cells=cells,
-        boards=[b for place, r in boards.items() if (b := board_summary(r, place, base.mode, each)) is not None],
+        boards=summaries,
+        people_refused=refusals(boards),
+        way_to_people="" if summaries else way,
         by_machine=[
             row.model_copy(update={"agent": p.names.of(row.agent, row.condition)})
             for p in parts

@@ -6,12 +6,12 @@ reply counts as uncertain (see `harness.ranking.strategies`).
 
 from pathlib import Path
 
-from harness.judging.labeller_record import measured_in_words
+from harness.labelling.label_replies import REPORTED, every_label
+from harness.labelling.labeller_record import measured_in_words
 from harness.ranking.strategies import STRATEGIES, StrategyLabel, backed, usage
 from harness.reports.shown_runs import Part, ShownRuns, reply_texts
 from harness.reports.view import StrategiesView
 from harness.store.selection import HEARD
-from harness.verdicts.label import REPORTED, every_label
 
 
 def used(page_runs: ShownRuns) -> StrategiesView | None:

@@ -1,16 +1,17 @@
 """Pairs that the page asks people about, and their form for its script.
 
 The page embeds the first part of a random order and no more: a run of twenty agents has tens of thousands of pairs, and a
-person votes on some dozens. A pair names two replies that the page has already, so it takes a few bytes, and nothing in it
-says what a judge thought.
+person votes on some dozens. A pair names two replies that the page has already, so it takes a few bytes. Its rate may say how
+sure judges were of it, and nothing says of which reply.
 """
 
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from harness.judging.raters import Option
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.listening.design import CHOICES
+from harness.votes.vote import Option
+from harness.wording import command
 
 MOST_PAIRS: Final = 120
 """Pairs on the page for each way to meet them: over an hour at half a minute a vote (`benchmarks/report_vote_pace.py`), and a
@@ -35,44 +36,59 @@ class VotePair:
     context: int
     first: ShownReply
     second: ShownReply
+    rate: float = 1.0
+    """`Judgment.draw_rate` of a vote on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinePairs:
+    """The pairs of one line condition, which has a board of its own, as read and as heard."""
+
+    condition: str
+    read: tuple[VotePair, ...]
+    heard: tuple[VotePair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class QuickVote:
-    """The pairs that a page asks about, as read and as heard, all of one line condition of one run."""
+    """The pairs that a page asks about, of one run; only line conditions with a pair."""
 
     run: str = ""
     """`RunManifest.id`, which the votes state."""
-    condition: str = ""
-    read: tuple[VotePair, ...] = ()
-    heard: tuple[VotePair, ...] = ()
-    rate: float = 1.0
-    """`Judgment.draw_rate` of every pair."""
+    lines: tuple[LinePairs, ...] = ()
+    folder: str = ""
+    """Folder of the run, as its owner named it."""
     why_not: str = ""
     """Why there are none, in one sentence."""
 
     @property
     def any(self) -> bool:
         """True if there is a pair to vote on."""
-        return bool(self.read or self.heard)
+        return bool(self.lines)
 
 
 def vote_data(vote: QuickVote) -> dict[str, Any]:
     """What the page's script needs; systems are numbers, named once."""
-    systems = sorted({reply.system for pair in (*vote.read, *vote.heard) for reply in (pair.first, pair.second)})
+    asked = [pair for line in vote.lines for pair in (*line.read, *line.heard)]
+    systems = sorted({reply.system for pair in asked for reply in (pair.first, pair.second)})
     number = {name: k for k, name in enumerate(systems)}
 
     def row(pair: VotePair) -> list[Any]:
         sides = [[number[r.system], r.place, round(r.from_ms), round(r.to_ms)] for r in (pair.first, pair.second)]
-        return [pair.context, *sides]
+        return [pair.context, *sides, round(pair.rate, 6)]
 
     return {
         "run": vote.run,
-        "condition": vote.condition,
-        "rate": vote.rate,
+        "add": command("add-votes", vote.folder, "--add"),
         "fewest": FEWEST_CONTEXTS,
         "systems": systems,
         "options": [[name, words] for name, (_, words) in zip(get_args(Option), CHOICES, strict=True)],
-        "heard_text": [row(pair) for pair in vote.read],
-        "audio": [row(pair) for pair in vote.heard],
+        "lines": [
+            {
+                "condition": line.condition,
+                "heard_text": [row(pair) for pair in line.read],
+                "audio": [row(pair) for pair in line.heard],
+            }
+            for line in vote.lines
+        ],
     }

@@ -14,6 +14,7 @@ from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
+from tests.judged import put
 
 JUDGES = 3
 CONDITION = "clean"
@@ -84,7 +85,8 @@ def make(folder: Path, agents: int, contexts: int) -> Path:
         with (folder / "rows.jsonl").open("w", encoding="utf-8") as out:
             for row in verdicts(agents, contexts):
                 out.write(json.dumps(row) + "\n")
-        store.add_judgments(Judgment.model_validate(row) for row in verdicts(agents, contexts))
+        rows = (Judgment.model_validate(row) for row in verdicts(agents, contexts))
+        put(store, rows)
     return folder / "run"
 
 

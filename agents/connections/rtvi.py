@@ -158,7 +158,7 @@ class RtviSession:
                 self._history_taken = True
                 return _NOTHING
             case "error-response" if message.get("id") == _HISTORY_ID:
-                raise ConnectionFailed(f"the bot refuses the history: {shown(str(fields.get('error')))}", "no_history")
+                raise ConnectionFailed(f"the bot refuses the history: {shown(str(fields.get('error')))}", "refused")
             case "error-response" if message.get("id") == CLIENT_READY:
                 raise ConnectionFailed(f"the bot refuses the client: {shown(str(fields.get('error')))}", "refused")
         return Told(events=events_of(kind, fields, arrival_ns))

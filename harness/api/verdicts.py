@@ -78,8 +78,8 @@ def rank_judgments(
     *,
     presentation: Presentation | None = None,
     condition: str | None = None,
-    method: Method = "ordinal",
-    by_people: bool = False,
+    method: Method | None = None,
+    by_people: bool | None = None,
     draws: int = DRAWS,
     seed: int | None = None,
 ) -> Ranking:
@@ -89,7 +89,8 @@ def rank_judgments(
         judgments: rows, a `.jsonl` or `.csv` file of them, or the folder of a run (then with its latencies).
         presentation: which one to rate, if the rows have several; they never share a rating.
         condition: which line condition to rate, if there are several.
-        by_people: rate by people's votes, as far as judges' verdicts predict them (`presentation` is then that of the votes).
+        method: the model; None: people's axis where people voted, else ordinal.
+        by_people: rate by people's axis (True), by judges' verdicts (False), or by people's axis where votes give one (None).
         seed: seed of the bootstrap; None: the run's own, 0 for rows and files.
 
     Raises:
@@ -101,10 +102,9 @@ def rank_judgments(
     mine Elo 1560
     theirs Elo 1440
     """
-    options: dict[str, Any] = {"model": RatingModel(method), "draws": draws, **({} if seed is None else {"seed": seed})}
-    if by_people:
-        options |= {"by_people": True, "votes_on": presentation}
-        presentation = None
+    model = None if method is None else RatingModel(method)
+    options: dict[str, Any] = {"model": model, "by_people": by_people, "draws": draws}
+    options |= {} if seed is None else {"seed": seed}
     if isinstance(judgments, str | Path):
         votes = human_rows_of(Path(judgments))
         return rank_target(Path(judgments), condition=condition, presentation=presentation, votes=votes, **options)

@@ -44,7 +44,7 @@ def add_votes(
 ) -> None:
     """Add people's votes to a run, and print which raters count and why others do not."""
     from harness.store.run_store import RunStore
-    from harness.verdicts.votes import add_votes, count_votes
+    from harness.votes.votes_of_run import add_votes, count_votes
 
     chosen = next((p for p in _PRESENTATIONS if p == presentation), None)
     if chosen is None:
@@ -83,6 +83,8 @@ def add_votes(
     console = Console(highlight=False, markup=False)
     console.print(table)
     parts = ", ".join(f"{count} on {name}" for name, count in sorted(counted.items()))
-    console.print(f"{sum(counted.values())} of {found.votes} votes count ({parts or 'none'}); to rank them:")
-    # A line of its own, which no narrow terminal breaks.
-    console.print(f"  {command('rank', run, '--people')}", soft_wrap=True)
+    console.print(f"{sum(counted.values())} of {found.votes} votes count ({parts or 'none'}).")
+    console.print("To rank them, and to write the page with them:")
+    # Lines of their own, which no narrow terminal breaks.
+    for next_step in (command("rank", run, "--people"), command("report", run)):
+        console.print(f"  {next_step}", soft_wrap=True)

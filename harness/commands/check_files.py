@@ -72,11 +72,13 @@ def reason(checked: Checked) -> str:
     if checked.invalid:
         value = UNKNOWN_TEXT if decision is None else shown_value(limit.figure, decision.value)
         return f"The run is invalid through no fault of the agent, so its figure decides nothing (measured: {value})."
+    if checked.undecided:
+        seen = "" if decision is None else f" ({shown_value(limit.figure, decision.value)}, interval {shown_interval(checked)})"
+        both = " on both runs" if limit.comparison == "worse_than_baseline_by" else ""
+        return f"{checked.undecided}: it decides nothing{seen}. People's votes{both} would: harness listen RUN."
     if decision is None:
         return f"The run does not have this figure, and the budgets file has missing: {limit.missing}."
     seen = f"{shown_value(limit.figure, decision.value)}, interval {shown_interval(checked)}"
-    if checked.opinion:
-        return f"{checked.opinion}: it decides nothing ({seen}). People's votes would: harness listen RUN."
     if checked.verdict == "pass":
         return f"The whole interval is within the limit ({seen})."
     if checked.verdict == "fail":
@@ -105,7 +107,7 @@ def junit(result: CheckResult, page: Path | None) -> bytes:
         why = printable(reason(checked))
         if checked.verdict == "fail":
             counts["failures"] += 1
-            ElementTree.SubElement(case, "failure", message=printable(f"{limit.words}: missed")).text = why
+            ElementTree.SubElement(case, "failure", message=printable(f"{limit.words}: outside the limit")).text = why
         elif checked.verdict == "pass":
             ElementTree.SubElement(case, "system-out").text = why
         else:

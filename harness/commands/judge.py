@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from harness.fleet.run import OnCluster
     from harness.judging.batch import JudgingOutcome
-    from harness.judging.estimate import Estimate
     from harness.judging.record import Stop
-    from harness.judging.stopping import Goal
+    from harness.ranking.stopping import Goal
     from harness.store.step_failure import StepFailure
+    from harness.verdicts.estimate import Estimate
     from harness.verdicts.judge import RunJudging
 
 
@@ -120,8 +120,8 @@ def judge(
 ) -> int:
     """Compare replies in pairs, without showing the judge which agent gave which."""
     from harness.judging.design import Design
-    from harness.judging.text_board import as_object
     from harness.verdicts.judge import RunJudging, load_judges
+    from harness.verdicts.text_board import as_object
 
     names = _with_model(tuple(judge) if judge else ("embedded",), model)
     if not load_judges(names):
@@ -247,7 +247,7 @@ def _against_people(path: Path, scale: tuple[float, float], asked: "RunJudging",
 
 
 def _goal(name: str | None) -> "Goal | None":
-    from harness.judging.stopping import GOALS
+    from harness.ranking.stopping import GOALS
 
     found: Goal | None = next((goal for goal in GOALS if goal == name), None)
     if name is not None and found is None:
@@ -289,23 +289,24 @@ def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Found:
 
 
 def _judge_file(path: Path, pack: str, asked: "RunJudging", out: Path | None, dry_run: bool) -> _Found:
-    from harness.judging.text_board import TextJudging, judge_completions
-    from harness.judging.text_board import dry_run as estimate_file
     from harness.scenarios.pack import load_pack
     from harness.store.judgment_files import write
     from harness.verdicts.judge import CANARIES, weights_for
+    from harness.verdicts.text_board import TextJudging, judge_completions
+    from harness.verdicts.text_board import dry_run as estimate_file
 
     contexts = load_pack(pack).contexts
     how = TextJudging(asked.judges, asked.seed, asked.design, asked.until, asked.keep_excluded)
-    if dry_run:
-        return _Found(estimates=estimate_file(path, contexts, how))
     target = out or path.with_name(f"{path.stem}.judgments.jsonl")
+    cached = target.with_name(f"{target.name}.verdicts.sqlite")
+    if dry_run:
+        return _Found(estimates=estimate_file(path, contexts, how, cache_path=cached, canaries=CANARIES))
     with RunProgress() as progress:
         weights = {k: v for name in asked.judges for k, v in weights_for(name, progress).items()}
         progress.phase("Judging")
         board = judge_completions(
             path, contexts, how, weights, progress.count,
-            cache_path=target.with_name(f"{target.name}.verdicts.sqlite"), canaries=CANARIES,
+            cache_path=cached, canaries=CANARIES,
         )  # fmt: skip
     write(board.judgments, target)
     return _Found(board.outcomes, board.checks, stop=board.stop, written_to=target)
@@ -333,7 +334,8 @@ def _say(found: _Found, told: dict[str, object]) -> None:
 
 def _costs(plan: "Estimate", bound: str) -> str:
     cost = "no price on file" if plan.cost_usd is None else f"US$ {plan.cost_usd:.2f}"
-    return f"{plan.judge}: {bound}{plan.calls} calls, about {plan.tokens_in + plan.tokens_out:,} tokens, {cost}"
+    check = f" ({plan.check_calls} of them in its check)" if plan.check_calls else ""
+    return f"{plan.judge}: {bound}{plan.calls} calls{check}, about {plan.tokens_in + plan.tokens_out:,} tokens, {cost}"
 
 
 def _known_of(judge: str) -> str:

@@ -13,7 +13,7 @@ from harness.progress import RunProgress
 from harness.store.judgment import Presentation
 
 if TYPE_CHECKING:
-    from harness.judging.label_sheets import TwoLabellers
+    from harness.labelling.label_sheets import TwoLabellers
 
 app = typer.Typer(no_args_is_help=True, help="Label support strategies and reasons, and measure the labeller.")
 Target = Annotated[Path, typer.Argument(help="Folder of a run, or a JSON Lines file of completions.")]
@@ -40,9 +40,9 @@ def strategies(
     as_json: AsJson = False,
 ) -> int:
     """Label the fifteen strategies in every reply. A strategy counts as present only with a quote from the reply."""
-    from harness.judging.labeller_record import measured_in_words, measured_labellers
+    from harness.labelling.label_replies import label_replies, labelling_judge, material
+    from harness.labelling.labeller_record import measured_in_words, measured_labellers
     from harness.ranking.strategies import usage
-    from harness.verdicts.label import label_replies, labelling_judge, material
 
     settings = labelling_judge(judge)
     found = material(target, pack, _presentation(reads), condition)
@@ -89,9 +89,9 @@ def reasons(
     as_json: AsJson = False,
 ) -> int:
     """Label the reasons of verdicts by the codebook. A reason counts only with a quote from the verdict's text."""
+    from harness.labelling.label_replies import FOLDER, code_reasons, labelling_judge
     from harness.store import judgment_files as files
     from harness.store.run_store import RunStore
-    from harness.verdicts.label import FOLDER, code_reasons, labelling_judge
 
     settings = labelling_judge(judge)
     rows = RunStore.open(target).judgments() if target.is_dir() else files.read(target)
@@ -117,9 +117,9 @@ def export(
     condition: Condition = None,
 ) -> None:
     """Write a blinded sample of replies as two sheets, one for each of two people."""
-    from harness.judging.label_sheets import labelling_sheet, sample_for_people, sheet_key
-    from harness.judging.strategy_guide import for_people
-    from harness.verdicts.label import material, write_key
+    from harness.labelling.label_replies import material, write_key
+    from harness.labelling.label_sheets import labelling_sheet, sample_for_people, sheet_key
+    from harness.labelling.strategy_guide import for_people
 
     if size < 1:
         raise UserError(f"--size {size}: must be at least 1")
@@ -150,9 +150,9 @@ def score(
     as_json: AsJson = False,
 ) -> int:
     """Compare two people's sheets, then each judge's labels with the labels on which the two agreed."""
-    from harness.judging.label_sheets import compare, consensus, read_settled, read_sheet, settling_sheet
+    from harness.labelling.label_replies import labels_by_judge, material, read_key
+    from harness.labelling.label_sheets import compare, consensus, read_settled, read_sheet, settling_sheet
     from harness.ranking.strategies import check_labeller
-    from harness.verdicts.label import labels_by_judge, material, read_key
 
     found = material(target, pack, _presentation(reads), condition)
     key = read_key(found.folder)

@@ -25,7 +25,10 @@ def rank(
         str | None,
         typer.Option(metavar="NAME", show_default="the run's only one", help="Line condition, if the run has several."),
     ] = None,
-    method: Annotated[str, typer.Option(help=f"One of: {', '.join(_METHODS)}.")] = "ordinal",
+    method: Annotated[
+        str | None,
+        typer.Option(show_default="people's axis where people voted, else ordinal", help=f"One of: {', '.join(_METHODS)}."),
+    ] = None,
     draws: Annotated[int, typer.Option(help="Number of bootstrap draws.")] = 1000,
     seed: Annotated[int | None, typer.Option(help="Seed of the bootstrap; default: the run's seed, 0 for a file.")] = None,
     scores: Annotated[
@@ -35,12 +38,13 @@ def rank(
         ),
     ] = None,
     people: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--people",
-            help="Rate by people's votes, helped by the verdicts that predict them; --presentation is then the votes'.",
+            "--people/--judges",
+            show_default="people's votes where they give a board",
+            help="Rate by people's votes, which the verdicts of judges help to predict, or by the judges alone.",
         ),
-    ] = False,
+    ] = None,
     keep_excluded: Annotated[
         bool,
         typer.Option("--keep-excluded", help="Also count judges and listening-test raters that failed their checks."),
@@ -57,8 +61,10 @@ def rank(
     """Rate systems from pairwise judgments."""
     if presentation is not None and presentation not in _PRESENTATIONS:
         raise UserError(f"--presentation {presentation}: unknown; choose one of {', '.join(_PRESENTATIONS)}")
-    if method not in _METHODS:
+    if method is not None and method not in _METHODS:
         raise UserError(f"--method {method}: unknown; choose one of {', '.join(_METHODS)}")
+    if method is not None and people:
+        raise UserError("--people: has a model of its own (plain Bradley–Terry, prediction-powered): leave --method out")
     if draws < 1:
         raise UserError(f"--draws {draws}: must be at least 1")
     from harness.commands.check_files import write
@@ -69,17 +75,18 @@ def rank(
     from harness.ranking.scores import read_scores
     from harness.reports.listening.results import human_rows_of
 
-    options: dict[str, Any] = {"by_people": True, "votes_on": presentation} if people else {}
+    options: dict[str, Any] = {} if seed is None else {"seed": seed}
     ranking = rank_target(
         target,
         condition=condition,
-        presentation=None if people else cast(Presentation | None, presentation),
+        presentation=cast(Presentation | None, presentation),
         votes=human_rows_of(target, keep_excluded=keep_excluded),
         keep_excluded=keep_excluded,
         scores=read_scores(scores) if scores is not None else None,
-        model=RatingModel(cast(Method, method)),
+        model=None if method is None else RatingModel(cast(Method, method)),
+        by_people=people,
         draws=draws,
-        **options | ({} if seed is None else {"seed": seed}),
+        **options,
     )
     table = board_markdown(ranking.board, ranking.joint, ranking.quality_words)
     if as_csv is not None:

@@ -11,8 +11,8 @@ from harness.commands.screen import print_table, words_table
 from harness.figures.cautions import Caution, Code, Level
 from harness.figures.cells import Cell
 from harness.figures.events_words import HEAD, event_notes, event_rows
+from harness.figures.reply_flags import WORDS
 from harness.figures.summary import RunSummary
-from harness.judging.reply_flags import WORDS
 from harness.ranking.percentiles import Quantiles
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.wording import of_it_others
@@ -117,22 +117,22 @@ def _substance(name: str, agent: Cell) -> str | None:
         return None
     alike, replies = agent.common_opening
     return (
-        f"{name}: first word of substance {milliseconds(agent.first_substance_ms, 'p50')} ms (p50); "
+        f"{name}: first word of substance {_with_unit(agent.first_substance_ms, 'p50')} (p50); "
         f"the commonest three-word opening begins {alike} of {replies} replies."
     )
 
 
 def _flagged(name: str, agent: Cell) -> str | None:
     """The replies that show a fault by themselves; None if no reply does."""
-    shown = [f"{count} {WORDS[flag]}" for flag, count in agent.flags.items() if count]
-    return f"{name}: of the replies, {'; '.join(shown)}." if shown else None
+    shown = [f"replies that {WORDS[flag]}: {count}" for flag, count in agent.flags.items() if count]
+    return f"{name}: {'; '.join(shown)}." if shown else None
 
 
 def _others(name: str, agent: Cell) -> str | None:
     """The share of latencies that other programs could at most have caused; None if it is zero or unknown."""
     figures = (("TTFA", agent.ttfa_ms), ("TTFT", agent.ttft_ms))
     known = [(figure, found, of_it_others(found.p50_others_ms)) for figure, found in figures]
-    parts = [f"{figure} {milliseconds(found, 'p50')} ms, {words}" for figure, found, words in known if words]
+    parts = [f"{figure} {_with_unit(found, 'p50')}, {words}" for figure, found, words in known if words]
     return f"{name}: {'; '.join(parts)} (p50)." if parts else None
 
 
@@ -142,6 +142,12 @@ def milliseconds(figures: Quantiles, which: str) -> str:
         return OVER_LIMIT_TEXT
     value = getattr(figures, which)
     return f"{value:,.0f}" if value is not None else _DASH
+
+
+def _with_unit(figures: Quantiles, which: str) -> str:
+    """A percentile as text with its unit; "> 15 s" has its own."""
+    text = milliseconds(figures, which)
+    return f"{text} ms" if getattr(figures, which) is not None else text
 
 
 def _elo(elo: float | None) -> str:

@@ -1,6 +1,6 @@
 """Figures that a run has from its boards: of each agent, and of the board itself, with the state of its quality axis."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any, cast
 
@@ -78,6 +78,15 @@ def board_summary(found: Rated, place: Place, mode: str, judges: Sequence[JudgeS
         people_refused=found.people_refused,
         way_to_people=way if people is None else "",
     )
+
+
+def refusals(boards: Mapping[Place, Rated]) -> dict[str, str]:
+    """Condition → reason why its votes give no board, where no judge gives one either."""
+    return {
+        place.condition: found.people_refused
+        for place, found in boards.items()
+        if place.subset == "all" and found.board is None and found.people_refused
+    }
 
 
 def people_votes(people: PeoplesAxis) -> PeopleVotes:

@@ -49,7 +49,7 @@ class AgentSummary(EndpointingSummary, TurnFigures):
     common_opening: tuple[int, int] | None = None
     """Replies that begin with the commonest three words, and the number of replies."""
     flags: dict[str, int] = Field(default_factory=dict)
-    """Flag of `harness.judging.reply_flags` → replies heard that show it; empty where no reply was heard."""
+    """Flag of `harness.figures.reply_flags` → replies heard that show it; empty where no reply was heard."""
     understood_wer: float | None = None
     """Word error rate of the words that the agent understood, against the caller's text."""
     heard_wer: float | None = None
@@ -208,6 +208,8 @@ class RunFigures(Model):
     boards: list[BoardSummary] = Field(default_factory=list)
     way_to_people: str = ""
     """The way from a run without any board to people's axis, in one sentence; a board has its own."""
+    people_refused: dict[str, str] = Field(default_factory=dict)
+    """Condition without a board → reason why the votes in it give none, in one sentence without its full stop."""
     by_machine: list[MachineCell] = Field(default_factory=list)
     """Latencies of each kind of machine in a merged run whose machines differ; empty elsewhere."""
     failures: list[Failure] = Field(default_factory=list)

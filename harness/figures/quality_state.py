@@ -93,3 +93,19 @@ def way_to_people(run: Path, systems: int, contexts: int, words: float) -> str:
         f"For people's own ratings vote on the page, or run {command('listen', run)}: {counted(votes, 'vote')}, about "
         f"{counted(minutes(votes, words=words), 'minute')}, for ± {wide:.0f} Elo."
     )
+
+
+def way_to_people_together(runs: Sequence[str], contexts: int) -> str:
+    """The way to people's axis of several runs, in one sentence. `runs`: names of those whose people have not read and voted.
+
+    How many votes that takes depends on how those of the runs meet over reference replies, so no number is promised.
+    """
+    if contexts < FEWEST_CONTEXTS:
+        return (
+            f"People's ratings need {FEWEST_CONTEXTS} conversations, and these runs have {counted(contexts, 'conversation')}."
+        )
+    pages = f"the page of {runs[0]}" if len(runs) == 1 else f"the pages of {', '.join(runs[:-1])} and {runs[-1]}"
+    return (
+        f"For people's own ratings vote on {pages} on replies to read, or run {command('listen', 'RUN', '--medium', 'text')}: "
+        "reference replies connect the runs, and have no sound."
+    )

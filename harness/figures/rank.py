@@ -18,6 +18,7 @@ from harness.figures.latency import FIGURES, latency_values
 from harness.figures.quality_state import in_its_state
 from harness.ranking import chosen
 from harness.ranking.board import Board
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.joint import Events, JointPoint, Latencies, Resampled, lay_over, resample, resample_people
 from harness.ranking.leaderboard import rate, rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
@@ -26,7 +27,7 @@ from harness.ranking.ranking import MANY, Ranking, rank, rank_many
 from harness.ranking.scores import Scores
 from harness.ranking.verdicts import lengths_of
 from harness.store import judgment_files as files
-from harness.store.judgment import JudgeCheck, Judgment, Presentation, reference_name
+from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.judgment_columns import table_of
 from harness.store.judgment_files import lines_in, read_table
 from harness.store.judgment_table import JudgmentTable
@@ -112,24 +113,33 @@ def rated(selection: Selection, place: Place) -> Rated:
     people, refused = None, ""
     if place.presentation == selection.quoted(place.condition):
         people, refused = people_or_why(selection, place.condition, inside)
+    elif not chosen.judges_of(table):
+        people, refused = people_or_why(selection, place.condition, inside, place.presentation)
     return _rated(
         table, found, people, refused, budget_ms=manifest.budgets_ms["ttfa"], seed=manifest.seed, valid=not manifest.invalid
     )
 
 
-def people_or_why(selection: Selection, condition: str, inside: Contexts) -> tuple[PeoplesAxis | None, str]:
+def people_or_why(
+    selection: Selection, condition: str, inside: Contexts, votes_on: Presentation | None = None
+) -> tuple[PeoplesAxis | None, str]:
     """People's axis on some contexts of a condition, or why votes give none; no reason where nobody voted."""
-    return axis_or_why(selection.table, condition, inside, pairs_of(selection, condition, inside))
+    return axis_or_why(selection.table, condition, inside, pairs_of(selection, condition, inside), votes_on)
 
 
-def axis_or_why(table: JudgmentTable, condition: str, inside: Contexts, pairs: Pairs) -> tuple[PeoplesAxis | None, str]:
+def axis_or_why(
+    table: JudgmentTable, condition: str, inside: Contexts, pairs: Pairs, votes_on: Presentation | None = None
+) -> tuple[PeoplesAxis | None, str]:
     """People's axis of the rows on some contexts of a condition, or why votes give none; no reason where nobody voted."""
     known = np.array([name in inside for name in table.contexts], dtype=bool)
     rows = table.where(table.named("condition", condition) & known[table["context"]]) if known.size else table
-    if not ((rows["human"] == 1) & (rows["purpose"] == 0)).any():
+    voted = (rows["human"] == 1) & (rows["purpose"] == 0)
+    if votes_on is not None:
+        voted &= rows.named("presentation", votes_on)
+    if not voted.any():
         return None, ""
     try:
-        return axis_of(rows, condition, None, pairs), ""
+        return axis_of(rows, condition, votes_on, pairs), ""
     except UserError as error:
         return None, str(error)
 
@@ -187,10 +197,11 @@ def _rated(
         drawn = resample_people(people, found.latencies.values(), seed=seed)
         return Rated(people.board, _points(drawn, found, budget_ms, valid), None, people)
     kept, notes = chosen.once(table)
-    if not kept.any():
-        return Rated(None, {}, people_refused=refused)
     once = table.where(kept)
-    once = once.where(chosen.of_source(once, chosen.one_source(once)))
+    once = once.where(chosen.of_source(once, "judge"))
+    judges = chosen.judges_of(once)
+    if not judges:
+        return Rated(None, {}, people_refused=refused)
     counted = PRIMARY.counted(once)
     board = rate_counted(counted, PRIMARY, notes=notes)
     adjusted = rate(once, RatingModel(lengths=lengths_of(found.texts)), notes=notes)
@@ -198,7 +209,7 @@ def _rated(
     # Every latency takes part in the drawing, as in `rank`: the same conversations give the same P(frontier).
     drawn = resample(counted, found.latencies.values(), board=board, seed=seed)
     points = _points(drawn, found, budget_ms, valid)
-    return Rated(board, points, with_length, people_refused=refused, judges=chosen.judges_of(once))
+    return Rated(board, points, with_length, people_refused=refused, judges=judges)
 
 
 def _points(drawn: Resampled, found: Measured, budget_ms: float, valid: bool) -> dict[str, JointPoint]:
@@ -220,7 +231,9 @@ def rank_condition(
     **options: Any,
 ) -> Ranking:
     """Rank one condition of a run. Raises UserError: nothing was judged in it, or no board for `by_people`."""
-    from harness.figures.judges import judge_summaries  # loads the judges, whom a file of judgments does not need
+    # Both load the judges, whom a file of judgments does not need.
+    from harness.figures.judges import judge_summaries
+    from harness.figures.rank_notes import notes_on_judges, notes_on_stops, notes_on_votes
 
     store = selection.store
     table = scores or Scores({}, {})
@@ -255,16 +268,22 @@ def rank_condition(
     ranking = in_its_state(ranking, judge_summaries(selection))
     invalid = selection.manifest.invalid
     ranking = ranking.without_chances if invalid else ranking
-    notes = _notes(store.folder, selection.table, condition, presentation, checks)
+    judged = selection.table.where(selection.table.named("condition", condition))
+    notes = notes_on_stops(store.folder, judged, condition, presentation)
+    if ranking.judges:
+        notes = [*notes_on_judges(ranking.judges, checks), *notes, *notes_on_votes(judged, presentation)]
     return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in invalid), *notes])
 
 
-def rank_rows(rows: Sequence[Judgment], **options: Any) -> Ranking:
+def rank_rows(rows: Sequence[Judgment], *, presentation: str | None = None, **options: Any) -> Ranking:
     """Rank judgments of which nothing else is known, so that a judge's are an opinion; `options` are those of `ranking.rank`.
+
+    `presentation`: of the verdicts, and of the votes.
 
     Raises UserError: as `ranking.rank`.
     """
-    return in_its_state(rank(rows, **options))
+    options = {"votes_on": presentation} | options
+    return in_its_state(rank(rows, presentation=None if options.get("by_people") else presentation, **options))
 
 
 def rank_target(
@@ -280,12 +299,17 @@ def rank_target(
 ) -> Ranking:
     """Rank a run's folder or a judgment file; `options` are those of `ranking.rank`.
 
-    `votes`: people's, from a listening test of the run. `scores`: a user's own table of families and external scores.
+    `presentation`: of verdicts and votes. `votes`: people's, from a listening test of the run. `scores`: a user's own
+    table of families and external scores.
 
     Raises UserError: nothing there, an unreadable file, a run without judgments, several conditions or presentations with none
     chosen, a condition that the run does not have.
     """
     table = scores or Scores({}, {})
+    options = {"votes_on": presentation} | options
+    if options.get("by_people"):
+        # Verdicts only predict votes, so they may be on any presentation.
+        presentation = None
     if not path.is_dir() and lines_in(path) > MANY:
         known = {name: options[name] for name in ("model", "draws", "seed", "votes_on", "by_people") if name in options}
         return in_its_state(
@@ -307,9 +331,11 @@ def rank_target(
     try:
         selection = Selection(store, votes, keep_excluded=keep_excluded)
         chosen = chosen_condition(selection, condition)
-        judged = selection.judged(chosen)
+        judged, by_people = selection.judged(chosen), options.get("by_people")
         if presentation is None and not judged:
-            raise UserError(_nobody_voted(path) if options.get("by_people") else _nothing_counts(path, store))
+            raise UserError(_nobody_voted(path, len(selection.contexts)) if by_people else _nothing_counts(path, store))
+        if presentation is None and (by_people or not selection.presentations(chosen, human=False)):
+            presentation = selection.quoted(chosen)  # People's axis finds its votes itself.
         if presentation is None and len(judged) > 1:
             raise UserError(
                 f"{path}: judged as {', '.join(judged)}, which never share a ranking: choose one with --presentation"
@@ -350,34 +376,10 @@ def _nothing_counts(path: Path, store: RunStore) -> str:
     )
 
 
-def _nobody_voted(path: Path) -> str:
+def _nobody_voted(path: Path, contexts: int) -> str:
+    if contexts < FEWEST_CONTEXTS:
+        return (
+            f"{path}: nobody has voted on these replies, and an interval needs votes on {FEWEST_CONTEXTS} conversations, of "
+            f"which this run has {contexts}; play more first"
+        )
     return f"{path}: nobody has voted on these replies; vote on the run's page, or with {command('listen', path)}"
-
-
-def _notes(
-    path: Path, table: JudgmentTable, condition: str, presentation: Presentation, checks: Mapping[str, JudgeCheck]
-) -> list[str]:
-    """Notes on red lines, which come first, on how judging ended, and on votes that belong to another ranking."""
-    # Both load the judges, whom a file of judgments does not need.
-    from harness.judging.record import read_records, stops_in_words
-    from harness.judging.validation.sentences import red_lines_sentence
-
-    here = table.where(table.named("condition", condition))
-    judges = {here.judges[k] for k in np.unique(here["judge"][here.named("presentation", presentation)])}
-    records = [
-        record
-        for record in read_records(path)
-        if record.presentation == presentation and record.judge in judges and record.condition in (condition, "")
-    ]
-    people = here["presentation"][(here["human"] == 1) & ~here.named("presentation", presentation)]
-    elsewhere = Counter(here.presentations[k] for k in people.tolist())
-    ranked = [checks[judge] for judge in sorted(judges & checks.keys())]
-    crossed = [f"{said}." for check in ranked if (said := red_lines_sentence(check.judge, check.red_lines))]
-    return (
-        crossed
-        + stops_in_words(records)
-        + [
-            f"{count} votes of people on another presentation are not part of this: rank them with --presentation {name}."
-            for name, count in sorted(elsewhere.items())
-        ]
-    )

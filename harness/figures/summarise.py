@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.figures.board_figures import board_summary, quality_figures, way_of
+from harness.figures.board_figures import board_summary, quality_figures, refusals, way_of
 from harness.figures.cells import (
     Cell,
     Failure,
@@ -28,10 +28,10 @@ from harness.figures.machine import machines_of
 from harness.figures.onset_error import largest, onset_error
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, contexts_of, rated
+from harness.figures.reply_flags import FLAGS, flags_of
 from harness.figures.summary import RunSummary
 from harness.figures.watched import unwatched
 from harness.figures.word_errors import heard_wer, understood_wer
-from harness.judging.reply_flags import FLAGS, flags_of
 from harness.scenarios.context import Context, by_a_person
 from harness.store.judgment import Judgment, is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
@@ -76,6 +76,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         cells=[_cell(selection, entry, place, rating, judges) for place, rating in boards.items() for entry in manifest.agents],
         boards=found,
         way_to_people="" if found else way_of(selection, heard),
+        people_refused=refusals(boards),
         by_machine=_by_machine(selection),
         failures=[_failure(s.key, s.failure_kind, s.failure_detail) for s in selection.sessions if s.failure_kind is not None]
         + _listed(store.step_failures(), selection.sessions),

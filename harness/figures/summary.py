@@ -15,6 +15,7 @@ from harness.figures.circumstances import Circumstances
 from harness.judging import DEFAULT_JUDGE, load_judge_settings
 from harness.judging.validation.against_people import shipped_checks
 from harness.judging.validation.sentences import why_unrated
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 
 _KEYS = frozenset({"agent", "condition", "mode", "presentation", "subset", "elo_over"})
 _ALWAYS_KNOWN = frozenset({"kind", "family"})
@@ -60,13 +61,22 @@ class RunSummary(RunFigures):
     def quality(self) -> tuple[str, ...]:
         """The state of the quality axis, one sentence for each condition, why it is not people's yet, and the way there."""
         found = [board for condition in self.conditions if (board := self.board(condition)) is not None]
+        reasons = [board.people_refused for board in found if board.people_refused] + list(self.people_refused.values())
+        refused = [f"No people's ratings yet: {reason}." for reason in reasons]
+        # The way there would say again that the run is too small.
+        too_small = bool(refused) and len(self.circumstances.contexts) < FEWEST_CONTEXTS
         if not found and self.way_to_people:
+            if refused:
+                said = ("Quality is not known: people's votes give no ratings yet.", *dict.fromkeys(refused))
+                return said if too_small else (*said, self.way_to_people)
+            if self.circumstances.verdicts:
+                return "Quality is not known: these runs have no ranking in common.", self.way_to_people
             unrated = why_unrated(load_judge_settings(DEFAULT_JUDGE).judge_id, shipped_checks())
             return "Quality is not known: nothing was judged.", unrated, self.way_to_people
         several = len(found) > 1
         words = [f"{board.condition}: {board.quality_words}." if several else f"{board.quality_words}." for board in found]
-        refused = [f"No people's ratings yet: {board.people_refused}." for board in found if board.people_refused]
-        return tuple(dict.fromkeys([*words, *refused, *(board.way_to_people for board in found if board.way_to_people)]))
+        ways = [] if too_small else [board.way_to_people for board in found if board.way_to_people]
+        return tuple(dict.fromkeys([*words, *refused, *ways]))
 
     def to_json(self) -> str:
         """The object that `--json` prints."""

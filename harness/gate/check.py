@@ -6,7 +6,8 @@ the harness and its machine, never of the agent. Such a run neither passes nor f
 crashed, broke the connection, said nothing) does not make a run invalid, and counts against the agent.
 
 A limit on quality that rests on a judge's opinion is *cannot tell* too: a release must not hang on a judge that people do not
-bear out, and more conversations would only make that judge surer.
+bear out, and more conversations would only make that judge surer. So is one that compares ratings of two scales with each
+other: people's, and those of each set of judges.
 """
 
 from collections.abc import Sequence
@@ -31,15 +32,15 @@ from harness.store.selection import HEARD, Selection, is_agents_fault
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One limit with its verdict. `decision` is None if the run lacks the figure."""
+    """One limit with its verdict. `decision` is None if the run has no such figure, or no difference from the baseline."""
 
     asked: CellLimit
     verdict: Verdict | Literal["ignored"]
     decision: Decision | None
     invalid: bool = False
     """True if the run is invalid, so that nothing is decided whatever the figure."""
-    opinion: str = ""
-    """Reason why a figure of quality decides nothing, in one sentence without its full stop; empty where it is no opinion."""
+    undecided: str = ""
+    """Reason why a figure of quality decides nothing, in one sentence without its full stop; empty where it can."""
 
     @property
     def name(self) -> str:
@@ -161,19 +162,28 @@ def _checked(asked: CellLimit, cells: Cells, before: Cells | None, tail: float) 
     limit = asked.limit
     place = Place(asked.condition, HEARD, limit.subset)
     found: Evidence | None = cells.evidence(limit.figure, asked.agent, place)
+    undecided, apart = cells.undecided_quality(limit.figure, place), ""
     if found is not None and limit.comparison == "worse_than_baseline_by":
         earlier = before.evidence(limit.figure, asked.agent, place) if before is not None else None
         found = Worsening(found, earlier, lower_is_better(limit.figure)) if earlier is not None else None
+        if found is not None and before is not None:
+            apart = _scales_apart(limit.figure, place, cells, before)
+            baselines = before.undecided_quality(limit.figure, place)
+            undecided = undecided or (baselines and f"Baseline: {baselines}") or apart
     if found is None:
         return Checked(asked, "ignored" if limit.missing == "ignore" else limit.missing, None)
+    if undecided:
+        decision = None if apart else _no_verdict(decide(found, limit.rule, limit.bound, tail))
+        return Checked(asked, "cannot tell", decision, undecided=undecided)
     decision = decide(found, limit.rule, limit.bound, tail)
-    opinion = cells.undecided_quality(limit.figure, place)
-    if not opinion and before is not None and limit.comparison == "worse_than_baseline_by":
-        opinion = before.undecided_quality(limit.figure, place)
-        opinion = opinion and f"Baseline: {opinion}"
-    if opinion:
-        return Checked(asked, "cannot tell", _no_verdict(decision), opinion=opinion)
     return Checked(asked, decision.verdict, decision)
+
+
+def _scales_apart(figure: str, place: Place, cells: Cells, before: Cells) -> str:
+    ours, theirs = cells.scale(figure, place), before.scale(figure, place)
+    if ours == theirs:
+        return ""
+    return f"This run is rated by {ours} and the baseline by {theirs}, which are different scales"
 
 
 def _no_verdict(decision: Decision) -> Decision:
@@ -199,6 +209,6 @@ def _limit_object(checked: Checked) -> dict[str, Any]:
         "value": finite(decision.value) if decision else None,
         "interval": [finite(end) for end in decision.interval] if decision else None,
         "verdict": checked.verdict,
-        "opinion": checked.opinion or None,
+        "undecided": checked.undecided or None,
         "more_needed": decision.more_needed if decision else None,
     }

@@ -5,8 +5,8 @@ are too few to decide. The intervals are Bonferroni's: the error of the gate is 
 bounded at its own part. Holm's rule would decide a little more, but then the printed interval would not show the verdict, and
 adding a limit could change the verdict of another in a way that nobody can follow.
 
-So with probability 1 − `ERROR` no limit at all fails that the agent truly meets, and as seldom does one pass that it misses. A
-pass of the whole gate is safer still: it needs every limit, so the one that is missed would have to pass.
+So with probability 1 − `ERROR` no limit at all fails whose figure is truly within it, and as seldom does one pass whose figure
+is outside. A pass of the whole gate is safer still, because it needs every limit.
 
 Looks (interim analyses): playing on until the verdict is clear asks the same question again and again. Look k of such a check
 has ERROR / (k · (k + 1)) of the error, which adds up to `ERROR` however many looks there are (alpha spending by a fixed
@@ -38,7 +38,7 @@ Rule = Literal["at_most", "at_least"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The verdict on one limit. `interval`: each end missed with a chance of at most `tail`."""
+    """The verdict on one limit. `interval`: each end wrong with a chance of at most `tail`."""
 
     verdict: Verdict
     value: float
@@ -71,7 +71,7 @@ def verdict_of(interval: Bounds, rule: Rule, limit: float) -> Verdict:
 
 
 def overall(verdicts: list[Verdict]) -> Verdict:
-    """Verdict of the whole gate: one miss fails it; else one undecided limit leaves it undecided. Undecided without limits."""
+    """Verdict of the whole gate: fail with any limit that fails, else undecided with any that is. Undecided without limits."""
     if not verdicts:
         return "cannot tell"
     if "fail" in verdicts:

@@ -24,6 +24,7 @@ from harness.ranking.board import Board
 from harness.ranking.bounds import EloOverReference, Evidence, Share, percentile_of, share_of_flags
 from harness.ranking.chosen import judges_of
 from harness.ranking.leaderboard import leaderboard
+from harness.ranking.peoples_axis import PeoplesAxis
 from harness.store.judgment import Judgment, Presentation
 from harness.store.judgment_columns import table_of
 from harness.store.selection import HEARD, Selection, Turns
@@ -66,10 +67,22 @@ class Cells:
         where it decides, and for every other figure."""
         if figure != "win_rate" and not figure.startswith(_OVER):
             return ""
+        axis, names = self._raters(place)
+        return words_of(axis, names, self._judges) if state_of(axis, names, self._judges) == "opinion" else ""
+
+    def scale(self, figure: str, place: Place) -> str:
+        """The scale of a figure of quality, by those who rate: people on one presentation, or these judges. Empty for every
+        other figure. Ratings of two scales have no difference."""
+        if unit_of(figure) != "elo" and figure.removeprefix(PEOPLE) != "win_rate":
+            return ""
+        axis, names = self._raters(place)
+        return ", ".join(names) if axis is None else f"people's votes ({axis.board.presentation})"
+
+    def _raters(self, place: Place) -> tuple[PeoplesAxis | None, tuple[str, ...]]:
+        """People's axis, or else the judges whose verdicts rate the replies."""
         inside = self._inside(place)
         axis, _ = self._people(place.condition, inside)
-        names = judges_of(table_of(self._rows(place, inside, False))) if axis is None else ()
-        return words_of(axis, names, self._judges) if state_of(axis, names, self._judges) == "opinion" else ""
+        return axis, judges_of(table_of(self._rows(place, inside, False))) if axis is None else ()
 
     def evidence(self, figure: str, agent: str, place: Place) -> Evidence | None:
         """The run's evidence for one figure; None if it has none."""

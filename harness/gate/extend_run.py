@@ -105,8 +105,8 @@ def play_until_clear(
             whose = f"pack {pack.pack.name}" if have == len(pack.contexts) else "the baseline"
             return store, result, f"{whose} has no further conversation"
         still_open = [c for c in result.checked if c.verdict == "cannot tell"]
-        if all(c.decision is None or c.opinion for c in still_open):
-            needed = "people's votes" if any(c.opinion for c in still_open) else "the missing figures"
+        if all(c.decision is None or c.undecided for c in still_open):
+            needed = "people's votes" if any(c.undecided for c in still_open) else "the missing figures"
             return store, result, f"more conversations would not add {needed}"
         pace_s = seconds_a_conversation(store)
         left_s = ends_s - time.monotonic()

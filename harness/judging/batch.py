@@ -24,8 +24,8 @@ from harness.judging.completion import Completion, identical
 from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
 from harness.judging.judge import FailureKind, Judge, JudgeFailure, Place, Question, Verdict
 from harness.judging.no_reply import decided_by_silence
-from harness.judging.stopping import planned_looks
-from harness.judging.validation.canaries import Canary, CanaryWatch, ask_canary, draw_canaries, spread, watch
+from harness.judging.validation.checks import Canary, CanaryWatch, ask_canary, draw_canaries, spread, watch
+from harness.ranking.stopping import planned_looks
 from harness.scenarios.context import Context
 from harness.store.judgment import AxisMark, Judgment, Presentation, reference_name
 
@@ -108,7 +108,7 @@ async def judge_pairs_async(
         cache: stored answers; None stores them for this call only.
         presentation: written into every row.
         canaries: how many questions with known answers are mixed in for each judge, to detect drift.
-        enough: asked with the rows so far at each planned interim analysis (`stopping.planned_looks`), contexts in random
+        enough: asked with the rows so far at each planned interim analysis (`harness.ranking.stopping`), contexts in random
             order; True ends the batch early. The rest is counted in `unasked`.
         only: True for the key of a question that is asked here; the rest of the plan is asked elsewhere, and rows that need no
             question are made where the answers are merged.

@@ -89,6 +89,15 @@ class VerdictCache:
             self._db.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?)", (key, _VERDICT.dump_json(verdict)))
 
 
+def keys_of(path: Path | None) -> frozenset[str]:
+    """The keys of all verdicts in a file, which is not changed, even by SQLite itself; none where there is no file."""
+    if path is None or not path.exists():
+        return frozenset()
+    how = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)) as stored:
+        return frozenset(key for (key,) in stored.execute("SELECT key FROM verdicts"))
+
+
 def cache_key(fingerprint: str, question: Question, draw: int = 0, purpose: str = "") -> str:
     """The hash under which an answer is stored. `purpose` separates questions that watch the judge from those that it
     judges."""
@@ -139,9 +148,13 @@ async def ask_both(judge: Judge, question: Question, cache: VerdictCache) -> lis
     Raises:
         JudgeFailure, OSError: as `ask`.
     """
+    return [await ask(judge, shown, cache, key) for shown, key in both_orders(judge.fingerprint, question)]
+
+
+def both_orders(fingerprint: str, question: Question) -> list[tuple[Question, str]]:
+    """The questions of a check to one pair, in the order given and in the other, each with the key of its answer."""
     whole = replace(question, whole_alone=True)
-    both = (whole, whole.swapped())
-    return [await ask(judge, shown, cache, cache_key(judge.fingerprint, shown, purpose="check")) for shown in both]
+    return [(shown, cache_key(fingerprint, shown, purpose="check")) for shown in (whole, whole.swapped())]
 
 
 async def ask_all(

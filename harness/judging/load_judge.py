@@ -12,8 +12,8 @@ from harness.judging.embedded import EmbeddedJudge
 from harness.judging.endpoint import EndpointJudge
 from harness.judging.judge import Judge, make_installed
 from harness.judging.local import LocalJudge
-from harness.judging.local_model import identify
 from harness.judging.settings import JudgeSettings, load_judge_settings
+from harness.models.chat_model import identify
 
 DEFAULT_JUDGE = "embedded"
 EMBEDDED_WEIGHTS = ("minilm-l6",)
@@ -25,6 +25,16 @@ def weights_of(settings: JudgeSettings) -> tuple[str, ...]:
     if settings.api == "embedded":
         return EMBEDDED_WEIGHTS
     return (settings.model,) if settings.api == "local" and settings.model else ()
+
+
+def fingerprint_of(name_or_path: str) -> str:
+    """The fingerprint of a judge that is not to be asked, which takes neither its weights nor its key.
+
+    Raises:
+        UserError: as `open_judge`.
+    """
+    settings = load_judge_settings(name_or_path)
+    return open_judge(name_or_path, dict.fromkeys(weights_of(settings), Path())).fingerprint
 
 
 def open_judge(name_or_path: str = DEFAULT_JUDGE, weights: Mapping[str, Path] | None = None) -> Judge:

@@ -16,7 +16,7 @@ from harness.errors import UserError
 from harness.judging.batch import JudgingOutcome
 from harness.judging.design import Design
 from harness.judging.schema import Strict
-from harness.judging.stopping import Look, UntilSeparated
+from harness.ranking.stopping import Look, UntilSeparated
 from harness.store.judgment import Presentation
 from harness.store.paths import plain_name
 

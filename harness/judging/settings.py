@@ -9,15 +9,16 @@ with a field that this program would ignore is refused. Keys are named by enviro
 import tomllib
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.agents.secrets import learn_file
 from harness.errors import UserError
 from harness.judging.judge import installed_judges, make_installed
-from harness.judging.local_model import LOCAL, identify
+from harness.models.chat_model import identify
 
+LOCAL: Final = "local"
 _SHIPPED = "judges"
 
 

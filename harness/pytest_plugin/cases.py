@@ -63,7 +63,7 @@ class LimitCase(_Case):
         if invalid:
             pytest.skip(f"cannot tell: {reason(checked)} {invalid[0]}; page: {page}")
         if checked.verdict == "fail":
-            raise AssertionError(f"{checked.name}: missed\n  {reason(checked)}\n  page: {page}")
+            raise AssertionError(f"{checked.name}: outside the limit\n  {reason(checked)}\n  page: {page}")
         if checked.verdict != "pass":
             pytest.skip(f"{checked.verdict}: {reason(checked)}")
 

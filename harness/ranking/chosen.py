@@ -1,8 +1,9 @@
 """Choice of the judgments of a board: one presentation and condition, no audits, each verdict once, and the source of votes.
 
-The rules are written once, over columns; rows that are objects are chosen by the same mask. Rows of two
-*presentations* never share a fit: a reply that was read and one that was heard with its delay are two different objects,
-and a rating made of both would put latency on the quality axis (HEART harness design). So rows of several are refused.
+The rules are written over columns. A page chooses a run's own rows, as objects, by `board_rows` of `harness.store.selection`,
+which asks for one board by name and so has nothing to refuse; a test compares both. Rows of two *presentations* never share a
+fit: a reply that was read and one that was heard with its delay are two different objects, and a rating made of both would put
+latency on the quality axis (HEART harness design). So rows of several are refused.
 """
 
 from collections.abc import Mapping
@@ -86,9 +87,10 @@ def of_source(table: JudgmentTable, source: Source | None) -> Bools:
 
 
 def one_source(table: JudgmentTable) -> Source:
-    """The source of a board: judges, or people where no judge gave a verdict.
+    """The source of a model's board: judges, or people where no judge gave a verdict.
 
-    Votes and verdicts never share a fit; verdicts have their part in people's axis (`peoples_axis`).
+    Votes and verdicts never share a model's fit; verdicts have their part in people's axis (`peoples_axis`), which rates votes
+    wherever no other model was named.
     """
     return "judge" if judges_of(table) or not table["human"].any() else "human"
 

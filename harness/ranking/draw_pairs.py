@@ -1,9 +1,13 @@
-"""Order of the pairs of replies that people are asked about: every pair is drawn equally often, and every prefix is spread.
+"""Order of the pairs of replies that people are asked about: every pair is drawn at its rate, and every prefix is spread.
 
 People's log-odds rest on a draw whose rates are known (`prediction_powered`), and an interval rests on many conversations,
 so a few votes must meet all of both. Sorting pairs by any rule makes rates unequal and unknown. Here the rule arranges the
 pairs in a *circle*, as well as it can, and then a start is drawn, each place as likely as any other: whatever the
 circle, a pair is among the first n of N with the chance n/N. So the rule may be a heuristic, and the rate is exact.
+
+A vote says most where a judge that people agree with is in doubt, because elsewhere the judge predicts it. So `by_doubt`, of a
+large run some of the pairs of which judges are sure are left out by lot before the circle is made. A pair's rate is its chance
+to stay, and so exact for any number of votes. The doubt of a judge that is not borne out says nothing, and would cost votes.
 
 On the circle the conversations of each subset take turns, so that as many votes as there are conversations meet nearly all
 of them. At its turn a conversation gives the pair whose systems, and whose third of the judge's doubt, have had the least of
@@ -15,11 +19,15 @@ The same argument serves several people with one circle, or with one part of it:
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-EVEN_RATE: Final = 1.0
-"""`Judgment.draw_rate` of a pair that is drawn as often as the average pair: that of every pair in `drawn`."""
+SUREST_STAYS: Final = 0.5
+"""Chance to stay of a pair of which judges are as sure as can be (strength 5); 1 at strength 1 and below, even steps between.
+With a judge that agrees on 78 %, 120 votes are worth 172 at 1, 175 at ⅔, 181 at ½ and 182 at ⅓; with one that is sure of its
+own taste 124, 121, 113 and 102 (`benchmarks/ranking_people_coverage.py choose`, 400 boards each)."""
+FEWEST_THINNED: Final = 240
+"""Pairs of a run from which any are left out: of fewer, one person may want to meet them all."""
 LARGEST_CIRCLE: Final = 2_000
 """Pairs on a circle; of more, as many are drawn at random first. It is many times what people vote on in a sitting, and
 arranging it takes under a tenth of a second."""
@@ -36,18 +44,35 @@ class DrawnPair:
     first: str
     second: str
     certainty: float | None = None
+    rate: float = 1.0
+    """How often it is drawn, relative to the average pair of the run (`Judgment.draw_rate`)."""
 
 
-def drawn(pairs: Sequence[DrawnPair], seed: str | int, most: int | None = None) -> tuple[DrawnPair, ...]:
-    """The first `most` pairs of a random order, each pair as likely as any other at every length.
+def chance_to_stay(certainty: float | None) -> float:
+    """Chance that a pair of a large run is drawn from at all, `SUREST_STAYS` to 1."""
+    sure = min(max((certainty or 0.0) - 1.0, 0.0) / 4.0, 1.0)
+    return 1.0 - (1.0 - SUREST_STAYS) * sure
 
-    `pairs`: all pairs of replies of a run that no rule has decided.
+
+def drawn(
+    pairs: Sequence[DrawnPair], seed: str | int, most: int | None = None, *, by_doubt: bool = False
+) -> tuple[DrawnPair, ...]:
+    """The first `most` pairs of a random order with their rates, each as likely as its rate says at every length.
+
+    `pairs`: all pairs of replies of a run that no rule has decided. `by_doubt`: judges that are borne out gave the certainties.
     """
     rng = random.Random(seed)
-    some = rng.sample(pairs, LARGEST_CIRCLE) if len(pairs) > LARGEST_CIRCLE else list(pairs)
+    some = _thinned(pairs, rng) if by_doubt and len(pairs) >= FEWEST_THINNED else list(pairs)
+    some = rng.sample(some, LARGEST_CIRCLE) if len(some) > LARGEST_CIRCLE else some
     circle = _circle(some, rng)
     start = rng.randrange(len(circle)) if circle else 0
     return tuple([*circle[start:], *circle[:start]][:most])
+
+
+def _thinned(pairs: Sequence[DrawnPair], rng: random.Random) -> list[DrawnPair]:
+    chances = [chance_to_stay(pair.certainty) for pair in pairs]
+    mean = sum(chances) / len(chances)
+    return [replace(pair, rate=chance / mean) for pair, chance in zip(pairs, chances, strict=True) if rng.random() < chance]
 
 
 def _circle(pairs: Sequence[DrawnPair], rng: random.Random) -> list[DrawnPair]:

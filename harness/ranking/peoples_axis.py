@@ -109,12 +109,12 @@ def peoples_axis(rows: JudgmentTable, presentation: str, *, pairs: int | None = 
     size = max(pairs or 0, frame.first.size)
     judges = frame.judges if drawn.any() else ()
     inside = rows.where(mine | ((rows["human"] == 0) & (rows["replicate"] == 0)))
-    together = inside.where(of_source(inside, "human"))
+    together = _PLAIN.counted(inside.where(of_source(inside, "human")))
     if not is_bounded(frame.wins()):
-        alone = rate_counted(_PLAIN.counted(together), _PLAIN, notes=notes)
+        alone = rate_counted(together, _PLAIN, notes=notes)
         return PeoplesAxis(alone, votes, raters, size, 0.0, float(votes), (), frame.agreement())
     found = fit(frame.sample(size), None if drawn.any() else 0.0)
-    board = _board(found, frame, frame.shares(size), presentation, notes)
+    board = _board(found, frame, frame.shares(size), together.whole.axes, presentation, notes)
     return PeoplesAxis(
         board, votes, raters, size, found.power, found.worth, judges, frame.agreement(), frame.contexts, found.by_context
     )
@@ -261,7 +261,8 @@ def _refusals_and_notes(frame: _Frame) -> list[str]:
         raise UserError("all votes are on one pair of replies: draw pairs at random from the whole run with `harness listen`")
     if contexts < FEWEST_CONTEXTS:
         raise UserError(
-            f"people voted on {counted(contexts, 'conversation')}, and an interval needs {FEWEST_CONTEXTS}: add votes on others"
+            f"people voted on {counted(contexts, 'conversation')}, and an interval needs {FEWEST_CONTEXTS}: vote on others, or "
+            "play more if the run has no others"
         )
     met = np.zeros(len(frame.systems), dtype=bool)
     ruled = np.flatnonzero(~np.isnan(frame.decided))
@@ -286,7 +287,14 @@ def _refusals_and_notes(frame: _Frame) -> list[str]:
     return notes
 
 
-def _board(found: PeoplesFit, frame: _Frame, shares: Mapping[str, float], presentation: str, notes: Sequence[str]) -> Board:
+def _board(
+    found: PeoplesFit,
+    frame: _Frame,
+    shares: Mapping[str, float],
+    axes: Mapping[str, Mapping[str, float]],
+    presentation: str,
+    notes: Sequence[str],
+) -> Board:
     elo, own = on_scale(found.theta), np.diag(found.covariance.matrix)
     error = ELO_PER_LOGIT * np.sqrt(np.clip(own, 0.0, None))
     half, wide = error * found.covariance.quantile(), error * max_t(found.covariance)
@@ -297,7 +305,7 @@ def _board(found: PeoplesFit, frame: _Frame, shares: Mapping[str, float], presen
             elo=float(elo[k]),
             interval=(float(elo[k] - half[k]), float(elo[k] + half[k])),
             win_rate=shares[name],
-            axes={},
+            axes=axes.get(name, {}),
             judgments=int(votes[k]),
             contexts=_contexts_of(frame, k),
             band=(float(elo[k] - wide[k]), float(elo[k] + wide[k])),

@@ -27,7 +27,7 @@ from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.peoples_axis import Pairs, PeoplesAxis, axis_of
 from harness.ranking.rationales import CoMention, co_mention
-from harness.ranking.variants import WITH_LENGTH, Variant, variants
+from harness.ranking.variants import WITH_LENGTH, Variant, kendall, variants
 from harness.ranking.verdicts import Texts, lengths_of
 from harness.store.judgment import AXES, JudgeCheck, Judgment
 from harness.store.judgment_columns import table_of
@@ -107,7 +107,7 @@ def rank(
     cut_ins: Events | None = None,
     budget_ms: float = BUDGET_MS,
     presentation: str | None = None,
-    model: RatingModel = PRIMARY,
+    model: RatingModel | None = None,
     texts: Texts | None = None,
     is_human: Callable[[str], bool] | None = None,
     external: Mapping[str, Mapping[str, float | None]] | None = None,
@@ -116,7 +116,7 @@ def rank(
     people_from: JudgmentTable | None = None,
     pairs: Pairs | None = None,
     votes_on: str | None = None,
-    by_people: bool = False,
+    by_people: bool | None = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Ranking:
@@ -125,22 +125,24 @@ def rank(
     `texts`: the replies as judged, for the audits and for the board with a length term beside the one without. `is_human`:
     True for systems that are people's replies (default: names that begin with `human:`). `external`: score → system → value,
     for correlations; the paper's printed scores always take part, by system name. `families`: judge or system → model family,
-    for the audit of self-preference. `checks`: the judges' checks. `by_people`: rate by people's axis instead of by the model;
-    `votes_on`: presentation of the votes that it reads (default: as heard, or else as read), `people_from`: rows with those
-    votes, where `judgments` are of another presentation, `pairs`: number of pairs of replies that could be drawn for people.
+    for the audit of self-preference. `checks`: the judges' checks. `by_people`: rate by people's axis (True), by judges'
+    verdicts (False), or by people's axis wherever votes give one and no model was named (None); `votes_on`: presentation of the
+    votes that it reads (default: as heard, or else as read), `people_from`: rows with those votes, where `judgments` are of
+    another presentation, `pairs`: number of pairs of replies that could be drawn for people.
 
-    Raises harness.errors.UserError: no rows, several presentations with none chosen, bad axis weights, or `by_people` without
-    votes that give an interval.
+    Raises harness.errors.UserError: no rows, several presentations with none chosen, bad axis weights, or votes that give no
+    interval where they are asked for, or are all there is.
     """
     given = list(judgments)
     table = table_of(given)
-    kept, _ = chosen.once(table, presentation)
-    rows = [row for row, stays in zip(given, kept.tolist(), strict=True) if stays]
     ranking = rank_table(
         table, latencies, other_latencies=other_latencies, cut_ins=cut_ins, budget_ms=budget_ms, presentation=presentation,
         model=model, texts=texts, external=external, checks=checks, people_from=people_from, pairs=pairs,
         votes_on=votes_on, by_people=by_people, draws=draws, seed=seed,
     )  # fmt: skip
+    model = model or PRIMARY
+    kept, _ = chosen.once(table, presentation or ranking.board.presentation)
+    rows = [row for row, stays in zip(given, kept.tolist(), strict=True) if stays]
     return replace(
         ranking,
         agreement=agreement(rows, seed=seed),
@@ -161,14 +163,14 @@ def rank_table(
     budget_ms: float = BUDGET_MS,
     presentation: str | None = None,
     condition: str | None = None,
-    model: RatingModel = PRIMARY,
+    model: RatingModel | None = None,
     texts: Texts | None = None,
     external: Mapping[str, Mapping[str, float | None]] | None = None,
     checks: Mapping[str, JudgeCheck] | None = None,
     people_from: JudgmentTable | None = None,
     pairs: Pairs | None = None,
     votes_on: str | None = None,
-    by_people: bool = False,
+    by_people: bool | None = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Ranking:
@@ -176,19 +178,27 @@ def rank_table(
 
     Raises harness.errors.UserError: as `rank`, or several conditions with none chosen.
     """
-    people, refused = _people(people_from or table, condition, votes_on, pairs, by_people)
-    if by_people and people is not None:
+    votes = people_from or table
+    people, refused = _people(votes, condition, votes_on, pairs, by_people is True)
+    if people is not None and (by_people or (by_people is None and model is None)):
         return _ranked_by_people(people, latencies, other_latencies, cut_ins, budget_ms, external, checks, draws, seed)
     kept, notes = chosen.once(table, presentation, condition)
     rows = table.where(kept)
-    rating = rows.where(chosen.of_source(rows, chosen.one_source(rows)))
+    source = "judge" if by_people is False else chosen.one_source(rows)
+    if source == "human" and model is None:
+        raise UserError(refused)
+    rating = rows.where(chosen.of_source(rows, source))
+    if by_people is False and not chosen.judges_of(rating):
+        raise UserError("no judge has rated these replies, so there is no board of judges: leave --judges out")
+    model = model or PRIMARY
     counted = model.counted(rating)
     board = rate_counted(counted, model, notes=notes, bootstrap_draws=draws, seed=seed)
     with_draws = partial(resample, counted, model=model, board=board, draws=draws, seed=seed)
     figure, *figures = _joint_figures(with_draws, board, latencies or {}, other_latencies or {}, cut_ins, budget_ms) or (None,)
+    beside = () if people is None else (Variant("people, all", people.board, False, kendall(board, people.board)),)
     return Ranking(
         board=board,
-        variants=variants(rows, model, counted=counted, primary=board, lengths=lengths_of(texts or {})),
+        variants=variants(rating, model, counted=counted, primary=board, lengths=lengths_of(texts or {})) + beside,
         joint=figure,
         joint_variants=tuple(figures),
         external=external_correlations(board, external or {}),

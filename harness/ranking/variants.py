@@ -1,8 +1,8 @@
 """Boards beside the primary one: other votes, other contexts, other models.
 
-Each answers a question about the primary board (do people rank as judges do? do adversarial contexts change the order? does
-the model of ties?), so each comes with its rank correlation to it. Votes and contexts are rated by the one given
-model. Other models, and the length term, are labelled exploratory: nobody should pick a board among them after seeing them.
+Each answers a question about the primary board (do adversarial contexts change the order? does the model of ties?), so each
+comes with its rank correlation to it. Contexts are rated by the one given model. Other models, and the length term, are
+labelled exploratory: nobody should pick a board among them after seeing them.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from scipy import stats
 
 from harness.errors import UserError
 from harness.ranking.board import Board
-from harness.ranking.chosen import Source, of_source, one_source
+from harness.ranking.chosen import Source, one_source
 from harness.ranking.columns import CountedBoard
 from harness.ranking.leaderboard import rate, rate_counted
 from harness.ranking.model import PRIMARY, Method, RatingModel
@@ -20,7 +20,7 @@ from harness.ranking.verdicts import Lengths
 from harness.store.judgment_table import JudgmentTable
 
 SOURCES: Mapping[Source, str] = {"judge": "judges", "human": "people"}
-SUBSETS: dict[str, str | None] = {"all": None, "regular": "regular", "adversarial": "adversarial"}
+SUBSETS = ("regular", "adversarial")
 EXPLORATORY: tuple[Method, ...] = ("strength", "plain", "rao-kupper")
 WITH_LENGTH = "exploratory: with a length term"
 
@@ -43,30 +43,23 @@ def variants(
     primary: Board | None = None,
     lengths: Lengths | None = None,
 ) -> tuple[Variant, ...]:
-    """Votes × contexts, as far as there are rows, then the other models. The first is the primary board.
+    """Parts of the contexts, as far as there are rows, then the other models. The first is the primary board.
 
-    `rows`: of one presentation, each verdict once. `counted` and `primary`: those of `one_source` by this model, if they exist.
+    `rows`: those of the board, each once. `counted` and `primary`: theirs by this model, if they exist.
     `lengths`: words of each reply, for the board with a length term beside a model that has none.
     """
-    main = one_source(rows)
-    own = rows.where(of_source(rows, main))
-    counted = counted or model.counted(own)
+    voters = SOURCES[one_source(rows)]
+    counted = counted or model.counted(rows)
     first = primary or rate_counted(counted, model)
-    found = []
-    for source in (main, *(other for other in SOURCES if other != main)):
-        if not (rows["human"] == (source == "human")).any():
+    found = [Variant(f"{voters}, all", first, False, kendall(first, first))]
+    for subset in SUBSETS:
+        try:
+            board = rate(rows.where(rows.named("subset", subset)), model)
+        except UserError:
             continue
-        for subset_name, subset in SUBSETS.items():
-            board = first
-            if source != main or subset is not None:
-                part = rows if subset is None else rows.where(rows.named("subset", subset))
-                try:
-                    board = rate(part.where(of_source(part, source)), model)
-                except UserError:
-                    continue
-            found.append(Variant(f"{SOURCES[source]}, {subset_name}", board, False, kendall(first, board)))
+        found.append(Variant(f"{voters}, {subset}", board, False, kendall(first, board)))
     if model.method == "ordinal" and not model.lengths and lengths:
-        board = rate(own, replace(model, lengths=lengths))
+        board = rate(rows, replace(model, lengths=lengths))
         if "length" in board.terms:
             found.append(Variant(WITH_LENGTH, board, True, kendall(first, board)))
     for other in EXPLORATORY:

@@ -329,13 +329,8 @@ class RunStore:
         rows = self._db.execute("SELECT session, step, kind, detail FROM step_failures ORDER BY session, step").fetchall()
         return [StepFailure(*row) for row in rows]
 
-    def add_judgments(self, rows: Iterable[Judgment]) -> None:
-        """Add verdicts. Those of earlier judges stay; the judging core decides about asking the same judge again."""
-        with self._db:
-            self._insert_judgments(rows)
-
-    def replace_judgments(self, judges: Collection[str], rows: Sequence[Judgment], presentation: str, condition: str) -> None:
-        """Store verdicts of one board by these judges in place of their earlier ones, in one transaction."""
+    def replace_judgments(self, judges: Collection[str], rows: Iterable[Judgment], presentation: str, condition: str) -> None:
+        """Store verdicts of one board by these judges in one transaction, in place of their earlier ones. Others' stay."""
         with self._db:
             self._db.executemany(
                 "DELETE FROM judgments WHERE judge = ? AND json_extract(json, '$.presentation') = ?"

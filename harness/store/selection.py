@@ -39,6 +39,9 @@ WITH_DELAY: Final[Presentation] = "audio_with_delay"
 AGENT_FAULTS: Final = frozenset(
     ("refused", "open_timeout", "garbage", "flood", "overflow", "closed_early", "agent_died", "endpoint_failed")
 )
+"""Failure kinds that are certainly the agent's fault. Of three others nobody can tell, so their sessions are missing:
+`no_history` (a history was to be given to an agent that by its profile takes none), `codec` (the caller offers only one, and
+not to speak it is no mistake), and `no_media` (a firewall between both looks like an agent without sound)."""
 ENDPOINT_FAULT: Final = "endpoint_"
 """Prefix of every failure kind of a text endpoint."""
 NOT_TIMED: Final = "lost"

@@ -1,1 +1,1 @@
-"""Verdicts on a run: from judges and from people's votes, and labels of strategies."""
+"""Verdicts asked of judges: on the replies of a run or of a file, and the cost of asking."""

@@ -34,16 +34,19 @@ from harness.judging import (
     reference_completions,
     weights_of,
 )
-from harness.judging.estimate import Estimate, estimate, total
+from harness.judging.cache import keys_of
 from harness.judging.judge import Judge
+from harness.judging.load_judge import fingerprint_of
 from harness.judging.record import record_of, write_record
-from harness.judging.stopping import Goal, UntilSeparated
+from harness.judging.settings import JudgeSettings
 from harness.judging.validation.against_people import check_against, keep, kept
-from harness.judging.validation.checks import with_people
+from harness.judging.validation.checks import not_answered, with_people
+from harness.judging.validation.labelled import gold_pairs
 from harness.judging.validation.peoples_labels import PeoplesLabels
 from harness.judging.validation.red_lines import check_red_lines, keep_red_lines, kept_red_lines, shipped_red_lines
 from harness.models.store import cache_folder
 from harness.progress import RunProgress
+from harness.ranking.stopping import Goal, UntilSeparated
 from harness.scenarios.context import Context
 from harness.shards.judge_shards import falls_to, folder_of, take_in
 from harness.store.database import locked
@@ -52,6 +55,7 @@ from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Reply, Selection
 from harness.store.step_failure import ANALYSIS_FAILED, StepFailure, attempt
 from harness.verdicts.conversations import conversation_of
+from harness.verdicts.estimate import Estimate, estimate, total, with_check
 
 CANARIES = 4
 """Number of questions with known answers in each batch; a judge that guesses gets all four right once in sixteen."""
@@ -137,11 +141,18 @@ async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, 
 def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
     """The number and the cost of the questions for judging the run, without asking them."""
     contexts, batches = store.contexts(), _batches(store, how.presentation)
-    early = how.until is not None
+    early, known = how.until is not None, keys_of(store.folder / VERDICTS)
+    first = {batch.condition: batch for batch in reversed(batches)}
+
+    def of_batch(settings: JudgeSettings, batch: _Batch) -> Estimate:
+        canaries = CANARIES if batch is first[batch.condition] else 0
+        return estimate(contexts, batch.competing, settings, how.design, how.seed, canaries=canaries, may_end_early=early)
 
     def of(judge: str) -> Estimate:
-        settings = load_judge_settings(judge)
-        return total([estimate(contexts, b.competing, settings, how.design, how.seed, may_end_early=early) for b in batches])
+        settings, fingerprint, pairs = load_judge_settings(judge), fingerprint_of(judge), shipped_red_lines()
+        checked = kept_red_lines(fingerprint, pairs, validations_folder()) is not None
+        check = not_answered(fingerprint, [*gold_pairs(), *(() if checked else pairs)], known)
+        return with_check(total([of_batch(settings, batch) for batch in batches]), settings, check)
 
     return [of(name) for name in how.judges] if batches else []
 
@@ -183,10 +194,7 @@ async def judge_shard(store: RunStore, how: RunJudging, progress: RunProgress) -
     folder = folder_of(store.folder, shard)
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder), VerdictCache(folder / VERDICTS) as cache:
-        known: frozenset[str] = frozenset()
-        if (store.folder / VERDICTS).exists():
-            with VerdictCache(store.folder / VERDICTS) as answered:
-                known = answered.keys()
+        known = keys_of(store.folder / VERDICTS)
         judges = [open_judge(name, weights_for(name, progress)) for name in how.judges]
         asking, contexts = _asking(how, progress), store.contexts()
         progress.phase(f"Judging shard {shard[0]} of {shard[1]} ({', '.join(judge.id for judge in judges)})")
@@ -232,7 +240,7 @@ async def _ask(
     where = f", {condition}" if len(store.manifest.conditions) > 1 else ""
     outcomes: list[JudgingOutcome] = []
     rows: list[Judgment] = []
-    rule = UntilSeparated.of(how.until, batches[0].competing) if how.until else None
+    rule = UntilSeparated.of(how.until, ((c.context_id, c.system) for c in batches[0].competing)) if how.until else None
     for batch in batches:
         repeat = f", repeat {batch.replicate + 1}" if len(batches) > 1 else ""
         progress.phase(f"Judging ({', '.join(judge.id for judge in judges)}{where}{repeat})")

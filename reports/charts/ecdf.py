@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 
 from harness.reports.charts.chart import Chart
-from harness.reports.charts.theme import latency_axis, legend, of_subset, subset_spec
+from harness.reports.charts.theme import LIMIT, latency_axis, legend, of_subset, subset_spec
 from harness.reports.view import SUBSETS, PageView, Subset
 
 POINTS = 120
@@ -53,8 +53,8 @@ def chart(view: PageView) -> Chart | None:
         .add_params(highlight)
     )
     layers = (
-        rules.mark_rule(strokeDash=[6, 4], color="#c2410c", opacity=0.85).encode(x="at:Q")
-        + rules.mark_text(align="left", baseline="top", dx=5, dy=3, color="#c2410c", fontSize=11).encode(
+        rules.mark_rule(style=LIMIT, strokeDash=[6, 4], opacity=0.85).encode(x="at:Q")
+        + rules.mark_text(style=LIMIT, align="left", baseline="top", dx=5, dy=3, fontSize=11).encode(
             x="at:Q", y=alt.value(0), text="label:N"
         )
         + curves

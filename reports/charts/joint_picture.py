@@ -83,15 +83,18 @@ class _Drawing:
         foot = size.letters * LINE_EM * (1 + len(self.title)) + 12
         self.room = Box(size.letters * 3.6, size.letters * 1.6, size.width - 10, size.height - foot)
         self.x = LogScale(*_latency_range(view, found), self.room.left + 8, self.room.right)
-        self.y = LinearScale(*_elo_range(found, lines), self.room.bottom - 4, self.room.top + 10)
         self.taken: list[Box] = []
+        self.labels = self._limit_labels()
+        # A reference is often the best rated, and its rule must not run through the names of the limits.
+        top = max((box.bottom for box in self.taken), default=self.room.top)
+        self.y = LinearScale(*_elo_range(found, lines), self.room.bottom - 4, top + 4)
 
     def svg(self) -> Markup:
         """The whole drawing, from back to front."""
-        back = [*self._grid(), *self._limits(), *self._frontier()]
-        lines, marks = self._reference_lines(), self._intervals()
+        back = [*self._grid(), *self._limit_lines(), *self._frontier(), *self._reference_lines(), *self._intervals()]
+        self.labels += self._reference_labels()
         names = self._names()
-        parts = Markup("").join([*back, *lines, *marks, *self._marks(), *names])
+        parts = Markup("").join([*back, *self.labels, *self._marks(), *names])
         return Markup(
             '<svg xmlns="http://www.w3.org/2000/svg" class="joint {}" viewBox="0 0 {} {}" width="{}" height="{}" '
             'font-family="system-ui, -apple-system, Segoe UI, Roboto, DejaVu Sans, sans-serif" font-size="{}">{}</svg>'
@@ -138,16 +141,20 @@ class _Drawing:
         states = {self.view.agents[p.number].slices[self.choice.subset].cell.quality_state for p in self.points}
         return f"Elo{_BY[states.pop()] if len(states) == 1 else ''} (higher is preferred)"
 
-    def _limits(self) -> list[Markup]:
-        """The budget and the comfort line, each with its label at the top."""
-        of_text = self.choice.metric == "ttft"
-        budget = self.view.budget_ttft_ms if of_text else self.view.budget_ttfa_ms
-        drawn = []
-        for value, label in (
-            (budget, f"budget {budget:.0f} ms"),
-            (self.view.comfort_ms, f"comfort {latency_label(self.view.comfort_ms)}"),
-        ):
-            at, size = self.x.at(value), self.size.letters * 0.95
+    def _limits(self) -> tuple[tuple[float, str], ...]:
+        """The budget and the comfort line: the place of each on the latency axis, and its label."""
+        budget = self.view.budget_ttft_ms if self.choice.metric == "ttft" else self.view.budget_ttfa_ms
+        comfort = self.view.comfort_ms
+        return (self.x.at(budget), f"budget {budget:.0f} ms"), (self.x.at(comfort), f"comfort {latency_label(comfort)}")
+
+    def _limit_lines(self) -> list[Markup]:
+        room, dashed = self.room, ' stroke-dasharray="6 4"'
+        return [self._line(at, room.top, at, room.bottom, "limit", 1.5, dashed) for at, _ in self._limits()]
+
+    def _limit_labels(self) -> list[Markup]:
+        """The labels of the limits, at the top and beside their lines."""
+        size, drawn = self.size.letters * 0.95, []
+        for at, label in self._limits():
             width, height = text_width(label, size), size * LINE_EM
             top = self.room.top + 1
             spots = [
@@ -155,7 +162,6 @@ class _Drawing:
                 for row in range(3)
                 for left in (at + 4, at - 4 - width)
             ]
-            drawn.append(self._line(at, self.room.top, at, self.room.bottom, "limit", 1.5, ' stroke-dasharray="6 4"'))
             drawn += self._label(label, size, spots, "limit")
         return drawn
 
@@ -168,7 +174,11 @@ class _Drawing:
             return []
         self.taken.append(box)
         bottom, width = box.bottom - size * DROP_EM, text_width(label, size)
-        return [self._text(box.left, bottom, label, width, colour, more=f' font-size="{size:.1f}"{more}')]
+        return [self._text(box.left, bottom, label, width, colour, more=f' font-size="{size:.1f}"{more}{self._halo()}')]
+
+    def _halo(self) -> str:
+        """The attributes of a text that stays readable on a line."""
+        return f' paint-order="stroke" stroke="{self.colour("card")}" stroke-width="3"'
 
     def _frontier(self) -> list[Markup]:
         corners = [(self.x.at(p.latency.value or 1), self.y.at(p.elo.value or 0)) for p in frontier(self.points)]
@@ -182,6 +192,10 @@ class _Drawing:
         ]
 
     def _reference_lines(self) -> list[Markup]:
+        room = self.room
+        return [self._line(room.left, self.y.at(e.elo), room.right, self.y.at(e.elo), "quiet", 1.2) for e in self.lines]
+
+    def _reference_labels(self) -> list[Markup]:
         room, size = self.room, self.size.letters * 0.95
         marks = [Box.around(x, y, _MARK_PX, _MARK_PX) for x, y in self._places()]
         drawn = []
@@ -192,7 +206,6 @@ class _Drawing:
             lefts = [room.right - 4 - width, room.left + 4, (room.left + room.right - width) / 2]
             lefts += [room.left + (room.right - room.left - width) * k / 10 for k in range(11)]
             spots = [Box(left, at + top, left + width, at + top + height) for left in lefts for top in (-height - 1, 2)]
-            drawn.append(self._line(room.left, at, room.right, at, "quiet", 1.2))
             drawn += self._label(label, size, spots, "quiet", marks, ' class="name reference"')
         return drawn
 
@@ -257,7 +270,7 @@ class _Drawing:
             near = min(max(x, box.left), box.right), min(max(y, box.top), box.bottom)
             if math.dist(near, (x, y)) > BESIDE_PX:
                 leaders.append(self._line(x, y, *near, name, 0.8, ' stroke-opacity="0.8"'))
-            halo = f' class="name" font-weight="600" paint-order="stroke" stroke="{self.colour("card")}" stroke-width="3"'
+            halo = f' class="name" font-weight="600"{self._halo()}'
             names.append(self._text(box.left, box.bottom - letters * DROP_EM, label, box.right - box.left, name, more=halo))
         return [*leaders, *names]
 

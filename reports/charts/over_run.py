@@ -7,7 +7,7 @@ describes the machine. Pacing error and event-loop lag are measured by the run i
 import altair as alt
 
 from harness.reports.charts.chart import Chart
-from harness.reports.charts.theme import TURN_IN_SUBSET, latency_axis, legend, of_subset, subset_spec, to_spec
+from harness.reports.charts.theme import LIMIT, TURN_IN_SUBSET, latency_axis, legend, of_subset, subset_spec, to_spec
 from harness.reports.view import PageView
 
 MOST_POINTS = 3_000
@@ -41,7 +41,7 @@ def latency(view: PageView) -> Chart | None:
     )
     budget = (
         alt.Chart(alt.InlineData(values=[{"at": view.budget_ttfa_ms}]))
-        .mark_rule(strokeDash=[6, 4], color="#c2410c")
+        .mark_rule(style=LIMIT, strokeDash=[6, 4])
         .encode(y="at:Q")
     )
     thinned = f" Every {step}th turn is drawn." if step > 1 else ""

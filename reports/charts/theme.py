@@ -37,6 +37,9 @@ TURN_IN_SUBSET = "subset == 'all' || datum.subset == subset"
 LIGHT_INK = {"ink": "#1c2329", "quiet": "#55606b", "line": "#dfe3e7", "card": "#ffffff", "limit": "#c2410c"}
 """The other colours of the light theme, by their names on the page."""
 
+LIMIT = "limit"
+"""Style of the line and the label of a budget, which have the colour of the theme."""
+
 LABEL_PX, LEGEND_LIMIT_PX = 12, 260
 
 Spec = dict[str, Any]
@@ -57,7 +60,7 @@ def legend(labels: Sequence[str], room_px: float = 600.0) -> alt.Legend:
     return alt.Legend(orient="bottom", title=None, columns=int(min(4, max(1, room_px // (widest + 30)))))
 
 
-def config(ink: str, quiet: str, line: str, category: Sequence[str]) -> Spec:
+def config(ink: str, quiet: str, line: str, limit: str, category: Sequence[str]) -> Spec:
     """The Vega-Lite configuration; the specifications themselves have no background and no text colour."""
     font = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif'
     return {
@@ -89,18 +92,21 @@ def config(ink: str, quiet: str, line: str, category: Sequence[str]) -> Spec:
         "text": {"color": ink, "fontSize": 12},
         "rule": {"color": quiet},
         "header": {"labelColor": ink, "titleColor": quiet},
+        "style": {LIMIT: {"color": limit}},
         "range": {"category": list(category)},
     }
 
 
 def on_page() -> Spec:
     """The configuration for the page: colours are its variables, so that another theme or printing needs no new drawing."""
-    return config("var(--ink)", "var(--quiet)", "var(--line)", [f"var(--c{k})" for k in range(len(LIGHT_CATEGORY))])
+    categories = [f"var(--c{k})" for k in range(len(LIGHT_CATEGORY))]
+    return config("var(--ink)", "var(--quiet)", "var(--line)", "var(--limit)", categories)
 
 
 def on_paper() -> Spec:
     """The configuration for pictures: the light theme on white."""
-    return config(LIGHT_INK["ink"], LIGHT_INK["quiet"], LIGHT_INK["line"], LIGHT_CATEGORY) | {"background": "white"}
+    ink, quiet, line, limit = (LIGHT_INK[name] for name in ("ink", "quiet", "line", "limit"))
+    return config(ink, quiet, line, limit, LIGHT_CATEGORY) | {"background": "white"}
 
 
 def subset_spec(layers: Any, height: float | alt.Step) -> Spec:

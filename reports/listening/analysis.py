@@ -9,12 +9,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.judging.raters import numbered, vote_row
 from harness.ranking.clustered_means import clustered_mean
 from harness.reports.listening.answers import Answer
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.view import Estimate
 from harness.store.judgment import Judgment
+from harness.votes.vote import numbered, vote_row
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.figures.rank import chosen_condition
-from harness.judging.rater_exclusion import Given, RaterQuality, least_reading_s, rater_quality
 from harness.ranking import leaderboard
 from harness.ranking.agreement import agreement
 from harness.reports.listening import analysis
@@ -19,6 +18,7 @@ from harness.reports.view import Estimate
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
+from harness.votes.rater_exclusion import Given, RaterQuality, least_reading_s, rater_quality
 
 Words = Mapping[tuple[str, str], int]
 """(conversation, system) → number of words of its reply, for replies that are read."""

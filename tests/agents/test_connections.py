@@ -12,11 +12,13 @@ from harness.agents.connection import AudioChunk, Cleared, Closed, Connection, C
 from harness.agents.connections import ConnectionSpec, UnknownConnection, kinds, make
 from harness.agents.connections.inbox import Limits
 from harness.agents.connections.raw_pcm import RawPcmWire
+from harness.agents.connections.rtvi import RtviSession
 from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import Received
 from harness.agents.message import Message
 from harness.agents.process import AgentProcess
 from harness.agents.profile import AgentProfile
+from harness.store.selection import is_agents_fault
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 MakeProfile = Callable[[str, str], AgentProfile]
@@ -234,3 +236,12 @@ async def test_what_follows_a_question_mark_is_never_shown() -> None:
         await line.open(())
     assert "s3cret" not in str(caught.value)
     assert "127.0.0.1:9/ws" in str(caught.value)
+
+
+def test_a_bot_that_takes_histories_and_refuses_one_turns_the_caller_away() -> None:
+    session = RtviSession(accepts_history=True)
+    session.hello(HISTORY)
+    refusal = {"label": "rtvi-ai", "type": "error-response", "id": "history", "data": {"error": "too sad"}}
+    with pytest.raises(ConnectionFailed, match="too sad") as caught:
+        session.receive(refusal, 0)
+    assert is_agents_fault(caught.value.kind), "otherwise refusing hard conversations would cost it nothing"

@@ -35,6 +35,7 @@ def test_junit_is_read_by_an_xml_parser_and_holds_every_verdict(result: CheckRes
     cases = suite.findall("testcase")
     assert [[child.tag for child in case] for case in cases] == [["system-out"], ["failure"], ["skipped"]]
     assert "<script>alert(1)</script> ]]> &" in (cases[0].get("classname") or ""), "as text, and whole"
+    assert "outside the limit" in (cases[1][0].get("message") or ""), "the words of the terminal, whichever side the limit has"
     assert "12 more conversations" in (cases[2][0].get("message") or "")
     assert "run/report.html" in (suite.findtext("system-out") or "")
 

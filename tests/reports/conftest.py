@@ -5,8 +5,9 @@ The run is written through the store with recordings of known sounds; only the c
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from harness.store.pacing import Pacing
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.timing.figures import Stage, TurnTiming, Utterance, Waterfall
+from tests.judged import put
 from tests.reports.fonts import DEJAVU, chosen
 
 CHROMIUM = "/usr/bin/chromium"
@@ -153,55 +155,63 @@ def played(tmp_path: Path) -> Callable[..., tuple[RunStore, RunSummary]]:
     """Write a run of two agents: `quick` answers after 400 ms, `slow` after 1.2 s."""
 
     def made(
-        *, contexts: int = 2, text: str = "I just sat there <pause 400> and said nothing.", unit_s: float = 1.0
+        *,
+        contexts: int = 2,
+        text: str = "I just sat there <pause 400> and said nothing.",
+        unit_s: float = 1.0,
+        conditions: Sequence[str] = ("clean",),
     ) -> tuple[RunStore, RunSummary]:
         items = [context(n, text) for n in range(contexts)]
         entries = [AgentEntry(name=n, kind="cascade", profile_hash="h", profile_text="") for n in ("quick", "slow")]
         manifest = RunManifest(
             created="2030-01-01T00:00:00Z", harness_version="0", pack="test", pack_source="test", pack_hash="0" * 64,
-            context_ids=[c.id for c in items], agents=entries, mode="seeded", conditions=["clean"], repeats=1, seed=1,
+            context_ids=[c.id for c in items], agents=entries, mode="seeded", conditions=list(conditions), repeats=1, seed=1,
             pacing=Pacing(p99_error_ms=0.5, max_error_ms=1.0, realtime_ratio=1.0, frames=100),
         )  # fmt: skip
         store = RunStore.create(tmp_path / "run", manifest, items)
-        for n, item in enumerate(items):
+        for n, (item, condition) in enumerate(product(items, conditions)):
             for agent, ttfa_s in (("quick", 0.4), ("slow", 1.2)):
-                key = SessionKey(item.id, "c", agent, "h", "seeded", "clean", 0)
+                key = SessionKey(item.id, "c", agent, "h", "seeded", condition, 0)
                 partial = store.partial_folder(key)
                 recording_files.save(recording(ttfa_s, unit_s), partial)
                 store.commit_session(
                     key, partial=partial, written_text=text, understood_text=text, timing=timing(ttfa_s * 1_000, unit_s),
                     started_ns=SECOND_NS * (n * 10 + 1),
                 )  # fmt: skip
-                store.set_heard(f"{item.id}__{agent}__seeded__clean__r0", text, ())
-            store.add_judgments(
+                store.set_heard(key.session_id, text, ())
+            put(store, [
                 Judgment(
                     context=item.id, subset="regular", system_a=a, system_b=b, source="judge", judge="tester@1", winner="a",
                     strength=2, shown_first="a", presentation="heard_text", rationale=text,
-                    axes={"H": AxisMark(winner="a", strength=2)},
+                    axes={"H": AxisMark(winner="a", strength=2)}, condition=condition,
                 )
                 for a, b in (("quick", "slow"), ("slow", "ref:careful"), ("ref:careful", "quick"))
-            )  # fmt: skip
+            ])  # fmt: skip
         store.add_judge_check(
             JudgeCheck(
                 judge="tester@1", family="none", pairs=40, accuracy=0.55, accuracy_interval=(0.4, 0.7), flip_rate=0.3,
                 trusted=False,
             )
         )  # fmt: skip
-        place: Any = {"condition": "clean", "mode": "seeded", "presentation": "heard_text", "subset": "all"}
+        place: Any = {"mode": "seeded", "presentation": "heard_text", "subset": "all"}
         cells = [
             Cell(
-                agent=name, **place, turns=contexts, no_reply=0,
+                agent=name, condition=condition, **place, turns=contexts, no_reply=0,
                 ttfa_ms=Quantiles(p50=ms, n=contexts), ttft_ms=Quantiles(p50=ms * 0.3, n=contexts),
                 elo=elo, elo_method="test", win_rate=0.5, cut_in_rate=0.0, pauses_cut=(0, contexts),
             )
+            for condition in conditions
             for name, ms, elo in (("quick", 400.0, 1_510.0), ("slow", 1_200.0, 1_480.0))
         ]  # fmt: skip
-        board = BoardSummary(
-            **place, method="test", judgments=3 * contexts, contexts=contexts,
-            references={"ref:careful": ReferenceSummary(elo=1_510.0)},
-        )  # fmt: skip
+        boards = [
+            BoardSummary(
+                condition=condition, **place, method="test", judgments=3 * contexts, contexts=contexts,
+                references={"ref:careful": ReferenceSummary(elo=1_510.0)},
+            )
+            for condition in conditions
+        ]  # fmt: skip
         summary = RunSummary(
-            run=str(store.folder), pacing=PacingSummary(p99_error_ms=0.5, realtime_ratio=1.0), cells=cells, boards=[board],
+            run=str(store.folder), pacing=PacingSummary(p99_error_ms=0.5, realtime_ratio=1.0), cells=cells, boards=boards,
             judges=[JudgeSummary(id="tester@1", accuracy=0.55, accuracy_interval=(0.4, 0.7), flip_rate=0.3, trusted=False,
                                  trust="near_chance")],
             circumstances=Circumstances(

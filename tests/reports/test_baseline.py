@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from harness.reports.baseline import compare
 from harness.reports.markdown import markdown
-from harness.reports.view import PageView
+from harness.reports.view import JudgmentView, PageView
 from tests.reports.invented import in_state, invented_view
 
 
@@ -77,6 +77,31 @@ def test_an_opinion_makes_no_difference_count_and_its_figure_says_so() -> None:
     assert sure["Preferred to references"] == "worse"
     found = {c.figure: c.verdict for c in compare(in_state(now, "opinion"), before).changes if c.agent == "invented-a"}
     assert found["Preferred to references (a judge's opinion)"] == "unclear"
+
+
+def test_where_quality_is_peoples_their_votes_are_compared_and_no_verdict_of_a_judge() -> None:
+    before = in_state(invented_view(agents=2, contexts=40), "people")
+
+    def with_votes(view: PageView, winner: str) -> PageView:
+        """The same view, and one person's vote on each pair: `invented-a` wins, or not."""
+
+        def voted(row: JudgmentView) -> JudgmentView:
+            mine = "a" if row.system_a == "invented-a" else "b"
+            return replace(row, judge="ada", human=True, winner=mine if winner == "mine" else "ab"[mine == "a"])
+
+        rows = {c.id: (*c.judgments, *map(voted, c.judgments)) for c in view.contexts}
+        return replace(view, contexts=tuple(replace(c, judgments=rows[c.id]) for c in view.contexts))
+
+    def preferred(now: PageView, then: PageView) -> dict[str, str]:
+        changes = compare(now, then).changes
+        return {c.figure: c.verdict for c in changes if c.agent == "invented-a" and c.figure.startswith("Preferred")}
+
+    won, lost = with_votes(before, "mine"), with_votes(before, "theirs")
+    assert preferred(lost, won) == {"Preferred to references": "worse"}
+    (change,) = (c for c in compare(lost, won).changes if c.agent == "invented-a" and c.figure.startswith("Preferred"))
+    assert (change.before, change.after) == ("100 %", "0 %")
+    both = with_votes(in_state(before, "borne_out"), "theirs")
+    assert preferred(both, won) == {"Preferred to references (people's in one run alone)": "unclear"}
 
 
 def test_the_summary_for_a_pull_request_names_the_regression() -> None:

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from itertools import combinations
+from xml.etree.ElementTree import fromstring
 
 import pytest
 
 from harness.ranking.board import QualityState
 from harness.reports.charts.elo_latency import Choice, choices, default_choice, frontier, points
-from harness.reports.charts.joint_picture import PHONE, SIZES, WIDE, colour_and_shape, draw
+from harness.reports.charts.joint_picture import PHONE, SIZES, WIDE, Size, colour_and_shape, draw
 from harness.reports.charts.labels import Box, place, shortened, text_width
 from harness.reports.charts.scale import LogScale
 from harness.reports.view import PageView, RatingView, SliceView
@@ -86,6 +87,21 @@ def test_a_judges_opinion_is_hollow_and_grey_and_has_no_frontier(view: PageView)
         assert drawn.count('fill="var(--card)"') == hollow
         assert ('class="frontier"' in drawn) == (state != "opinion")
         assert title in drawn.replace("&#39;", "'")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: size.name)
+def test_every_reference_is_named_and_no_rule_runs_through_a_word(size: Size) -> None:
+    view = invented_view(agents=3, contexts=9)
+    drawn = fromstring(draw(view, default_choice(view), size))
+    rules = [float(line.attrib["y1"]) for line in drawn.iterfind("{*}line[@stroke-width='1.2']")]
+    words = [text for text in drawn.iterfind("{*}text") if text.attrib["fill"] == "var(--limit)"]
+    assert len(rules) == len(words) == 2
+    for text in words:
+        baseline, letters = float(text.attrib["y"]), float(text.attrib["font-size"])
+        assert not [y for y in rules if baseline - letters < y < baseline + 0.3 * letters]
+    named = [text for text in drawn.iterfind("{*}text") if "reference" in text.attrib.get("class", "")]
+    assert len(named) == len(view.references)
+    assert all(text.attrib["paint-order"] == "stroke" for text in (*words, *named))
 
 
 def test_where_nobody_rated_the_chart_is_of_latency_alone(view: PageView) -> None:

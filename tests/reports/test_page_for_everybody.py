@@ -42,7 +42,9 @@ def test_axe_finds_nothing_serious_in_any_state(open_page: Open, tmp_path: Path,
     assert not grave_faults(page)
 
 
-@pytest.mark.parametrize(("state", "width", "dark"), [("opinion", 390, False), ("people", 390, True)])
+@pytest.mark.parametrize(
+    ("state", "width", "dark"), [("opinion", 390, False), ("people", 390, True), ("borne_out", 1_280, False)]
+)
 def test_axe_finds_nothing_serious_whosever_the_quality_is(
     open_page: Open, tmp_path: Path, state: QualityState, width: int, dark: bool
 ) -> None:
@@ -52,6 +54,30 @@ def test_axe_finds_nothing_serious_whosever_the_quality_is(
     assert not grave_faults(page)
     assert IN_WORDS[state][0] in page.locator(".quality").inner_text()
     assert page.locator(".quality").evaluate("node => node.scrollWidth <= node.clientWidth")
+
+
+def test_a_budget_has_the_colour_of_the_theme_in_every_chart(open_page: Open, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(render(invented_view(agents=2, contexts=9)), encoding="utf-8")
+    page = open_page(path.as_uri(), dark=True)
+    chart = page.locator("#chart-ttfa_ecdf")
+    chart.scroll_into_view_if_needed()
+    label = chart.locator("svg text", has_text="budget")
+    label.wait_for()
+    limit = page.evaluate(
+        "() => { const p = document.createElement('p'); p.style.color = 'var(--limit)'; document.body.append(p); "
+        "return getComputedStyle(p).color; }"
+    )
+    assert label.evaluate("node => getComputedStyle(node).fill") == limit
+
+
+def test_what_is_said_of_a_table_is_read_on_a_phone_without_moving_it(open_page: Open, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(render(invented_view(agents=2, contexts=9)), encoding="utf-8")
+    page = open_page(path.as_uri(), width=390)
+    for caption in page.locator(".scroll caption:visible").all():
+        box = caption.bounding_box()
+        assert box["x"] + box["width"] <= 390
 
 
 def grave_faults(page: Any) -> list[tuple[str, list[str]]]:

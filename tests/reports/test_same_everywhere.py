@@ -21,6 +21,7 @@ from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from tests.borne_out import AN_OPINION, BORNE_OUT
+from tests.judged import put
 from tests.present import present
 from tests.reports.conftest import context, timing
 
@@ -35,9 +36,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _made(tmp_path_factory.mktemp("same") / "run", BORNE_OUT)
 
 
-def _made(folder: Path, check: JudgeCheck, votes: Sequence[Judgment] = ()) -> Path:
+def _made(folder: Path, check: JudgeCheck | None, votes: Sequence[Judgment] = (), contexts: int = 12) -> Path:
+    """A run; without a check nobody judged it."""
     lot = random.Random(4)
-    items = [context(n).model_copy(update=_subset(n)) for n in range(12)]
+    items = [context(n).model_copy(update=_subset(n)) for n in range(contexts)]
     manifest = RunManifest(
         created="2030-01-01T00:00:00Z", harness_version="0", pack="test", pack_source="test", pack_hash="0" * 64,
         context_ids=[c.id for c in items], mode="seeded", conditions=list(CONDITIONS), repeats=2, seed=7,
@@ -55,9 +57,11 @@ def _made(folder: Path, check: JudgeCheck, votes: Sequence[Judgment] = ()) -> Pa
                         timed = replace(timed, ttfa_ms=None, no_reply=True)
                     session = store.commit_session(key, partial=store.partial_folder(key), timing=timed, started_ns=1)
                     store.set_heard(session.id, "" if silent else "I hear you. " * lot.randint(1, 9), ())
-                store.add_judgments(_verdicts(item.id, item.subset, condition, repeat, lot))
-    store.add_judgments(list(votes))
-    store.add_judge_check(check)
+                if check is not None:
+                    put(store, _verdicts(item.id, item.subset, condition, repeat, lot))
+    put(store, list(votes))
+    if check is not None:
+        store.add_judge_check(check)
     store.close()
     return store.folder
 
@@ -81,14 +85,14 @@ def _verdicts(name: str, subset: str, condition: str, repeat: int, lot: random.R
     return rows
 
 
-def _votes() -> list[Judgment]:
+def _votes(contexts: int = 12) -> list[Judgment]:
     """Of one person, on every pair of replies as read over a clean line: `quick` wins against `slow` on two of three."""
     return [
         Judgment(
             context=context(n).id, system_a=a, system_b=b, source="human", presentation="heard_text", judge="human:ada",
             winner="b" if (n + k) % 3 == 0 else "a", strength=2, condition="clean", draw_rate=1.0, subset=_subset(n)["subset"],
         )
-        for n in range(12)
+        for n in range(contexts)
         for k, (a, b) in enumerate((("quick", "slow"), ("ref:careful", "quick"), ("ref:careful", "slow")))
     ]  # fmt: skip
 
@@ -172,6 +176,7 @@ def test_the_silent_cell_ranks_last_on_both_axes_and_the_other_is_untouched(run:
 
 IN_WORDS = {
     "people": "Quality is people's: 36 votes by 1 person",
+    "people alone": "Quality is people's: 36 votes by 1 person, rated without a judge",
     "borne_out": "Quality is a judge's, borne out by people elsewhere (tester@1)",
     "opinion": "Quality is a judge's opinion (tester@1: not compared with judgements of people)",
 }
@@ -179,9 +184,11 @@ IN_WORDS = {
 
 @pytest.mark.parametrize("state", IN_WORDS)
 def test_every_door_says_whose_quality_it_is_and_an_opinion_has_no_chances(tmp_path: Path, state: str) -> None:
-    check = BORNE_OUT if state == "borne_out" else AN_OPINION
-    run = _made(tmp_path / "run", check, _votes() if state == "people" else ())
-    options = ("rank", run, "--condition", "clean", *(["--people"] if state == "people" else []))
+    known_judges = {"borne_out": BORNE_OUT, "people alone": None}
+    voted, words_begin = state.startswith("people"), IN_WORDS[state]
+    run = _made(tmp_path / "run", known_judges.get(state, AN_OPINION), _votes() if voted else ())
+    state = "people" if voted else state
+    options = ("rank", run, "--condition", "clean")
     told = json.loads(_told(*options, "--json"))
     terminal = _told(*options, "--csv", tmp_path / "board.csv", "--markdown", tmp_path / "board.md")
     report = json.loads(_told("report", run, "--json", "--export", tmp_path / "exports"))
@@ -192,15 +199,17 @@ def test_every_door_says_whose_quality_it_is_and_an_opinion_has_no_chances(tmp_p
         rows = list(csv.DictReader(lines))
     with (tmp_path / "exports" / "systems.csv").open(encoding="utf-8") as lines:
         (system,) = (row for row in csv.DictReader(lines) if (row["system"], row["subset"]) == ("quick (clean)", "all"))
-    library = harness.rank_judgments(run, condition="clean", by_people=state == "people")
+    library = harness.rank_judgments(run, condition="clean")
+    asked = json.loads(_told(*options, "--people" if voted else "--judges", "--json"))
 
     assert {found["quality_state"] for found in (told, board, cell, system, *rows)} == {library.quality_state} == {state}
     words = told["quality_words"]
-    assert words.startswith(IN_WORDS[state])
+    assert words.startswith(words_begin)
+    assert asked == told
     assert words == board["quality_words"] == library.quality_words
     for shown in (terminal, summary, page, (tmp_path / "board.md").read_text(encoding="utf-8")):
         assert words.replace("(", "").replace(")", "") in shown.replace("\\", "").replace("(", "").replace(")", "")
-    assert " ".join(IN_WORDS[state].split()[:5]) in (tmp_path / "exports" / "summary.md").read_text(encoding="utf-8")
+    assert " ".join(words_begin.split()[:5]) in (tmp_path / "exports" / "summary.md").read_text(encoding="utf-8")
 
     assert told["joint"]["quick"]["elo"] == cell["elo"] == library.board["quick"].elo
     chances = [
@@ -211,6 +220,46 @@ def test_every_door_says_whose_quality_it_is_and_an_opinion_has_no_chances(tmp_p
     assert {chance is not None for chance in chances} == {known}
     assert terminal.split("| quick |")[1].split("\n")[0].endswith("| – | – |") != known
     assert (system["p_frontier"] != "", system["kind"] != "no verdict") == (known, known)
+
+
+def test_votes_on_too_few_conversations_give_no_elo_anywhere_but_their_reason(tmp_path: Path) -> None:
+    run = _made(tmp_path / "run", None, _votes(4), 4)
+    why = "people voted on 4 conversations, and an interval needs 8"
+    report = json.loads(_told("report", run, "--json", "--export", tmp_path / "exports"))
+    assert report["boards"] == []
+    assert {cell["elo"] for cell in report["cells"]} == {None}
+    for shown in (_told("report", run), unescape((run / "report.html").read_text(encoding="utf-8"))):
+        assert f"No people's ratings yet: {why}" in shown
+    for asked in ((), ("--people",)):
+        refused = CliRunner().invoke(app, ["rank", str(run), "--condition", "clean", *asked])
+        assert isinstance(refused.exception, UserError)
+        assert why in str(refused.exception)
+    with pytest.raises(UserError, match=why):
+        harness.rank_judgments(run, condition="clean")
+
+
+def test_a_named_method_rates_votes_by_that_model_alone(tmp_path: Path) -> None:
+    run = _made(tmp_path / "run", None, _votes())
+    told = json.loads(_told("rank", run, "--condition", "clean", "--method", "ordinal", "--json"))
+    assert told["method"].startswith("ordinal")
+    refused = CliRunner().invoke(app, ["rank", str(run), "--condition", "clean", "--judges"])
+    assert "no judge has rated these replies" in str(refused.exception)
+    both = CliRunner().invoke(app, ["rank", str(run), "--condition", "clean", "--people", "--method", "plain"])
+    assert "leave --method out" in str(both.exception)
+
+
+def test_exported_votes_as_heard_and_verdicts_as_read_give_the_runs_elo(tmp_path: Path) -> None:
+    heard = [vote.model_copy(update={"presentation": "audio"}) for vote in _votes() if "ref:careful" not in vote.system_a]
+    run = _made(tmp_path / "run", AN_OPINION, heard)
+    _told("report", run, "--export", tmp_path / "exports")
+    told = json.loads(_told("rank", run, "--condition", "clean", "--json"))
+    rows = json.loads(_told("rank", tmp_path / "exports" / "judgments.csv", "--condition", "clean", "--json"))
+    assert told["quality_state"] == rows["quality_state"] == "people"
+    assert not any("are not part of this" in note for note in told["warnings"])
+    judged = json.loads(_told("rank", run, "--condition", "clean", "--judges", "--json"))
+    assert any("votes of people on another presentation are not part of this" in note for note in judged["warnings"])
+    assert rows["systems"]["quick (clean)"]["win_rate"] == told["systems"]["quick"]["win_rate"]
+    assert rows["people_votes"]["judge_agrees"] == told["people_votes"]["judge_agrees"]
 
 
 def test_judgments_of_which_nothing_is_known_are_an_opinion(doors: dict[str, Any]) -> None:

@@ -24,12 +24,13 @@ from harness.reports.several_runs import together
 from harness.reports.shown_runs import alone
 from harness.reports.view import NOT_JOINT, PageView
 from harness.reports.write import write_joint_report
-from harness.scenarios.context import Context
+from harness.scenarios.context import Context, Reference
 from harness.store.judgment import JudgeCheck, Judgment, Presentation
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from tests.borne_out import AN_OPINION, BORNE_OUT
+from tests.judged import put
 
 from .conftest import SECOND_NS, context, timing
 
@@ -67,7 +68,9 @@ def run(tmp_path: Path) -> Run:
         text: str = "I just sat there <pause 400> and said nothing.",
         **manifest: Any,
     ) -> RunStore:
-        items = [context(n, text) for n in range(first, first + contexts)]
+        reference = Reference(id=against.removeprefix("ref:"), author="authored", text=text)
+        named = {"references": (reference,)}
+        items = [context(n, text).model_copy(update=named) for n in range(first, first + contexts)]
         entries = [AgentEntry(name=a, kind="cascade", profile_hash="h", profile_text="") for a in agents]
         facts: dict[str, Any] = {
             "created": "2030-01-01T00:00:00Z", "harness_version": "0", "pack": "test", "pack_source": "test",
@@ -86,7 +89,7 @@ def run(tmp_path: Path) -> Run:
                     timing=timing(ttfa_ms + n),
                 )  # fmt: skip
         if judge is not None:
-            store.add_judgments(verdicts(items, agents, judge, against, reads))
+            put(store, verdicts(items, agents, judge, against, reads))
             store.add_judge_check(check.model_copy(update={"judge": judge}))
         return store
 
@@ -320,7 +323,7 @@ def test_runs_judged_as_written_are_ranked_together_and_never_with_one_judged_as
 def test_of_several_presentations_none_of_which_was_heard_none_is_quoted(run: Run) -> None:
     store = run("one", {"quick": 400.0}, reads="written")
     rows = verdicts(list(store.contexts()), ["quick"], "tester@1", "ref:careful", "audio")
-    store.add_judgments(rows)
+    put(store, rows)
     summary = summarise(store)
     assert summary.whole[0].elo is None
     (said_so,) = [caution for caution in summary.cautions if caution.code == "presentation"]
@@ -336,7 +339,7 @@ def test_a_board_that_holds_the_delay_is_never_quoted_beside_it(run: Run) -> Non
 
 def _votes(store: RunStore, agents: Sequence[str], against: str, rate: float | None = 1.0) -> None:
     rows = verdicts(store.contexts(), agents, "human:ada", against)
-    store.add_judgments(row.model_copy(update={"source": "human", "condition": "clean", "draw_rate": rate}) for row in rows)
+    put(store, (row.model_copy(update={"source": "human", "condition": "clean", "draw_rate": rate}) for row in rows))
 
 
 def test_votes_on_all_runs_give_one_axis_of_people_though_their_judges_differ(run: Run) -> None:
@@ -368,3 +371,36 @@ def test_a_run_that_nobody_judged_says_the_way_to_peoples_ratings_or_why_there_i
     assert re.search(r"\d+ votes, about \d+ minutes, for ± \d+ Elo", way[0])
     few = run("four", {"quick": 400.0, "slow": 900.0}, judge=None, contexts=4)
     assert page_of_one(few).quality[2] == "People's ratings need 8 conversations, and this run has 4 conversations."
+
+
+def test_a_page_of_several_runs_says_in_each_state_how_its_ratings_become_peoples(run: Run) -> None:
+    one, two = run("one", {"quick": 400.0}), run("two", {"slow": 1_200.0}, check=AN_OPINION)
+    way = (
+        "For people's own ratings vote on {} on replies to read, or run harness listen RUN --medium text: "
+        "reference replies connect the runs, and have no sound."
+    )
+    both = way.format("the pages of one and two")
+    state, *more = page(one, two).quality
+    assert state.startswith("Quality is a judge's opinion")
+    assert more == [both]
+    borne_out = page(one, run("three", {"late": 3_000.0})).quality
+    assert borne_out[0].startswith("Quality is a judge's, borne out")
+    assert borne_out[1:] == (way.format("the pages of one and three"),)
+    apart = page(one, run("four", {"late": 3_000.0}, judge="other@1")).quality
+    assert apart == ("Quality is not known: these runs have no ranking in common.", way.format("the pages of one and four"))
+    nobody, why, its_way = page(*(run(name, {name: 400.0}, judge=None) for name in ("five", "six"))).quality
+    assert nobody == "Quality is not known: nothing was judged."
+    assert "no better than counting words" in why
+    assert its_way == way.format("the pages of five and six")
+    _votes(one, ["quick"], "ref:careful")
+    assert page(one, two).quality[-1] == way.format("the page of two")
+    _votes(two, ["slow"], "ref:careful")
+    (peoples,) = page(one, two).quality
+    assert peoples.startswith("Quality is people's")
+
+
+def test_a_page_of_runs_that_no_vote_can_rate_together_says_so_in_place_of_the_way(run: Run) -> None:
+    few = page(*(run(name, {name: 400.0}, contexts=4) for name in ("one", "two")))
+    assert few.quality[-1] == "People's ratings need 8 conversations, and these runs have 4 conversations."
+    apart = page(run("three", {"quick": 400.0}), run("four", {"late": 3_000.0}, against="ref:other", judge=None))
+    assert apart.quality[-1] == "People's votes cannot rate three and four together: they have no reference reply in common."

@@ -2,8 +2,11 @@
 
 import csv
 import json
-from collections.abc import Callable
+import shlex
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -12,15 +15,18 @@ import pytest
 
 from harness.cli import _run
 from harness.figures.summary import RunSummary
+from harness.ranking.draw_pairs import DrawnPair
 from harness.ranking.peoples_axis import peoples_axis
 from harness.reports.assemble import assemble
 from harness.reports.html import render
 from harness.reports.shown_runs import alone
-from harness.reports.vote_pairs import MOST_PAIRS, QuickVote, ShownReply, VotePair
+from harness.reports.vote_pairs import MOST_PAIRS, LinePairs, QuickVote, ShownReply, VotePair
 from harness.reports.write import write_joint_report
 from harness.store.judgment import Judgment, no_reply_rule
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
+from tests.judged import put
+from tests.present import present
 from tests.reports.invented import in_state, invented_view
 from tests.reports.test_page_for_everybody import grave_faults
 
@@ -90,10 +96,13 @@ def test_ten_votes_on_a_phone_reach_the_peoples_board_with_their_rate(
         vote(page, key)
     page.get_by_role("button", name="Stop").click()
     file = downloaded(page, tmp_path)
-    code, out, _ = call(capsys, "add-votes", store.folder, "--add", file)
+    said, *files = shlex.split(page.locator("#vote code").inner_text().replace(file.name, str(file)))
+    assert said == "harness"
+    code, out, _ = call(capsys, *files)
     assert code == 0
-    assert "harness rank" in out
-    assert "--people" in out
+    next_steps = [shlex.split(line) for line in out.splitlines()[-2:]]
+    assert [step[:3] for step in next_steps] == [["harness", name, str(store.folder)] for name in ("rank", "report")]
+    assert next_steps[0][3:] == ["--people"]
     assert call(capsys, "add-votes", store.folder, "--add", file.rename(tmp_path / "again (1).csv"))[0] == 0
     table = Selection(store).table
     assert int(table["human"].sum()) == 10
@@ -104,6 +113,24 @@ def test_ten_votes_on_a_phone_reach_the_peoples_board_with_their_rate(
     code, out, _ = call(capsys, "rank", store.folder, "--people", "--draws", "50", "--json")
     assert code == 0
     assert json.loads(out)["people_votes"]["votes"] == 10
+
+
+def test_a_vote_states_the_rate_of_its_own_pair(
+    voter: Callable[..., tuple[Any, RunStore]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def by_place(pairs: Sequence[DrawnPair], *_: object, **__: object) -> tuple[DrawnPair, ...]:
+        return tuple(replace(pair, rate=1 + k / 100) for k, pair in enumerate(pairs))
+
+    monkeypatch.setattr("harness.reports.quick_vote.drawn", by_place)
+    page, _ = voter()
+    begin(page, minutes="0")
+    for key in (1, 2, 4):
+        vote(page, key)
+    page.get_by_role("button", name="Stop").click()
+    with downloaded(page, tmp_path).open(encoding="utf-8-sig") as text:
+        first, second, third = (float(row["draw_rate"]) for row in csv.DictReader(text))
+    assert (second - first) % 0.24 == pytest.approx(0.01)
+    assert (third - second) % 0.24 == pytest.approx(0.01)
 
 
 def test_no_name_of_an_agent_is_near_a_pair_and_nothing_is_wider_than_the_phone(
@@ -143,6 +170,28 @@ def test_a_formula_for_a_name_is_text_in_a_spreadsheet_and_the_same_name_here(
     assert row.rationale == "-1, “warm”\nand @ kind"
 
 
+def test_two_replies_with_the_same_words_are_called_so_where_they_are_read(open_page: Open, played: Played) -> None:
+    store, summary = played(contexts=1, unit_s=0.3)
+    store.set_heard("talk-0__slow__seeded__clean__r0", "You sat there alone.", ())
+    page = open_page(write_joint_report([(store, summary)], store.folder).page.as_uri(), **PHONE)
+    begin(page, minutes="0")
+    seen = set()
+    for _ in range(3):
+        page.locator("#vote .options").wait_for()
+        texts = page.locator("#vote .reply").all_inner_texts()
+        same = page.get_by_text("Both replies are the same, word for word.").count() == 1
+        assert same == (texts[0] == texts[1])
+        seen.add(same)
+        count = page.locator("#vote h3").inner_text()
+        page.keyboard.press("3")
+        page.locator("#vote h3", has_not_text=count).wait_for()
+    assert seen == {True, False}
+    begin_again = page.get_by_role("button", name="Another person")
+    begin_again.click()
+    begin(page, "ben", presentation="audio")
+    assert "word for word" not in page.locator("#vote").inner_text()
+
+
 def test_the_row_says_what_the_person_saw(voter: Callable[..., tuple[Any, RunStore]], tmp_path: Path) -> None:
     page, store = voter(contexts=3)
     begin(page, minutes="0")
@@ -163,6 +212,29 @@ def test_the_row_says_what_the_person_saw(voter: Callable[..., tuple[Any, RunSto
     assert len({(row["context"], row["system_a"], row["system_b"]) for row in rows}) == 8
 
 
+def test_a_run_of_two_line_conditions_is_asked_about_on_the_one_that_the_page_shows(
+    voter: Callable[..., tuple[Any, RunStore]], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page, store = voter(contexts=3, conditions=("clean", "telephone"))
+    page.locator("#vote form").wait_for()
+    assert page.input_value("#vote [name=line]") == "clean"
+    page.select_option("#joint [name=condition]", "telephone")
+    assert page.input_value("#vote [name=line]") == "telephone"
+    begin(page, minutes="0")
+    vote(page, 1)
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_role("button", name="Another person").click()
+    begin(page, line="clean", minutes="0")
+    for _ in range(9):
+        vote(page, 2)
+    page.locator("#vote h3", has_text="every pair").wait_for()
+    assert "9 votes on 3 conversations, line clean" in page.locator("#vote").inner_text()
+    file = downloaded(page, tmp_path)
+    assert call(capsys, "add-votes", store.folder, "--add", file)[0] == 0
+    given = Counter(row.condition for row in store.judgments() if row.source == "human")
+    assert given == {"telephone": 1, "clean": 9}
+
+
 def test_time_is_over_when_it_is_and_all_pairs_end(voter: Callable[..., tuple[Any, RunStore]]) -> None:
     page, _ = voter(contexts=3)
     begin(page, minutes="3")
@@ -178,18 +250,55 @@ def test_time_is_over_when_it_is_and_all_pairs_end(voter: Callable[..., tuple[An
     page.locator("#vote h3", has_text="every pair").wait_for()
 
 
+@pytest.mark.parametrize("contexts", [4, 8])
+def test_a_run_too_small_for_a_rating_says_so_before_minutes_are_spent(
+    voter: Callable[..., tuple[Any, RunStore]], contexts: int
+) -> None:
+    page, _ = voter(contexts=contexts)
+    page.locator("#vote form").wait_for()
+    why = "A rating with an interval needs votes on 8 conversations, by one person or several, and this run has 4."
+    assert (why in page.locator("#vote").inner_text()) == (contexts == 4)
+
+
+def test_replies_that_cannot_be_heard_are_counted_before_and_after_voting(open_page: Open, played: Played) -> None:
+    store, summary = played(contexts=8, unit_s=0.3)
+    for session in store.sessions():
+        if session.key.agent == "slow" and session.key.context_id in ("talk-1", "talk-2"):
+            store.set_timing(session.id, [replace(present(session.timing), ttfa_ms=None)])
+    page = open_page(write_joint_report([(store, summary)], store.folder).page.as_uri(), **PHONE)
+    few = "6 of this run's 8 have two replies to hear. To read, 8 have two."
+    assert few not in page.locator("#vote").inner_text()
+    page.select_option("#vote [name=presentation]", "audio")
+    assert few in page.locator("#vote").inner_text()
+    begin(page, presentation="audio")
+    page.get_by_role("button", name="Stop").click()
+    assert few in page.locator("#vote").inner_text()
+
+
 def test_replies_are_heard_from_their_first_sound_and_before_a_vote(
     voter: Callable[..., tuple[Any, RunStore]], tmp_path: Path
 ) -> None:
     page, _ = voter(contexts=3)
     begin(page, minutes="0", presentation="audio")
     assert page.locator("#vote .options button:disabled").count() == 5
+    assert page.get_by_text("Hear both, then choose.").is_visible()
     assert page.locator("#vote .reply").count() == 0
+    middles = [
+        page.locator("#vote .hear")
+        .first.locator(part)
+        .evaluate("node => { const r = node.getBoundingClientRect(); return (r.top + r.bottom) / 2; }")
+        for part in ("button", "span")
+    ]
+    assert abs(middles[0] - middles[1]) <= 1
     for label in "AB":
         page.get_by_role("button", name=f"Play reply {label}").click()
         page.locator(f"#vote article[aria-label='Reply {label}']", has_text="heard").get_by_text("Again").wait_for()
     vote(page, 1)
     page.get_by_role("button", name="Stop").click()
+    page.get_by_role("button", name="Another person").click()
+    begin(page, minutes="0", presentation="heard_text")
+    page.get_by_role("button", name="Stop").click()
+    assert "You have given 0 votes by reading on 0 conversations." in page.locator("#vote").inner_text()
     with downloaded(page, tmp_path).open(encoding="utf-8", newline="") as text:
         (row,) = csv.DictReader(text)
     assert row["presentation"] == "audio"
@@ -223,6 +332,64 @@ def test_a_browser_that_keeps_nothing_is_said(open_page: Open, played: Played) -
     page.locator("#vote [role=status]", has_text="keeps no votes").wait_for()
 
 
+def test_people_who_read_and_people_who_heard_have_a_board_each_without_a_judge(
+    played: Played, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    store, _ = played(contexts=8)
+    store.replace_judgments({"tester@1"}, [], "heard_text", "clean")
+    rows = [
+        f"talk-{n},regular,quick,slow,ann,{'ab'[n % 3 == 0]}_much,1,{presentation}"
+        for presentation in ("heard_text", "audio")
+        for n in range(8)
+    ]
+    path = tmp_path / "both.csv"
+    path.write_text("\n".join(["context,subset,system_a,system_b,rater,vote,draw_rate,presentation", *rows]) + "\n")
+    assert call(capsys, "add-votes", store.folder, "--add", path)[0] == 0
+    chosen = (((), "audio"), (("--presentation", "heard_text"), "heard_text"))
+    for (more, voted_on), asked in product(chosen, ((), ("--people",))):
+        code, out, error = call(capsys, "rank", store.folder, *asked, *more, "--draws", "50", "--json")
+        assert code == 0, (out, error)
+        board = json.loads(out)
+        assert (board["presentation"], board["people_votes"]["votes"]) == (voted_on, 8)
+
+
+def test_votes_on_sound_alone_are_not_refused_for_want_of_votes_on_text(
+    played: Played, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    store, _ = played(contexts=8)
+    store.replace_judgments({"tester@1"}, [], "heard_text", "clean")
+    rows = [f"talk-{n},regular,quick,slow,ann,{'ab'[n % 3 == 0]}_much,1,audio" for n in range(8)]
+    path = tmp_path / "heard.csv"
+    path.write_text("\n".join(["context,subset,system_a,system_b,rater,vote,draw_rate,presentation", *rows]) + "\n")
+    assert call(capsys, "add-votes", store.folder, "--add", path)[0] == 0
+    code, out, _ = call(capsys, "report", store.folder)
+    assert code == 0
+    assert "Quality is people's: 8 votes by 1 person" in out
+    assert "No people's ratings yet" not in out
+
+
+def test_a_run_of_four_conversations_has_no_peoples_board_and_every_door_says_why(
+    played: Played, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    store, _ = played(contexts=4)
+    store.replace_judgments({"tester@1"}, [], "heard_text", "clean")
+    code, _, error = call(capsys, "rank", store.folder, "--people")
+    assert code == 2
+    assert "needs votes on 8 conversations, of which this run has 4; play more" in error
+    rows = [f"talk-{n},regular,quick,slow,ann,{'ab'[n % 3 == 0]}_much,1,audio" for n in range(4)]
+    path = tmp_path / "all.csv"
+    path.write_text("\n".join(["context,subset,system_a,system_b,rater,vote,draw_rate,presentation", *rows]) + "\n")
+    assert call(capsys, "add-votes", store.folder, "--add", path)[0] == 0
+    code, _, error = call(capsys, "rank", store.folder, "--people")
+    assert code == 2
+    assert "people voted on 4 conversations, and an interval needs 8" in error
+    assert "play more" in error
+    code, out, _ = call(capsys, "report", store.folder)
+    assert code == 0
+    assert out.count("needs 8") == 1
+    assert "People's ratings need" not in out
+
+
 def test_votes_on_another_run_and_damaged_files_are_one_line(
     played: Played, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -247,7 +414,9 @@ def test_the_pairs_of_a_page_take_a_few_kilobytes() -> None:
     view = invented_view(agents=3, contexts=2)
     side = ShownReply("ref:careful", 3)
     pairs = tuple(VotePair(k % 2, ShownReply("invented-a", 0), side) for k in range(MOST_PAIRS))
-    plain, voting = (len(render(replace(view, vote=QuickVote("id", "clean", found)))) for found in ((), pairs))
+    plain, voting = (
+        len(render(replace(view, vote=QuickVote("id", (LinePairs("clean", found),) if found else ())))) for found in ((), pairs)
+    )
     assert voting - plain < 5_000
 
 
@@ -255,7 +424,7 @@ def test_the_sentence_on_quality_leads_to_the_vote_where_there_is_one() -> None:
     view = in_state(invented_view(agents=2, contexts=9), "opinion")
     pair = VotePair(0, ShownReply("invented-a", 0), ShownReply("invented-b", 1))
     link = '<a href="#vote">Vote now</a>'
-    assert link in render(replace(view, vote=QuickVote("id", "clean", (pair,))))
+    assert link in render(replace(view, vote=QuickVote("id", (LinePairs("clean", (pair,)),))))
     assert link not in render(view)
 
 
@@ -263,7 +432,7 @@ def test_a_run_where_nobody_can_compare_says_why(played: Played, tmp_path: Path)
     store, summary = played(contexts=2)
     shown = alone(store, summary)
     view = assemble(shown, tmp_path, audio=False)
-    assert (len(view.vote.read), len(view.vote.heard)) == (6, 0)
+    assert [(len(line.read), len(line.heard)) for line in view.vote.lines] == [(6, 0)]
     replayed = store.manifest.model_copy(update={"mode": "replay"})
     store.set_manifest(replayed)
     told = assemble(alone(RunStore.open(store.folder), summary), tmp_path, audio=False).vote
@@ -273,7 +442,7 @@ def test_a_run_where_nobody_can_compare_says_why(played: Played, tmp_path: Path)
 
 def test_a_pair_that_a_rule_decided_is_never_asked(played: Played, tmp_path: Path) -> None:
     store, summary = played(contexts=4)
-    store.add_judgments(
+    put(store,
         [
             Judgment(
                 context="talk-1", subset="regular", system_a="slow", system_b="quick", source="judge",
@@ -282,6 +451,7 @@ def test_a_pair_that_a_rule_decided_is_never_asked(played: Played, tmp_path: Pat
         ]
     )  # fmt: skip
     view = assemble(alone(store, summary), tmp_path, audio=False)
-    asked = {(p.context, p.first.system, p.second.system) for p in view.vote.read}
-    assert len(asked) == len(view.vote.read) == 11
+    (line,) = view.vote.lines
+    asked = {(p.context, p.first.system, p.second.system) for p in line.read}
+    assert len(asked) == len(line.read) == 11
     assert (1, "quick", "slow") not in asked

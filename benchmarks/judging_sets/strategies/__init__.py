@@ -17,8 +17,8 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, TypeAdapter
 
 from harness.judging.completion import Completion
-from harness.judging.label_sheets import Marks, TwoLabellers, compare
 from harness.judging.schema import Strict
+from harness.labelling.label_sheets import Marks, TwoLabellers, compare
 from harness.ranking.strategies import STRATEGIES, StrategyLabel
 from harness.scenarios.context import Context, Turn
 

@@ -2,10 +2,10 @@
 
 The judge is asked about all clear pairs, and about closer pairs until the plan is full, each in both orders. Accuracy is of
 clear pairs; its interval resamples conversations, or persons where each has conversations of their own. Shown beside it are the
-accuracy of rules without any understanding on the same pairs (`baselines`), accuracy on the pairs whose replies are about
-equally long, and how far raters agree with each other (`reliability`): no judge can be expected to do better. A judge below a
-one-line rule has not learnt what people value, whatever its accuracy. The share of right verdicts at each strength, and κ, are
-of all pairs asked.
+accuracy of rules without any understanding on the same pairs, accuracy on the pairs whose replies are about equally long, and
+how far raters agree with each other, above which no judge can be expected to come (`yardsticks`). A judge below a one-line rule
+has not learnt what people value, whatever its accuracy. The share of right verdicts at each strength, and κ, are of all pairs
+asked.
 
 Where a file has one reply a context there are no pairs. Then replies to different conversations are compared, each with its
 own conversation, and only the rank correlation with people's order is reported: it can give no trust.
@@ -25,10 +25,18 @@ from scipy.stats import spearmanr
 from harness.judging.cache import VerdictCache, ask_all, ask_both
 from harness.judging.embedded import EmbeddedJudge
 from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
-from harness.judging.validation.baselines import BASELINES, LONGER, by_rule, equally_long, leanings
 from harness.judging.validation.peoples_labels import CLEAR, PeoplesLabels, PeoplesPair, worths
 from harness.judging.validation.published_labels import DEVELOPMENT
-from harness.judging.validation.reliability import kappas, raters_agree, reliability
+from harness.judging.validation.yardsticks import (
+    BASELINES,
+    LONGER,
+    by_rule,
+    equally_long,
+    kappas,
+    leanings,
+    raters_agree,
+    reliability,
+)
 from harness.ranking.clustered_means import clustered_mean, clustered_share
 from harness.store.judgment import PeopleCheck
 

@@ -1,27 +1,40 @@
-"""Check of a judge before its verdicts count: pairs with known answers, asked in both orders.
+"""Pairs with known answers, asked of a judge before its verdicts count and, as canaries, in the midst of every batch.
 
-Accuracy is the share of right verdicts (a judge that is asked in one order counts each order by half); the flip rate is
-the share of pairs whose *single-order* verdict changes with the order. Position bias is how far the first place is
-favoured, length bias how far longer replies are. Intervals resample conversations. The meaning of the figures for the judge's
-ratings is in `trust`. Answers are stored with those of the batch (see `cache`), so that a run that is continued pays for
-its check once.
+*Check.* Each pair is asked in both orders. Accuracy is the share of right verdicts (a judge that is asked in one order counts
+each order by half); the flip rate is the share of pairs whose *single-order* verdict changes with the order. Position bias is
+how far the first place is favoured, length bias how far longer replies are. Intervals resample conversations. The meaning of
+the figures for the judge's ratings is in `trust`. Answers are stored with those of the batch (see `cache`), so that a run that
+is continued pays for its check once.
+
+*Canaries.* A hosted model may change under a fixed name between the check and the batch. Canaries are drawn from the easy and
+medium pairs by the batch's seed and spread evenly through the batch. An answer is stored for the same batch only: one that is
+continued after it was killed does not pay for a canary twice, and the next batch asks anew, or it would notice nothing.
+`drifted` compares the share of wrong canaries with the share that the check makes likely, by a one-sided binomial tail, because
+one wrong canary of ten proves nothing.
 """
 
+import random
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from harness.judging.cache import VerdictCache, ask_all, ask_both, blocking
+from scipy.stats import binom
+
+from harness.judging.cache import VerdictCache, ask, ask_all, ask_both, blocking, both_orders, cache_key
 from harness.judging.embedded import EmbeddedJudge, held_out_record
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.validation.labelled import LabelledPair, gold_pairs
+from harness.judging.validation.red_lines import RedLine
 from harness.judging.validation.sentences import IN_WORDS
 from harness.judging.validation.trust import trust, trust_in, worst
 from harness.ranking.clustered_means import clustered_mean, clustered_share
 from harness.store.judgment import JudgeCheck, PeopleCheck, RedLinesCheck
 
 _Key = TypeVar("_Key", bound=str)
+_T = TypeVar("_T")
+DRIFT_TAIL: Final = 0.01
+"""Chance of a false alarm per batch and judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +95,12 @@ async def ask_pair(judge: Judge, pair: LabelledPair, cache: VerdictCache) -> Che
     )
 
 
+def not_answered(fingerprint: str, pairs: Iterable[LabelledPair | RedLine], known: Container[str]) -> list[Question]:
+    """The questions of a check that are still to be asked. `known`: keys of stored answers."""
+    asked = [Question(pair.turns, pair.better, pair.worse) for pair in pairs]
+    return [shown for question in asked for shown, key in both_orders(fingerprint, question) if key not in known]
+
+
 def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeCheck:
     """The check in the form that is shown beside every figure of the judge."""
     answered = [(c, c.score) for c in checked if c.score is not None]
@@ -130,6 +149,70 @@ def with_people(check: JudgeCheck, people: Sequence[PeopleCheck], red_lines: Red
     )
     found = trust_in(joined)
     return joined.model_copy(update={"trusted": found == "trusted", "note": IN_WORDS[found]})
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """A question whose answer is known."""
+
+    question: Question
+    better_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryWatch:
+    """One judge's canaries in one batch."""
+
+    judge: str
+    asked: int
+    wrong: int
+    missing: int
+
+    def drifted(self, expected_accuracy: float) -> bool:
+        """True if so many wrong answers are improbable for a judge of this accuracy."""
+        if not self.asked:
+            return False
+        return bool(binom.sf(self.wrong - 1, self.asked, 1 - min(expected_accuracy, 0.99)) < DRIFT_TAIL)
+
+
+def draw_canaries(count: int, seed: int) -> list[Canary]:
+    """`count` canaries (at most as many as gold has), each in a random order."""
+    rng = random.Random(f"canaries {seed}")
+    pool = [pair for pair in gold_pairs() if pair.difficulty != "hard"] if count else []
+    drawn = []
+    for pair in rng.sample(pool, min(count, len(pool))):
+        better_first = rng.random() < 0.5
+        first, second = (pair.better, pair.worse) if better_first else (pair.worse, pair.better)
+        drawn.append(Canary(Question(pair.turns, first, second, whole_alone=True), better_first))
+    return drawn
+
+
+async def ask_canary(judge: Judge, canary: Canary, cache: VerdictCache, batch: str) -> bool | None:
+    """True if the judge was right; None if it gave no answer. `batch` names the batch that the answer is stored for."""
+    try:
+        key = cache_key(judge.fingerprint, canary.question, purpose=f"canary of {batch}")
+        verdict, _ = await ask(judge, canary.question, cache, key)
+    except JudgeFailure:
+        return None
+    return (verdict.winner == "first") == canary.better_first
+
+
+def watch(judge: Judge, results: Sequence[bool | None]) -> CanaryWatch:
+    """The tally of one judge's canaries."""
+    return CanaryWatch(
+        judge.id,
+        asked=sum(r is not None for r in results),
+        wrong=sum(r is False for r in results),
+        missing=sum(r is None for r in results),
+    )
+
+
+def spread(items: Sequence[_T], extra: Sequence[Canary]) -> list[_T | Canary]:
+    """`items` with `extra` spread evenly among them."""
+    mixed: list[_T | Canary] = list(items)
+    for n, canary in enumerate(extra):
+        mixed.insert(round((n + 0.5) * len(items) / len(extra)) + n, canary)
+    return mixed
 
 
 def _longer(pair: LabelledPair) -> bool | None:

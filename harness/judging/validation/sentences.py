@@ -7,7 +7,6 @@ opinion, the sentence says so before the figure. Sentences have no full stop, so
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from harness.judging.validation.baselines import LONGER
 from harness.judging.validation.red_lines import GRAVEST
 from harness.judging.validation.trust import (
     RED_LINES_AT_LEAST,
@@ -18,6 +17,7 @@ from harness.judging.validation.trust import (
     trust_in,
     worst,
 )
+from harness.judging.validation.yardsticks import LONGER
 from harness.store.judgment import JudgeCheck, PeopleCheck, RedLinesCheck, ShareOfPairs
 from harness.wording import counted, share, share_band
 

@@ -23,7 +23,10 @@ const replySound = (label, turn, [, , from, to], onHeard, onMissing) => {
   return el("p", { class: "hear" }, button, state);
 };
 const voting = async () => {
-  const data = await packed("vote-pairs");
+  const all = await packed("vote-pairs");
+  /* Each line condition has a board of its own: at first the one that the page shows, then the one that is chosen. */
+  const onLine = (name) => ({ ...all, ...(all.lines.find((line) => line.condition === name) ?? all.lines[0]) });
+  let data = onLine(condition);
   const votes = votesOf(data.run);
   const told = el("p", { class: "hint", role: "status" });
   const stage = el("div");
@@ -33,9 +36,19 @@ const voting = async () => {
   let spent_s = 0;
   const intro = document.getElementById("vote-intro");
   desk.replaceChildren(stage, told);
-  const say = (text) => { told.textContent = [text, votes.trouble()].filter(Boolean).join(" "); };
-  const pairs = () => data[presentation].map(([context, one, other]) => ({ presentation, context: page.contexts[context].id, system_a: data.systems[one[0]],
-    system_b: data.systems[other[0]], place: context, sides: [one, other] }));
+  const say = (...parts) => { told.replaceChildren(...[...parts, votes.trouble()].filter(Boolean).flatMap((part) => [part, " "])); };
+  /* Why the votes of these pairs can give no rating, which a person should know before their minutes are spent. */
+  const shortOf = (wanted) => {
+    const how = data[wanted].length ? wanted : wanted === "audio" ? "heard_text" : "audio";
+    const reached = (kind) => new Set(data[kind].map(([context]) => context)).size;
+    const needs = `A rating with an interval needs votes on ${data.fewest} conversations, by one person or several`;
+    if (reached(how) >= data.fewest) return "";
+    if (page.contexts.length < data.fewest) return `${needs}, and this run has ${page.contexts.length}.`;
+    const toRead = how === "audio" && reached("heard_text") >= data.fewest ? ` To read, ${reached("heard_text")} have two.` : "";
+    return `${needs}, and ${reached(how)} of this run's ${page.contexts.length} have two replies to ${how === "audio" ? "hear" : "read"}.${toRead}`;
+  };
+  const pairs = () => data[presentation].map(([context, one, other, rate]) => ({ condition: data.condition, presentation, context: page.contexts[context].id, system_a: data.systems[one[0]],
+    system_b: data.systems[other[0]], place: context, sides: [one, other], rate }));
   const show = (...content) => {
     stage.replaceChildren(...content.filter(Boolean));
     stage.querySelector("[tabindex='-1']")?.focus({ preventScroll: true });
@@ -43,13 +56,15 @@ const voting = async () => {
   };
   const save = () => {
     download(votesFile(rater), "text/csv", csv(rater.votes));
-    say(`Send ${votesFile(rater)} to whoever runs this test, who adds it with harness add-votes. The file has names in it; you have voted without them.`);
+    say("To count these votes, add the file to the run, or send it to whoever has the run:", el("code", {}, `${data.add} ${votesFile(rater)}`), "It names the agents, which you were not shown.");
   };
   const saver = () => el("button", { type: "button", class: "plain", onclick: save }, `Download votes (${rater.votes.length})`);
   const backer = () => el("button", { type: "button", class: "plain", onclick: () => { votes.takeBack(rater); say("The last vote is taken back."); ask(); } }, "Take back the last vote");
   const begin = () => {
     const known = votes.last();
-    const media = data.heard_text.length && data.audio.length ? el("label", {}, "Replies ", el("select", { name: "presentation" },
+    const line = all.lines.length > 1 ? el("label", {}, "Line ", el("select", { name: "line", onchange: (event) => { data = onLine(event.target.value); } },
+      all.lines.map(({ condition: name }) => el("option", { value: name, selected: name === data.condition }, name)))) : null;
+    const media = all.lines.some((of) => of.heard_text.length && of.audio.length) ? el("label", {}, "Replies ", el("select", { name: "presentation" },
       el("option", { value: "heard_text" }, "to read"), el("option", { value: "audio" }, "to hear"))) : null;
     const form = el("form", { class: "switches", onsubmit: (event) => {
       event.preventDefault();
@@ -57,23 +72,31 @@ const voting = async () => {
       if (!name) { say("Please give a name or a pseudonym."); form.elements.rater.focus(); return; }
       rater = votes.begin(name);
       presentation = form.elements.presentation?.value ?? presentation;
+      if (!data[presentation].length) presentation = data.heard_text.length ? "heard_text" : "audio";
       minutes = Number(form.elements.minutes.value);
       spent_s = 0;
       say("");
       ask();
     } }, el("label", {}, "Your name or a pseudonym ", el("input", { type: "text", name: "rater", maxlength: 80, required: true, autocomplete: "off", value: known?.name ?? "" })),
     el("label", {}, "I have ", el("select", { name: "minutes" }, [3, 5, 10].map((n) => el("option", { value: n, selected: n === 5 }, `${n} minutes`)), el("option", { value: 0 }, "as long as I like"))),
-    media, el("button", { type: "submit", class: "plain" }, known ? "Go on" : "Begin"));
-    const sounds = data.audio.length > 0 && page.audio_inside;
+    line, media, el("button", { type: "submit", class: "plain" }, known ? "Go on" : "Begin"));
+    const sounds = all.lines.some((of) => of.audio.length) && page.audio_inside;
     if (media && sounds) form.elements.presentation.value = "audio";
+    const short = el("p", { class: "hint" });
+    const foresee = () => { short.textContent = shortOf(form.elements.presentation?.value ?? presentation); short.hidden = !short.textContent; };
+    form.addEventListener("change", foresee);
+    foresee();
     intro.hidden = false;
-    show(form, el("p", { class: "hint" }, "One person is one rater: always give the same name, and let nobody else vote under it. Votes stay in this browser until you download them."));
+    show(form, short, el("p", { class: "hint" }, "One person is one rater: always give the same name, and let nobody else vote under it. Votes stay in this browser until you download them."));
     say(known ? `${counted(known.votes.length, "vote")} by ${known.name} in this browser.` : "");
   };
   const finish = (heading) => {
-    const met = new Set(rater.votes.map((vote) => vote.context)).size;
-    show(el("h3", { tabindex: -1 }, heading), el("p", {}, `You have given ${counted(rater.votes.length, "vote")} on ${counted(met, "conversation")}. Thank you.`),
-      met < data.fewest ? el("p", { class: "hint" }, `A rating with an interval needs votes on ${data.fewest} conversations, by one person or several${page.contexts.length < data.fewest ? `, and this run has ${page.contexts.length}` : ""}.`) : null,
+    /* Votes on what was read and on what was heard have a board each, as lines have. */
+    const mine = rater.votes.filter((vote) => vote.condition === data.condition && vote.presentation === presentation);
+    const how = rater.votes.some((vote) => vote.presentation !== presentation) ? ` by ${presentation === "audio" ? "hearing" : "reading"}` : "";
+    const met = new Set(mine.map((vote) => vote.context)).size;
+    show(el("h3", { tabindex: -1 }, heading), el("p", {}, `You have given ${counted(mine.length, "vote")}${how} on ${counted(met, "conversation")}${all.lines.length > 1 ? `, line ${data.condition}` : ""}. Thank you.`),
+      met < data.fewest ? el("p", { class: "hint" }, shortOf(presentation) || `A rating with an interval needs votes on ${data.fewest} conversations, by one person or several.`) : null,
       el("div", { class: "tools" }, rater.votes.length ? saver() : null, nextPair(rater, pairs()) ? el("button", { type: "button", class: "plain", onclick: () => { minutes = 0; ask(); } }, "Go on voting") : null,
         rater.votes.length ? backer() : null, el("button", { type: "button", class: "plain", onclick: begin }, "Another person, or other settings")));
   };
@@ -100,7 +123,7 @@ const voting = async () => {
       votes.add(rater, { context: pair.context, subset: page.contexts[pair.place].subset, system_a: pair.system_a, system_b: pair.system_b, rater: rater.name,
         vote: data.options[flipped ? 4 - chosen : chosen][0], reason: reason.value.trim(), shown_first: flipped ? "b" : "a",
         seconds: Math.max(0.1, Math.round(10 * (took_s - hearing_s)) / 10), words: asAudio ? null : spokenWords(texts.join(" ")), presentation, condition: data.condition,
-        draw_rate: data.rate, run: data.run });
+        draw_rate: pair.rate, run: data.run });
       say("");
       ask();
     };
@@ -115,6 +138,8 @@ const voting = async () => {
       dialogue(history.slice(-1), (role) => `${role}, to whom both reply`),
       el("div", { class: "pair" }, sides.map((side, k) => el("article", { class: "turn", "aria-label": `Reply ${letters[k]}` }, el("h4", {}, `Reply ${letters[k]}`),
         asAudio ? replySound(letters[k], talk.turns[side[1]], side, heard, missing) : el("p", { class: "reply", dir: "auto" }, texts[k])))),
+      asAudio ? el("p", { class: "hint" }, "Hear both, then choose.") : null,
+      !asAudio && texts[0] === texts[1] ? el("p", { class: "hint" }, "Both replies are the same, word for word.") : null,
       el("div", { class: "options", role: "group", "aria-label": "For this person, in this moment" }, choices),
       el("details", { class: "more" }, el("summary", {}, "Say why (before you choose; it may be left out)"), reason),
       el("div", { class: "tools" }, rater.votes.length ? backer() : null, el("button", { type: "button", class: "plain", onclick: () => finish("Stopped") }, "Stop")));
@@ -127,6 +152,12 @@ const voting = async () => {
   });
   /* The same page in another tab: what was voted there counts here too. */
   addEventListener("storage", (event) => { if (event.key === votes.key) { votes.load(); if (playing) playing.pause(); begin(); } });
+  jointForm?.elements.condition?.addEventListener("input", (event) => {
+    const line = stage.querySelector("[name=line]");
+    if (!line || !all.lines.some((of) => of.condition === event.target.value)) return;
+    line.value = event.target.value;
+    line.dispatchEvent(new Event("change", { bubbles: true }));
+  });
   begin();
 };
 if (desk) voting();

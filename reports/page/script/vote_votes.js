@@ -32,7 +32,7 @@ const votesOf = (run) => {
     takeBack: (rater) => { rater.votes.pop(); save(); },
   };
 };
-const pairOf = (vote) => [vote.presentation, vote.context, vote.system_a, vote.system_b].join("\n");
+const pairOf = (vote) => [vote.condition, vote.presentation, vote.context, vote.system_a, vote.system_b].join("\n");
 const nextPair = (rater, pairs) => {
   const done = new Set(rater.votes.map(pairOf));
   const start = Math.floor(rater.start * pairs.length);

@@ -58,7 +58,7 @@ def test_each_fault_is_counted_and_printed_beside_its_agent(tmp_path: Path) -> N
     shown = StringIO()
     print_summary(summary, Console(file=shown, width=300))
     assert (
-        "left: of the replies, 1 repeat themselves or an earlier reply; 1 only hand the caller's words back."
+        "left: replies that repeat themselves or an earlier reply: 1; replies that only hand the caller's words back: 1."
         in shown.getvalue()
     )
 
@@ -68,7 +68,7 @@ def test_an_agent_whose_replies_are_honest_has_no_sentence_of_it(tmp_path: Path)
     assert summary.whole[0].flags == {"repetition": 0, "echo": 0, "language": 0}
     shown = StringIO()
     print_summary(summary, Console(file=shown, width=300))
-    assert "of the replies" not in shown.getvalue()
+    assert "replies that" not in shown.getvalue()
 
 
 @pytest.mark.parametrize(("mode", "repeats"), [("seeded", 1), ("replay", 0)])

@@ -1,6 +1,13 @@
 """Silence is the slowest answer, and a figure that was never measured is absent: the two must not be mistaken."""
 
+from io import StringIO
+
+from rich.console import Console
+
+from harness.commands.table import print_summary
+from harness.figures.cells import Cell
 from harness.figures.latency import TurnFigures, turn_figures
+from harness.figures.summary import RunSummary
 from harness.timing.figures import TurnTiming
 
 
@@ -66,3 +73,14 @@ def test_runs_that_did_not_keep_whether_they_transcribed_are_read_by_their_words
     found = figures(turn(300.0, first_word_ms=310.0), turn(300.0, first_word_ms=320.0, first_substance_ms=400.0))
     assert found.first_word_ms.p50 == 315
     assert found.first_substance_ms.n == 2
+
+
+def test_silence_has_one_unit_in_the_terminal() -> None:
+    silent = figures(turn(no_reply=True, transcribed=True)).first_substance_ms
+    cell = Cell(
+        agent="quiet", condition="clean", mode="seeded", presentation="heard_text", subset="all", turns=1, no_reply=1,
+        common_opening=(1, 1), first_substance_ms=silent,
+    )  # fmt: skip
+    shown = StringIO()
+    print_summary(RunSummary(run="run", judges=[], cells=[cell]), Console(file=shown, width=200))
+    assert "first word of substance > 15 s (p50)" in shown.getvalue()

@@ -18,6 +18,7 @@ from harness.store.selection import Selection
 from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
 from tests.harness.conftest import Simulate
+from tests.judged import put
 
 CONTEXTS = 40
 
@@ -95,16 +96,16 @@ def test_an_agent_with_too_many_turns_discarded_is_at_no_point_of_the_chart(stor
     for session in store.sessions():
         if session.key.context_id in ("c003", "c004") and session.key.condition == "clean":
             store.set_timing(session.id, [replace(_timing(3), discarded="detectors disagree")])
-    store.add_judgments(_verdicts(simulate, "clean"))
+    put(store, _verdicts(simulate, "clean"))
     found = as_object(rank_target(store.folder, condition="clean", draws=50))
     assert found["systems"]["s1"]["elo"] is not None
     assert found["joint"] == {}
 
 
 def test_a_run_of_two_conditions_needs_a_choice_and_each_has_its_own_board(store: RunStore, simulate: Simulate) -> None:
-    store.add_judgments(_verdicts(simulate, "clean"))
+    put(store, _verdicts(simulate, "clean"))
     lost = [r.model_copy(update={"winner": "a"}) for r in _verdicts(simulate, "noisy")]
-    store.add_judgments(lost)
+    put(store, lost)
     with pytest.raises(UserError, match=r"clean, noisy.*--condition"):
         rank_target(store.folder)
     with pytest.raises(UserError, match=r"telephone: .* clean, noisy"):
@@ -115,7 +116,7 @@ def test_a_run_of_two_conditions_needs_a_choice_and_each_has_its_own_board(store
 
 
 def test_a_run_is_ranked_with_its_latencies_and_people(store: RunStore, simulate: Simulate) -> None:
-    store.add_judgments(_verdicts(simulate, "clean"))
+    put(store, _verdicts(simulate, "clean"))
     store.close()
     found = as_object(rank_target(store.folder, condition="clean", draws=100))
     assert set(found["systems"]) == {"ref:s0", "s1"}
@@ -139,7 +140,7 @@ def test_a_run_without_verdicts_and_a_file_of_them(store: RunStore, simulate: Si
 
 def test_a_run_judged_in_two_presentations_needs_a_choice(store: RunStore, simulate: Simulate) -> None:
     rows = [r.model_copy(update={"condition": "clean"}) for r in simulate(CONTEXTS, 2, 1)]
-    store.add_judgments([*rows, *(r.model_copy(update={"presentation": "heard_text"}) for r in rows)])
+    put(store, [*rows, *(r.model_copy(update={"presentation": "heard_text"}) for r in rows)])
     store.close()
     with pytest.raises(UserError, match="heard_text, written"):
         rank_target(store.folder, condition="clean")

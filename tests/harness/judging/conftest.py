@@ -1,9 +1,12 @@
 """Contexts and judges that judging tests share."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from harness.cli import _run
 from harness.judging.judge import JudgeFailure, Question, Verdict
 from harness.scenarios.context import Context, Turn
 from harness.store.manifest import AgentEntry, RunManifest
@@ -90,3 +93,14 @@ def played(tmp_path: Path) -> Path:
             store.set_heard(session.id, f"{words.lower().replace('.', '')} {n}", [])
     store.close()
     return store.folder
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = _run([str(a) for a in arguments])
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, Any]:
+    code, out, _ = call(capsys, *arguments, "--json")
+    return code, json.loads(out)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 
 from harness.cli import _run
 from harness.judging.validation.labelled import gold_pairs
+from harness.judging.validation.red_lines import shipped_red_lines
+from harness.models.store import CACHE_VARIABLE
 from harness.scenarios.pack import load_pack
 from harness.store.judgment_files import read
 
@@ -129,10 +132,37 @@ async def test_a_dry_run_bounds_what_an_early_end_costs(tmp_path: Path, capsys: 
         assert not server.attempts
         _, done = await harness(capsys, *line, "--judge", path)
     (most,) = plan["dry_run"]
-    assert most["least"]["calls"] <= done["calls"] < most["calls"]
+    assert most["check_calls"] == 2 * len(gold_pairs()), "a file's judge is asked no red lines"
+    assert most["least"]["calls"] <= most["check_calls"] + done["calls"] < most["calls"]
     assert most["least"]["cost_usd"] < most["cost_usd"]
     assert done["unasked"] > 0
     assert done["stop"]["looks"][-1]["apart"]
+
+
+@pytest.mark.usefixtures("knows_gold")
+async def test_a_dry_run_counts_every_call_with_those_of_the_check_until_they_are_stored(
+    played: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    another = shutil.copytree(played, tmp_path / "another")
+    gold, red_lines = 2 * len(gold_pairs()), 2 * len(shipped_red_lines())
+    async with ScriptedServer() as server:
+        path = judge_file(tmp_path, server.url)
+
+        async def planned(run: Path) -> Any:
+            (plan,) = (await harness(capsys, str(run), "--judge", path, "--dry-run"))[1]["dry_run"]
+            return plan
+
+        before = await planned(played)
+        assert not server.attempts
+        await harness(capsys, str(played), "--judge", path)
+        asked = sum(server.attempts.values())
+        again, elsewhere = await planned(played), await planned(another)
+    assert before["calls"] == asked
+    assert (before["check_calls"], again["check_calls"], elsewhere["check_calls"]) == (gold + red_lines, 0, gold)
+    for later in (again, elsewhere):
+        assert before["calls"] - later["calls"] == before["check_calls"] - later["check_calls"]
+        assert before["cost_usd"] > later["cost_usd"]
 
 
 @pytest.mark.usefixtures("knows_gold")

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from harness.ranking.draw_pairs import EVEN_RATE, LARGEST_CIRCLE, DrawnPair, drawn
+from harness.ranking.draw_pairs import FEWEST_THINNED, LARGEST_CIRCLE, DrawnPair, chance_to_stay, drawn
 
 
 def frame(contexts: int, systems: int, *, missing: float = 0.0) -> list[DrawnPair]:
@@ -25,9 +25,27 @@ def test_every_pair_is_drawn_as_often_as_its_rate_says(votes: int) -> None:
     pairs = frame(8, 3, missing=0.3)
     boards = 3_000
     seen = Counter(pair for seed in range(boards) for pair in drawn(pairs, seed, votes))
-    expected = EVEN_RATE * boards * votes / len(pairs)
+    expected = boards * votes / len(pairs)
     spread = (expected * (1 - votes / len(pairs))) ** 0.5
     assert all(abs(seen[pair] - expected) < 4.5 * spread for pair in pairs)
+
+
+def test_of_a_large_run_pairs_in_doubt_are_drawn_more_often_and_each_as_often_as_its_rate_says() -> None:
+    pairs = [replace(pair, certainty=float(1 + k % 5)) for k, pair in enumerate(frame(30, 5))]
+    assert len(pairs) >= FEWEST_THINNED
+    boards, votes = 600, 40
+    seen: Counter[tuple[float, float]] = Counter()
+    for seed in range(boards):
+        order = drawn(pairs, seed, by_doubt=True)
+        assert len({(pair.context, pair.first, pair.second) for pair in order}) == len(order) < len(pairs)
+        seen.update((pair.certainty or 0.0, round(pair.rate, 9)) for pair in order[:votes])
+    assert sorted(certainty for certainty, _ in seen) == [1.0, 2.0, 3.0, 4.0, 5.0]
+    for (certainty, rate), often in seen.items():
+        assert rate == pytest.approx(chance_to_stay(certainty) / 0.75)
+        expected = rate * boards * votes / 5
+        assert abs(often - expected) < 4.5 * expected**0.5
+    assert chance_to_stay(5.0) == chance_to_stay(1.0) / 2 == chance_to_stay(None) / 2
+    assert {pair.rate for pair in drawn(pairs[: FEWEST_THINNED - 1], 1, by_doubt=True)} == {1.0}
 
 
 def test_people_who_begin_anywhere_in_a_part_meet_every_pair_as_often() -> None:

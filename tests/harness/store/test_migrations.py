@@ -21,6 +21,7 @@ from harness.store.migrations import VERSION
 from harness.store.run_store import RunStore
 from tests.harness.store.conftest import digest
 from tests.harness.store.test_store import CONTEXT, manifest
+from tests.judged import put
 
 OldRun = Callable[[str], Path]
 
@@ -139,7 +140,7 @@ def test_a_run_that_another_process_holds_is_read_and_not_changed(old_run: OldRu
     with pytest.raises(UserError, match="another process was writing this run when it was opened; try again"), store.lock():
         pass
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
-        store.add_judgments(store.judgments())
+        put(store, store.judgments())
     assert digest(run) == before
 
 

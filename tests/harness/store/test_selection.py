@@ -3,14 +3,17 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from harness.figures.rank import measured
 from harness.figures.summarise import summarise
+from harness.ranking.chosen import of_one_board
 from harness.scenarios.context import Context
-from harness.store.judgment import JudgeCheck, Judgment
+from harness.store.judgment import JudgeCheck, Judgment, Presentation
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import (
@@ -26,6 +29,7 @@ from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
 from harness.timing.left_out import Contention
 from harness.verdicts.judge import competitors
+from tests.judged import put
 
 CONDITIONS = ("telephone", "clean")
 TIMED = TurnTiming(method="m", spoken_end_ms=1000.0, ttfa_ms=None)
@@ -167,10 +171,8 @@ def test_a_verdict_is_of_the_condition_it_names(store: RunStore) -> None:
         context="one", subset="regular", system_a="left", system_b="right", source="judge", judge="j", winner="a",
         presentation=HEARD,
     )  # fmt: skip
-    store.add_judgments(
-        [row.model_copy(update={"condition": c, "purpose": p}) for c in CONDITIONS for p in ("main", "swapped")]
-    )
-    store.add_judgments([row])
+    put(store, [row.model_copy(update={"condition": c, "purpose": p}) for c in CONDITIONS for p in ("main", "swapped")])
+    put(store, [row])
     selection = Selection(store)
     assert [r.condition for r in selection.rows("clean", HEARD)] == ["clean"]
     assert [r.condition for r in selection.rows("telephone", HEARD)] == ["telephone"]
@@ -184,7 +186,7 @@ def test_verdicts_of_an_excluded_judge_count_nowhere_unless_they_are_asked_for(s
             presentation=HEARD, condition="clean",
         )  # fmt: skip
 
-    store.add_judgments([row(judge, context) for judge in ("sound", "guessing") for context in ("one", "two")])
+    put(store, [row(judge, context) for judge in ("sound", "guessing") for context in ("one", "two")])
     for judge, excluded in (("sound", False), ("guessing", True)):
         store.add_judge_check(
             JudgeCheck(
@@ -267,7 +269,7 @@ def _verdict(**other: object) -> Judgment:
 
 
 def test_what_was_judged_is_of_a_condition_and_without_audits(store: RunStore) -> None:
-    store.add_judgments([
+    put(store, [
         _verdict(), _verdict(presentation="written"), _verdict(presentation="audio", purpose="swapped"),
         _verdict(presentation="audio_with_delay", condition="telephone"),
     ])  # fmt: skip
@@ -279,15 +281,18 @@ def test_what_was_judged_is_of_a_condition_and_without_audits(store: RunStore) -
     assert selection.quoted("clean") == HEARD
     assert len(selection.quoted_table({"clean": "audio"})) == 0
     assert len(selection.quoted_table({"clean": "written", "telephone": "audio_with_delay"})) == 2
+    for place in product(CONDITIONS, get_args(Presentation)):
+        in_columns = of_one_board(selection.table, place[1], place[0])
+        assert selection.rows(*place) == [row for row, mine in zip(selection.verdicts, in_columns, strict=True) if mine]
 
 
 def test_a_vote_that_names_no_condition_is_of_the_only_one_or_counts_nowhere(store: RunStore, tmp_path: Path) -> None:
     vote = _verdict(source="human", judge="rater:a", condition="")
-    store.add_judgments([_verdict(condition="")])
+    put(store, [_verdict(condition="")])
     several = Selection(store, [vote])
     assert (several.verdicts, len(several.table)) == ((), 0)
     alone = RunStore.create(tmp_path / "alone", store.manifest.model_copy(update={"conditions": ["clean"]}), store.contexts())
-    alone.add_judgments([_verdict(condition="")])
+    put(alone, [_verdict(condition="")])
     one = Selection(alone, [vote])
     assert [row.condition for row in one.verdicts] == ["clean", "clean"]
     assert [one.table.conditions[k] for k in one.table["condition"]] == ["clean", "clean"]

@@ -18,6 +18,7 @@ from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.timing.figures import Stage, TurnTiming, Waterfall
+from tests.judged import put
 
 KEY = SessionKey("c1", "h" * 64, "agent-x", "p" * 64, "seeded", "clean", 0)
 CONTEXT = Context.model_validate(
@@ -74,7 +75,7 @@ def test_what_was_written_comes_back(store: RunStore) -> None:
         context="c1", subset="regular", system_a="a", system_b="b", source="judge", judge="j", winner="a",
         axes={"E": AxisMark(winner="b", strength=2)},
     )  # fmt: skip
-    store.add_judgments([verdict])
+    put(store, [verdict])
     again = RunStore.open(store.folder)
     (session,) = again.sessions()
     assert session.key == KEY
@@ -109,7 +110,7 @@ def test_another_judges_verdicts_stay_when_one_judges_again(store: RunStore) -> 
             }
         )
 
-    store.add_judgments([row("one", "a"), row("two", "a")])
+    put(store, [row("one", "a"), row("two", "a")])
     store.replace_judgments({"one"}, [row("one", "b")], "written", "")
     assert sorted((j.judge, j.winner) for j in store.judgments()) == [("one", "b"), ("two", "a")]
     heard = row("one", "a").model_copy(update={"presentation": "heard_text"})

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.judging.raters import Vote, raters_of, read_votes, to_judgments
 from harness.ranking import leaderboard
 from harness.ranking.agreement import agreement
 from harness.reports.listening import analysis, results
 from harness.reports.listening.answers import Answer
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.plan import Item, Slot
+from harness.votes.vote import Vote, raters_of, read_votes, to_judgments
 
 OPTIONS = ("a_much", "a_slightly", "same", "b_slightly", "b_much")
 WORDS = 30

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.judging_sets import strategies as labelled
-from harness.judging import labeller_record
 from harness.judging.completion import normalised
-from harness.judging.labeller_record import MeasuredLabeller, measured_in_words, measured_labellers, write_measured
-from harness.judging.labelling import strategy_request
+from harness.labelling import labeller_record
+from harness.labelling.labeller_record import MeasuredLabeller, measured_in_words, measured_labellers, write_measured
+from harness.labelling.model_labels import strategy_request
 from harness.ranking.strategies import STRATEGIES, check_labeller
 
 FEWEST_POSITIVES = 15

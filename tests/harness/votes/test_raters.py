@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
-from harness.judging.raters import Vote, raters_of, read_votes, to_judgments
+from harness.votes.vote import Vote, raters_of, read_votes, to_judgments
 
 HEADER = "context,subset,system_a,system_b,rater,vote,reason,shown_first,seconds,words,check\n"
 

@@ -20,8 +20,8 @@ from harness.judging.batch import reference_completions
 from harness.judging.completion import Completion, read_completions
 from harness.judging.endpoint import ChatEndpoint
 from harness.judging.judge import JudgeFailure
-from harness.judging.labelling import code_rationale, label_strategies
 from harness.judging.settings import JudgeSettings, load_judge_settings
+from harness.labelling.model_labels import code_rationale, label_strategies
 from harness.progress import RunProgress
 from harness.ranking.rationales import agreement_with_rules
 from harness.ranking.strategies import STRATEGIES, StrategyLabel

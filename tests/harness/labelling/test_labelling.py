@@ -5,16 +5,16 @@ import json
 import pytest
 
 from harness.judging import Completion
-from harness.judging.label_sheets import labelling_sheet, sample_for_people, sheet_key
-from harness.judging.labelling import (
+from harness.judging.schema import Malformed
+from harness.labelling.label_sheets import labelling_sheet, sample_for_people, sheet_key
+from harness.labelling.model_labels import (
     _read_codes,
     _read_marks,
     _state,
     rationale_request,
     strategy_request,
 )
-from harness.judging.schema import Malformed
-from harness.judging.strategy_guide import GUIDE, for_people
+from harness.labelling.strategy_guide import GUIDE, for_people
 from harness.ranking.strategies import STRATEGIES
 from harness.scenarios.context import Context
 

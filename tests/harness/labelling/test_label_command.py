@@ -1,164 +1,22 @@
-"""What people say reaches the board from files: votes by CSV, labels by sheets; wrong files are one line back."""
+"""Labels of strategies and reasons from the command line: made, resumed, and compared with two people."""
 
 import asyncio
 import csv
 import html
-import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.cli import _run
-from harness.judging import labeller_record
-from harness.judging.label_sheets import HEADER
+from harness.labelling import labeller_record
+from harness.labelling.label_sheets import HEADER
 from harness.ranking.strategies import STRATEGIES
-from harness.store.judgment import JudgeCheck, Judgment, Winner
+from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
-
-from . import scripted_server
-from .scripted_server import ScriptedServer
-
-VOTES = "context,subset,system_a,system_b,rater,vote,seconds,words,check\n"
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = _run([str(a) for a in arguments])
-    out = capsys.readouterr()
-    return code, out.out, out.err
-
-
-def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, Any]:
-    code, out, _ = call(capsys, *arguments, "--json")
-    return code, json.loads(out)
-
-
-def votes_file(tmp_path: Path, *, raters: Sequence[str] = ("ann", "ben"), hasty: Sequence[str] = ("hasty",)) -> Path:
-    lines = [
-        f"c-{n:02},{'adversarial' if n % 4 == 3 else 'regular'},flat,kind,{rater},b_much,{1 if rater in hasty else 20},60,\n"
-        for rater in (*raters, *hasty)
-        for n in range(12)
-    ]
-    path = tmp_path / "votes.csv"
-    path.write_text(VOTES + "".join(lines))
-    return path
-
-
-def human_rows(run: Path) -> list[Judgment]:
-    store = RunStore.open(run)
-    rows = [row for row in store.judgments() if row.source == "human"]
-    store.close()
-    return rows
-
-
-def test_votes_are_taken_in_and_an_exclusion_can_be_taken_back(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
-) -> None:
-    path = votes_file(tmp_path)
-    code, first = told(capsys, "add-votes", played, "--add", path, "--presentation", "heard_text")
-    assert code == 0
-    assert first["counted"] == {"heard_text": 24}
-    assert {r["rater"] for r in first["raters"] if r["excluded"]} == {"hasty"}
-    assert {row.judge for row in human_rows(played)} == {"votes/ann", "votes/ben"}
-    told(capsys, "add-votes", played, "--keep-excluded")
-    assert len(human_rows(played)) == 36
-    told(capsys, "add-votes", played)
-    assert len(human_rows(played)) == 24
-    told(capsys, "add-votes", played, "--add", path, "--presentation", "heard_text")
-    assert len(human_rows(played)) == 24
-    _, board = told(capsys, "rank", played)
-    assert board["systems"]["kind"]["elo"] > board["systems"]["flat"]["elo"]
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("nowhere,regular,flat,kind,r,same,,,", "context"),
-        ("c-00,adversarial,flat,kind,r,same,,,", "subset"),
-        ("c-00,regular,flat,nobody,r,same,,,", "system_b"),
-        ("c-00,regular,flat,flat,r,same,,,", "system_b"),
-        ("c-00,regular,flat,kind,r,better,,,", "vote"),
-        ("c-00,regular,flat,kind,r,same,inf,,", "seconds"),
-        ("c-00,regular,flat,kind,r,same,,,,,", "extra"),
-    ],
-)
-def test_a_bad_vote_is_named_by_file_and_line_and_nothing_is_taken_in(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path, line: str, says: str
-) -> None:
-    path = tmp_path / "v.csv"
-    path.write_text(VOTES + "c-00,regular,flat,kind,r,same,,,\n" + line + "\n")
-    code, _, error = call(capsys, "add-votes", played, "--add", path)
-    assert code == 2
-    assert f"{path}:3" in error
-    assert says in error
-    assert error.count("\n") == 1
-    assert human_rows(played) == []
-
-
-def test_no_votes_and_no_columns_are_said(capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path) -> None:
-    assert call(capsys, "add-votes", played)[0] == 2
-    for text in ("", VOTES, "a,b\n1,2\n"):
-        (tmp_path / "v.csv").write_text(text)
-        code, _, error = call(capsys, "add-votes", played, "--add", tmp_path / "v.csv")
-        assert code == 2
-        assert error.count("\n") == 1
-
-
-def test_a_failed_judge_is_left_out_of_the_ranking_until_asked_for(capsys: pytest.CaptureFixture[str], played: Path) -> None:
-    store = RunStore.open(played)
-    verdicts: tuple[tuple[str, Winner | None], ...] = (("fair@1", None), ("failed@1", "a"), ("failed@1", "a"))
-    rows = [
-        Judgment(
-            context=f"c-{n:02}", subset="regular", system_a="flat", system_b="kind", source="judge", judge=judge,
-            winner=winner or ("b" if n else "a"), strength=3, presentation="heard_text",
-        )
-        for n in range(12)
-        for judge, winner in verdicts
-    ]  # fmt: skip
-    store.add_judgments(rows)
-    base: dict[str, Any] = {"family": "f", "pairs": 60, "accuracy_interval": None, "flip_rate": 0.0}
-    store.add_judge_check(JudgeCheck(judge="fair@1", accuracy=0.9, trusted=True, **base))
-    store.add_judge_check(JudgeCheck(judge="failed@1", accuracy=0.4, trusted=False, excluded=True, **base))
-    store.close()
-    _, board = told(capsys, "rank", played)
-    assert board["systems"]["kind"]["elo"] > board["systems"]["flat"]["elo"]
-    assert set(board["judges"]) == {"fair@1"}
-    assert board["judges"]["fair@1"]["accuracy"] == 0.9
-    _, everybody = told(capsys, "rank", played, "--keep-excluded")
-    assert everybody["systems"]["kind"]["elo"] < everybody["systems"]["flat"]["elo"]
-
-
-def test_a_users_scores_and_families_join_the_ranking_and_bad_ones_are_named(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, simulate_rows: list[Judgment]
-) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(row.model_dump_json() + "\n" for row in simulate_rows))
-    table = tmp_path / "scores.csv"
-    table.write_text("system,family,index\ns0,llama,10\ns1,qwen,20\ns2,qwen,30\ns3,gpt,\njudge-0,qwen,\n")
-    _, board = told(capsys, "rank", path, "--scores", table, "--draws", "50")
-    assert board["external"]["index"]["pearson"]["systems"] == 3
-    assert board["audits"]["self-preference"]["rows"] > 0
-    assert any("not measured here" in note for note in board["warnings"])
-    for text, says in (("name\nx\n", ":|line 1"), ("system,n\nx,many\n", "many"), ("system\nx\nx\n", "twice")):
-        table.write_text(text)
-        code, _, error = call(capsys, "rank", path, "--scores", table)
-        assert code == 2
-        assert str(table) in error
-        assert any(word in error for word in says.split("|"))
-
-
-@pytest.fixture
-def simulate_rows() -> list[Judgment]:
-    return [
-        Judgment(
-            context=f"c{n:02}", subset="regular", system_a=f"s{a}", system_b=f"s{b}", source="judge", judge="judge-0",
-            winner="b" if (n + a + b) % 3 else "a", strength=2,
-        )
-        for n in range(12)
-        for a in range(4)
-        for b in range(a + 1, 4)
-    ]  # fmt: skip
+from tests.harness.judging import scripted_server
+from tests.harness.judging.conftest import call, told
+from tests.harness.judging.scripted_server import ScriptedServer
+from tests.judged import put
 
 
 @pytest.fixture
@@ -239,7 +97,7 @@ async def test_a_measured_labeller_is_named_with_its_yardstick_in_terminal_and_p
 @pytest.mark.usefixtures("labelling_server")
 async def test_reasons_are_coded_by_a_judge(capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path) -> None:
     store = RunStore.open(played)
-    store.add_judgments(
+    put(store,
         [
             Judgment(
                 context="c-00", subset="regular", system_a="flat", system_b="kind", source="judge", judge="j",

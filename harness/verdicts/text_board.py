@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from harness.judging.batch import JudgingOutcome, Progress, judge_pairs, reference_completions
-from harness.judging.cache import VerdictCache
+from harness.judging.cache import VerdictCache, keys_of
 from harness.judging.completion import Completion, read_completions
 from harness.judging.design import Design
-from harness.judging.estimate import Estimate, estimate
-from harness.judging.load_judge import DEFAULT_JUDGE, open_judge
+from harness.judging.load_judge import DEFAULT_JUDGE, fingerprint_of, open_judge
 from harness.judging.record import Stop, stop_of
 from harness.judging.settings import load_judge_settings
-from harness.judging.stopping import Goal, UntilSeparated
-from harness.judging.validation.checks import check_judge
+from harness.judging.validation.checks import check_judge, not_answered
+from harness.judging.validation.labelled import gold_pairs
 from harness.judging.validation.sentences import standing
+from harness.ranking.stopping import Goal, UntilSeparated
 from harness.scenarios.context import Context
 from harness.store.judgment import JudgeCheck, Judgment
+from harness.verdicts.estimate import Estimate, estimate, with_check
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def judge_completions(
     """
     used, competing = _material(path, contexts, how)
     opened = [open_judge(name, weights) for name in how.judges]
-    rule = UntilSeparated.of(how.until, competing) if how.until else None
+    rule = UntilSeparated.of(how.until, ((c.context_id, c.system) for c in competing)) if how.until else None
     with VerdictCache(cache_path) as cache:
         checks = tuple(check_judge(judge, how.seed, progress, cache=cache) for judge in opened)
         judges = [j for j, check in zip(opened, checks, strict=True) if how.keep_excluded or not check.excluded]
@@ -74,14 +75,20 @@ def judge_completions(
     return TextBoard(outcome.judgments, checks, (outcome,), stop_of(rule, outcome.unasked) if rule else None)
 
 
-def dry_run(path: Path, contexts: Sequence[Context], how: TextJudging) -> tuple[Estimate, ...]:
-    """The questions that `judge_completions` would ask, per judge, without asking; own-family exclusion and cache not
-    counted."""
+def dry_run(
+    path: Path, contexts: Sequence[Context], how: TextJudging, *, cache_path: Path | None = None, canaries: int = 0
+) -> tuple[Estimate, ...]:
+    """The questions that `judge_completions` would ask, per judge, without asking. Answers in the cache count only for the
+    judge's check; own-family exclusion is not counted."""
     used, competing = _material(path, contexts, how)
-    return tuple(
-        estimate(used, competing, load_judge_settings(name), how.design, how.seed, may_end_early=how.until is not None)
-        for name in how.judges
-    )
+    known, early = keys_of(cache_path), how.until is not None
+
+    def of(name: str) -> Estimate:
+        settings = load_judge_settings(name)
+        plan = estimate(used, competing, settings, how.design, how.seed, canaries=canaries, may_end_early=early)
+        return with_check(plan, settings, not_answered(fingerprint_of(name), gold_pairs(), known))
+
+    return tuple(of(name) for name in how.judges)
 
 
 def _material(path: Path, contexts: Sequence[Context], how: TextJudging) -> tuple[list[Context], list[Completion]]:

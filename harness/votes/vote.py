@@ -14,8 +14,8 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from harness.errors import UserError
-from harness.judging.rater_exclusion import Given, RaterQuality, least_reading_s, rater_quality
 from harness.store.judgment import Judgment, Presentation, Winner
+from harness.votes.rater_exclusion import Given, RaterQuality, least_reading_s, rater_quality
 from harness.wording import spreadsheet_text
 
 Option = Literal["a_much", "a_slightly", "same", "b_slightly", "b_much"]

@@ -1,4 +1,4 @@
-"""Identity of a language model on this machine as a judge, and the test that it can be asked at all.
+"""Identity of a language model in a file, and the test that it can be asked at all.
 
 A verdict belongs to the exact weights that gave it, so a model is identified by the SHA-256 of its file and not by its name
 alone. The file's own header shows that it is a chat model, taught to answer, before anything is loaded: a base model continues
@@ -22,7 +22,6 @@ from harness.agents.model_family import family_of
 from harness.errors import UserError
 from harness.models.catalogue import catalogue
 
-LOCAL: Final = "local"
 _MAGIC: Final = b"GGUF"
 _TEXT: Final = 8
 """The type of a text entry."""

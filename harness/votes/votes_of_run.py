@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.judging.rater_exclusion import RaterQuality
-from harness.judging.raters import Vote, raters_of, read_votes, to_judgments
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore
+from harness.votes.rater_exclusion import RaterQuality
+from harness.votes.vote import Vote, raters_of, read_votes, to_judgments
 
 FOLDER = "votes"
 RATER_PREFIX = "votes/"

@@ -3,7 +3,7 @@
 A labeller may only call something present if it can quote the words that show it; a quotation that does not occur in the
 text is turned into `uncertain`, not into absence, because only the evidence failed. Probabilities between the two
 thresholds are `uncertain` too. How good a labeller is depends on the model and is not measured here: two people label a
-sample, and it is compared with them (`harness.judging.label_sheets`).
+sample, and it is compared with them (`harness.labelling.label_sheets`).
 """
 
 import json
@@ -15,7 +15,7 @@ from harness.judging.completion import Completion
 from harness.judging.endpoint import Answered, ChatEndpoint, Request
 from harness.judging.rubric import spoken_words
 from harness.judging.schema import Malformed, Strict, strict_object
-from harness.judging.strategy_guide import in_a_line
+from harness.labelling.strategy_guide import in_a_line
 from harness.ranking.rationales import accepted, codebook
 from harness.ranking.strategies import STRATEGIES, State, StrategyLabel, occurs
 from harness.scenarios.context import Context

@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
-RECORD: Final = Path(__file__).parent / "data" / "labellers.json"
+RECORD: Final = Path(__file__).parent / "labellers.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ import pytest
 from harness.errors import UserError
 from harness.judging import Completion, Design, judge_pairs, load_judge_settings, shipped_judges
 from harness.judging.completion import read_completions
-from harness.judging.estimate import estimate
-from harness.judging.text_board import as_object
-from harness.judging.validation.canaries import CanaryWatch
+from harness.judging.validation.checks import CanaryWatch
 from harness.scenarios.context import Context
+from harness.verdicts.estimate import estimate
+from harness.verdicts.text_board import as_object
 from tests.harness.judging.conftest import RuleJudge
 
 

@@ -13,7 +13,8 @@ from harness.judging.design import Comparison, Design, fill_order, plan_comparis
 from harness.judging.judge import Question
 from harness.judging.rubric import system_prompt, user_prompt
 from harness.judging.settings import JudgeSettings
-from harness.judging.stopping import planned_looks
+from harness.judging.validation.checks import draw_canaries
+from harness.ranking.stopping import planned_looks
 from harness.scenarios.context import Context
 
 CHARACTERS_PER_TOKEN = 4.0
@@ -30,6 +31,8 @@ class Estimate:
     tokens_in: int
     tokens_out: int
     cost_usd: float | None
+    check_calls: int = 0
+    """Those of the calls that check the judge before it is asked about the replies."""
     least: "Estimate | None" = None
     """For a plan that may end early: the part that is asked before the first interim analysis."""
 
@@ -41,6 +44,7 @@ def estimate(
     design: Design | None = None,
     seed: int = 1,
     *,
+    canaries: int = 0,
     may_end_early: bool = False,
 ) -> Estimate:
     """The questions that `judge_pairs` would ask this judge with an empty cache, retries not counted."""
@@ -57,21 +61,29 @@ def estimate(
     def both(c: Comparison) -> tuple[Completion, Completion]:
         return replies[c.context_id][c.system_a], replies[c.context_id][c.system_b]
 
-    def of(part: Sequence[Comparison]) -> Estimate:
-        prompts = [
-            len(user_prompt(Question.of(by_id[c.context_id], *both(c)))) + len(system_prompt())
+    def of(part: Sequence[Comparison], more: Sequence[Question] = ()) -> Estimate:
+        questions = [
+            Question.of(by_id[c.context_id], *both(c))
             for c in part
             if not any(completion.lost for completion in both(c))
             and not identical(*(completion.text for completion in both(c)))
         ]
-        return _priced(settings, len(part), prompts)
+        return _priced(settings, len(part), [*questions, *more])
 
+    whole = of(asked, [canary.question for canary in draw_canaries(canaries, seed)])
     if not may_end_early:
-        return of(asked)
+        return whole
     used = {c.context_id for c in asked}
     order = [context_id for context_id in fill_order(replies, seed) if context_id in used]
     first = set(order[: planned_looks(len(order))[0]])
-    return replace(of(asked), least=of([c for c in asked if c.context_id in first]))
+    return replace(whole, least=of([c for c in asked if c.context_id in first]))
+
+
+def with_check(plan: Estimate, settings: JudgeSettings, questions: Sequence[Question]) -> Estimate:
+    """The plan with the questions of the judge's check, which are asked first, however early the rest ends."""
+    check = _priced(settings, 0, questions)
+    both = replace(total([plan, check]), check_calls=check.calls)
+    return replace(both, least=replace(total([plan.least, check]), check_calls=check.calls) if plan.least else None)
 
 
 def total(parts: Sequence[Estimate]) -> Estimate:
@@ -90,14 +102,14 @@ def total(parts: Sequence[Estimate]) -> Estimate:
     )
 
 
-def _priced(settings: JudgeSettings, comparisons: int, prompts: Sequence[int]) -> Estimate:
-    """`prompts`: characters of each question that would be asked."""
-    tokens_in = 0 if settings.runs_here else round(sum(prompts) / CHARACTERS_PER_TOKEN)
-    tokens_out = 0 if settings.runs_here else VERDICT_TOKENS * len(prompts)
+def _priced(settings: JudgeSettings, comparisons: int, questions: Sequence[Question]) -> Estimate:
+    characters = sum(len(user_prompt(question)) + len(system_prompt()) for question in questions)
+    tokens_in = 0 if settings.runs_here else round(characters / CHARACTERS_PER_TOKEN)
+    tokens_out = 0 if settings.runs_here else VERDICT_TOKENS * len(questions)
     if settings.runs_here:
         cost: float | None = 0.0
     elif settings.price_in is None or settings.price_out is None:
         cost = None
     else:
         cost = (tokens_in * settings.price_in + tokens_out * settings.price_out) / 1e6
-    return Estimate(settings.judge_id, comparisons, len(prompts), tokens_in, tokens_out, cost)
+    return Estimate(settings.judge_id, comparisons, len(questions), tokens_in, tokens_out, cost)

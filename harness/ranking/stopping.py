@@ -8,12 +8,11 @@ that no chain of comparisons connects, verdicts show no difference, and they are
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from harness.judging.completion import Completion
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.separation import Gap, gaps
 from harness.store.judgment import Judgment, is_reference
@@ -55,11 +54,11 @@ class UntilSeparated:
         self._pairs = pairs_in_question(systems)
 
     @classmethod
-    def of(cls, goal: Goal, competing: Sequence[Completion]) -> "UntilSeparated":
-        """The rule for a batch of these replies."""
-        replies = Counter(c.context_id for c in competing)
-        looks = planned_looks(sum(count > 1 for count in replies.values()))
-        return cls(goal, sorted({c.system for c in competing}), len(looks))
+    def of(cls, goal: Goal, replies: Iterable[tuple[str, str]]) -> "UntilSeparated":
+        """The rule for a batch of these replies, each as (context, system)."""
+        given = list(replies)
+        looks = planned_looks(sum(count > 1 for count in Counter(context for context, _ in given).values()))
+        return cls(goal, sorted({system for _, system in given}), len(looks))
 
     def __call__(self, rows: Sequence[Judgment]) -> bool:
         """True if the rows so far separate the systems in question."""

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks.reply_flags import RECORD
-from harness.judging.reply_flags import FLAGS, flags_of
+from harness.figures.reply_flags import FLAGS, flags_of
 from harness.scenarios.context import Turn
 
 SEEKER = Turn(role="seeker", text="They walked me out with a box. I'm fifty-eight and I haven't told my wife.")
