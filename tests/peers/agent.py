@@ -27,7 +27,7 @@ QUIET, LOUD = 0.3, 200
 """Seconds of silence that end a turn, and the sample value above which there is speech."""
 FAINT = 8
 """A two-hundredth of a caller's level: quieter than speech, louder than a pause."""
-ANSWERS_AFTER_S, COMPUTES_S = float(os.environ.get("PEER_ANSWERS_AFTER_S", "0.6")), 0.15
+ANSWERS_AFTER_S, LATER_S, COMPUTES_S = 0.6, 1.5, 0.15
 THINKS_S = 0.4
 CHUNK = RATE_HZ // 25 * 2
 
@@ -64,8 +64,17 @@ def _work() -> None:
         pass
 
 
-async def answers(peer: Peer, compute: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(COMPUTES_S)) -> None:
-    """A silence of `ANSWERS_AFTER_S` decides, every time anew; `COMPUTES_S` later half a second of voice is sent at once."""
+async def answers_late(peer: Peer) -> None:
+    """As `answers`, but it waits `LATER_S` longer."""
+    await answers(peer, after_s=ANSWERS_AFTER_S + LATER_S)
+
+
+async def answers(
+    peer: Peer,
+    compute: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(COMPUTES_S),
+    after_s: float = ANSWERS_AFTER_S,
+) -> None:
+    """A silence of `after_s` decides, every time anew; `COMPUTES_S` later half a second of voice is sent at once."""
     await peer.greet()
     sound = synthetic_voice(0.6, RATE_HZ, np.random.default_rng(5), 140.0)
     voice = np.round(sound / np.abs(sound).max() * 12_000).astype("<i2").tobytes()
@@ -81,7 +90,7 @@ async def answers(peer: Peer, compute: Callable[[], Awaitable[None]] = lambda: a
             spoke, silent = True, 0.0
             continue
         silent += len(pcm) / 2 / RATE_HZ
-        if spoke and silent >= ANSWERS_AFTER_S:
+        if spoke and silent >= after_s:
             spoke = False
             replies.add(asyncio.create_task(reply()))
 
@@ -163,8 +172,8 @@ async def turns_away(peer: Peer) -> None:
 BEHAVIOURS: dict[str, Callable[[Peer], Awaitable[None]]] = {
     f.__name__.replace("_", "-"): f
     for f in (
-        answers, thinks, echo, never_answers, hangs, floods, floods_marks, floods_at_once, garbage, closes_early,
-        closes_after_reply, dies, does_not_acknowledge, never_greets, clears, turns_away,
+        answers, answers_late, thinks, echo, never_answers, hangs, floods, floods_marks, floods_at_once, garbage,
+        closes_early, closes_after_reply, dies, does_not_acknowledge, never_greets, clears, turns_away,
     )
 }  # fmt: skip
 BEFORE_READY = ("refuses-to-start", "never-ready", "leaves-children", "chatters")

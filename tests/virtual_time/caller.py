@@ -17,7 +17,9 @@ from websockets.asyncio.server import Server, ServerConnection, unix_serve
 
 from tests.virtual_time.clock import VirtualClock, VirtualLoop
 
-HOSTED: Final = ("answers", "echo", "never-answers", "closes-early", "garbage", "does-not-acknowledge", "never-greets")
+HOSTED: Final = (
+    "answers", "answers-late", "echo", "never-answers", "closes-early", "garbage", "does-not-acknowledge", "never-greets",
+)  # fmt: skip
 """Behaviours of `tests/peers/agent.py` that are all in what they say and when: they neither die nor work."""
 
 

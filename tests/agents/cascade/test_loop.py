@@ -74,7 +74,7 @@ async def test_the_stock_cascade_with_a_delay_in_one_stage(run_agent: Agent, spe
 @pytest.mark.long
 async def test_the_deliberate_cascade_speaks_its_revision_and_times_that(run_agent: Agent, speech: NDArray[np.int16]) -> None:
     with run_agent("deliberate") as (url, _):
-        heard = await call(url, speech, HISTORY, quiet_s=0.5, limit_s=40)
+        heard = await call(url, speech, HISTORY, quiet_s=0.5, limit_s=120)
     draft = next(m for m in heard.marks if m["name"] == "llm_done" and m["detail"].get("purpose") == "draft")
     first_token = next(m for m in heard.marks if m["name"] == "llm_first_token")
     final_request = next(

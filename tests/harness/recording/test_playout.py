@@ -1,5 +1,7 @@
 """What a listener would have heard, from messages that arrive in bursts, late, and are cleared."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -82,6 +84,20 @@ def test_the_heard_track_lies_where_the_pieces_do() -> None:
 def test_message_borders_leave_no_trace() -> None:
     whole, cut = _recording((100, 400)), _recording(*((100 + 0.1 * k, 20) for k in range(20)))
     assert np.array_equal(heard(whole).samples, heard(cut).samples)
+
+
+def test_rounding_of_lengths_makes_no_border() -> None:
+    """Of an agent that sends in time, each message begins where the one before it ends; 53 and 107 samples are no whole ns."""
+    whole = _recording(*((100 + 160 * k * 1000 / RATE, 160 * 1000 / RATE) for k in range(60)))
+    parts = [
+        part
+        for a in whole.arrivals
+        for part in (replace(a, count_samples=53), Arrival(a.arrival_ns, a.offset_samples + 53, 107))
+    ]
+    in_parts = replace(whole, arrivals=tuple(parts))
+    at_once = replace(whole, arrivals=(Arrival(whole.arrivals[0].arrival_ns, 0, len(whole.agent_pcm)),))
+    assert np.array_equal(heard(whole).samples, heard(at_once).samples)
+    assert np.array_equal(heard(in_parts).samples, heard(at_once).samples)
 
 
 def test_the_exported_mix_has_the_caller_left_and_the_agent_right() -> None:

@@ -1,7 +1,6 @@
 """`harness check` on agents of known delay over real sockets: too few turns, then enough, and one that is truly slow."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,15 +17,15 @@ from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, Finished
 
 WORDS = ("late", "cold", "dark", "near", "over", "gone", "here", "lost", "mine", "hard", "soon", "true", "loud", "long")
-SLOW_BY_S = 1.5
+ANSWERS_AFTER_S, LATER_S = 0.6 + 0.15, 1.5
+"""Of `tests/peers/agent.py`: what a turn takes it, and how much longer where it answers late."""
 
 
 @contextmanager
-def answering(folder: Path, name: str, answers_after_s: float) -> Iterator[Path]:
+def answering(folder: Path, name: str, behaviour: str = "answers") -> Iterator[Path]:
     """The profile of an agent of known delay that runs on its own: a busy machine then takes no turn out of the figures."""
-    line = [sys.executable, "agent.py", "--wire", "raw-pcm", "--behaviour", "answers"]
-    environment = {**os.environ, "PEER_ANSWERS_AFTER_S": str(answers_after_s)}
-    with subprocess.Popen(line, cwd=PEERS, env=environment, stdout=subprocess.PIPE, text=True) as running:
+    line = [sys.executable, "agent.py", "--wire", "raw-pcm", "--behaviour", behaviour]
+    with subprocess.Popen(line, cwd=PEERS, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         try:
             url = json.loads(running.stdout.readline())["url"]
@@ -49,12 +48,12 @@ def test_a_fast_one_passes_a_slow_one_fails_and_too_few_turns_cannot_tell(
     )
     pack.write_text(f"pack: short\nsource: tests\nlicence: Apache-2.0\ncontexts:\n{turns}", encoding="utf-8")
     keeps, misses = tmp_path / "keeps.yaml", tmp_path / "misses.yaml"
-    limit_ms = 1_000 * (0.6 + 0.15 + SLOW_BY_S * 2 / 3)
+    limit_ms = 1_000 * (ANSWERS_AFTER_S + LATER_S * 2 / 3)
     keeps.write_text(f"schema: 1\nlimits:\n  - {{figure: ttfa_ms.p50, agent: fast, at_most: {limit_ms}}}\n")
     misses.write_text(f"schema: 1\nlimits:\n  - {{figure: ttfa_ms.p50, at_most: {limit_ms}}}\n")
     run = tmp_path / "r"
 
-    with answering(tmp_path, "fast", 0.6) as fast, answering(tmp_path, "slow", 0.6 + SLOW_BY_S) as slow:
+    with answering(tmp_path, "fast") as fast, answering(tmp_path, "slow", "answers-late") as slow:
         few = harness_command(
             "check", "--agent", fast, "--agent", slow, "--pack", pack, "--limit", 4, "--judge", "none",
             "--budgets", keeps, "--out", run, "--json",
@@ -97,7 +96,7 @@ def test_a_session_in_which_the_harness_was_at_fault_is_played_again_and_the_oth
     )
     pack.write_text(f"pack: short\nsource: tests\nlicence: Apache-2.0\ncontexts:\n{turns}", encoding="utf-8")
     limits.write_text("schema: 1\nlimits:\n  - {figure: ttfa_ms.p50, at_most: 9000}\n", encoding="utf-8")
-    with answering(tmp_path, "fast", 0.6) as fast:
+    with answering(tmp_path, "fast") as fast:
         played = harness_command(
             "check", "--agent", fast, "--pack", pack, "--judge", "none", "--budgets", limits, "--out", run, "--json",
             timeout_s=900,
