@@ -79,6 +79,8 @@ def test_four_shards_merged_are_the_whole_run_to_the_last_digit(
     for found in (ranking, again):  # where a point lies in the joint figure hangs on the clock
         for clock in ("joint", "joint_variants", "slope"):
             found.pop(clock)
+        # So does whether a machine that others use could pace the calls.
+        found["warnings"] = [said for said in found["warnings"] if not said.startswith("INVALID: ")]
     assert again == ranking
     assert {"writer"} < set(ranking["systems"])
     assert command(["report", "merged", "--json"]) == 0
