@@ -1,5 +1,6 @@
 """Figures that a run has from its boards: of each agent, and of the board itself, with the state of its quality axis."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any, cast
@@ -111,6 +112,7 @@ def way_of(selection: Selection, place: Place) -> str:
     texts = selection.reply_texts(place.condition, HEARD)
     replies = [len(text.split()) for (context, _, repeat), text in texts.items() if repeat == 0 and context in inside]
     asked = [len(c.turns[-1].text.split()) for c in selection.contexts if c.id in inside]
-    systems = {system for context, system, _ in texts if context in inside}
+    each = [(context, system) for context, system, repeat in texts if repeat == 0 and context in inside]
+    systems, sides = {system for _, system in each}, Counter(context for context, _ in each)
     words = (fmean(asked) if asked else 0.0) + 2 * (fmean(replies) if replies else 0.0)
-    return way_to_people(selection.store.folder, len(systems), len(inside), words)
+    return way_to_people(selection.store.folder, len(systems), len(inside), sides.values(), words)

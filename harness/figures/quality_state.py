@@ -5,8 +5,9 @@ every board has a state, decided here once, and every door shows it in the same 
 be the best and no verdict "kind". A judge's board is borne out only if each of its judges is (`judging.validation.trust`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -76,19 +77,24 @@ def in_its_state(ranking: Ranking, judges: Sequence["JudgeSummary"] = ()) -> Ran
     return replace(found, quality_state=state, quality_words=words_of(people, ranking.judges, judges))
 
 
-def way_to_people(run: Path, systems: int, contexts: int, words: float) -> str:
+def way_to_people(run: Path, systems: int, contexts: int, replies: Collection[int], words: float) -> str:
     """The way from a run to people's axis, in one sentence: the command, the votes and the minutes that they take.
 
-    `systems`: replies that compete in each context; `words`: of one vote, the caller's last turn and two replies.
+    `systems`: those that compete; `replies`: number of replies to each context that has any; `words`: of one vote, the caller's
+    last turn and two replies.
     """
     if contexts < FEWEST_CONTEXTS:
         return f"People's ratings need {FEWEST_CONTEXTS} conversations, and this run has {counted(contexts, 'conversation')}."
     if systems < 2:
         return "People's ratings need two replies to compare: play another agent, or a pack with reference replies."
-    votes, wide = votes_needed(systems, contexts), HALF_WIDTH_ELO
-    if votes is None:
-        votes = min(MOST_VOTES, contexts * systems * (systems - 1) // 2)
-        wide = half_width_elo(systems, contexts, votes)
+    both, pairs = sum(n > 1 for n in replies), sum(comb(n, 2) for n in replies)
+    if both < FEWEST_CONTEXTS:
+        return (
+            f"People's ratings need {FEWEST_CONTEXTS} conversations with two replies, and this run has "
+            f"{counted(both, 'such conversation')}."
+        )
+    votes = min(votes_needed(systems, both) or MOST_VOTES, pairs)
+    wide = max(half_width_elo(systems, both, votes), HALF_WIDTH_ELO)
     return (
         f"For people's own ratings vote on the page, or run {command('listen', run)}: {counted(votes, 'vote')}, about "
         f"{counted(minutes(votes, words=words), 'minute')}, for ± {wide:.0f} Elo."
