@@ -3,8 +3,9 @@
 HEART leaves out raters who fail half or more of the quality checks or have anomalous completion times (section 9.6), and does
 not define such times; here they are times in which nobody can have heard or read both replies and decided, and times far from
 all other raters', to either side. A rater who gives the same answer to everything is left out as well (ITU-T P.808): where
-nothing was timed, that is the sign of clicking through. No vote is deleted: the reasons are printed, and all raters can be
-counted again in Python, on the command line and on the page.
+nothing was timed, that is the sign of clicking through. Somebody who took the time to look may see no difference anywhere:
+agents with one model often say the same. No vote is deleted: the reasons are printed, and all raters can be counted again in
+Python, on the command line and on the page.
 
 The robust distance is taken on log times, where people differ by factors. At five deviations, none under 30 %, fewer than one
 in a hundred simulated raters who did nothing wrong is left out, and one who took fifty times as long as others is.
@@ -100,7 +101,7 @@ def _quality(rater: str, given: Sequence[Given], spare_s: float | None, others: 
         elif abs(far) > ROBUST_DEVIATIONS:
             how = "longer" if far > 0 else "less"
             reasons.append(f"took {spare_s:.0f} s beyond hearing or reading (median), far {how} than all others")
-    if len(counted) >= FEWEST_FOR_CONSTANT and _is_habit(counted):
+    if len(counted) >= FEWEST_FOR_CONSTANT and _is_habit(counted, timed=spare_s is not None):
         reasons.append(f"gave the same answer to all {len(counted)} items")
     return RaterQuality(
         rater, len(counted), len(checks), failed, float(np.median(timed)) if timed else None, tuple(reasons)
@@ -121,8 +122,9 @@ def _robust_distance(value: float, others: Sequence[float]) -> float:
     return float((np.log(max(value, 0.1)) - np.median(logs)) / max(spread, LEAST_SPREAD))
 
 
-def _is_habit(counted: Sequence[Given]) -> bool:
-    """True for one answer to everything, unless one system was always the better and always in one place."""
+def _is_habit(counted: Sequence[Given], *, timed: bool) -> bool:
+    """True for one answer to everything; not where one system was always the better and always in one place, and not where none
+    was ever better and the times are known."""
     chosen = {answer.chosen for answer in counted}
     preferred = {answer.preferred for answer in counted}
-    return len(chosen) == 1 and None not in chosen and (preferred == {None} or len(preferred) > 1)
+    return len(chosen) == 1 and None not in chosen and (len(preferred) > 1 or (preferred == {None} and not timed))

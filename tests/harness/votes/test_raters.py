@@ -47,6 +47,16 @@ def test_failed_checks_and_impossible_times_exclude_and_say_why(votes: tuple[Vot
     assert any("faster" in r for r in reasons["hasty"])
 
 
+def test_somebody_who_sees_no_difference_and_took_the_time_to_look_counts(tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    looked = "".join(line("looked", "same", n=n) for n in range(8))
+    untimed = "".join(f"c-{n},regular,x,y,untimed,same,because,a,,,\n" for n in range(8))
+    path.write_text(HEADER + looked + untimed)
+    found = {q.rater: q.reasons for q in raters_of(read_votes(path))}
+    assert found["looked"] == ()
+    assert "same answer to all 8" in found["untimed"][0]
+
+
 def test_exclusion_is_reversible_and_checks_are_never_verdicts(votes: tuple[Vote, ...]) -> None:
     kept, everything = to_judgments(votes), to_judgments(votes, keep_excluded=True)
     assert {r.judge for r in everything} - {r.judge for r in kept} == {"hasty", "careless"}
