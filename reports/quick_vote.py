@@ -13,11 +13,14 @@ from typing import Final
 
 import numpy as np
 
+from harness.figures.quality_state import state_of
+from harness.ranking.chosen import judges_of
 from harness.ranking.draw_pairs import DrawnPair, drawn
 from harness.reports.shown_runs import Part, ShownRuns
 from harness.reports.view import TurnView
 from harness.reports.vote_pairs import MOST_PAIRS, LinePairs, QuickVote, ShownReply, VotePair
 from harness.store.judgment import is_rule, reference_name
+from harness.store.judgment_table import JudgmentTable
 from harness.store.selection import HEARD, Reply
 
 LEAD_MS: Final = 60.0
@@ -58,9 +61,10 @@ def _line_pairs(shown: ShownRuns, condition: str, turns: Mapping[str, Sequence[T
         for c in shown.contexts
     }
     heard = {context: {name: r for name, r in sides.items() if r.to_ms > r.from_ms} for context, sides in spoken.items()}
-    certainty, decided = _verdicts(part, condition)
+    rows = _judged(part, condition)
+    certainty, decided = _verdicts(rows)
     run = part.store.manifest.id
-    borne_out = bool(part.summary.judges) and all(judge.trusted for judge in part.summary.judges)
+    borne_out = state_of(None, judges_of(rows), part.summary.judges) == "borne_out"
 
     def pairs(replies: Mapping[str, _Sides], how: str) -> tuple[VotePair, ...]:
         subset = {context.id: context.subset for context in shown.contexts}
@@ -95,11 +99,15 @@ def _spoken(context: str, answered: Sequence[Reply], turns: Mapping[str, Sequenc
     return found
 
 
-def _verdicts(part: Part, condition: str) -> tuple[dict[tuple[str, str, str], float], frozenset[tuple[str, str, str]]]:
-    """Pair → how certain the judges are of it; and the pairs that a rule decided."""
+def _judged(part: Part, condition: str) -> JudgmentTable:
+    """The verdicts of judges and rules on the first repeat, in the quoted presentation."""
     table = part.selection.table
     mine = table.named("condition", condition) & table.named("presentation", part.summary.quoted(condition))
-    rows = table.where(mine & (table["purpose"] == 0) & (table["human"] == 0) & (table["replicate"] == 0))
+    return table.where(mine & (table["purpose"] == 0) & (table["human"] == 0) & (table["replicate"] == 0))
+
+
+def _verdicts(rows: JudgmentTable) -> tuple[dict[tuple[str, str, str], float], frozenset[tuple[str, str, str]]]:
+    """Pair → how certain the judges are of it; and the pairs that a rule decided."""
     size = max(len(rows.systems), 1)
     low, high = np.minimum(rows["first"], rows["second"]), np.maximum(rows["first"], rows["second"])
     key, of = np.unique((rows["context"].astype(np.int64) * size + low) * size + high, return_inverse=True)

@@ -17,14 +17,12 @@ from harness.store.judgment_table import JudgmentTable
 
 def notes_on_judges(judges: Sequence[str], checks: Mapping[str, JudgeCheck]) -> list[str]:
     """Sentences on the red lines of judges that rate a board; they come first."""
-
     known = (checks[judge] for judge in judges if judge in checks)
     return [f"{said}." for check in known if (said := red_lines_sentence(check.judge, check.red_lines))]
 
 
 def notes_on_stops(path: Path, table: JudgmentTable, condition: str, presentation: Presentation) -> list[str]:
     """Sentences on how judging ended."""
-
     judges = {table.judges[k] for k in np.unique(table["judge"][table.named("presentation", presentation)])}
     return stops_in_words(
         [

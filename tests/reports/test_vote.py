@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from harness.cli import _run
+from harness.figures.cells import JudgeSummary
 from harness.figures.summary import RunSummary
 from harness.ranking.draw_pairs import DrawnPair
 from harness.ranking.peoples_axis import peoples_axis
@@ -131,6 +132,23 @@ def test_a_vote_states_the_rate_of_its_own_pair(
         first, second, third = (float(row["draw_rate"]) for row in csv.DictReader(text))
     assert (second - first) % 0.24 == pytest.approx(0.01)
     assert (third - second) % 0.24 == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_only_a_judge_that_is_borne_out_has_a_part_in_the_draw(
+    played: Played, monkeypatch: pytest.MonkeyPatch, trusted: bool
+) -> None:
+    asked: list[object] = []
+
+    def as_given(pairs: Sequence[DrawnPair], *_: object, by_doubt: bool) -> tuple[DrawnPair, ...]:
+        asked.append(by_doubt)
+        return tuple(pairs)
+
+    monkeypatch.setattr("harness.reports.quick_vote.drawn", as_given)
+    store, summary = played(contexts=2, unit_s=0.3)
+    known = JudgeSummary.model_validate({**summary.judges[0].model_dump(), "trusted": trusted})
+    write_joint_report([(store, summary.model_copy(update={"judges": [known]}))], store.folder)
+    assert set(asked) == {trusted}
 
 
 def test_no_name_of_an_agent_is_near_a_pair_and_nothing_is_wider_than_the_phone(
