@@ -10,7 +10,7 @@ from harness.audio.recorded_turns import FoundTurn, NoTurn
 from harness.audio.speech import breath
 from harness.audio.speech_edges import level_db
 from harness.audio.vocal import silero
-from harness.people.caller.ends import Corrections, FoundEnds, Impossible, corrected, found_ends
+from harness.people.caller.ends import Corrections, Disagreement, FoundEnds, Impossible, corrected, found_ends
 from tests.harness.people.spoken import RATE_HZ, Spoken, spoken
 
 PRESSED_AFTER_S = 0.4
@@ -22,7 +22,10 @@ def found(turn: Spoken, pressed_after_s: float | None = PRESSED_AFTER_S) -> Foun
 
 @pytest.mark.parametrize(("room_db", "pause_ms"), [(45.0, 20.0), (40.0, 20.0), (35.0, 30.0)])
 def test_ends_within_30_ms_and_pauses_within_20_ms_of_the_truth(room_db: float, pause_ms: float) -> None:
-    ends, edges, missed, said = [], [], 0, []
+    ends: list[float] = []
+    edges: list[float] = []
+    said: list[Disagreement] = []
+    missed = 0
     for k in range(12):
         turn = spoken(k, room_db)
         seen = found(turn)
