@@ -45,6 +45,7 @@ def everything_under(folder: Path) -> str:
     )
 
 
+@pytest.mark.long  # twelve conversations
 def test_twelve_automatic_recordings_are_played_with_their_true_ends_and_pauses(
     tmp_path: Path, harness_command: Callable[..., Finished], harness_here: Callable[..., Finished]
 ) -> None:
