@@ -10,7 +10,7 @@ that was discarded, or whose speaker withdrew, is in no file afterwards. What pr
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +26,7 @@ from harness.people.caller.prompts import Prompt
 from harness.scenarios.context import Context
 from harness.scenarios.imports.imported import Imported, as_id
 from harness.scenarios.imports.pause_table import TABLE, Corrected, write_table
+from harness.scenarios.pack import load_pack
 from harness.scenarios.speakers import AUTOMATIC, Speaker, source_of
 from harness.voices.recorded_packs import RecordedPack, pack_of_recordings, write_pack
 
@@ -35,6 +36,10 @@ LICENCE: Final = "personal: not to be passed on without the speakers' consent"
 REHEARSED: Final = f"{AUTOMATIC}; a synthetic voice"
 ABOUT: Final = "People who retell a prompt or speak about an everyday topic, with the ends and pauses that they confirmed."
 ABOUT_REHEARSAL: Final = f"A rehearsal of the caller's seat. Every caller is an {AUTOMATIC}."
+
+
+_Cut = tuple[str, tuple[tuple[float, float], ...] | None, int]
+"""A context's id, its pauses, and its length in samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,7 @@ def export(takes: Sequence[KeptTake], out: Path, vocal: VocalDetector, words: Wo
         raise UserError(f"{out}: what people and what programs spoke does not go into one pack; write two")
     _refuse_other(out)
     _remove_leftovers(out)
+    before = _heard_before(out, words.by) if words else {}
     packs: list[RecordedPack] = []
     left_out: list[tuple[str, str]] = []
     with TemporaryDirectory(prefix=f"{_writing(out)}-", dir=_made(out.parent)) as work:
@@ -85,7 +91,7 @@ def export(takes: Sequence[KeptTake], out: Path, vocal: VocalDetector, words: Wo
         for k, take in enumerate(takes):
             name, row = f"{_name(take)}.flac", Corrected(list(take.turn.pauses), [take.turn.end_s])
             try:
-                packs.append(_pack_of(take, name, row, Path(work) / f"take-{k}", vocal, words))
+                packs.append(_pack_of(take, name, row, Path(work) / f"take-{k}", vocal, words, before))
             except UserError as fault:
                 left_out.append((take.id, str(fault)))
                 continue
@@ -121,7 +127,13 @@ def _name(take: KeptTake) -> str:
 
 
 def _pack_of(
-    take: KeptTake, name: str, row: Corrected, folder: Path, vocal: VocalDetector, words: Words | None
+    take: KeptTake,
+    name: str,
+    row: Corrected,
+    folder: Path,
+    vocal: VocalDetector,
+    words: Words | None,
+    before: Mapping[_Cut, str],
 ) -> RecordedPack:
     """The importer's own pack of one recording, with its speaker, prompt and words."""
     folder.mkdir()
@@ -133,12 +145,27 @@ def _pack_of(
         raise UserError(str(fault).replace(f"{folder}{os.sep}", "")) from None
     (context,) = pack.imported.contexts
     start, end = round(take.turn.start_s * take.rate_hz), round(take.turn.end_s * take.rate_hz)
-    said = words.of(take.samples[start:end], take.rate_hz).strip() if words else ""
+    (sound,) = pack.sounds.values()
+    said = before.get((context.id, context.spoken.pauses_s, sound.size))
+    if said is None:
+        said = words.of(take.samples[start:end], take.rate_hz).strip() if words else ""
     spoken = context.spoken.model_copy(update={"text": said})
     by = words.by if words and said else None
     source = source_of(take.speaker, take.prompt.id, topic=take.prompt.kind == "topic", words_by=by)
     context = context.model_copy(update={"turns": (spoken,), "source": source})
     return replace(pack, imported=Imported((context,), pack.imported.not_carried))
+
+
+def _heard_before(out: Path, by: str) -> Mapping[_Cut, str]:
+    """The words that the same program gave the same cuts in the earlier pack, because an export follows every withdrawal."""
+    if not out.exists():
+        return {}
+    try:
+        pack = load_pack(out)
+    except UserError:
+        return {}
+    heard = [c for c in pack.contexts if f"words by {by}, a program" in c.source]
+    return {(c.id, c.spoken.pauses_s, soundfile.info(out / (c.spoken.audio or "")).frames): c.spoken.text for c in heard}
 
 
 def _joined(packs: Iterable[RecordedPack]) -> RecordedPack:

@@ -105,6 +105,10 @@ def test_words_of_a_program_are_marked_as_such(tmp_path: Path) -> None:
     assert context.licence == LICENCE
     assert not context.timing_alone
     assert heard == [pytest.approx(spoken(0).end_s - LEAD_S, abs=0.06)]
+    shorter = replace(topic, turn=replace(topic.turn, end_s=topic.turn.end_s - 0.5))
+    for again, times in ((topic, 1), (shorter, 2)):
+        export([again], tmp_path / "pack", silero(), Words("whisper-base", words))
+        assert len(heard) == times, "the same cut is not transcribed again, another is"
     assert speaker_of(done.contexts[0].source) == Speaker("p1", automatic=False)
 
 
