@@ -2,7 +2,7 @@
 
 `harness.timing.echo` correlates a whole call, because an agent's line is quiet while the caller speaks. A microphone is in a
 room, and its owner may speak meanwhile. So the sound is cut into seconds, in each of which every frequency counts alike (the
-phase transform, Knapp and Carter 1976), and what is the same in all of them is summed: an echo comes after the same delay each
+phase transform, Knapp and Carter 1976), and the part common to all is summed: an echo comes after the same delay each
 time, a room's noise and another voice do not.
 
 12 pairs of turns at 40 dB over a room's noise, the second turn after the first or half a second into it; the largest sum at one

@@ -1,6 +1,6 @@
 """How far the recordings of known speakers carry: their number, their pauses, and what follows from both.
 
-Turns of one speaker are not independent: who pauses long once does so again. So shares of pauses have intervals over
+Turns of one speaker are not independent: a speaker of one long pause has more of them. So shares of pauses have intervals over
 *speakers*, as those of a run have over conversations, and with one speaker nothing about people follows, however many turns.
 """
 

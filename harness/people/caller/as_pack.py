@@ -5,7 +5,7 @@ from the caller's seat and one from any folder of recordings obey the same rules
 so that the import can be repeated.
 
 Voices are personal data. Each export writes the whole pack anew and puts it in the place of the old one, so that a recording
-that was discarded, or whose speaker withdrew, is in no file afterwards. What programs spoke is never in a pack of people.
+that was discarded, or whose speaker withdrew, is in no file afterwards. Speech of programs is never in a pack of people.
 """
 
 import os
@@ -78,7 +78,7 @@ def export(takes: Sequence[KeptTake], out: Path, vocal: VocalDetector, words: Wo
     programs are mixed, if `out` is no earlier pack of this kind, or if it cannot be written.
     """
     if len({take.speaker.automatic for take in takes}) > 1:
-        raise UserError(f"{out}: what people and what programs spoke does not go into one pack; write two")
+        raise UserError(f"{out}: speech of people and of programs does not go into one pack; write two")
     _refuse_other(out)
     _remove_leftovers(out)
     before = _heard_before(out, words.by) if words else {}

@@ -18,7 +18,7 @@ RATE_HZ = 48_000
 LEAD_S = 1.2
 TAIL_S = 1.0
 FAINT_DB = 30.0
-"""What a voice does after it is last within 30 dB of its speech is removed. Some stretches end in a rest, 60 to 260 ms after
+"""All sound of a voice after it is last within 30 dB of its speech is removed. Some stretches end in a rest, 60 to 260 ms after
 the word and 37 to 47 dB below speech: at and beyond the limit of what is speech by definition (40 dB)."""
 
 

@@ -80,7 +80,7 @@ def test_each_fault_is_said(make: Callable[[int], NDArray[np.floating]], code: s
     assert ("again" in seen[code].words) == again
 
 
-def test_who_says_nothing_is_asked_whether_that_is_meant() -> None:
+def test_a_silent_person_is_asked_whether_that_is_meant() -> None:
     (seen,) = found(room(5 * RATE_HZ, 0) * 0.01, "never")
     assert (seen.code, seen.again) == ("never", True)
 
