@@ -1,0 +1,224 @@
+"""One person's sitting, step by step, independent of the web server: loop-back trial, recordings, decisions.
+
+A page that is opened anew is a new audio clock, with another latency; so every page begins with its own loop-back trial where a wait
+is measured. A person has one page at a time: of two, one would record what the other plays. A recording whose page is gone is
+neither lost nor kept by itself; its speaker decides on return.
+"""
+
+import io
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import soundfile
+
+from harness.audio.pcm import Int16
+from harness.people import loop_back
+from harness.people.loop_back import LoopBack
+from harness.people.records import MOST_PARTS, Person, SeatStore, Take, TakeKind
+from harness.people.seat import Json, Seat
+from harness.people.track import RATE_HZ, Track, track_of
+from harness.reports.listening.session import Refused
+
+ELSEWHERE: Final = "This page is open in another tab or window, which goes on from here. Please close this one."
+ERROR_MS: Final = 20.0
+"""Most that a wait may be wrong by (95 % of sweeps) before the sitting says so."""
+REASONS: Final = frozenset({"pressed", "silence", "longest", "never", "hidden", "slept", "unplugged"})
+_NEVER_ENDED: Final[Json] = {"parts": 0, "played": [], "pressed": None, "clock": [], "reason": "hidden"}
+_MOST_PLAYED, _MOST_SETTINGS = 40, 60
+_LATEST_FRAME: Final = RATE_HZ * 60 * 60 * 48
+"""Two days of an audio clock."""
+
+
+class Sittings:
+    """The logic of both seats' sittings."""
+
+    def __init__(self, records: SeatStore, seat: Seat) -> None:
+        self._records = records
+        self._seat = seat
+
+    def step(self, person: Person) -> Json:
+        """The current step for this person's open page."""
+        takes = self._records.takes(person.id)
+        about = {"name": person.id, "automatic": person.automatic, "kept": sum(t.state == "kept" and t.kind != "calibration" for t in takes)}
+        for take in takes:
+            if take.kind != "calibration" and take.state == "ended":
+                return {**about, "kind": "review", "take": take.id, "of": take.what, "found": dict(take.found)}
+            if take.kind != "calibration" and take.state == "open" and take.tab != person.tab:
+                return {**about, "kind": "interrupted", "take": take.id, "of": take.what, "seconds": round(self._seconds(take), 1)}
+        due = self._seat.next_for(person)
+        if due["kind"] != "done" and self._seat.loop_back_first and self._calibration(person.id, person.tab) is None:
+            return {**about, "kind": "loop_back", "places": list(loop_back.places()), "sound": "/sound/loop-back"}
+        return {**about, **due}
+
+    def open(self, person: Person, body: Mapping[str, Any]) -> Take:
+        """Begin a recording.
+
+        Raises:
+            Refused: it is from a page that is no longer the open one, for another item than the due one, or at another rate.
+        """
+        self._own_tab(person, body.get("tab"))
+        kind = body.get("kind")
+        due = self.step(person)
+        expected: dict[str, TakeKind] = {"loop_back": "calibration", "prompt": "turn", "conversation": "reply"}
+        if due["kind"] not in expected or kind != expected[due["kind"]] or body.get("of", "") != due.get("of", ""):
+            raise Refused("This is not due now. Please reload the page.")
+        if body.get("rate_hz") != RATE_HZ:
+            raise Refused(f"The browser records at {body.get('rate_hz')} samples a second; {RATE_HZ} are needed.")
+        given = body.get("settings")
+        settings = {str(k)[:40]: v for k, v in list(given.items())[:_MOST_SETTINGS] if isinstance(v, bool | int | float)} if isinstance(given, dict) else {}
+        # A take of the same page that never ended is one whose end was lost with the page's memory: nobody can finish it.
+        for old in self._records.takes(person.id):
+            if old.state == "open" and old.tab == person.tab:
+                self._records.discard(old)
+        return self._records.open_take(person, expected[due["kind"]], str(due.get("of", "")), RATE_HZ, settings, person.tab)
+
+    def add_part(self, person: Person, take: str, number: int, first: int, pcm: bytes) -> None:
+        """Store a part of a recording.
+
+        Raises:
+            Refused: the recording is not this person's, is finished, or the part is impossible.
+        """
+        found = self._own(person, take)
+        if not 0 <= number < MOST_PARTS or not 0 <= first < _LATEST_FRAME or not pcm or len(pcm) % 2:
+            raise Refused("That part of the recording cannot be read.")
+        if found.state == "open":
+            self._records.add_part(found, number, first, pcm)
+
+    def end(self, person: Person, take: str, body: Mapping[str, Any]) -> Json:
+        """Finish a recording and return the findings. The same end sent again returns the same.
+
+        Raises:
+            Refused: parts are missing, or the page's record of the recording is impossible.
+        """
+        found = self._own(person, take)
+        if found.state != "open":
+            return dict(found.found)
+        ended = _ended(body)
+        if missing := set(range(ended["parts"])) - self._records.part_numbers(found):
+            raise Refused(f"{len(missing)} parts of the recording have not arrived yet.")
+        return self._finish(found, ended)
+
+    def _finish(self, take: Take, ended: Mapping[str, Any]) -> Json:
+        try:
+            track = track_of(self._records.parts(take), [(int(f), float(ms)) for f, ms in ended["clock"]])
+        except ValueError:
+            self._records.discard(take)
+            raise Refused("Nothing was recorded. Please check the microphone and try again.") from None
+        if take.kind == "calibration":
+            result = _loop_back_found(track, ended)
+            self._records.set_take(take, "kept" if result.get("heard") else "discarded", ended=ended, found=result)
+            return result
+        examined = self._seat.examined(take, track, self.loop_of(take))
+        self._records.set_take(take, "ended", ended=ended, found=examined)
+        return examined
+
+    def keep(self, person: Person, take: str, body: Mapping[str, Any]) -> None:
+        """Keep a recording, with its speaker's decisions; an interrupted one is finished with what has arrived.
+
+        Raises:
+            Refused: the decisions are impossible, or there is nothing to keep.
+        """
+        found = self._own(person, take)
+        if found.state == "kept":
+            return
+        if found.state == "open":
+            self._finish(found, _NEVER_ENDED | found.ended)
+            return
+        if found.state == "discarded":
+            raise Refused("This recording was discarded already.")
+        self._records.set_take(found, "kept", decided=self._seat.keep(found, body))
+
+    def discard(self, person: Person, take: str) -> None:
+        """Discard a recording; its sound is removed."""
+        found = self._own(person, take)
+        if found.state in ("open", "ended"):
+            self._records.discard(found)
+
+    def go_on_without(self, person: Person, tab: object) -> None:
+        """Store that this page has no loop-back trial; the sitting is marked."""
+        self._own_tab(person, tab)
+        without = self._records.open_take(person, "calibration", "", RATE_HZ, {}, person.tab)
+        self._records.set_take(without, "kept", found={"skipped": True})
+
+    def played(self, person: Person, take: str, body: Mapping[str, Any]) -> None:
+        """Store the sound that a running recording plays, so that an interrupted one can still be placed.
+
+        Raises:
+            Refused: the recording is not this person's, or the page's record is impossible.
+        """
+        found = self._own(person, take)
+        if found.state == "open":
+            ended = _ended({"parts": 1, "played": body.get("played"), "clock": [], "reason": "hidden"})
+            self._records.set_take(found, "open", ended=ended)
+
+    def sound_of(self, person: Person, take: str) -> bytes | None:
+        """A recording as a WAV file for its own speaker; None if its sound is gone."""
+        found = self._own(person, take)
+        parts = self._records.parts(found)
+        return wav(track_of(parts).samples) if parts else None
+
+    def loop_of(self, take: Take) -> LoopBack | None:
+        """The latency of the page on which a recording was made; None without a trial that was heard."""
+        trial = self._calibration(take.person, take.tab)
+        return None if trial is None or not trial.found.get("heard") else LoopBack(**trial.found["loop_back"])
+
+    def _calibration(self, person: str, tab: str) -> Take | None:
+        trials = [t for t in self._records.takes(person) if t.kind == "calibration" and t.tab == tab and t.state == "kept"]
+        return trials[-1] if trials else None
+
+    def _seconds(self, take: Take) -> float:
+        return sum(len(part.samples) for part in self._records.parts(take)) / take.rate_hz
+
+    def _own(self, person: Person, take: str) -> Take:
+        try:
+            found = self._records.take(take)
+        except KeyError:
+            raise Refused("There is no such recording.") from None
+        if found.person != person.id:
+            raise Refused("There is no such recording.")
+        return found
+
+    def _own_tab(self, person: Person, tab: object) -> None:
+        if tab != person.tab:
+            raise Refused(ELSEWHERE)
+
+
+def _ended(body: Mapping[str, Any]) -> Json:
+    """The page's record of a recording's end, checked."""
+    try:
+        parts = int(body["parts"])
+        played = [
+            {"name": str(p["name"])[:80], "at": int(p["at"]), "frames": int(p["frames"])} for p in list(body["played"])[:_MOST_PLAYED]
+        ]
+        clock = [(int(frame), float(ms)) for frame, ms in list(body["clock"])[:MOST_PARTS]]
+        pressed = None if body.get("pressed") is None else int(body["pressed"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise Refused("The end of the recording cannot be read. Please reload the page.") from None
+    frames = [*(p["at"] for p in played), *(f for f, _ in clock), *([] if pressed is None else [pressed])]
+    if not 0 < parts <= MOST_PARTS or any(not 0 <= f < _LATEST_FRAME for f in frames) or not np.isfinite([ms for _, ms in clock]).all():
+        raise Refused("The end of the recording cannot be read. Please reload the page.")
+    reason = body.get("reason")
+    return {"parts": parts, "played": played, "pressed": pressed, "clock": clock, "reason": reason if reason in REASONS else "pressed"}
+
+
+def _loop_back_found(track: Track, ended: Mapping[str, Any]) -> Json:
+    at = next((p["at"] for p in ended["played"] if p["name"] == "loop-back"), None)
+    found = None if at is None else loop_back.loop_back(track, [at + place for place in loop_back.places()])
+    if found is None:
+        return {"heard": False}
+    return {
+        "heard": True,
+        "loop_back": {name: getattr(found, name) for name in LoopBack.__slots__},
+        "latency_ms": round(found.latency_samples / RATE_HZ * 1_000, 1),
+        "error_ms": round(found.error_p95_ms, 1),
+        "fit": found.error_p95_ms <= ERROR_MS,
+        "lost_ms": round(sum(b - a for a, b in track.lost) / RATE_HZ * 1_000),
+    }
+
+
+def wav(samples: Int16, rate_hz: int = RATE_HZ) -> bytes:
+    """A WAV file, which every browser decodes exactly."""
+    out = io.BytesIO()
+    soundfile.write(out, samples, rate_hz, format="WAV", subtype="PCM_16")
+    return out.getvalue()
