@@ -27,7 +27,7 @@ LONGEST_S: Final = 1_800.0
 LEAST_STALL_MS: Final = 10.0
 """Shortest standstill of the audio clock: half of what a sitting may be wrong (20 ms). 500 ppm of drift are 1.5 ms in 3 s."""
 STALL_PAIRS: Final = 3
-"""Pairs on either side from which the soonest is taken: a page that is busy for a second or two delivers late, and has no standstill."""
+"""Pairs on either side from which the soonest is taken: a page that is busy for a second or two is late, and stands not still."""
 LEAST_ZEROS_S: Final = 0.0025
 """Shortest stretch of zeros that is a hole: just under one block (128 frames) of a browser."""
 BESIDE_S: Final = 0.005
@@ -51,7 +51,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """A whole recording. `first`: the frame of its first sample; what is `lost` is zero in `samples`, or its place is in doubt."""
+    """A whole recording. `first`: the frame of its first sample; what is `lost` is zero, or its place is in doubt."""
 
     rate_hz: int
     first: int
