@@ -39,13 +39,9 @@ Proxy = Annotated[
         help="IP address of a reverse proxy whose forwarded headers are trusted; may be repeated.",
     ),
 ]
-Expires = Annotated[
-    str, typer.Option(metavar="12h|7d|2w|never", help="Lifetime of these links: 12h, 7d, 2w, or never.")
-]
+Expires = Annotated[str, typer.Option(metavar="12h|7d|2w|never", help="Lifetime of these links: 12h, 7d, 2w, or never.")]
 Revoke = Annotated[
     str | None,
-    typer.Option(
-        metavar="ID|all", show_default="none", help="Only end a link (the id printed with it) or all; serve nothing."
-    ),
+    typer.Option(metavar="ID|all", show_default="none", help="Only end a link (the id printed with it) or all; serve nothing."),
 ]
 Links = Annotated[bool, typer.Option("--links", help="Only list the links that exist; serve nothing.")]

@@ -1,8 +1,8 @@
 """The two seats as a web application: a page, a step, a recording in parts, a decision.
 
-People enter as they enter a listening test (`harness.reports.listening.entry`), and every request is answered to the person in its
-cookie and to no other. Parts of a recording are bytes and not JSON; they are refused from other sites all the same, because
-those cannot send the content type unasked.
+People enter as they enter a listening test (`harness.reports.listening.entry`), and every request is answered to the person in
+its cookie and to no other. Parts of a recording are bytes and not JSON; they are refused from other sites all the same,
+because those cannot send the content type unasked.
 """
 
 import time
@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from harness.errors import UserError
 from harness.people import loop_back
 from harness.people.records import LARGEST_PART, Person, SeatStore
 from harness.people.seat import CONSENT, Seat
@@ -23,7 +24,15 @@ from harness.people.sittings import Sittings, wav
 from harness.people.withdraw import Withdraw
 from harness.reports.listening.door import Door
 from harness.reports.listening.entry import (
-    ELSEWHERE, TOO_MANY, Body, Entry, bytes_of, json_body, listening_page, new_secret, refuse,
+    ELSEWHERE,
+    TOO_MANY,
+    Body,
+    Entry,
+    bytes_of,
+    json_body,
+    listening_page,
+    new_secret,
+    refuse,
 )
 from harness.reports.listening.guard import WINDOW_S, Ceiling
 from harness.reports.listening.session import Refused
@@ -31,8 +40,13 @@ from harness.reports.listening.session import Refused
 COOKIE: Final = "seat"
 BEGINS_PER_MINUTE: Final = 20
 """Most sittings begun per minute from one address, as in listening tests."""
-SCRIPTS: Final = ("engine.js", "worklet.js", "microphone.js", "seat.js", "caller.js", "supporter.js")
-_SHARED: Final = {"el.js": "text/javascript", "asking.js": "text/javascript", "listen.css": "text/css"}
+SCRIPTS: Final = ("engine.js", "worklet.js", "upload.js", "seat.js", "caller.js", "supporter.js")
+_SHARED: Final = {
+    "el.js": "text/javascript",
+    "asking.js": "text/javascript",
+    "microphone.js": "text/javascript",
+    "listen.css": "text/css",
+}
 
 Handler = Callable[[Request], Awaitable[Response]]
 Answered = Callable[[Person, Body, Mapping[str, str]], Response]
@@ -209,7 +223,7 @@ class SeatApp:
             return refuse(why, 403)
         try:
             return answered()
-        except Refused as refused:
+        except (Refused, UserError) as refused:
             return refuse(str(refused), 409)
 
     def _for_person(self, answered: Answered) -> Handler:

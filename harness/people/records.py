@@ -1,11 +1,11 @@
 """The database of the two seats: people by pseudonym, what they were given, and their recordings, part by part.
 
-A browser can be closed, a laptop can sleep, a server can die, in the middle of a sentence. So a recording is sent while it is made,
-in numbered parts; a part is on the disk before it is acknowledged, and one that is sent twice is stored once. A recording counts only
-when its speaker has heard it and wants to keep it.
+A browser can be closed, a laptop can sleep, a server can die, in the middle of a sentence. So a recording is sent while it
+is made, in numbered parts; a part is on the disk before it is acknowledged, and one that is sent twice is stored once. A
+recording counts only when its speaker has heard it and wants to keep it.
 
-Voices are personal data. Whoever withdraws leaves nothing: rows are overwritten (`secure_delete`), the journal is emptied, and files
-are removed. Only the number of people who withdrew stays.
+Voices are personal data. Whoever withdraws leaves nothing: rows are overwritten (`secure_delete`), the journal is emptied,
+and files are removed. Only the number of people who withdrew stays.
 """
 
 import json
@@ -42,8 +42,8 @@ CREATE TABLE IF NOT EXISTS people (
   began_s REAL NOT NULL, tab TEXT NOT NULL DEFAULT '');
 CREATE TABLE IF NOT EXISTS dealt (person TEXT, number INTEGER, what TEXT NOT NULL, PRIMARY KEY (person, number));
 CREATE TABLE IF NOT EXISTS takes (
-  id TEXT PRIMARY KEY, person TEXT NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL, tab TEXT NOT NULL, rate_hz INTEGER NOT NULL,
-  settings TEXT NOT NULL, began_s REAL NOT NULL, state TEXT NOT NULL, ended TEXT NOT NULL DEFAULT '{{}}',
+  id TEXT PRIMARY KEY, person TEXT NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL, tab TEXT NOT NULL,
+  rate_hz INTEGER NOT NULL, settings TEXT NOT NULL, began_s REAL NOT NULL, state TEXT NOT NULL, ended TEXT NOT NULL DEFAULT '{{}}',
   found TEXT NOT NULL DEFAULT '{{}}', decided TEXT NOT NULL DEFAULT '{{}}');
 CREATE TABLE IF NOT EXISTS withdrawn (at_s REAL NOT NULL);
 """
@@ -68,8 +68,8 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """One recording. `what`: the prompt or conversation that it answers, empty for a loop-back trial. `ended`: what the page said
-    at its end (`played`, `pressed`, `clock`, `reason`); `found`: what the server found in it; `decided`: its speaker's corrections.
+    """One recording. `what`: the prompt or conversation that it answers, empty for a loop-back trial. `ended`: the page's record of
+    its end (`played`, `pressed`, `clock`, `reason`); `found`: the server's findings; `decided`: its speaker's corrections.
     """
 
     id: str
@@ -193,9 +193,7 @@ class SeatStore:
 
     # Recordings
 
-    def open_take(
-        self, person: Person, kind: TakeKind, what: str, rate_hz: int, settings: Mapping[str, Any], tab: str
-    ) -> Take:
+    def open_take(self, person: Person, kind: TakeKind, what: str, rate_hz: int, settings: Mapping[str, Any], tab: str) -> Take:
         """A new recording of this person."""
         take = secrets.token_hex(8)
         self._take_folder(take).mkdir(parents=True)

@@ -13,8 +13,6 @@ from harness.people.withdraw import Withdraw
 from harness.reports.listening.door import Door, opened, warnings
 from harness.reports.listening.invitations import link_id, moment
 
-FOLDER: Final = "people"
-"""The folder of a run with its supporters' recordings."""
 PLACES: Final = {"caller": "Caller's seat", "supporter": "Supporter's seat"}
 
 

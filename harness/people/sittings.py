@@ -1,8 +1,8 @@
 """One person's sitting, step by step, independent of the web server: loop-back trial, recordings, decisions.
 
-A page that is opened anew is a new audio clock, with another latency; so every page begins with its own loop-back trial where a wait
-is measured. A person has one page at a time: of two, one would record what the other plays. A recording whose page is gone is
-neither lost nor kept by itself; its speaker decides on return.
+A page that is opened anew is a new audio clock, with another latency; so every page begins with its own loop-back trial
+where a wait is measured. A person has one page at a time: of two, one would record what the other plays. A recording whose
+page is gone is neither lost nor kept by itself; its speaker decides on return.
 """
 
 import io
@@ -25,7 +25,7 @@ ERROR_MS: Final = 20.0
 """Most that a wait may be wrong by (95 % of sweeps) before the sitting says so."""
 REASONS: Final = frozenset({"pressed", "silence", "longest", "never", "hidden", "slept", "unplugged"})
 _NEVER_ENDED: Final[Json] = {"parts": 0, "played": [], "pressed": None, "clock": [], "reason": "hidden"}
-_MOST_PLAYED, _MOST_SETTINGS = 40, 60
+_MOST_PLAYED, _MOST_SETTINGS, _MOST_HAPPENED = 40, 60, 200
 _LATEST_FRAME: Final = RATE_HZ * 60 * 60 * 48
 """Two days of an audio clock."""
 
@@ -40,12 +40,22 @@ class Sittings:
     def step(self, person: Person) -> Json:
         """The current step for this person's open page."""
         takes = self._records.takes(person.id)
-        about = {"name": person.id, "automatic": person.automatic, "kept": sum(t.state == "kept" and t.kind != "calibration" for t in takes)}
+        about = {
+            "name": person.id,
+            "automatic": person.automatic,
+            "kept": sum(t.state == "kept" and t.kind != "calibration" for t in takes),
+        }
         for take in takes:
             if take.kind != "calibration" and take.state == "ended":
                 return {**about, "kind": "review", "take": take.id, "of": take.what, "found": dict(take.found)}
             if take.kind != "calibration" and take.state == "open" and take.tab != person.tab:
-                return {**about, "kind": "interrupted", "take": take.id, "of": take.what, "seconds": round(self._seconds(take), 1)}
+                return {
+                    **about,
+                    "kind": "interrupted",
+                    "take": take.id,
+                    "of": take.what,
+                    "seconds": round(self._seconds(take), 1),
+                }
         due = self._seat.next_for(person)
         if due["kind"] != "done" and self._seat.loop_back_first and self._calibration(person.id, person.tab) is None:
             return {**about, "kind": "loop_back", "places": list(loop_back.places()), "sound": "/sound/loop-back"}
@@ -58,19 +68,25 @@ class Sittings:
             Refused: it is from a page that is no longer the open one, for another item than the due one, or at another rate.
         """
         self._own_tab(person, body.get("tab"))
-        kind = body.get("kind")
+        kind, what = body.get("kind"), body.get("of")
+        for old in self._records.takes(person.id):
+            if old.state == "open" and old.tab == person.tab:
+                # Sent again because its answer was lost; any other was begun by a page that forgot it, and nobody can finish it.
+                if (old.kind, old.what) == (kind, what) and not self._records.part_numbers(old):
+                    return old
+                self._records.discard(old)
         due = self.step(person)
         expected: dict[str, TakeKind] = {"loop_back": "calibration", "prompt": "turn", "conversation": "reply"}
-        if due["kind"] not in expected or kind != expected[due["kind"]] or body.get("of", "") != due.get("of", ""):
+        if due["kind"] not in expected or kind != expected[due["kind"]] or what != due.get("of", ""):
             raise Refused("This is not due now. Please reload the page.")
         if body.get("rate_hz") != RATE_HZ:
             raise Refused(f"The browser records at {body.get('rate_hz')} samples a second; {RATE_HZ} are needed.")
         given = body.get("settings")
-        settings = {str(k)[:40]: v for k, v in list(given.items())[:_MOST_SETTINGS] if isinstance(v, bool | int | float)} if isinstance(given, dict) else {}
-        # A take of the same page that never ended is one whose end was lost with the page's memory: nobody can finish it.
-        for old in self._records.takes(person.id):
-            if old.state == "open" and old.tab == person.tab:
-                self._records.discard(old)
+        items = list(given.items())[:_MOST_SETTINGS] if isinstance(given, dict) else []
+        settings = {str(name)[:40]: value for name, value in items if isinstance(value, bool | int | float)}
+        topic = body.get("topic")
+        if isinstance(topic, str):
+            settings["topic"] = topic[:80]
         return self._records.open_take(person, expected[due["kind"]], str(due.get("of", "")), RATE_HZ, settings, person.tab)
 
     def add_part(self, person: Person, take: str, number: int, first: int, pcm: bytes) -> None:
@@ -189,17 +205,24 @@ def _ended(body: Mapping[str, Any]) -> Json:
     try:
         parts = int(body["parts"])
         played = [
-            {"name": str(p["name"])[:80], "at": int(p["at"]), "frames": int(p["frames"])} for p in list(body["played"])[:_MOST_PLAYED]
+            {"name": str(p["name"])[:80], "at": int(p["at"]), "frames": int(p["frames"])}
+            for p in list(body["played"])[:_MOST_PLAYED]
         ]
         clock = [(int(frame), float(ms)) for frame, ms in list(body["clock"])[:MOST_PARTS]]
         pressed = None if body.get("pressed") is None else int(body["pressed"])
+        happened = [{"what": str(h["what"])[:40], "at": int(h["at"])} for h in list(body.get("happened", ()))[:_MOST_HAPPENED]]
     except (KeyError, TypeError, ValueError, OverflowError):
         raise Refused("The end of the recording cannot be read. Please reload the page.") from None
-    frames = [*(p["at"] for p in played), *(f for f, _ in clock), *([] if pressed is None else [pressed])]
-    if not 0 < parts <= MOST_PARTS or any(not 0 <= f < _LATEST_FRAME for f in frames) or not np.isfinite([ms for _, ms in clock]).all():
+    frames = [*(p["at"] for p in (*played, *happened)), *(f for f, _ in clock), *([] if pressed is None else [pressed])]
+    if (
+        not 0 < parts <= MOST_PARTS
+        or any(not 0 <= f < _LATEST_FRAME for f in frames)
+        or not np.isfinite([ms for _, ms in clock]).all()
+    ):
         raise Refused("The end of the recording cannot be read. Please reload the page.")
     reason = body.get("reason")
-    return {"parts": parts, "played": played, "pressed": pressed, "clock": clock, "reason": reason if reason in REASONS else "pressed"}
+    known = {"parts": parts, "played": played, "pressed": pressed, "clock": clock, "happened": happened}
+    return {**known, "reason": reason if reason in REASONS else "pressed"}
 
 
 def _loop_back_found(track: Track, ended: Mapping[str, Any]) -> Json:

@@ -47,7 +47,14 @@ class SupporterSeat:
             self._records.deal(person, len(mine), due)
         number = len([what for what in mine if what in begun]) + 1
         history = [list(turn) for turn in self._conversations.history(due)]
-        return {"kind": "conversation", "of": due, "history": history, "number": number, "most": MOST_EACH, "sound": f"/sound/item/{due}"}
+        return {
+            "kind": "conversation",
+            "of": due,
+            "history": history,
+            "number": number,
+            "most": MOST_EACH,
+            "sound": f"/sound/item/{due}",
+        }
 
     def sound(self, person: Person, what: str) -> bytes | None:
         """The caller's turn of the conversation that is due."""
