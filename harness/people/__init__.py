@@ -1,0 +1,1 @@
+"""People in both seats of a conversation: callers who record their turns, and supporters who answer aloud."""
