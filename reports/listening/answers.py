@@ -221,6 +221,30 @@ class VoteStore:
             for table in ("answers", "served", "fetched"):
                 db.execute(f"DELETE FROM {table} WHERE rater = ? AND position >= ?", which)
 
+    def void(self, context: str, system: str) -> int:
+        """Delete every answer about a reply that was withdrawn, and make the steps that ask about it breaks, also those not
+        asked yet; returns the number of answers."""
+
+        def about_it(item: Item) -> bool:
+            return any((slot.context, slot.system) == (context, system) for slot in item.slots)
+
+        nothing = Item(role="break")
+        with self._write() as db:
+            voided = 0
+            for table in ("answers", "failed_rounds"):
+                rows = db.execute(f"SELECT rowid, item FROM {table}").fetchall()
+                gone = [(nothing.model_dump_json(), row[0]) for row in rows if about_it(Item.model_validate_json(row[1]))]
+                db.executemany(f"UPDATE {table} SET item = ?, answer = '{{}}', passed = NULL WHERE rowid = ?"
+                               if table == "answers" else
+                               f"UPDATE {table} SET item = ?, answer = '{{}}' WHERE rowid = ?", gone)  # fmt: skip
+                voided += len(gone)
+            for rater, plan in db.execute("SELECT id, plan FROM raters").fetchall():
+                items = _ITEMS.validate_json(plan)
+                if any(about_it(item) for item in items):
+                    kept = tuple(nothing if about_it(item) else item for item in items)
+                    db.execute("UPDATE raters SET plan = ? WHERE id = ?", (_ITEMS.dump_json(kept).decode(), rater))
+        return voided
+
     def failed_rounds(self, rater: Rater) -> int:
         """The number of times that steps were asked again."""
         return int(self._read("SELECT count(DISTINCT round) FROM failed_rounds WHERE rater = ?", (rater.id,))[0][0])

@@ -1,1 +1,1 @@
-"""The supporter's seat: people hear callers of a run in real time, and answer them aloud."""
+"""The supporter's seat: people answer the callers of a run that was played, and stand beside its agents."""
