@@ -13,6 +13,7 @@ from typing import Final
 
 from harness.errors import UserError
 from harness.people.records import DATABASE, SeatStore
+from harness.people.supporter.out_of_run import remove_person
 from harness.store.database import DATABASE as RUN
 from harness.store.run_store import RunStore
 
@@ -48,10 +49,9 @@ def withdraw_everywhere(folder: Path, person: str) -> str:
 
 def withdraw_supporter(run: Path, records: SeatStore, person: str) -> int:
     """Remove a supporter from a run; returns the number of recordings."""
-    from harness.people.supporter.people_of_run import remove_person
-
     with closing(RunStore.open(run)) as store:
-        remove_person(store, person)
+        for automatic in (False, True):
+            remove_person(store, person, automatic=automatic)
     return records.withdraw(person)
 
 

@@ -1,17 +1,18 @@
 """Conversations of a run for its supporters: what was said before, and the caller as every agent heard them.
 
-The caller's sound is read from a played session and not rendered again, so that people and agents hear the same samples. Only runs in
-seeded mode can be answered: in a replay every agent has had another conversation by the last turn.
+The caller's sound is read from a played session and not rendered again, so that people and agents hear the same samples.
 """
 
 from collections.abc import Mapping
 from functools import cached_property
 
-from harness.audio.conditions import CLEAN
 from harness.errors import UserError
+from harness.people.supporter.into_run import CONDITION, refuse_run
+from harness.recording.files import RECORDING_FILE
 from harness.recording.from_seat import CallerSound, caller_sound
 from harness.scenarios.context import Context
 from harness.store.run_store import RunStore
+from harness.store.selection import Selection
 from harness.store.session import Session
 
 
@@ -20,16 +21,7 @@ class Conversations:
 
     def __init__(self, store: RunStore) -> None:
         """Raises UserError if the run has none."""
-        manifest = store.manifest
-        if manifest.mode == "replay":
-            raise UserError(
-                f"{store.folder}: is a replay, in which every agent has a different conversation; people answer runs in seeded mode"
-            )
-        if CLEAN not in manifest.conditions:
-            raise UserError(
-                f"{store.folder}: was played over {', '.join(manifest.conditions)} alone; people hear callers over a clean line, "
-                "so play the run with --condition clean too"
-            )
+        refuse_run(store)
         self._store = store
         self.contexts: Mapping[str, Context] = {c.id: c for c in store.contexts() if c.id in self._sessions}
         if not self.contexts:
@@ -38,12 +30,12 @@ class Conversations:
     @cached_property
     def _sessions(self) -> dict[str, Session]:
         """Context → a finished session whose caller is heard by people."""
-        played = [
-            s for s in self._store.sessions()
-            if s.status == "finished" and s.key.condition == CLEAN and s.key.mode == "seeded"
-            and (s.folder / "caller_played.flac").exists()
-        ]  # fmt: skip
-        return {s.key.context_id: s for s in reversed(played)}
+        found: dict[str, Session] = {}
+        for session in Selection(self._store).of_the_plan:
+            on_disk = (session.folder / RECORDING_FILE).exists()
+            if session.key.condition == CONDITION and session.status == "finished" and on_disk:
+                found.setdefault(session.key.context_id, session)
+        return found
 
     def history(self, context: str) -> list[tuple[str, str]]:
         """(role, words) of everything before the spoken turn."""

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-MOST_EACH: Final = 3
-"""Most conversations of one person (HEART, section 9.3)."""
+from harness.people.supporter.into_run import MOST_CONTEXTS
+
 MOST_PEOPLE: Final = 3
 """Most people of one conversation: 12 people × 3 of 12 conversations."""
 
@@ -24,7 +24,7 @@ def next_of(
     `mine`: all that this person ever got. `given` and `kept`: conversations that people got and did not discard, and those
     whose answers are kept, once for each person.
     """
-    if len(mine) >= MOST_EACH:
+    if len(mine) >= MOST_CONTEXTS:
         return None
     covered, answered = Counter(given), Counter(kept)
     open_ = [c for c in contexts if c not in mine and answered[c] < MOST_PEOPLE]

@@ -17,12 +17,11 @@ from harness.measuring.timings import keep_timings, timings_of
 from harness.measuring.transcribe import Transcribe, transcribe_all
 from harness.progress import RunProgress
 from harness.recording.files import save
-from harness.recording.from_seat import CallerSound, SeatTake, caller_sound, recording_of
+from harness.recording.from_seat import SeatTake, recording_of
 from harness.recording.sitting import Sitting, save_sitting
 from harness.scenarios.pack import context_hash
 from harness.store.manifest import SEAT_KINDS, AgentEntry
 from harness.store.run_store import RunStore
-from harness.store.selection import Selection
 from harness.store.session import Session, SessionKey
 
 CONDITION: Final = "clean"
@@ -60,17 +59,6 @@ def refuse_run(store: RunStore) -> None:
     taken = [agent.name for agent in manifest.played if agent.name in SEAT_KINDS.values()]
     if taken:
         raise UserError(f"{store.folder}: has an agent named {taken[0]}, which is people's name; play it under another name")
-
-
-def callers_of(store: RunStore) -> dict[str, CallerSound]:
-    """Context → its caller as the run's agents heard it; contexts whose call was played by no agent to its end have none."""
-    found: dict[str, CallerSound] = {}
-    for session in Selection(store).of_the_plan:
-        key = session.key
-        playable = key.condition == CONDITION and session.status == "finished" and (session.folder / "recording.json").exists()
-        if playable and key.context_id not in found:
-            found[key.context_id] = caller_sound(store.recording(session).caller)
-    return found
 
 
 def add_people(

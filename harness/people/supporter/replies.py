@@ -10,6 +10,7 @@ from harness.people.loop_back import LoopBack
 from harness.people.records import SeatStore, Take
 from harness.people.sittings import Sittings
 from harness.people.supporter.conversations import Conversations
+from harness.people.supporter.into_run import PersonsReply
 from harness.people.track import RATE_HZ, Track, track_of
 from harness.recording.from_seat import CallerSound, SeatTake, seat_take
 from harness.recording.sitting import LoopError, Sitting
@@ -29,7 +30,7 @@ def aligned(take: Take, track: Track, caller: CallerSound, loop: LoopBack | None
     return seat_take(caller, track.samples, first=track.first, played_at=at, latency_samples=latency, lost=track.lost)
 
 
-def waiting(records: SeatStore, sittings: Sittings, conversations: Conversations) -> Iterator[tuple[Take, SeatTake, Sitting]]:
+def kept_replies(records: SeatStore, sittings: Sittings, conversations: Conversations) -> Iterator[PersonsReply]:
     """Every kept answer whose place on the clock is known, with its take and the facts of its sitting."""
     automatic = {person.id: person.automatic for person in records.people()}
     for take in records.takes():
@@ -46,10 +47,9 @@ def waiting(records: SeatStore, sittings: Sittings, conversations: Conversations
             sitting=f"{take.person}-{take.tab[:8]}",
             take=take.id,
             loop=None if loop is None else _loop_error(loop),
-            lost_ms=found.lost_ms,
             findings=tuple(fault["words"] for fault in take.found.get("faults", ())),
         )
-        yield take, found, facts
+        yield PersonsReply(take.what, found, facts)
 
 
 def _loop_error(loop: LoopBack) -> LoopError:

@@ -1,6 +1,6 @@
 """The supporter's seat: a conversation in writing, its caller aloud, and a person's answer.
 
-The person never sees how fast they were: who knows that the wait is measured, hurries. They learn only what is wrong with a recording.
+The person never sees how fast they were: a person who sees a wait hurries. They learn only the faults of a recording.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,8 @@ from harness.people.records import Person, SeatName, SeatStore, Take
 from harness.people.seat import Json
 from harness.people.sittings import wav
 from harness.people.supporter.conversations import Conversations
-from harness.people.supporter.dealing import MOST_EACH, next_of
+from harness.people.supporter.dealing import next_of
+from harness.people.supporter.into_run import MOST_CONTEXTS
 from harness.people.track import Track
 from harness.reports.listening.session import Refused
 
@@ -52,7 +53,7 @@ class SupporterSeat:
             "of": due,
             "history": history,
             "number": number,
-            "most": MOST_EACH,
+            "most": MOST_CONTEXTS,
             "sound": f"/sound/item/{due}",
         }
 
