@@ -55,6 +55,7 @@ _ASSETS = {
     "listen.js": "text/javascript",
     "collect.js": "text/javascript",
     "asking.js": "text/javascript",
+    "microphone.js": "text/javascript",
     "el.js": "text/javascript",
     "listen.css": "text/css",
 }
