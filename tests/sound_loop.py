@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -51,20 +51,13 @@ class SoundLoop:
             ["pactl", *command], env=self.environment, check=True, capture_output=True, text=True, timeout=PATIENCE_S
         ).stdout
 
-    @contextmanager
-    def stopped(self, pid: int, seconds: float) -> Iterator[None]:
-        """A process that gets no time for a while."""
-        os.kill(pid, signal.SIGSTOP)
-        try:
-            time.sleep(seconds)
-            yield
-        finally:
-            os.kill(pid, signal.SIGCONT)
-
 
 @contextmanager
-def sound_loop(folder: Path) -> Iterator[SoundLoop]:
-    """A loop of its own in `folder`: the sinks `ears` and `mouth`, 48 kHz, mono."""
+def sound_loop(folder: Path, offered_hz: int = 48_000) -> Iterator[SoundLoop]:
+    """A loop of its own in `folder`: the sinks `ears` and `mouth`, 48 kHz, mono.
+
+    `offered_hz`: the rate that the browser is offered and at which it opens its devices: with another than 48,000 it resamples.
+    """
     runtime = folder / "pulse"
     runtime.mkdir(mode=0o700)
     # A socket's path has at most 107 bytes, and test folders are long.
@@ -77,11 +70,13 @@ def sound_loop(folder: Path) -> Iterator[SoundLoop]:
     sinks = [f"module-null-sink sink_name={name} rate=48000 channels=1" for name in ("ears", "mouth")]
     # A browser offers no monitor as a microphone, so the mouth's has another name.
     microphone = "module-remap-source source_name=microphone master=mouth.monitor rate=48000 channels=1"
+    (runtime / "daemon.conf").write_text(f"default-sample-rate = {offered_hz}\n")
     modules = [f"module-native-protocol-unix socket={socket} auth-anonymous=1", *sinks, microphone]
     daemon = subprocess.Popen(
-        ["pulseaudio", "-n", "--daemonize=no", "--use-pid-file=no", "--exit-idle-time=-1", "--realtime=no", "--high-priority=no",
-         "--disable-shm=yes", "--log-target=stderr", *(part for module in modules for part in ("-L", module))],
-        env={k: v for k, v in environment.items() if k != "PULSE_SERVER"}, stderr=(folder / "pulse.log").open("wb"),
+        ["pulseaudio", "-n", "--daemonize=no", "--use-pid-file=no", "--exit-idle-time=-1", "--realtime=no",
+         "--high-priority=no", "--disable-shm=yes", "--log-target=stderr", *(p for module in modules for p in ("-L", module))],
+        env={**{k: v for k, v in environment.items() if k != "PULSE_SERVER"}, "PULSE_CONFIG": str(runtime / "daemon.conf")},
+        stderr=(folder / "pulse.log").open("wb"),
     )  # fmt: skip
     loop = SoundLoop(server, daemon, environment)
     try:
@@ -104,13 +99,43 @@ def _sinks(loop: SoundLoop) -> str:
         return ""
 
 
+def stop_for(seconds: float, *pids: int) -> None:
+    """Give processes no time for a while."""
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        time.sleep(seconds)
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+def processes(word: str) -> list[int]:
+    """The processes that this one started, and those started by them, with `word` in their command."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents[int(entry.parent.name)] = int(entry.read_text().rpartition(")")[2].split()[1])
+
+    def ours(pid: int) -> bool:
+        return pid == os.getpid() or (pid in parents and ours(parents[pid]))
+
+    return [pid for pid in parents if pid != os.getpid() and ours(pid) and word in _command(pid)]
+
+
+def _command(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    return ""
+
+
 class AutomaticPerson:
     """An automatic person at a loop (`tests.automatic_person`), as a process of its own."""
 
     def __init__(self, loop: SoundLoop) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.automatic_person", loop.server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env=loop.environment, cwd=Path(__file__).parents[1],
+            [sys.executable, "-m", "tests.automatic_person", loop.server], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, env=loop.environment, cwd=Path(__file__).parents[1],
         )  # fmt: skip
         self._reports: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()

@@ -11,9 +11,11 @@ const PART = 31744; /* Samples: 31 of the worklet's blocks, the most that a brow
 const CLIPPED = 0.999;
 const SLEPT_MS = 1000; /* Audio behind wall clock by so much, for a whole part: the computer slept. */
 const PATIENCE_MS = 3000;
+const SETTLED = RATE_HZ / 2; /* Frames: the first tenths of a second of a microphone that was just opened have holes. */
 const PROCESSING = { echoCancellation: "echo cancellation", noiseSuppression: "noise suppression", autoGainControl: "automatic volume", voiceIsolation: "voice isolation" };
 const wanted = { channelCount: 1, ...Object.fromEntries(Object.keys(PROCESSING).map((name) => [name, false])) };
-const within = (promise, ms) => Promise.race([promise, new Promise((done) => setTimeout(done, ms))]);
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+const within = (promise, ms) => Promise.race([promise, pause(ms)]);
 const int16 = (parts, size) => {
   const out = new Int16Array(size);
   let at = 0;
@@ -112,6 +114,7 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
   document.addEventListener("visibilitychange", seen);
   addEventListener("pagehide", left);
   const connection = (there) => { if (connected !== there) { connected = there; happened("connection", there); } };
+  for (const until = Date.now() + PATIENCE_MS; reached < SETTLED && Date.now() < until;) await pause(10);
   return {
     settings,
     /* What the browser or the system does to the microphone's sound although it was asked not to, in words for the person. */
@@ -153,8 +156,7 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
           const until = Date.now() + PATIENCE_MS;
           const last = frame();
           /* A context that sleeps gives no more: what came until then is sent. */
-          while (take === mine && reached < last && context.state === "running" && Date.now() < until) { node.port.postMessage("post"); await within(new Promise(() => {}), 10); }
-          timed();
+          while (take === mine && reached < last && context.state === "running" && Date.now() < until) { node.port.postMessage("post"); await pause(10); }
           if (take === mine) take = null;
           mine.parts.close();
           await upload.done();

@@ -46,7 +46,7 @@ class Take:
 
 @dataclass
 class SeatServer:
-    """A running server. `lose_answers`: so many parts are stored without that the page learns it; `away`: nothing is answered."""
+    """A running server. `lose_answers`: so many parts are stored and not acknowledged; `away`: nothing is answered."""
 
     port: int = 0
     takes: list[Take] = field(default_factory=list)
