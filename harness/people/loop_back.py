@@ -48,7 +48,7 @@ Float64 = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class LoopBack:
-    """The measured latency. `error_p95_ms`: 95 % of the sweeps lie within it of the median; the finest step, a sample, is added.
+    """The measured latency. `error_p95_ms`: 95 % of the sweeps lie within it of the median; plus one sample.
 
     `drift_ppm`: how fast the latency grows, which is how much slower the microphone's clock is than the headphones'.
     """

@@ -11,7 +11,9 @@ const PART = 31744; /* Samples: 31 of the worklet's blocks, the most that a brow
 const CLIPPED = 0.999;
 const SLEPT_MS = 1000; /* Audio behind wall clock by so much, for a whole part: the computer slept. */
 const PATIENCE_MS = 3000;
-const SETTLED = RATE_HZ / 2; /* Frames: the first tenths of a second of a microphone that was just opened have holes. */
+const SETTLED = RATE_HZ / 2; /* Frames without a hole before anything is recorded: a microphone that was just opened has some. */
+const HOLE = 120; /* Zeros in a row inside sound, as in track.py: no microphone gives that. */
+const GATE = RATE_HZ / 2; /* Longer silence is a microphone that is off or gated, and no hole. */
 const PROCESSING = { echoCancellation: "echo cancellation", noiseSuppression: "noise suppression", autoGainControl: "automatic volume", voiceIsolation: "voice isolation" };
 const wanted = { channelCount: 1, ...Object.fromEntries(Object.keys(PROCESSING).map((name) => [name, false])) };
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -21,6 +23,16 @@ const int16 = (parts, size) => {
   let at = 0;
   for (const part of parts) for (const value of part) { out[at] = Math.max(-32768, Math.min(32767, Math.round(value * 32768))); at += 1; }
   return out;
+};
+/* Looks for zeros inside sound; says after each block whether any ended in it. */
+const holes = () => {
+  let zeros = GATE;
+  return (samples) => samples.reduce((found, value) => {
+    if (value === 0) { zeros += 1; return found; }
+    const hole = zeros >= HOLE && zeros < GATE;
+    zeros = 0;
+    return found || hole;
+  }, false);
 };
 /* Blocks put together to parts. `give(first, samples)` gets each; a part ends where frames are missing, which shows the server the gap. */
 const gathering = (give) => {
@@ -64,22 +76,28 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
   const [track] = stream.getAudioTracks();
   const settings = track.getSettings();
   let take = null; /* The one that is recorded now. */
+  /* Since the last take ended: what goes wrong between two takes moves the latency of the next one as well. */
+  let clock = [];
+  let happenings = [];
   let reached = 0; /* One past the last frame that came. */
   let meter = { peak: 0, clipped: false };
+  let settled = false;
   let soonest = null; /* Of the blocks since `since`, the one that came soonest after it was heard. */
   let since = 0;
   let least = Infinity; /* The least lateness yet, by a clock that counts sleep too. */
   let connected = true;
+  let whole = 0; /* The frame of the last hole. */
+  const hole = holes();
   let closed = false;
   const frame = () => Math.round(context.currentTime * RATE_HZ);
   const happened = (what, detail) => {
     if (closed) return;
-    take?.happened.push({ what, at: frame() });
+    happenings.push({ what, at: frame() });
     onChange(what, detail);
   };
   const timed = () => {
     if (!soonest) return;
-    take?.clock.push([soonest.at, soonest.ms]);
+    clock.push([soonest.at, soonest.ms]);
     if (soonest.wall - least > SLEPT_MS) { happened("slept"); least = soonest.wall; }
     least = Math.min(least, soonest.wall);
     soonest = null;
@@ -88,8 +106,9 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
   node.port.onmessage = ({ data: { first, count, samples } }) => {
     const ms = performance.now();
     const heard = ((first + count) * 1000) / RATE_HZ;
-    if (reached && (first !== reached || !samples)) happened("lost");
+    const lost = reached && (first !== reached || !samples || hole(samples));
     reached = first + count;
+    if (lost) { whole = reached; if (settled) happened("lost"); }
     if (!soonest || ms - heard < soonest.late) soonest = { at: reached, ms, late: ms - heard, wall: Date.now() - heard };
     if (samples) {
       const peak = samples.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
@@ -114,7 +133,8 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
   document.addEventListener("visibilitychange", seen);
   addEventListener("pagehide", left);
   const connection = (there) => { if (connected !== there) { connected = there; happened("connection", there); } };
-  for (const until = Date.now() + PATIENCE_MS; reached < SETTLED && Date.now() < until;) await pause(10);
+  for (const until = Date.now() + PATIENCE_MS; reached - whole < SETTLED && Date.now() < until;) await pause(10);
+  settled = true;
   return {
     settings,
     /* What the browser or the system does to the microphone's sound although it was asked not to, in words for the person. */
@@ -147,7 +167,7 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
       if (take) throw new Error("one take at a time");
       const { take: id } = await post("/take", { ...of, rate_hz: RATE_HZ, settings }, connection);
       const upload = partsOf(id, connection);
-      const mine = { from: frame(), parts: gathering(upload.add), upload, played: [], clock: [], happened: [], clipped: false };
+      const mine = { from: frame(), parts: gathering(upload.add), upload, played: [], clipped: false };
       take = mine;
       return {
         id,
@@ -159,8 +179,11 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
           while (take === mine && reached < last && context.state === "running" && Date.now() < until) { node.port.postMessage("post"); await pause(10); }
           if (take === mine) take = null;
           mine.parts.close();
+          const ended = { played: mine.played, pressed, clock, happened: happenings, reason };
+          clock = [];
+          happenings = [];
           await upload.done();
-          return post(`/take/${id}/end`, { parts: upload.count(), played: mine.played, pressed, clock: mine.clock, happened: mine.happened, reason }, connection);
+          return post(`/take/${id}/end`, { ...ended, parts: upload.count() }, connection);
         },
       };
     },
