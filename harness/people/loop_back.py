@@ -1,8 +1,8 @@
 """The latency of a seat's own sound: from a frame at which it is played to the frame at which the microphone has it.
 
-A wait is counted on one audio clock, but what is played leaves the headphones later than its frame, and what is said reaches the
-page later still. Only the sum of both delays matters, and no browser reports it rightly. So it is measured: before a sitting
-the headphones are held to the microphone, and short sweeps are played at known frames.
+A wait is counted on one audio clock, but what is played leaves the headphones later than its frame, and what is said reaches
+the page later still. Only the sum of both delays matters, and no browser reports it rightly. So it is measured: before a
+sitting the headphones are held to the microphone, and short sweeps are played at known frames.
 
 A sweep is found by its matched filter, whose peak is as narrow as the sweep's band is wide and stands above noise that would
 hide a click of the same peak. The peak is taken from the envelope, since a headphone may turn the sign. Gaps are
@@ -48,7 +48,7 @@ Float64 = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class LoopBack:
-    """The measured latency. `error_p95_ms`: 95 % of the sweeps lie within this of the median; a sample, the finest step, is added.
+    """The measured latency. `error_p95_ms`: 95 % of the sweeps lie within it of the median; plus one sample.
 
     `drift_ppm`: how fast the latency grows, which is how much slower the microphone's clock is than the headphones'.
     """

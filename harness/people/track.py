@@ -27,7 +27,7 @@ LONGEST_S: Final = 1_800.0
 LEAST_STALL_MS: Final = 10.0
 """Shortest standstill of the audio clock: half of what a sitting may be wrong (20 ms). 500 ppm of drift are 1.5 ms in 3 s."""
 STALL_PAIRS: Final = 3
-"""Pairs on either side from which the soonest is taken: a page that is busy for a second or two is late, and stands not still."""
+"""Pairs on either side from which the soonest is taken: a page that is busy for a second or two is only late."""
 LEAST_ZEROS_S: Final = 0.0025
 """Shortest stretch of zeros that is a hole: just under one block (128 frames) of a browser."""
 BESIDE_S: Final = 0.005

@@ -45,6 +45,7 @@ _ASSETS = {
     "listen.js": "text/javascript",
     "collect.js": "text/javascript",
     "asking.js": "text/javascript",
+    "microphone.js": "text/javascript",
     "el.js": "text/javascript",
     "listen.css": "text/css",
 }
