@@ -228,15 +228,16 @@ def _ended(body: Mapping[str, Any]) -> Json:
 def _loop_back_found(track: Track, ended: Mapping[str, Any]) -> Json:
     at = next((p["at"] for p in ended["played"] if p["name"] == "loop-back"), None)
     found = None if at is None else loop_back.loop_back(track, [at + place for place in loop_back.places()])
+    lost_ms = round(sum(b - a for a, b in track.lost) / RATE_HZ * 1_000)
     if found is None:
-        return {"heard": False}
+        return {"heard": False, "lost_ms": lost_ms}
     return {
         "heard": True,
         "loop_back": {name: getattr(found, name) for name in LoopBack.__slots__},
         "latency_ms": round(found.latency_samples / RATE_HZ * 1_000, 1),
         "error_ms": round(found.error_p95_ms, 1),
         "fit": found.error_p95_ms <= ERROR_MS,
-        "lost_ms": round(sum(b - a for a, b in track.lost) / RATE_HZ * 1_000),
+        "lost_ms": lost_ms,
     }
 
 

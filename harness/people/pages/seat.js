@@ -107,7 +107,9 @@ const trial = (step, show) => {
     });
     button.disabled = false;
     button.textContent = "Measure again";
-    if (!found?.heard) { state.textContent = "The microphone did not hear the chirps. Turn the headphones up, hold one side close to the microphone, and measure again."; return; }
+    if (!found) { state.textContent = ""; return; }
+    if (!found.heard && found.lost_ms > 0) { state.textContent = "Pieces of sound were lost, so nothing could be measured: the computer is busy. Close other programs, and measure again."; return; }
+    if (!found.heard) { state.textContent = "The microphone did not hear the chirps. Turn the headphones up, hold one side close to the microphone, and measure again."; return; }
     state.textContent = `Measured to within ${found.error_ms} ms.${found.fit ? "" : " That is not exact enough, and your answers will say so; measure again in a quieter moment, or with wired headphones."}`;
     without.replaceWith(el("button", { type: "button", class: "main", onclick: () => said("/next", undefined, show) }, "Put the headphones on and go on"));
   });

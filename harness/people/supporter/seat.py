@@ -64,7 +64,7 @@ class SupporterSeat:
 
     def examined(self, take: Take, track: Track, loop: LoopBack | None) -> Json:
         """What is wrong with an answer, in words for its speaker."""
-        faults: tuple[Fault, ...] = reply_faults(track, played_caller(take, self._conversations), loop)
+        faults: tuple[Fault, ...] = reply_faults(track, loop)
         return {"faults": [{"code": f.code, "words": f.words, "again": f.again} for f in faults]}
 
     def keep(self, take: Take, asked: Mapping[str, Any]) -> Json:
