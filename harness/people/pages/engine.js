@@ -54,7 +54,7 @@ const opened = async (button) => {
   let context = null;
   try {
     try { stream = await navigator.mediaDevices.getUserMedia({ audio: wanted }); } catch (error) { throw new Refused(noMicrophone(error, button)); }
-    try { context = new AudioContext({ sampleRate: RATE_HZ, latencyHint: "interactive" }); } catch { /* said below */ }
+    try { context = new AudioContext({ sampleRate: RATE_HZ, latencyHint: "playback" }); } catch { /* said below */ } /* Long buffers run dry less often, and how late they are is measured. */
     if (context?.sampleRate !== RATE_HZ) throw new Refused("This browser does not record at 48 kHz. Please open the link in a current Firefox, Chrome or Safari.");
     await within(context.resume(), PATIENCE_MS);
     if (context.state !== "running") throw new Refused(`The browser does not start any sound. Check that a loudspeaker or headphones are there, and press ${button} again.`);
