@@ -267,8 +267,9 @@ class SeatStore:
         return self.take(take.id)
 
     def discard(self, take: Take) -> None:
-        """Remove a recording's sound; the row stays, so that its conversation does not come back."""
-        self.set_take(take, "discarded", found={}, decided={})
+        """Remove a recording's sound; the row stays, so that its conversation does not come back, nor a disturbed clock pass."""
+        found = {"disturbed": True} if self.take(take.id).found.get("disturbed") else {}
+        self.set_take(take, "discarded", found=found, decided={})
         shutil.rmtree(self._take_folder(take.id), ignore_errors=True)
 
     def _take_folder(self, take: str) -> Path:

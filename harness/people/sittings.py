@@ -7,6 +7,7 @@ page is gone is neither lost nor kept by itself; its speaker decides on return.
 
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +24,8 @@ from harness.reports.listening.session import Refused
 ELSEWHERE: Final = "This page is open in another tab or window, which goes on from here. Please close this one."
 ERROR_MS: Final = 20.0
 """Most that a wait may be wrong by (95 % of sweeps) before the sitting says so."""
+DISTURBING: Final = frozenset({"lost", "slept", "devices", "unplugged"})
+"""Events after which the latency is another: Chromium's jumped by 20 to 64 ms after a lost block."""
 REASONS: Final = frozenset({"pressed", "silence", "longest", "never", "hidden", "slept", "unplugged"})
 _NEVER_ENDED: Final[Json] = {"parts": 0, "played": [], "pressed": None, "clock": [], "reason": "hidden"}
 _MOST_PLAYED, _MOST_SETTINGS, _MOST_HAPPENED = 40, 60, 200
@@ -125,7 +128,9 @@ class Sittings:
             result = _loop_back_found(track, ended)
             self._records.set_take(take, "kept" if result.get("heard") else "discarded", ended=ended, found=result)
             return result
-        examined = self._seat.examined(take, track, self.loop_of(take))
+        disturbed = bool(track.lost) or any(each["what"] in DISTURBING for each in ended.get("happened", ()))
+        loop = None if disturbed else self.loop_of(take)
+        examined = self._seat.examined(replace(take, ended=ended), track, loop) | {"disturbed": disturbed}
         self._records.set_take(take, "ended", ended=ended, found=examined)
         return examined
 
@@ -175,13 +180,23 @@ class Sittings:
         return wav(track_of(parts).samples) if parts else None
 
     def loop_of(self, take: Take) -> LoopBack | None:
-        """The latency of the page on which a recording was made; None without a trial that was heard."""
-        trial = self._calibration(take.person, take.tab)
+        """The latency of the page when a recording was made; None without a trial that was heard and is still true."""
+        if take.found.get("disturbed"):
+            return None
+        trial = self._calibration(take.person, take.tab, take)
         return None if trial is None or not trial.found.get("heard") else LoopBack(**trial.found["loop_back"])
 
-    def _calibration(self, person: str, tab: str) -> Take | None:
-        trials = [t for t in self._records.takes(person) if t.kind == "calibration" and t.tab == tab and t.state == "kept"]
-        return trials[-1] if trials else None
+    def _calibration(self, person: str, tab: str, until: Take | None = None) -> Take | None:
+        """The last trial on a page, before `until`; None if a later recording was disturbed, since the latency is another then."""
+        found = None
+        for take in self._records.takes(person):
+            if until is not None and take.id == until.id:
+                break
+            if take.tab == tab and take.kind == "calibration" and take.state == "kept":
+                found = take
+            elif take.tab == tab and take.found.get("disturbed") and not (found and found.found.get("skipped")):
+                found = None
+        return found
 
     def _seconds(self, take: Take) -> float:
         return sum(len(part.samples) for part in self._records.parts(take)) / take.rate_hz

@@ -46,6 +46,7 @@ export const level = () => {
 };
 /* The loudest sample of the meter's last look. */
 export const peak = () => loudest;
+export const fetched = (path) => engine.sound(path);
 /* Goes on after a recording, or says that there is none. */
 export const after = (found, show) => {
   if (found) return said("/next", undefined, show);
@@ -110,7 +111,7 @@ const trial = (step, show) => {
     if (!found) { state.textContent = ""; return; }
     if (!found.heard && found.lost_ms > 0) { state.textContent = "Pieces of sound were lost, so nothing could be measured: the computer is busy. Close other programs, and measure again."; return; }
     if (!found.heard) { state.textContent = "The microphone did not hear the chirps. Turn the headphones up, hold one side close to the microphone, and measure again."; return; }
-    state.textContent = `Measured to within ${found.error_ms} ms.${found.fit ? "" : " That is not exact enough, and your answers will say so; measure again in a quieter moment, or with wired headphones."}`;
+    state.textContent = `Measured to within ${Math.max(1, Math.ceil(found.error_ms))} ms.${found.fit ? "" : " That is not exact enough, and your answers will say so; measure again in a quieter moment, or with wired headphones."}`;
     without.replaceWith(el("button", { type: "button", class: "main", onclick: () => said("/next", undefined, show) }, "Put the headphones on and go on"));
   });
   put(heading("Hold your headphones to the microphone"), el("p", {}, "This measures how late the sound of your computer is. Hold one side of your headphones close to the microphone, at the volume at which you will listen, and press Measure. It takes ten seconds."),

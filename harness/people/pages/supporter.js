@@ -1,21 +1,22 @@
 /* The supporter's seat: the caller is heard in real time, the answer is spoken whenever its speaker feels that it is their turn. */
 import { el } from "/asset/el.js";
-import { talk, wait } from "/asset/asking.js";
-import { after, heading, level, own, peak, put, recorded, said, seat } from "/asset/seat.js";
+import { talk, tell, wait } from "/asset/asking.js";
+import { after, fetched, heading, level, own, peak, put, recorded, said, seat } from "/asset/seat.js";
 
 const NEVER_MS = 20000; /* After the caller's end: who has said nothing until then says nothing. */
 const LONGEST_MS = 90000;
 const LOUD = 0.03; /* Peak of a sample that can be speech: −30 dB. */
 const AFTER_MS = 800; /* Recorded after the press, so that a last word is whole. */
 const conversation = (step, show, footer) => {
-  const start = el("button", { type: "button", class: "main" }, "Hear the person");
+  const start = el("button", { type: "button", class: "main", disabled: true }, "Hear the person");
+  let sound = null;
+  fetched(step.sound).then((buffer) => { sound = buffer; start.disabled = false; }, (error) => tell(error.message));
   start.addEventListener("click", async () => {
     const finish = el("button", { type: "button", class: "main" }, "I have finished");
     const state = el("p", { role: "status" }, "Listen, and answer aloud as soon as you feel that it is your turn.");
     put(heading("You are on the line"), el("div", { class: "card live" }, state, level()), talk(step.history), finish, footer);
     finish.focus({ preventScroll: true });
     const found = await recorded({ kind: "reply", of: step.of }, async (audio, take) => {
-      const sound = await audio.sound(step.sound);
       const playing = audio.play(sound, "caller");
       fetch(`/take/${take.id}/played`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ played: take.played }) }).catch(() => {});
       const pressed = new Promise((done) => { finish.onclick = () => done(audio.frame()); });

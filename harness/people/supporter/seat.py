@@ -6,7 +6,8 @@ The person never sees how fast they were: a person who sees a wait hurries. They
 from collections.abc import Mapping
 from typing import Any, Final
 
-from harness.people.faults import Fault, reply_faults
+from harness.people.examiner import Examiner
+from harness.people.faults import Played
 from harness.people.loop_back import LoopBack
 from harness.people.records import Person, SeatName, SeatStore, Take
 from harness.people.seat import Json
@@ -14,6 +15,7 @@ from harness.people.sittings import wav
 from harness.people.supporter.conversations import Conversations
 from harness.people.supporter.dealing import next_of
 from harness.people.supporter.into_run import MOST_CONTEXTS
+from harness.people.supporter.replies import played_at
 from harness.people.track import Track
 from harness.reports.listening.session import Refused
 
@@ -29,6 +31,7 @@ class SupporterSeat:
         self._records = records
         self._conversations = conversations
         self._order = tuple(conversations.contexts)
+        self._examiner = Examiner()
 
     def next_for(self, person: Person) -> Json:
         """The conversation that is due; `done` when the person has had three, or nothing is open."""
@@ -64,8 +67,9 @@ class SupporterSeat:
 
     def examined(self, take: Take, track: Track, loop: LoopBack | None) -> Json:
         """What is wrong with an answer, in words for its speaker."""
-        faults: tuple[Fault, ...] = reply_faults(track, loop)
-        return {"faults": [{"code": f.code, "words": f.words, "again": f.again} for f in faults]}
+        at = played_at(take)
+        caller = () if at is None else (Played(self._conversations.caller(take.what).samples, at),)
+        return {"faults": self._examiner.examined(take, track, caller, loop)}
 
     def keep(self, take: Take, asked: Mapping[str, Any]) -> Json:
         """Nothing but the person's word that no program helped.

@@ -85,6 +85,17 @@ def test_a_page_that_is_opened_anew_has_a_trial_of_its_own(sitter: Sitter) -> No
     assert sitter.begin(tab="page-000002")["kind"] == "loop_back"
 
 
+def test_after_a_lost_piece_of_sound_the_latency_is_measured_again(sitter: Sitter, seats: list[TwoItems]) -> None:
+    sitter.begin()
+    sitter.measure()
+    take = sitter.open("reply", "one")
+    parts = sitter.send(take, NOISE, first=0)
+    sitter.end(take, parts, happened=[{"what": "lost", "at": 5}])
+    assert seats[0].loops == [None]
+    assert sitter.post(f"/take/{take}/discard", {})["kind"] == "loop_back"
+    assert sitter.measure()["of"] == "two"
+
+
 def test_a_part_sent_twice_is_stored_once_and_an_end_waits_for_all_parts(sitter: Sitter) -> None:
     sitter.begin()
     sitter.measure()
@@ -94,7 +105,7 @@ def test_a_part_sent_twice_is_stored_once_and_an_end_waits_for_all_parts(sitter:
     assert "1 parts" in sitter.post(f"/take/{take}/end", body, expect=409)["error"]
     sitter.send(take, NOISE, first=0)
     sitter.send(take, NOISE, first=0)
-    assert sitter.end(take, 3) == sitter.end(take, 3) == {"samples": len(NOISE), "lost": 0}
+    assert sitter.end(take, 3) == sitter.end(take, 3) == {"samples": len(NOISE), "lost": 0, "disturbed": False}
 
 
 def test_a_recording_whose_page_is_gone_waits_for_its_speaker(sitter: Sitter) -> None:
