@@ -1,7 +1,7 @@
 """The two seats as a web application: a page, a step, a recording in parts, a decision.
 
-People enter as they enter a listening test (`harness.reports.listening.entry`), and every request is answered to the person in
-its cookie and to no other. Parts of a recording are bytes and not JSON; they are refused from other sites all the same,
+People enter as they enter a listening test (`harness.reports.listening.entry`), and every request is answered to the person
+in its cookie and to no other. Parts of a recording are bytes and not JSON; they are refused from other sites all the same,
 because those cannot send the content type unasked.
 """
 

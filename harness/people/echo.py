@@ -1,16 +1,15 @@
 """The caller's sound in a person's microphone: a sign that the headphones are missing.
 
-`harness.timing.echo` correlates a whole call, because an agent's line is quiet while the caller speaks. A microphone is in a
-room, and its owner may speak meanwhile. So the sound is cut into seconds, in each of which every frequency counts alike (the
-phase transform, Knapp and Carter 1976), and what is the same in all of them is summed: an echo comes after the same delay each
-time, a room's noise and another voice do not.
+`harness.timing.echo` correlates a whole call, because an agent's line is quiet while the caller speaks. A microphone is in
+a room, and its owner may speak meanwhile. So the sound is cut into seconds, in each of which every frequency counts alike
+(the phase transform, Knapp and Carter 1976), and what is the same in all of them is summed: an echo comes after the same
+delay each time, a room's noise and another voice do not.
 
-12 pairs of turns at 40 dB over a room's noise, the second turn after the first or half a second into it; the largest sum at one
-delay over the root mean square of all:
+12 pairs of turns at 40 dB over a room's noise, the second turn after the first or half a second into it; the largest sum at
+one delay over the root mean square of all:
 
-| echo below the person's own voice | none | 20 dB | 30 dB | 40 dB | 50 dB | 60 dB |
-|---|---|---|---|---|---|---|
-| in a room of 400 ms | at most 5.2 (72 recordings) | at least 40 | 34 | 22 | 9.5 | 3.7 |
+| echo below the person's own voice | none | 20 dB | 30 dB | 40 dB | 50 dB | 60 dB | |---|---|---|---|---|---|---| | in a
+room of 400 ms | at most 5.2 (72 recordings) | at least 40 | 34 | 22 | 9.5 | 3.7 |
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
 """Findings of a finished recording, as the page and the records have them.
 
-The speech detector is loaded with the first recording and shared: loading it takes longer than a person waits, and two recordings are
-examined one after the other, so that a room full of people does not slow every page down.
+The speech detector is loaded with the first recording and shared: loading it takes longer than a person waits, and two
+recordings are examined one after the other, so that a room full of people does not slow every page down.
 """
 
 import threading

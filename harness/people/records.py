@@ -43,8 +43,8 @@ CREATE TABLE IF NOT EXISTS people (
 CREATE TABLE IF NOT EXISTS dealt (person TEXT, number INTEGER, what TEXT NOT NULL, PRIMARY KEY (person, number));
 CREATE TABLE IF NOT EXISTS takes (
   id TEXT PRIMARY KEY, person TEXT NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL, tab TEXT NOT NULL,
-  rate_hz INTEGER NOT NULL, settings TEXT NOT NULL, began_s REAL NOT NULL, state TEXT NOT NULL, ended TEXT NOT NULL DEFAULT '{{}}',
-  found TEXT NOT NULL DEFAULT '{{}}', decided TEXT NOT NULL DEFAULT '{{}}');
+  rate_hz INTEGER NOT NULL, settings TEXT NOT NULL, began_s REAL NOT NULL, state TEXT NOT NULL,
+  ended TEXT NOT NULL DEFAULT '{{}}', found TEXT NOT NULL DEFAULT '{{}}', decided TEXT NOT NULL DEFAULT '{{}}');
 CREATE TABLE IF NOT EXISTS withdrawn (at_s REAL NOT NULL);
 """
 _PART_NAME = re.compile(r"part-(\d{5})-(\d{1,15})\.pcm")
@@ -68,8 +68,8 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """One recording. `what`: the prompt or conversation that it answers, empty for a loop-back trial. `ended`: the page's record of
-    its end (`played`, `pressed`, `clock`, `reason`); `found`: the server's findings; `decided`: its speaker's corrections.
+    """One recording. `what`: the prompt or conversation that it answers, empty for a loop-back trial. `ended`: the page's record
+    of its end (`played`, `pressed`, `clock`, `reason`); `found`: the server's findings; `decided`: its speaker's corrections.
     """
 
     id: str
@@ -267,7 +267,7 @@ class SeatStore:
         return self.take(take.id)
 
     def discard(self, take: Take) -> None:
-        """Remove a recording's sound; the row stays, so that its conversation does not come back, nor a disturbed clock pass."""
+        """Remove a recording's sound. Its row stays, so that its conversation does not come back, and a disturbance is known."""
         found = {"disturbed": True} if self.take(take.id).found.get("disturbed") else {}
         self.set_take(take, "discarded", found=found, decided={})
         shutil.rmtree(self._take_folder(take.id), ignore_errors=True)

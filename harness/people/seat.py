@@ -15,11 +15,18 @@ CONSENT: Final = "consent-1"
 class Seat(Protocol):
     """The caller's or the supporter's seat."""
 
-    name: SeatName
-    page: str
-    """The name of its page among `pages/`."""
-    loop_back_first: bool
-    """True if a wait is measured, so that the latency of the page's own sound must be known."""
+    @property
+    def name(self) -> SeatName: ...
+
+    @property
+    def page(self) -> str:
+        """The name of its page among `pages/`."""
+        ...
+
+    @property
+    def loop_back_first(self) -> bool:
+        """True if a wait is measured, so that the latency of the page's own sound must be known."""
+        ...
 
     def next_for(self, person: Person) -> Json:
         """The next item with `kind` and `of`; kind `done` when there is none."""
@@ -33,7 +40,7 @@ class Seat(Protocol):
         """The findings of a finished recording, for the page and the file."""
         ...
 
-    def keep(self, take: Take, asked: Mapping[str, Any]) -> Json:
+    def keep(self, take: Take, asked: Mapping[str, Any], /) -> Json:
         """Its speaker's decisions about a recording that is kept, checked.
 
         Raises:

@@ -10,27 +10,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-import numpy as np
 import soundfile
 
 from harness.audio.pcm import Int16
 from harness.people import loop_back
-from harness.people.loop_back import LoopBack
+from harness.people.ended import LATEST_FRAME, end_of
 from harness.people.records import MOST_PARTS, Person, SeatStore, Take, TakeKind
 from harness.people.seat import Json, Seat
-from harness.people.track import RATE_HZ, Track, track_of
+from harness.people.track import RATE_HZ, track_of
+from harness.people.trials import loop_of, measured, trial_of
 from harness.reports.listening.session import Refused
 
 ELSEWHERE: Final = "This page is open in another tab or window, which goes on from here. Please close this one."
-ERROR_MS: Final = 20.0
-"""Most that a wait may be wrong by (95 % of sweeps) before the sitting says so."""
 DISTURBING: Final = frozenset({"lost", "slept", "devices", "unplugged"})
 """Events after which the latency is another: Chromium's jumped by 20 to 64 ms after a lost block."""
-REASONS: Final = frozenset({"pressed", "silence", "longest", "never", "hidden", "slept", "unplugged"})
 _NEVER_ENDED: Final[Json] = {"parts": 0, "played": [], "pressed": None, "clock": [], "reason": "hidden"}
-_MOST_PLAYED, _MOST_SETTINGS, _MOST_HAPPENED = 40, 60, 200
-_LATEST_FRAME: Final = RATE_HZ * 60 * 60 * 48
-"""Two days of an audio clock."""
+_MOST_SETTINGS: Final = 60
 
 
 class Sittings:
@@ -60,7 +55,7 @@ class Sittings:
                     "seconds": round(self._seconds(take), 1),
                 }
         due = self._seat.next_for(person)
-        if due["kind"] != "done" and self._seat.loop_back_first and self._calibration(person.id, person.tab) is None:
+        if due["kind"] != "done" and self._seat.loop_back_first and trial_of(self._records, person.id, person.tab) is None:
             return {**about, "kind": "loop_back", "places": list(loop_back.places()), "sound": "/sound/loop-back"}
         return {**about, **due}
 
@@ -74,7 +69,7 @@ class Sittings:
         kind, what = body.get("kind"), body.get("of")
         for old in self._records.takes(person.id):
             if old.state == "open" and old.tab == person.tab:
-                # Sent again because its answer was lost; any other was begun by a page that forgot it, and nobody can finish it.
+                # Sent again because its answer was lost; any other was begun by a page that forgot it, so nobody can end it.
                 if (old.kind, old.what) == (kind, what) and not self._records.part_numbers(old):
                     return old
                 self._records.discard(old)
@@ -86,7 +81,7 @@ class Sittings:
             raise Refused(f"The browser records at {body.get('rate_hz')} samples a second; {RATE_HZ} are needed.")
         given = body.get("settings")
         items = list(given.items())[:_MOST_SETTINGS] if isinstance(given, dict) else []
-        settings = {str(name)[:40]: value for name, value in items if isinstance(value, bool | int | float)}
+        settings: dict[str, Any] = {str(name)[:40]: value for name, value in items if isinstance(value, bool | int | float)}
         topic = body.get("topic")
         if isinstance(topic, str):
             settings["topic"] = topic[:80]
@@ -99,7 +94,7 @@ class Sittings:
             Refused: the recording is not this person's, is finished, or the part is impossible.
         """
         found = self._own(person, take)
-        if not 0 <= number < MOST_PARTS or not 0 <= first < _LATEST_FRAME or not pcm or len(pcm) % 2:
+        if not 0 <= number < MOST_PARTS or not 0 <= first < LATEST_FRAME or not pcm or len(pcm) % 2:
             raise Refused("That part of the recording cannot be read.")
         if found.state == "open":
             self._records.add_part(found, number, first, pcm)
@@ -113,7 +108,7 @@ class Sittings:
         found = self._own(person, take)
         if found.state != "open":
             return dict(found.found)
-        ended = _ended(body)
+        ended = end_of(body)
         if missing := set(range(ended["parts"])) - self._records.part_numbers(found):
             raise Refused(f"{len(missing)} parts of the recording have not arrived yet.")
         return self._finish(found, ended)
@@ -125,11 +120,11 @@ class Sittings:
             self._records.discard(take)
             raise Refused("Nothing was recorded. Please check the microphone and try again.") from None
         if take.kind == "calibration":
-            result = _loop_back_found(track, ended)
+            result = measured(track, ended)
             self._records.set_take(take, "kept" if result.get("heard") else "discarded", ended=ended, found=result)
             return result
         disturbed = bool(track.lost) or any(each["what"] in DISTURBING for each in ended.get("happened", ()))
-        loop = None if disturbed else self.loop_of(take)
+        loop = None if disturbed else loop_of(self._records, take)
         examined = self._seat.examined(replace(take, ended=ended), track, loop) | {"disturbed": disturbed}
         self._records.set_take(take, "ended", ended=ended, found=examined)
         return examined
@@ -144,7 +139,7 @@ class Sittings:
         if found.state == "kept":
             return
         if found.state == "open":
-            self._finish(found, _NEVER_ENDED | found.ended)
+            self._finish(found, {**_NEVER_ENDED, **found.ended})
             return
         if found.state == "discarded":
             raise Refused("This recording was discarded already.")
@@ -170,7 +165,7 @@ class Sittings:
         """
         found = self._own(person, take)
         if found.state == "open":
-            ended = _ended({"parts": 1, "played": body.get("played"), "clock": [], "reason": "hidden"})
+            ended = end_of({"parts": 1, "played": body.get("played"), "clock": [], "reason": "hidden"})
             self._records.set_take(found, "open", ended=ended)
 
     def sound_of(self, person: Person, take: str) -> bytes | None:
@@ -178,25 +173,6 @@ class Sittings:
         found = self._own(person, take)
         parts = self._records.parts(found)
         return wav(track_of(parts).samples) if parts else None
-
-    def loop_of(self, take: Take) -> LoopBack | None:
-        """The latency of the page when a recording was made; None without a trial that was heard and is still true."""
-        if take.found.get("disturbed"):
-            return None
-        trial = self._calibration(take.person, take.tab, take)
-        return None if trial is None or not trial.found.get("heard") else LoopBack(**trial.found["loop_back"])
-
-    def _calibration(self, person: str, tab: str, until: Take | None = None) -> Take | None:
-        """The last trial on a page, before `until`; None if a later recording was disturbed, since the latency is another then."""
-        found = None
-        for take in self._records.takes(person):
-            if until is not None and take.id == until.id:
-                break
-            if take.tab == tab and take.kind == "calibration" and take.state == "kept":
-                found = take
-            elif take.tab == tab and take.found.get("disturbed") and not (found and found.found.get("skipped")):
-                found = None
-        return found
 
     def _seconds(self, take: Take) -> float:
         return sum(len(part.samples) for part in self._records.parts(take)) / take.rate_hz
@@ -213,47 +189,6 @@ class Sittings:
     def _own_tab(self, person: Person, tab: object) -> None:
         if tab != person.tab:
             raise Refused(ELSEWHERE)
-
-
-def _ended(body: Mapping[str, Any]) -> Json:
-    """The page's record of a recording's end, checked."""
-    try:
-        parts = int(body["parts"])
-        played = [
-            {"name": str(p["name"])[:80], "at": int(p["at"]), "frames": int(p["frames"])}
-            for p in list(body["played"])[:_MOST_PLAYED]
-        ]
-        clock = [(int(frame), float(ms)) for frame, ms in list(body["clock"])[:MOST_PARTS]]
-        pressed = None if body.get("pressed") is None else int(body["pressed"])
-        happened = [{"what": str(h["what"])[:40], "at": int(h["at"])} for h in list(body.get("happened", ()))[:_MOST_HAPPENED]]
-    except (KeyError, TypeError, ValueError, OverflowError):
-        raise Refused("The end of the recording cannot be read. Please reload the page.") from None
-    frames = [*(p["at"] for p in (*played, *happened)), *(f for f, _ in clock), *([] if pressed is None else [pressed])]
-    if (
-        not 0 < parts <= MOST_PARTS
-        or any(not 0 <= f < _LATEST_FRAME for f in frames)
-        or not np.isfinite([ms for _, ms in clock]).all()
-    ):
-        raise Refused("The end of the recording cannot be read. Please reload the page.")
-    reason = body.get("reason")
-    known = {"parts": parts, "played": played, "pressed": pressed, "clock": clock, "happened": happened}
-    return {**known, "reason": reason if reason in REASONS else "pressed"}
-
-
-def _loop_back_found(track: Track, ended: Mapping[str, Any]) -> Json:
-    at = next((p["at"] for p in ended["played"] if p["name"] == "loop-back"), None)
-    found = None if at is None else loop_back.loop_back(track, [at + place for place in loop_back.places()])
-    lost_ms = round(sum(b - a for a, b in track.lost) / RATE_HZ * 1_000)
-    if found is None:
-        return {"heard": False, "lost_ms": lost_ms}
-    return {
-        "heard": True,
-        "loop_back": {name: getattr(found, name) for name in LoopBack.__slots__},
-        "latency_ms": round(found.latency_samples / RATE_HZ * 1_000, 1),
-        "error_ms": round(found.error_p95_ms, 1),
-        "fit": found.error_p95_ms <= ERROR_MS,
-        "lost_ms": lost_ms,
-    }
 
 
 def wav(samples: Int16, rate_hz: int = RATE_HZ) -> bytes:

@@ -19,8 +19,8 @@ from harness.store.run_store import RunStore
 
 FOLDER: Final = "people"
 """The folder of a run with its supporters' recordings."""
-Withdraw = Callable[[str], None]
-"""Pseudonym → nothing; everything of that person is removed."""
+Withdraw = Callable[[str], object]
+"""Removes everything of the person with this pseudonym."""
 
 
 def records_folder(folder: Path) -> Path:
@@ -42,8 +42,8 @@ def withdraw_everywhere(folder: Path, person: str) -> str:
             raise UserError(f"{person}: nobody of that name has been recorded in {folder}; harness people list {folder}")
         count = withdraw_supporter(folder, records, person) if within != folder else withdraw_caller(folder, records, person)
     return (
-        f"{person} is removed, with {count} {'recording' if count == 1 else 'recordings'}. Copies of this folder, and pages and "
-        "exports that were made of it before, are to be deleted by whoever has them; write the report again."
+        f"{person} is removed, with {count} {'recording' if count == 1 else 'recordings'}. Copies of this folder, and pages "
+        "and exports that were made of it before, are to be deleted by whoever has them; write the report again."
     )
 
 

@@ -1,11 +1,11 @@
 """Prompts for a speaker: turns of a pack to retell in one's own words, and harmless topics of one's own choosing.
 
-A turn that is read aloud has the pauses of reading. So a prompt is read, put away, and told as if it were one's own. Whoever
-volunteers must not be made to speak hatred or despair: only regular contexts serve, and only those in which the project's own
-screens find no crisis, no traceable person and no illness.
+A turn that is read aloud has the pauses of reading. So a prompt is read, put away, and told as if it were one's own.
+Whoever volunteers must not be made to speak hatred or despair: only regular contexts serve, and only those in which the
+project's own screens find no crisis, no traceable person and no illness.
 
-Everybody gets a few prompts. They are dealt so that each prompt is retold about equally often: those that fewest people have
-come first, and chance (by a seed) decides between equals.
+Everybody gets a few prompts. They are dealt so that each prompt is retold about equally often: those that fewest people
+have come first, and chance (by a seed) decides between equals.
 """
 
 import hashlib

@@ -75,6 +75,7 @@ class CallerSeat:
     def sound(self, person: Person, what: str) -> bytes | None:
         """None: nothing is heard in this seat."""
         del person, what
+        return None
 
     def examined(self, take: Take, track: Track, loop: LoopBack | None) -> Json:
         """What is wrong with a recording, its turn as found, and the disagreements that its speaker decides."""
@@ -88,7 +89,9 @@ class CallerSeat:
             found = self._ends(take, track)
         except NoTurn as fault:
             if not about["faults"]:
-                about["faults"] = [{"code": "no_turn", "words": f"There is no turn in it: {fault}.", "again": True, "at_s": None}]
+                about["faults"] = [
+                    {"code": "no_turn", "words": f"There is no turn in it: {fault}.", "again": True, "at_s": None}
+                ]
             return about
         return about | {
             "start_s": round(found.turn.start_s, 3),
@@ -121,12 +124,13 @@ class CallerSeat:
             raise Refused(str(fault)) from None
         return {"start_s": turn.start_s, "end_s": turn.end_s, "pauses": [list(pause) for pause in turn.pauses]}
 
-    def prompt_of(self, take: Take) -> Prompt:
-        """The prompt or topic that a recording answers."""
-        topic = next((t for t in TOPICS if t.id == take.settings.get("topic")), None)
-        if topic is not None:
-            return topic
-        return self._prompts.get(take.what) or Prompt(take.what, "topic" if take.what.startswith(FREE) else "retell", "")
+
+def prompt_of(take: Take) -> Prompt:
+    """The prompt or topic that a recording answers, by name."""
+    topic = take.settings.get("topic")
+    if isinstance(topic, str) and topic in {t.id for t in TOPICS}:
+        return Prompt(topic, "topic", "")
+    return Prompt(take.what, "topic" if take.what.startswith(FREE) else "retell", "")
 
 
 def _wave(samples: Int16) -> list[float]:

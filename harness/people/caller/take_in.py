@@ -7,7 +7,7 @@ from typing import Final
 from harness.audio.recorded_turns import FoundTurn
 from harness.audio.vocal import silero
 from harness.people.caller.as_pack import KeptTake, export, installed_transcriber
-from harness.people.caller.seat import CallerSeat
+from harness.people.caller.seat import prompt_of
 from harness.people.records import Person, SeatStore, Take
 from harness.people.track import RATE_HZ, track_of
 from harness.scenarios.speakers import Speaker
@@ -16,7 +16,7 @@ PACKS: Final[Mapping[bool, str]] = {False: "pack", True: "rehearsal"}
 """Automatic or not → the name of the pack's folder."""
 
 
-def write_packs(records: SeatStore, out: Path, seat: CallerSeat, phase: Callable[[str], None] = lambda _: None) -> list[str]:
+def write_packs(records: SeatStore, out: Path, phase: Callable[[str], None] = lambda _: None) -> list[str]:
     """Write the packs of all kept recordings into `out`; returns a sentence for each, and for each recording left out.
 
     Raises:
@@ -27,7 +27,7 @@ def write_packs(records: SeatStore, out: Path, seat: CallerSeat, phase: Callable
     vocal, words = silero(), None
     for automatic, name in PACKS.items():
         takes = [
-            _kept(records, seat, person, take)
+            _kept(records, person, take)
             for person in people
             if person.automatic is automatic
             for take in records.takes(person.id)
@@ -47,9 +47,9 @@ def write_packs(records: SeatStore, out: Path, seat: CallerSeat, phase: Callable
     return said
 
 
-def _kept(records: SeatStore, seat: CallerSeat, person: Person, take: Take) -> KeptTake:
+def _kept(records: SeatStore, person: Person, take: Take) -> KeptTake:
     turn = FoundTurn(
         take.decided["start_s"], take.decided["end_s"], tuple((float(a), float(b)) for a, b in take.decided["pauses"])
     )
     samples = track_of(records.parts(take)).samples
-    return KeptTake(take.id, Speaker(person.id, person.automatic), seat.prompt_of(take), samples, RATE_HZ, turn)
+    return KeptTake(take.id, Speaker(person.id, person.automatic), prompt_of(take), samples, RATE_HZ, turn)

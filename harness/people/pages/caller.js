@@ -14,13 +14,13 @@ const svg = (tag, attributes, ...children) => {
 const prompt = (step, show, footer) => {
   const chosen = () => document.querySelector("input[name=topic]:checked")?.value ?? null;
   const start = el("button", { type: "button", class: "main", disabled: !step.retell }, "Record");
-  const topics = step.retell ? null : el("fieldset", {}, el("legend", {}, "Tell something about one of these, whatever you like:"),
-    el("div", { class: "options", onchange: () => { start.disabled = !chosen(); } }, step.topics.map(({ id, words }) => el("label", {}, el("input", { type: "radio", name: "topic", value: id }), el("span", {}, words)))));
+  const topics = el("fieldset", {}, el("legend", {}, step.retell ? "Or tell something of your own about one of these:" : "Tell something about one of these, whatever you like:"),
+    el("div", { class: "options", onchange: () => { start.disabled = false; } }, step.topics.map(({ id, words }) => el("label", {}, el("input", { type: "radio", name: "topic", value: id }), el("span", {}, words)))));
   start.addEventListener("click", async () => {
     const topic = chosen();
     const finish = el("button", { type: "button", class: "main" }, "I have finished (space bar)");
     const state = el("p", { role: "status" }, "Recording: tell it now.");
-    put(heading("You are recorded"), el("div", { class: "card live" }, state, level()), step.retell ? el("p", { class: "prompt quiet" }, step.retell) : null, finish, footer);
+    put(heading("You are recorded"), el("div", { class: "card live" }, state, level()), step.retell && !topic ? el("p", { class: "prompt quiet" }, step.retell) : null, finish, footer);
     finish.focus({ preventScroll: true });
     const found = await recorded({ kind: "turn", of: step.of, topic }, async (audio) => {
       const pressed = new Promise((done) => {
@@ -36,8 +36,8 @@ const prompt = (step, show, footer) => {
     });
     await after(found, show);
   });
-  put(heading(`${step.number} of ${step.most}`), step.retell ? [el("p", {}, "Imagine that this happened to you, and tell it in your own words to somebody who listens:"), el("p", { class: "prompt card" }, step.retell)] : topics,
-    el("div", { class: "card" }, level()), start, el("button", { type: "button", class: "link", onclick: () => said(`/skip`, { of: step.of }, show) }, "Rather another one"), footer);
+  put(heading(`${step.number} of ${step.most}`), step.retell ? [el("p", {}, "Imagine that this happened to you, and tell it in your own words to somebody who listens:"), el("p", { class: "prompt card" }, step.retell), el("details", {}, el("summary", {}, "Rather not this one"), topics)] : topics,
+    el("div", { class: "card" }, level()), start, footer);
 };
 const seconds = (s) => `${s.toFixed(1)} s`;
 /* The sound's loudness over time, with the pauses and the edges of the turn. */
@@ -55,10 +55,11 @@ const review = (step, show, footer, faults) => {
   if (found.end_s === undefined) { put(heading("There is no turn in this recording"), el("div", { class: "note" }, faults), el("div", { class: "card" }, own(step.take)), again, footer); return; }
   const drawn = wave(found);
   const end = el("input", { type: "range", min: found.start_s, max: found.lasts_s, step: 0.01, value: found.end_s, id: "end" });
+  const began = Number(end.value); /* The range's own rounding of the end that was found. */
   const at = el("output", { for: "end" }, seconds(found.end_s));
   end.addEventListener("input", () => { at.textContent = seconds(Number(end.value)); drawn.moveEnd(Number(end.value)); });
   const pauses = found.pauses.map(([a, b]) => el("input", { type: "checkbox", checked: true, "data-from": a, "data-to": b }));
-  const keep = el("button", { type: "button", class: "main", onclick: () => said(`/take/${step.take}/keep`, { end_s: Number(end.value), pauses: pauses.filter((box) => box.checked).map((box) => [Number(box.dataset.from), Number(box.dataset.to)]) }, show) }, "Keep it");
+  const keep = el("button", { type: "button", class: "main", onclick: () => said(`/take/${step.take}/keep`, { ...(Number(end.value) === began ? {} : { end_s: Number(end.value) }), no_pauses: pauses.flatMap((box, k) => (box.checked ? [] : [k])) }, show) }, "Keep it");
   put(heading("Is it as you said it?"), faults ? el("div", { class: "note" }, faults) : null, found.disagreements?.length ? el("div", { class: "note" }, el("p", {}, "Please have a look at:"), el("ul", { class: "faults" }, found.disagreements.map((each) => el("li", {}, each.words)))) : null,
     el("div", { class: "card" }, drawn.node, own(step.take)),
     el("div", { class: "card" }, el("h2", {}, el("label", { for: "end" }, "You ended at "), at), end, el("p", { class: "quiet" }, "Move it if you said more, or had finished earlier."),

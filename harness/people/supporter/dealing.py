@@ -1,8 +1,8 @@
 """Which conversation a supporter gets next.
 
-HEART's people answer three of twelve conversations, none twice (paper, section 9.3). The least answered come first, so that a
-conversation has its answer before another has its second; among equals a seeded order, so that two who begin at once differ.
-A discarded answer frees its place for somebody else, and never comes back to the person who heard the conversation.
+HEART's people answer three of twelve conversations, none twice (paper, section 9.3). The least answered come first, so that
+a conversation has its answer before another has its second; among equals a seeded order, so that two who begin at once
+differ. A discarded answer frees its place for somebody else, and never comes back to the person who heard the conversation.
 """
 
 import hashlib

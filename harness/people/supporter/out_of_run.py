@@ -1,9 +1,9 @@
 """A person's withdrawal from a run: their replies, and everything in the run's folder that was made of them.
 
-A reply leaves traces: verdicts and votes about it, reasons that may quote it, its sound beside the page, stimuli of listening
-tests. Whoever withdraws withdraws all of it. Rows go first and files last, and a session is found by its own sitting as well as
-by its row, so that after a kill the same call ends what was begun. What can be made again (the page, stimuli, a judge's stored
-answers that no remaining verdict states) is deleted whole rather than searched.
+A reply leaves traces: verdicts and votes about it, reasons that may quote it, its sound beside the page, stimuli of
+listening tests. Whoever withdraws withdraws all of it. Rows go first and files last, and a session is found by its own
+sitting as well as by its row, so that after a kill the same call ends what was begun. What can be made again (the page,
+stimuli, a judge's stored answers that no remaining verdict states) is deleted whole rather than searched.
 """
 
 import json

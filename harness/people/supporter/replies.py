@@ -1,17 +1,18 @@
 """Kept answers of the supporter's seat as takes that are measured by an agent's code.
 
-The loop's latency is taken out of the microphone, so that both sides are on one clock. Without a loop-back trial that was heard it is
-not known, and none is assumed: the wait is then longer than it was, by the latency of the page's sound, and its session says so.
+The loop's latency is taken out of the microphone, so that both sides are on one clock. Without a loop-back trial that was
+heard it is not known, and none is assumed: the wait is then longer than it was, by the latency of the page's sound, and its
+session says so.
 """
 
 from collections.abc import Iterator
 
 from harness.people.loop_back import LoopBack
 from harness.people.records import SeatStore, Take
-from harness.people.sittings import Sittings
 from harness.people.supporter.conversations import Conversations
 from harness.people.supporter.into_run import PersonsReply
 from harness.people.track import RATE_HZ, Track, track_of
+from harness.people.trials import loop_of
 from harness.recording.from_seat import CallerSound, SeatTake, seat_take
 from harness.recording.sitting import LoopError, Sitting
 
@@ -30,13 +31,13 @@ def aligned(take: Take, track: Track, caller: CallerSound, loop: LoopBack | None
     return seat_take(caller, track.samples, first=track.first, played_at=at, latency_samples=latency, lost=track.lost)
 
 
-def kept_replies(records: SeatStore, sittings: Sittings, conversations: Conversations) -> Iterator[PersonsReply]:
+def kept_replies(records: SeatStore, conversations: Conversations) -> Iterator[PersonsReply]:
     """Every kept answer whose place on the clock is known, with its take and the facts of its sitting."""
     automatic = {person.id: person.automatic for person in records.people()}
     for take in records.takes():
         if take.kind != "reply" or take.state != "kept" or take.what not in conversations.contexts:
             continue
-        loop = sittings.loop_of(take)
+        loop = loop_of(records, take)
         track = track_of(records.parts(take), [(int(f), float(ms)) for f, ms in take.ended.get("clock", ())])
         found = aligned(take, track, conversations.caller(take.what), loop)
         if found is None:

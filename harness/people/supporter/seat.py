@@ -71,7 +71,7 @@ class SupporterSeat:
         caller = () if at is None else (Played(self._conversations.caller(take.what).samples, at),)
         return {"faults": self._examiner.examined(take, track, caller, loop)}
 
-    def keep(self, take: Take, asked: Mapping[str, Any]) -> Json:
+    def keep(self, _: Take, asked: Mapping[str, Any]) -> Json:
         """Nothing but the person's word that no program helped.
 
         Raises:

@@ -1,11 +1,9 @@
 """Kept answers of the supporter's seat made sessions of their run, timed and transcribed as agents' replies are."""
 
 from harness.people.records import SeatStore
-from harness.people.sittings import Sittings
 from harness.people.supporter.conversations import Conversations
 from harness.people.supporter.into_run import add_people
 from harness.people.supporter.replies import kept_replies
-from harness.people.supporter.seat import SupporterSeat
 from harness.progress import RunProgress
 from harness.store.run_store import RunStore
 
@@ -16,6 +14,5 @@ def take_in(store: RunStore, records: SeatStore, conversations: Conversations, p
     Raises:
         UserError: another process is writing the run, or transcribing needs what is not installed.
     """
-    sittings = Sittings(records, SupporterSeat(records, conversations))
-    replies = list(kept_replies(records, sittings, conversations))
+    replies = list(kept_replies(records, conversations))
     return len(add_people(store, replies, progress)) if replies else 0

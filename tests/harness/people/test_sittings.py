@@ -101,7 +101,7 @@ def test_a_part_sent_twice_is_stored_once_and_an_end_waits_for_all_parts(sitter:
     sitter.measure()
     take = sitter.open("reply", "one")
     parts = sitter.send(take, NOISE, first=0, parts=range(1, 3)) and 3
-    body = {"parts": parts, "played": [], "pressed": None, "clock": [], "reason": "pressed"}
+    body: dict[str, Any] = {"parts": parts, "played": [], "pressed": None, "clock": [], "reason": "pressed"}
     assert "1 parts" in sitter.post(f"/take/{take}/end", body, expect=409)["error"]
     sitter.send(take, NOISE, first=0)
     sitter.send(take, NOISE, first=0)
