@@ -1,4 +1,4 @@
-"""A sitting at a loop of real sound: calibrated, then turns answered after known waits, each measured as the project measures."""
+"""A sitting at a loop of real sound: calibrated, then turns answered after known waits, each measured as in a run."""
 
 import time
 from collections.abc import Iterator
@@ -147,7 +147,7 @@ def sitting(folder: Path, playwright: Any, offered_hz: int = RATE_HZ) -> Iterato
 
 
 def sit(folder: Path, playwright: Any, waits_ms: list[float], offered_hz: int = RATE_HZ) -> tuple[LoopBack, list[Turn]]:
-    """A whole sitting: a trial, then a turn for each wait; after one that lost something the trial and the turn are repeated."""
+    """A whole sitting: a trial, then a turn for each wait; where something was lost both are repeated."""
     with sitting(folder, playwright, offered_hz) as here:
         latency = here.calibrated()
         turns: list[Turn] = []
