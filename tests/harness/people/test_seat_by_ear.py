@@ -159,9 +159,8 @@ def test_why_there_is_no_recording_is_said(here: Sitting, instead: str, says: st
 
 def test_processing_that_is_still_on_is_found(here: Sitting) -> None:
     page = _fresh(here)
-    page.evaluate(
-        """void (MediaStreamTrack.prototype.getSettings = () => ({ echoCancellation: "all", noiseSuppression: true, autoGainControl: false }))"""
-    )
+    still_on = "{ echoCancellation: 'all', noiseSuppression: true, autoGainControl: false }"
+    page.evaluate(f"void (MediaStreamTrack.prototype.getSettings = () => ({still_on}))")
     page.evaluate("open_()")
     assert page.evaluate("engine.processing") == ["echo cancellation", "noise suppression"]
     page.close()
