@@ -78,7 +78,6 @@ def sound_loop(folder: Path, offered_hz: int = 48_000) -> Iterator[SoundLoop]:
         env={**{k: v for k, v in environment.items() if k != "PULSE_SERVER"}, "PULSE_CONFIG": str(runtime / "daemon.conf")},
         stderr=(folder / "pulse.log").open("wb"),
     )  # fmt: skip
-    prefer(daemon.pid)
     loop = SoundLoop(server, daemon, environment)
     try:
         until = time.monotonic() + PATIENCE_S
@@ -86,6 +85,7 @@ def sound_loop(folder: Path, offered_hz: int = 48_000) -> Iterator[SoundLoop]:
             if daemon.poll() is not None or time.monotonic() > until:
                 raise RuntimeError(f"PulseAudio did not start: {(folder / 'pulse.log').read_text()}")
             time.sleep(0.05)
+        prefer(daemon.pid)
         yield loop
     finally:
         daemon.terminate()
@@ -119,7 +119,8 @@ def prefer(*pids: int) -> None:
     for pid in pids:
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, int(thread.name), -15)
+                if os.sched_getscheduler(int(thread.name)) == os.SCHED_OTHER:
+                    os.sched_setscheduler(int(thread.name), os.SCHED_RR, os.sched_param(1))
 
 
 def processes(word: str) -> list[int]:
@@ -149,10 +150,10 @@ class AutomaticPerson:
             [sys.executable, "-m", "tests.automatic_person", loop.server], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True, env=loop.environment, cwd=Path(__file__).parents[1],
         )  # fmt: skip
-        prefer(self._process.pid)
         self._reports: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
         self.wait_for("ready")
+        prefer(self._process.pid)
 
     def do(self, what: str, **more: Any) -> None:
         """Give a command; it was obeyed when this returns."""
