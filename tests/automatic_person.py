@@ -71,7 +71,7 @@ class _Stream:
     def read(self) -> NDArray[np.int16]:
         buffer = ctypes.create_string_buffer(2 * CHUNK)
         self._checked(self._library.pa_simple_read, buffer, len(buffer))
-        return np.frombuffer(buffer, np.int16)
+        return np.frombuffer(buffer.raw, np.int16)
 
     def write(self, samples: NDArray[np.int16]) -> None:
         data = samples.tobytes()
@@ -189,6 +189,11 @@ def _report(**what: Any) -> None:
     print(json.dumps(what), flush=True)
 
 
+def _take_in(commands: "queue.SimpleQueue[str]") -> None:
+    for command in sys.stdin:
+        commands.put(command)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("server")
@@ -196,7 +201,7 @@ def main() -> None:
     parser.add_argument("--mouth", default="mouth")
     asked = parser.parse_args()
     commands: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=lambda: [commands.put(command) for command in sys.stdin], daemon=True).start()
+    threading.Thread(target=_take_in, args=(commands,), daemon=True).start()
     person = Person()
     mouth = _Stream(asked.server, asked.mouth, record=False)
     mouth.write(np.zeros(AHEAD, np.int16))

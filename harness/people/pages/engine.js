@@ -12,6 +12,9 @@ const CLIPPED = 0.999;
 const SLEPT_MS = 1000; /* Audio behind wall clock by so much, for a whole part: the computer slept. */
 const PATIENCE_MS = 3000;
 const SETTLED = RATE_HZ / 2; /* Frames without a hole before anything is recorded: a microphone that was just opened has some. */
+/* Sound that the microphone gives while the context pauses waits for it: so much may come late afterwards without a hole. Without this
+   Chromium had one within ten seconds of each opening, and another latency after it. */
+const RESERVE_MS = 60;
 const HOLE = 120; /* Zeros in a row inside sound, as in track.py: no microphone gives that. */
 const GATE = RATE_HZ / 2; /* Longer silence is a microphone that is off or gated, and no hole. */
 const PROCESSING = { echoCancellation: "echo cancellation", noiseSuppression: "noise suppression", autoGainControl: "automatic volume", voiceIsolation: "voice isolation" };
@@ -91,7 +94,7 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
   let closed = false;
   const frame = () => Math.round(context.currentTime * RATE_HZ);
   const happened = (what, detail) => {
-    if (closed) return;
+    if (closed || !settled) return;
     happenings.push({ what, at: frame() });
     onChange(what, detail);
   };
@@ -108,7 +111,7 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
     const heard = ((first + count) * 1000) / RATE_HZ;
     const lost = reached && (first !== reached || !samples || hole(samples));
     reached = first + count;
-    if (lost) { whole = reached; if (settled) happened("lost"); }
+    if (lost) { whole = reached; happened("lost"); }
     if (!soonest || ms - heard < soonest.late) soonest = { at: reached, ms, late: ms - heard, wall: Date.now() - heard };
     if (samples) {
       const peak = samples.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
@@ -133,7 +136,13 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
   document.addEventListener("visibilitychange", seen);
   addEventListener("pagehide", left);
   const connection = (there) => { if (connected !== there) { connected = there; happened("connection", there); } };
+  await context.suspend();
+  await pause(RESERVE_MS);
+  await context.resume();
+  whole = reached;
   for (const until = Date.now() + PATIENCE_MS; reached - whole < SETTLED && Date.now() < until;) await pause(10);
+  clock = [];
+  least = Infinity;
   settled = true;
   return {
     settings,
