@@ -1,7 +1,7 @@
 """How far the recordings of known speakers carry: their number, their pauses, and what follows from both.
 
-Turns of one speaker are not independent: who pauses long once does so again. So shares of pauses have intervals over *speakers*,
-as those of a run have over conversations, and with one speaker nothing about people follows, however many the turns.
+Turns of one speaker are not independent: who pauses long once does so again. So shares of pauses have intervals over
+*speakers*, as those of a run have over conversations, and with one speaker nothing about people follows, however many turns.
 """
 
 from collections import defaultdict
@@ -44,9 +44,10 @@ class Carries:
             said = f"{people} speakers: intervals are over speakers, and hold for speakers recruited as these were"
         if not self.pauses_ms:
             return said, "no pause: ends can be timed, but an agent cannot be seen to cut a pause"
+        n = len(self.pauses_ms)
         return said, (
-            f"{len(self.pauses_ms)} pauses: an agent's share of cut pauses is known to about {_half_width(len(self.pauses_ms)):.0%} "
-            "of all pauses at best, and less well the more the speakers differ"
+            f"{n} pauses: an agent's share of cut pauses is known to ±{100 * _half_width(n):.0f} points at best, and less well "
+            "the more the speakers differ"
         )
 
     def as_json(self) -> dict[str, Any]:
