@@ -108,7 +108,7 @@ def test_the_run_goes_on_as_if_it_had_no_people(
     assert again.code == 0, again.err
     assert again.json["sessions"] == 12
     assert again.json["changed"] == []
-    (tmp_path / "limits.yaml").write_text("limits:\n  - {figure: ttfa_ms.p50, at_most: 2000}\n", encoding="utf-8")
+    (tmp_path / "limits.yaml").write_text("schema: 1\nlimits:\n  - {figure: ttfa_ms.p50, at_most: 2000}\n", encoding="utf-8")
     checked = harness_command("check", "run", "--budgets", "limits.yaml", "--json")
     assert checked.code in (0, 1, 3), checked.err
     assert {limit["agent"] for limit in checked.json["limits"]} == {"scripted", "raw-pcm-answers"}

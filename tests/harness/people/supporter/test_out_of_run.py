@@ -40,7 +40,8 @@ def test_nothing_of_a_person_is_left(played: Path, answer: Answer, harness_comma
     folder = played / "listening" / "ab"
     with closing(VoteStore(folder)) as answers:
         slots = (Slot(context="first", system="people"), Slot(context="first", system="scripted"))
-        items = (Item(role="main", context="first", slots=slots), Item(role="main", context="second"))
+        other = tuple(Slot(context="second", system=name) for name in ("raw-pcm-answers", "scripted"))
+        items = (Item(role="main", context="first", slots=slots), Item(role="main", context="second", slots=other))
         rater = answers.begin("secret", "rater", ListeningDesign().model_dump_json(), items)
         answers.answer(rater, 0, {"choice": 1, "reason": "has not slept"}, None, 9.0)
         answers.answer(rater, 1, {"choice": -1}, None, 9.0)
