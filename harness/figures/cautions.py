@@ -95,8 +95,8 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "measurement_error": Kind("note", "Measurement error", "TTFA was measured to within {} in calibration."),
     "few_people": Kind("warn", "Few people", f"{{}} answered {{}} here. Under {FEWEST_PERSONS} persons or {FEWEST_CONTEXTS} "
                        "conversations no interval is given for them, and no agent is compared with them."),
-    "seat_error": Kind("warn", "People's error", "{}: {}. The error of the waits of such a sitting is not known, or too large to "
-                       "compare them with agents'."),
+    "seat_error": Kind("warn", "People's error", "{}: {}. The error of the waits of such a sitting is not known, or too large "
+                       "to compare them with agents'."),
     "seat_losses": Kind("warn", "Lost sound", "{}: the microphone lost sound in {} of {}. Where more than "
                         f"{MOST_LOST_MS:.0f} ms of it were lost before the answer began, the turn gives no wait."),
     "rehearsal": Kind("warn", "Rehearsal", "{}: {} in the supporter's seat are a program's or a rehearsal's. They are no "
