@@ -17,6 +17,9 @@ class BesideSeat(Model):
 
     seat: str
     """`people`, or `rehearsal`, whose replies are a program's."""
+    persons: int
+    conversations: int
+    """Conversations that both answered."""
     later_ms: Bounded
     """Median TTFA minus theirs, on the conversations that both answered."""
     preferred: Bounded

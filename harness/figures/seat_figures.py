@@ -103,6 +103,8 @@ def beside_seat(
     share, share_ends = share_over_seat(won)
     return BesideSeat(
         seat=seat.agent,
+        persons=len({sitting.person for _, sitting in seat.given}),
+        conversations=len(contexts & mine.keys()),
         later_ms=Bounded(value=later, interval=later_ends),
         preferred=Bounded(value=share, interval=share_ends),
         comparisons=len(won),

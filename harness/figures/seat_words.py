@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from harness.figures.seat import BesideSeat, Bounded, SeatSummary
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
+from harness.ranking.wider import FEWEST_PERSONS
 from harness.store.manifest import PEOPLE
 from harness.wording import counted, milliseconds, share, share_band
 
@@ -44,9 +46,12 @@ def beside_words(beside: BesideSeat, *, quoted: bool) -> str:
 
 def _later(beside: BesideSeat) -> str:
     here = "people do here" if beside.seat.startswith(PEOPLE) else "the rehearsal does here"
+    theirs = f"{'people' if beside.seat.startswith(PEOPLE) else 'the rehearsal'}'s"
     value, ends = beside.later_ms.value, _ends(beside.later_ms)
+    if beside.persons < FEWEST_PERSONS or beside.conversations < FEWEST_CONTEXTS:
+        return f"{TOO_FEW} to compare its wait with {theirs}"
     if value is None or ends is None:
-        return f"{TOO_FEW} to compare its wait with {'people' if beside.seat.startswith(PEOPLE) else 'the rehearsal'}'s"
+        return f"its wait cannot be compared with {theirs}, because too many turns got no reply"
     low, high = ends
     band = f"({milliseconds(low)} to {milliseconds(high)})"
     if low > 0:
