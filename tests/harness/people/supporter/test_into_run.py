@@ -136,3 +136,11 @@ def test_further_people_meet_the_agents_and_agents_meet_once(
                if not r.judge.startswith("rule:"))  # fmt: skip
     assert asked.code == 0, asked.err
     assert asked.json
+
+
+@pytest.mark.parametrize("name", ["person", "people", "rehearsal"])
+def test_people_are_no_agent_to_play(harness_here: Callable[..., Finished], name: str) -> None:
+    done = harness_here("run", "--agent", "scripted", "--agent", name)
+    assert done.code == 2
+    assert "people answer a run that has been played: harness people answer RUN" in done.err
+    assert done.err.count("\n") == 1
