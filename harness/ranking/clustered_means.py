@@ -22,9 +22,9 @@ SEED: Final = 20_260_119
 
 
 def clustered_mean(
-    values: Iterable[tuple[str, float]], *, draws: int = DRAWS, seed: int = SEED
+    values: Iterable[tuple[str, float]], *, draws: int = DRAWS, seed: int = SEED, fewest: int = FEWEST_CONTEXTS
 ) -> tuple[float, Interval | None]:
-    """Mean over all (bunch, value), and its 95 % interval.
+    """Mean over all (bunch, value), and its 95 % interval, for which `fewest` bunches are needed.
 
     Raises ValueError when there is no value.
     """
@@ -35,20 +35,22 @@ def clustered_mean(
     sums = np.bincount(place, weights=[value for _, value in given], minlength=names.size)
     counts = np.bincount(place, minlength=names.size)
     mean = float(sums.sum() / counts.sum())
-    if sums.size < FEWEST_CONTEXTS:
+    if sums.size < fewest:
         return mean, None
     often = draw_contexts(sums.size, draws, np.random.default_rng(seed))
     low, high = percentile_interval((often @ sums) / (often @ counts), sums.size)
     return mean, (float(low), float(high))
 
 
-def clustered_share(values: Iterable[tuple[str, float]], *, seed: int = SEED) -> tuple[float, Interval | None]:
+def clustered_share(
+    values: Iterable[tuple[str, float]], *, seed: int = SEED, fewest: int = FEWEST_CONTEXTS
+) -> tuple[float, Interval | None]:
     """The same for values between 0 and 1, whose interval never leaves these bounds and never shrinks to one of them.
 
     Raises ValueError when there is no value.
     """
     given = list(values)
-    share, interval = clustered_mean(given, seed=seed)
+    share, interval = clustered_mean(given, seed=seed, fewest=fewest)
     bunches = len({bunch for bunch, _ in given})
     if interval is None:
         return share, None
