@@ -34,15 +34,15 @@ DESIGNS: Final = ((10, 12), (10, 24), (10, 48), (20, 6), (20, 12), (40, 3), (40,
 CUT: Final = 0.05
 """True share of pauses cut: the rate at which end-of-turn detectors are compared."""
 CUT_ICC: Final = (0.07, 0.18, 0.31)
-"""Share of the variance of "this pause is over the 95th percentile" that lies between talks, taken for that between
-speakers: the lower 95 % limit, the estimate and the upper limit, from gaps of 200 ms to 5 s between utterances of one patient (PriMock57,
-415 gaps, 56 talks). An agent that waits a fixed time cuts by such a threshold."""
+"""Share of the variance of "this pause is over the 95th percentile" that lies between talks, taken for that between speakers:
+the lower 95 % limit, the estimate and the upper limit, from gaps of 200 ms to 5 s between utterances of one patient
+(PriMock57, 415 gaps, 56 talks). An agent that waits a fixed time cuts by such a threshold."""
 TTFA_MS: Final = 900.0
 TTFA_LOG_SD: Final = 0.35
 """Standard deviation of log TTFA: an assumption, quartiles a quarter below and above the median."""
 TTFA_ICC: Final = (0.03, 0.07, 0.12)
-"""Share of the variance of a log wait that lies between talks: limit, estimate and limit, from the positive gaps from patient to
-doctor (PriMock57, 1,122 gaps, 57 talks). These are waits of people; an agent's may differ from speaker to speaker otherwise."""
+"""Share of the variance of a log wait that lies between talks: limit, estimate and limit, from the positive gaps from patient
+to doctor (PriMock57, 1,122 gaps, 57 talks). These are waits of people; an agent's may depend on its speaker otherwise."""
 LONGEST_S: Final = 5.0
 SHORTEST_S: Final = 0.2
 SHORTEST_GAP_S: Final = 0.05

@@ -55,7 +55,8 @@ def pack_of_turnbench(path: Path, *, step: Step | None = None) -> RecordedPack:
                 left[str(doubt)] += 1
                 continue
             name = as_id(f"{talk.conversation_id}-{turn.speaker}-{k + 1}")
-            about = f"TurnBench talk {talk.conversation_id[:80]}, speaker {turn.speaker}, {turn.start_s:.2f} s"
+            speaker = as_id(f"turnbench-{talk.conversation_id}-{turn.speaker}")
+            about = f"speaker {speaker}, about talk-{as_id(talk.conversation_id)}; TurnBench, {turn.start_s:.2f} s"
             found = FoundTurn(0.0, cut.size / RATE_HZ, tuple((a - turn.start_s, b - turn.start_s) for a, b in turn.pauses))
             add_turn(contexts, sounds, name, cut, found, place, about, LICENCE, turn.text, _history(turns[:k], turn.speaker))
         notes += [f"{place}: turns left out: {count}: {why}" for why, count in sorted(left.items())]

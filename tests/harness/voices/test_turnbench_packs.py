@@ -77,6 +77,7 @@ def test_agreed_turns_have_their_pauses_and_the_talk_before_them(tmp_path: Path,
     assert soundfile.info(tmp_path / "theirs" / str(one.spoken.audio)).duration == pytest.approx(3.0)
     assert two.spoken.pauses_s == ()
     assert "not to be passed on" in one.licence
+    assert [c.source.split(",")[0] for c in (one, two, three)] == [f"speaker turnbench-20-{s}" for s in (1, 2, 1)]
 
 
 def test_the_same_rows_are_read_from_parquet(tmp_path: Path) -> None:
