@@ -23,6 +23,7 @@ from harness.scenarios.imports.turnbench import SPEAKERS, Talk, TalkTurn, talks,
 from harness.scenarios.recorded import MOST_SECONDS
 from harness.voices.recorded_packs import OUTSIDE_S, RecordedPack, Step, add_turn
 from harness.voices.recorded_sound import Clipped, checked
+from harness.wording import counted
 
 MOST_HISTORY: Final = 20
 """Most turns of history: more than any pack that ships has, and enough to know the subject."""

@@ -66,7 +66,7 @@ def test_agreed_turns_have_their_pauses_and_the_talk_before_them(tmp_path: Path,
     folder = written(tmp_path / "talks", row())
     done = harness_here("scenarios", "import", "turnbench", folder, "--out", tmp_path / "theirs", "--json")
     assert done.code == 0, done.err
-    assert "3 turns of 1 talks" in done.json["not_carried"][-1]
+    assert "3 turns of 1 talk:" in done.json["not_carried"][-1]
     one, two, three = load_pack(tmp_path / "theirs").contexts
     assert (one.spoken.text, two.spoken.text) == ("I was there, and it rained.", "What did you do?")
     assert one.spoken.pauses_s == ((1.0, 1.8),)
