@@ -65,9 +65,8 @@ def pack_of_turnbench(path: Path, *, step: Step | None = None) -> RecordedPack:
             step(f"{talk.conversation_id[:80]}: {len(turns) - left.total()} turns")
     if not contexts:
         raise UserError(f"{path}: no turn is left: {'; '.join(notes) or 'no talk is there'}")
-    notes.append(
-        f"{len(contexts)} turns of {number} talks: turns of one talk share its two speakers, so intervals are too narrow"
-    )
+    of = f"{counted(len(contexts), 'turn')} of {counted(number, 'talk')}"
+    notes.append(f"{of}: turns of one talk share its two speakers, so intervals over turns are too narrow")
     return RecordedPack(Imported(tuple(contexts), tuple(notes)), sounds, ())
 
 
