@@ -68,8 +68,8 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """One recording. `what`: the prompt or conversation that it answers, empty for a loop-back trial. `ended`: the page's record
-    of its end (`played`, `pressed`, `clock`, `reason`); `found`: the server's findings; `decided`: its speaker's corrections.
+    """One recording. `what`: the prompt or conversation that it answers, empty for a loop-back trial. `ended`: the page's
+    record of its end (`played`, `pressed`, `clock`, `reason`); `found`: the server's findings; `decided`: its speaker's corrections.
     """
 
     id: str
@@ -267,7 +267,7 @@ class SeatStore:
         return self.take(take.id)
 
     def discard(self, take: Take) -> None:
-        """Remove a recording's sound. Its row stays, so that its conversation does not come back, and a disturbance is known."""
+        """Remove a recording's sound. Its row stays: its conversation does not come back, and a disturbance is known."""
         found = {"disturbed": True} if self.take(take.id).found.get("disturbed") else {}
         self.set_take(take, "discarded", found=found, decided={})
         shutil.rmtree(self._take_folder(take.id), ignore_errors=True)

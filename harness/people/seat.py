@@ -36,7 +36,7 @@ class Seat(Protocol):
         """The sound of an item as a WAV file at 48 kHz; None if it has none, or the item is not this person's."""
         ...
 
-    def examined(self, take: Take, track: Track, loop: LoopBack | None) -> Json:
+    def examined(self, take: Take, track: Track, loop: LoopBack | None, /) -> Json:
         """The findings of a finished recording, for the page and the file."""
         ...
 

@@ -37,11 +37,11 @@ class TwoItems:
     def sound(self, person: Person, what: str) -> bytes | None:
         return wav(NOISE) if self.next_for(person).get("of") == what else None
 
-    def examined(self, take: Take, track: Track, loop: LoopBack | None) -> Json:
+    def examined(self, _: Take, track: Track, loop: LoopBack | None) -> Json:
         self.loops.append(loop)
         return {"samples": len(track.samples), "lost": len(track.lost)}
 
-    def keep(self, take: Take, asked: Mapping[str, Any]) -> Json:
+    def keep(self, _: Take, asked: Mapping[str, Any]) -> Json:
         return {"no_help": asked.get("no_help")}
 
 
@@ -65,7 +65,9 @@ def test_the_latency_of_the_page_is_measured_first_and_goes_with_what_it_records
     take = sitter.open("reply", "one")
     assert sitter.end(take, sitter.send(take, NOISE, first=9_000_000))["samples"] == len(NOISE)
     (loop,) = seats[0].loops
-    assert loop is not None and abs(loop.latency_samples - LATENCY) < 2 and loop.error_p95_ms < 1
+    assert loop is not None
+    assert abs(loop.latency_samples - LATENCY) < 2
+    assert loop.error_p95_ms < 1
 
 
 def test_without_a_trial_that_was_heard_a_sitting_goes_on_only_if_its_person_says_so(
@@ -112,7 +114,7 @@ def test_a_recording_whose_page_is_gone_waits_for_its_speaker(sitter: Sitter) ->
     sitter.begin()
     sitter.measure()
     take = sitter.open("reply", "one")
-    sitter.send(take, NOISE, first=0, parts=range(0, 2))
+    sitter.send(take, NOISE, first=0, parts=range(2))
     step = sitter.begin(tab="page-000002")
     assert (step["kind"], step["take"], step["seconds"]) == ("interrupted", take, 2.0)
     assert sitter.client.get(f"/take/{take}/sound").content == wav(NOISE[: 2 * RATE_HZ])
@@ -149,7 +151,8 @@ def test_whoever_withdraws_leaves_not_a_byte(sitter: Sitter, tmp_path: Path) -> 
     sitter.post(f"/take/{take}/keep", {"no_help": True})
     sitter.post("/withdraw", {})
     left = [path for path in (tmp_path / "people").rglob("*") if path.is_file()]
-    assert left and not any(name.encode() in path.read_bytes() or take.encode() in path.read_bytes() for path in left)
+    assert left
+    assert not any(name.encode() in path.read_bytes() or take.encode() in path.read_bytes() for path in left)
     assert sitter.client.get("/next").status_code == 401
 
 
@@ -182,7 +185,7 @@ def test_a_restarted_server_goes_on_with_every_sitting(serve_seat: ServeSeat) ->
     one.begin()
     one.measure()
     take = one.open("reply", "one")
-    one.send(take, NOISE, first=0, parts=range(0, 2))
+    one.send(take, NOISE, first=0, parts=range(2))
     second = serve_seat(TwoItems)
     one.client = httpx.Client(base_url=second.address, cookies=one.client.cookies, timeout=30)
     one.send(take, NOISE, first=0, parts=range(2, 3))

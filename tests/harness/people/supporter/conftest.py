@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.people.supporter.into_run import PersonsReply, add_people, callers_of
+from harness.people.supporter.conversations import Conversations
+from harness.people.supporter.into_run import PersonsReply, add_people
 from harness.progress import RunProgress
 from harness.recording.from_seat import RATE_HZ, seat_take
 from harness.recording.sitting import LoopError, Sitting
@@ -62,7 +63,8 @@ def persons_reply(
     store: RunStore, person: str, context: str, says: str, *, automatic: bool = False, **loop: float
 ) -> PersonsReply:
     """A person who says what another caller of the run says, `WAIT_S` after the end, in a browser whose loop takes 50 ms."""
-    callers = callers_of(store)
+    conversations = Conversations(store)
+    callers = {name: conversations.caller(name) for name in conversations.contexts}
     caller, reply = callers[context], callers[says].samples
     clock = np.zeros(len(caller.samples) + round(WAIT_S * RATE_HZ) + len(reply) + 3 * RATE_HZ, np.int16)
     clock[:] = np.random.default_rng(len(person)).normal(0, 8, len(clock)).astype(np.int16)

@@ -9,7 +9,8 @@ import pytest
 from harness.audio.level import first_sample, last_sample
 from harness.errors import UserError
 from harness.figures.summarise import summarise
-from harness.people.supporter.into_run import add_people, callers_of, refuse_run
+from harness.people.supporter.conversations import Conversations
+from harness.people.supporter.into_run import add_people, refuse_run
 from harness.progress import RunProgress
 from harness.recording.from_seat import RATE_HZ
 from harness.store.run_store import RunStore
@@ -35,7 +36,8 @@ def test_a_person_is_measured_and_heard_as_an_agent_is(played: Path, answer: Ans
     assert [(a.name, a.kind, a.runs_here) for a in manifest.agents if a.seated] == [("people", "person", False)]
     assert [(s.key.context_id, s.key.repeat) for s in sessions] == [("first", 0), ("first", 1), ("first", 2), ("second", 0)]
     agents = {s.key.context_id: s.key for s in selection.of_the_plan}
-    callers = callers_of(selection.store)
+    conversations = Conversations(selection.store)
+    callers = {name: conversations.caller(name) for name in conversations.contexts}
     for session, (_, context, says) in zip(sessions, THREE, strict=True):
         assert session.key.context_hash == agents[context].context_hash
         caller, reply = callers[context].samples, callers[says].samples
