@@ -68,8 +68,10 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """One recording. `what`: the prompt or conversation that it answers, empty for a loop-back trial. `ended`: the page's
-    record of its end (`played`, `pressed`, `clock`, `reason`); `found`: the server's findings; `decided`: its speaker's corrections.
+    """One recording. `what`: the prompt or conversation that it answers, empty for a loop-back trial.
+
+    `ended`: the page's record of its end (`played`, `pressed`, `clock`, `reason`); `found`: the server's findings; `decided`:
+    its speaker's corrections.
     """
 
     id: str
