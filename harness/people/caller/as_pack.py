@@ -79,18 +79,18 @@ def export(takes: Sequence[KeptTake], out: Path, vocal: VocalDetector, words: Wo
     _remove_leftovers(out)
     packs: list[RecordedPack] = []
     left_out: list[tuple[str, str]] = []
-    with TemporaryDirectory(prefix=f".{out.name}-", dir=_made(out.parent)) as work:
+    with TemporaryDirectory(prefix=f"{_writing(out)}-", dir=_made(out.parent)) as work:
         recordings = Path(work) / RECORDINGS
         recordings.mkdir()
         table: list[tuple[str, Corrected]] = []
-        for take in takes:
+        for k, take in enumerate(takes):
             name, row = f"{_name(take)}.flac", Corrected(list(take.turn.pauses), [take.turn.end_s])
             try:
-                packs.append(_pack_of(take, name, row, Path(work) / take.id, vocal, words))
+                packs.append(_pack_of(take, name, row, Path(work) / f"take-{k}", vocal, words))
             except UserError as fault:
                 left_out.append((take.id, str(fault)))
                 continue
-            (Path(work) / take.id / name).rename(recordings / name)
+            (Path(work) / f"take-{k}" / name).rename(recordings / name)
             table.append((name, row))
         if not packs:
             _remove(out)
@@ -118,7 +118,7 @@ def installed_transcriber() -> Words | None:
 
 
 def _name(take: KeptTake) -> str:
-    return as_id(f"{take.speaker.name}-{take.prompt.id}-{take.id}")
+    return as_id(f"{take.speaker.name}-{take.id}-{take.prompt.id}")
 
 
 def _pack_of(
@@ -184,9 +184,13 @@ def _remove(out: Path) -> None:
 
 def _remove_leftovers(out: Path) -> None:
     """Remove what an export left that was killed: nobody who withdrew may be in it."""
-    for path in [*out.parent.glob(f".{out.name}-*")] if out.parent.is_dir() else []:
+    for path in [*out.parent.glob(f"{_writing(out)}-*"), _old(out)] if out.parent.is_dir() else []:
         shutil.rmtree(path, ignore_errors=True)
 
 
 def _old(out: Path) -> Path:
-    return out.parent / f".{out.name}-old"
+    return out.parent / f".{out.name}.old"
+
+
+def _writing(out: Path) -> str:
+    return f".{out.name}.new"

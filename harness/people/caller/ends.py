@@ -53,6 +53,8 @@ class FoundEnds:
     pressed_s: float | None
     lasts_s: float
     disagreements: tuple[Disagreement, ...]
+    left_out: tuple[Span, ...] = ()
+    """Speech that began after the press. If the speaker moves the end into it, the gaps before it are pauses too."""
 
 
 Instant = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -87,7 +89,8 @@ def found_ends(samples: Int16, rate_hz: int, vocal: VocalDetector, pressed_s: fl
     if lasts_s - turn.end_s < CLOSURE_S:
         words = f"You still spoke when the recording ended at {lasts_s:.1f} s, so the end is unknown. Please record it again."
         found.append(Disagreement("cut", turn.end_s, words))
-    return FoundEnds(turn, pressed_s, lasts_s, tuple(sorted(found, key=lambda d: d.at_s)))
+    in_order = tuple(sorted(found, key=lambda d: d.at_s))
+    return FoundEnds(turn, pressed_s, lasts_s, in_order, every[len(speech) :])
 
 
 def corrected(found: FoundEnds, corrections: Corrections) -> FoundTurn:
@@ -104,10 +107,12 @@ def corrected(found: FoundEnds, corrections: Corrections) -> FoundTurn:
         if end_s > found.lasts_s + ROUNDING_S:
             raise Impossible(f"The turn cannot end at {end_s:.2f} s: the recording lasts {found.lasts_s:.2f} s.")
         end_s = min(end_s, found.lasts_s)
+    whole = [found.turn.span, *(span for span in found.left_out if span[0] < end_s)]
+    every = (*found.turn.pauses, *one_turn(whole).pauses)
     for k in corrections.no_pauses:
-        if not 0 <= k < len(found.turn.pauses):
-            raise Impossible(f"There is no pause {k + 1}: {len(found.turn.pauses)} were found.")
-    left = [p for k, p in enumerate(found.turn.pauses) if k not in corrections.no_pauses and p[0] < end_s - ROUNDING_S]
+        if not 0 <= k < len(every):
+            raise Impossible(f"There is no pause {k + 1}: {len(every)} were found.")
+    left = [p for k, p in enumerate(every) if k not in corrections.no_pauses and p[0] < end_s - ROUNDING_S]
     pauses = sorted([*left, *corrections.pauses])
     reached: Span | None = None
     for a, b in pauses:

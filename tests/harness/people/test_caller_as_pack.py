@@ -56,7 +56,7 @@ def test_twelve_automatic_recordings_are_played_with_their_true_ends_and_pauses(
     assert all(AUTOMATIC in c.source and c.timing_alone and LICENCE not in c.licence for c in pack.contexts)
     by_id = {c.id: c for c in pack.contexts}
     for k in range(12):
-        truth, context = spoken(k), by_id[f"robot-mini-night-shift-exam-t{k}"]
+        truth, context = spoken(k), by_id[f"robot-t{k}-mini-night-shift-exam"]
         lasts_s = soundfile.info(tmp_path / "rehearsal" / (context.spoken.audio or "")).duration
         assert lasts_s == pytest.approx(truth.end_s - LEAD_S, abs=0.03)
         for start, end in truth.pauses:
@@ -85,7 +85,7 @@ def test_the_recordings_and_their_table_are_what_the_import_reads(tmp_path: Path
     again = pack_of_recordings(tmp_path / "pack" / RECORDINGS, silero())
     for k, (_, row) in enumerate(again.table):
         assert np.array(row.pauses) == pytest.approx(np.array(take(k).turn.pauses), abs=0.001)
-    sound, rate_hz = soundfile.read(tmp_path / "pack" / RECORDINGS / "p1-mini-night-shift-exam-t0.flac", dtype="int16")
+    sound, rate_hz = soundfile.read(tmp_path / "pack" / RECORDINGS / "p1-t0-mini-night-shift-exam.flac", dtype="int16")
     assert rate_hz == RATE_HZ
     assert np.array_equal(sound, take(0).samples)
 
@@ -111,8 +111,8 @@ def test_words_of_a_program_are_marked_as_such(tmp_path: Path) -> None:
 def test_nothing_of_who_withdrew_is_left(tmp_path: Path) -> None:
     out = tmp_path / "pack"
     export(of_people("p1", "p2", "p1"), out, silero())
-    (tmp_path / ".pack-killed").mkdir()
-    (tmp_path / ".pack-killed" / "p1.flac").write_bytes(b"p1")
+    (tmp_path / ".pack.new-killed").mkdir()
+    (tmp_path / ".pack.new-killed" / "p1.flac").write_bytes(b"p1")
     assert "p1" in everything_under(tmp_path)
     export([t for t in of_people("p1", "p2", "p1") if t.speaker.name != "p1"], out, silero())
     assert "p1" not in everything_under(tmp_path)
@@ -128,7 +128,7 @@ def test_an_unusable_recording_is_left_out_with_the_reason(tmp_path: Path) -> No
     done = export([clipped, *of_people("p1", "p2")], tmp_path / "pack", silero())
     ((name, why),) = done.left_out
     assert name == "loud"
-    assert why.startswith("p1-mini-night-shift-exam-loud.flac at ")
+    assert why.startswith("p1-loud-mini-night-shift-exam.flac at ")
     assert "clipped" in why
     assert len(load_pack(tmp_path / "pack").contexts) == 2
 

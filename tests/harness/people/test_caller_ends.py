@@ -77,6 +77,8 @@ def test_a_press_in_the_middle_of_the_turn_ends_it_and_the_rest_is_asked_about(k
     (asked,) = [d for d in seen.disagreements if d.code == "speech_after_press"]
     assert asked.at_s == pytest.approx(end, abs=0.03)
     assert "left out" in asked.words
+    mine = corrected(seen, Corrections(end_s=turn.end_s))
+    assert mine == FoundTurn(seen.turn.start_s, turn.end_s, found(turn).turn.pauses)
 
 
 def test_a_press_before_the_last_word_is_over_ends_the_turn_with_the_word() -> None:
@@ -109,6 +111,10 @@ def test_the_speaker_decides() -> None:
     assert corrected(SEEN, Corrections(end_s=7.0)).pauses == ((2.0, 2.5), (4.0, 4.5))
     more = Corrections(pauses=((5.0, 5.3),), no_pauses=(0,))
     assert corrected(SEEN, more).pauses == ((4.0, 4.5), (5.0, 5.3), (7.0, 7.6))
+    went_on = FoundEnds(SEEN.turn, 9.4, 14.0, (), ((10.0, 11.0), (12.0, 13.0)))
+    assert corrected(went_on, Corrections()) == SEEN.turn
+    assert corrected(went_on, Corrections(end_s=11.0)) == FoundTurn(1.0, 11.0, (*SEEN.turn.pauses, (9.0, 10.0)))
+    assert corrected(went_on, Corrections(end_s=13.0, no_pauses=(3,))).pauses == (*SEEN.turn.pauses, (11.0, 12.0))
     mended = Corrections(pauses=((1.9, 2.6),), no_pauses=(0,))
     assert corrected(SEEN, mended).pauses[0] == (1.9, 2.6)
 
