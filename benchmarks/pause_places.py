@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import nnls
 
-from harness.scenarios.pause_law import LONGEST_MS, SHORTEST_MS, mean_ms
+from harness.scenarios.pause_law import LONGEST_MS, SHORTEST_MS, TO_AGENTS
 from harness.scenarios.pause_places import KINDS, Kind, kind_of_gap
 
 DRAWS = 200
@@ -104,7 +104,7 @@ def odds(talks: Sequence[Sequence[Utterance]], speaker: str) -> dict[str, dict[s
     counts += parted
     found, _ = nnls(np.array(rows), np.array(durations))
     extra_s = dict(zip(KINDS, found[1 : 1 + len(KINDS)], strict=True))
-    inside = {kind: float(extra_s[kind]) * 1_000 / mean_ms() for kind in KINDS}
+    inside = {kind: float(extra_s[kind]) * 1_000 / TO_AGENTS.mean_ms() for kind in KINDS}
     apart = {kind: parted[kind] / max(counts[kind], 1) for kind in KINDS}
     total = {kind: inside[kind] + apart[kind] for kind in KINDS}
     pauses = sum(total[kind] * counts[kind] for kind in KINDS)

@@ -11,7 +11,17 @@ from importlib.resources import files
 import jinja2
 from markupsafe import Markup
 
-from harness.figures.endpointing_words import ENDS_HEAD, PAUSES_HEAD, ends_rows, pauses_rows, talked_over, untimed
+from harness.figures.endpointing_words import (
+    ENDS_HEAD,
+    LAWS_HEAD,
+    LAWS_TITLE,
+    PAUSES_HEAD,
+    ends_rows,
+    laws_rows,
+    pauses_rows,
+    talked_over,
+    untimed,
+)
 from harness.figures.events_words import HEAD, event_notes, event_rows
 from harness.reports import payload
 from harness.reports.audits import compared_in_pairs_words
@@ -60,12 +70,13 @@ class Tables:
 
 
 def endpointing_section(view: PageView, subset: Subset) -> Tables:
-    """The tables of ends and of pauses, as `harness endpointing` prints them, with rows only for agents that have figures."""
+    """The tables that `harness endpointing` prints, with rows only for agents that have figures."""
     mine = [(a.name, a.slices[subset].cell) for a in view.agents if a.spoken and subset in a.slices]
     known = [(name, found) for name, found in mine if found.dead_air_ms.n or found.endpointing]
     ends = TableView("After the true ends", ENDS_HEAD, ends_rows(known))
     pauses = TableView("Inner pauses that were cut", PAUSES_HEAD, pauses_rows(known))
-    return Tables((ends, pauses), (*talked_over(mine), *untimed(mine)))
+    laws = TableView(LAWS_TITLE, LAWS_HEAD, laws_rows(known))
+    return Tables((ends, pauses, laws), (*talked_over(mine), *untimed(mine)))
 
 
 def events_section(view: PageView, subset: Subset) -> Tables:

@@ -1,8 +1,8 @@
 """The counts and the problems of a pack: the report behind `harness scenarios list`, `show` and `check`.
 
 Every pack is checked by the safety screens and its adversarial items by the validator. Shipped packs have more rules
-(pauses by people's law, no phrase in three contexts, no shared opening, no tell-tale length), because they were written for the
-purpose and are the default of a run.
+(pauses as people make them when they talk to agents, no phrase in three contexts, no shared opening, no tell-tale length),
+because they were written for the purpose and are the default of a run.
 """
 
 import re
@@ -15,14 +15,14 @@ from typing import Any
 from harness.scenarios.adversarial.validate import deviation, faults, measured_curve
 from harness.scenarios.context import Context, Reference
 from harness.scenarios.pack import Pack, shipped_packs
-from harness.scenarios.pause_law import distance_from_law
+from harness.scenarios.pause_law import LAWS, TO_AGENTS
 from harness.scenarios.pauses import mix_of, pauses_ms
 from harness.scenarios.screens import FOR_WRITTEN_PACKS, screen_context
 
 HISTORY_LENGTHS = (("short", 0, 4), ("medium", 4, 6), ("long", 6, 8), ("very long", 8, 1_000))
 """Classes of history length: name, from (inclusive) and to (exclusive), in turns before the spoken one."""
 MOST_FROM_LAW = 0.08
-"""Largest Kolmogorov–Smirnov distance of a pack's pauses from people's law: about that of 100 free draws by chance."""
+"""Largest Kolmogorov–Smirnov distance of a shipped pack's pauses from `TO_AGENTS`: about that of 100 free draws by chance."""
 TELLING_LENGTH = 0.70
 """Largest share of pairs in which length alone picks the better reference; above it a judge could be right without reason."""
 
@@ -108,7 +108,7 @@ def _counts(pack: Pack) -> dict[str, Any]:
     recorded = [round((b - a) * 1000) for c in contexts for turn in c.turns for a, b in turn.pauses_s or ()]
     pauses = marked + recorded
     spoken_turns = sum(turn.role == "seeker" for c in contexts for turn in c.turns)
-    distance = distance_from_law(pauses)
+    distances = {name: law.distance(pauses) for name, law in LAWS.items()}
     nearest = nearest_pair(contexts)
     heated = [c for c in contexts if c.escalation]
     share = picked_by_length(contexts)
@@ -132,21 +132,28 @@ def _counts(pack: Pack) -> dict[str, Any]:
             "count": len(pauses),
             "per_turn": round(len(pauses) / max(1, spoken_turns), 2),
             "mix": {name: round(s, 3) for name, s in mix_of(pauses).items()},
-            "distance_from_law": None if distance is None else round(distance, 3),
+            "distance_from_law": _rounded(distances["to-agents"]),
+            "distance_from_laws": {name: _rounded(distance) for name, distance in distances.items()},
         },
         "nearest_pair": nearest and {"a": nearest.a, "b": nearest.b, "overlap": round(nearest.overlap, 3)},
         "curve_deviation": {c.id: round(deviation(c.turns, c.escalation), 2) for c in heated if c.escalation},
     }
 
 
+def _rounded(distance: float | None) -> float | None:
+    return None if distance is None else round(distance, 3)
+
+
 def _house_rules(contexts: Sequence[Context]) -> list[str]:
     pauses = [ms for c in contexts for turn in c.turns for ms in pauses_ms(turn.text)]
-    distance = distance_from_law(pauses)
+    distance = TO_AGENTS.distance(pauses)
     found = []
     if distance is None:
         found.append("no pause is marked; harness scenarios pauses PACK --out FILE places them")
     elif distance > MOST_FROM_LAW:
-        found.append(f"the lengths of pauses are {distance:.2f} from people's law (KS), {MOST_FROM_LAW} at most is meant")
+        found.append(
+            f"the lengths of pauses are {distance:.2f} from the law {TO_AGENTS.name} (KS), {MOST_FROM_LAW} at most is meant"
+        )
     found += [
         f"'{phrase}' stands in {len(ids)} contexts: {', '.join(ids)}" for phrase, ids in repeated_phrases(contexts).items()
     ]

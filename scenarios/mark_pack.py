@@ -1,4 +1,4 @@
-"""A copy of a pack with people's pauses in its seeker turns, and nothing else changed.
+"""A copy of a pack with people's pauses in its seeker turns and the name of their law, and nothing else changed.
 
 The text of each turn is edited in place, so comments, order, quotes and blank lines stay as their author
 left them; only the lines of an edited turn are wrapped again. The result is parsed and compared with the intended one before
@@ -15,7 +15,7 @@ import yaml
 
 from harness.scenarios.marked_yaml import parse, read_text
 from harness.scenarios.pack import Pack, PackError
-from harness.scenarios.pause_law import PER_TURN
+from harness.scenarios.pause_law import PER_TURN, TO_AGENTS, PauseLaw
 from harness.scenarios.pauses import PAUSE
 from harness.scenarios.people_pauses import marked_set
 
@@ -36,22 +36,22 @@ class _Scalar:
     value: str
 
 
-def with_people_pauses(pack: Pack, seed: int, *, per_turn: float = PER_TURN) -> Mapping[Path, str]:
-    """All files of a pack as text, with new pause marks in all seeker turns (recordings are unchanged).
+def with_people_pauses(pack: Pack, seed: int, *, per_turn: float = PER_TURN, law: PauseLaw = TO_AGENTS) -> Mapping[Path, str]:
+    """All files of a pack as text, with new pause marks in all seeker turns (recordings are unchanged) and `pauses:` their law.
 
     Raises `PackError` with the turn if a text cannot be edited in place.
     """
     sources = {file: read_text(file) for file in _files(pack)}
     found = [(file, scalar) for file, source in sources.items() for scalar in _seeker_texts(source)]
-    texts = marked_set([scalar.value for _, scalar in found], seed, per_turn=per_turn)
+    texts = marked_set([scalar.value for _, scalar in found], seed, per_turn=per_turn, law=law)
     written = {}
     for file, source in sources.items():
         mine = [(scalar, text) for (of, scalar), text in zip(found, texts, strict=True) if of == file]
-        written[file] = _edited(file, source, mine)
+        written[file] = _edited(file, source, mine, law)
     return written
 
 
-def write_people_pauses(pack: Pack, out: Path, seed: int, *, per_turn: float = PER_TURN) -> Path:
+def write_people_pauses(pack: Pack, out: Path, seed: int, *, per_turn: float = PER_TURN, law: PauseLaw = TO_AGENTS) -> Path:
     """Write a pack with people's pauses to `out`: a file for a pack of one file, a folder for a folder.
 
     Raises `PackError` if `out` exists already, cannot be written, or would separate a recording from its pack.
@@ -60,7 +60,7 @@ def write_people_pauses(pack: Pack, out: Path, seed: int, *, per_turn: float = P
         raise PackError(f"{out}: exists already; give a path that does not")
     if out.parent.resolve() != pack.folder.resolve() and any(turn.audio for c in pack.contexts for turn in c.turns):
         raise PackError(f"{pack.path}: names recordings beside it; write the marked pack into {pack.folder}")
-    written = with_people_pauses(pack, seed, per_turn=per_turn)
+    written = with_people_pauses(pack, seed, per_turn=per_turn, law=law)
     try:
         if pack.path.is_dir():
             out.mkdir(parents=True)
@@ -92,14 +92,14 @@ def _field(node: Any, name: str) -> Any:
     return next(value for key, value in node.value if key.value == name)
 
 
-def _edited(file: Path, source: str, turns: Sequence[tuple[_Scalar, str]]) -> str:
+def _edited(file: Path, source: str, turns: Sequence[tuple[_Scalar, str]], law: PauseLaw) -> str:
     pieces, at = [], 0
     for scalar, text in turns:
         if text.split() != scalar.value.split():
             pieces += [source[at : scalar.start], _rewritten(source, scalar, text)]
             at = scalar.end
-    written = "".join((*pieces, source[at:]))
-    meant = parse(source).data
+    written = _with_law("".join((*pieces, source[at:])), law)
+    meant = {**parse(source).data, "pauses": law.name}
     for scalar, text in turns:
         c, t = scalar.place
         meant["contexts"][c]["turns"][t]["text"] = text
@@ -113,6 +113,18 @@ def _edited(file: Path, source: str, turns: Sequence[tuple[_Scalar, str]]) -> st
     if found != meant:
         raise PackError(f"{file}: cannot be edited without changing more than its pauses; no file was written")
     return written
+
+
+def _with_law(text: str, law: PauseLaw) -> str:
+    """The file with the law's name in its head, in place of another law's or before the contexts."""
+    root: Any = yaml.compose(text, Loader=yaml.CSafeLoader)
+    nodes = {key.value: (key, value) for key, value in root.value}
+    if "pauses" in nodes:
+        old = nodes["pauses"][1]
+        return text[: old.start_mark.index] + law.name + text[old.end_mark.index :]
+    key = nodes["contexts"][0]
+    end = ", " if root.flow_style else "\n" + " " * key.start_mark.column
+    return f"{text[: key.start_mark.index]}pauses: {law.name}{end}{text[key.start_mark.index :]}"
 
 
 def _rewritten(source: str, scalar: _Scalar, text: str) -> str:

@@ -18,6 +18,7 @@ from harness.errors import UserError
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.emotions import unknown_emotion
 from harness.scenarios.marked_yaml import Marked, Place, YamlFault, parse, read_text
+from harness.scenarios.pause_law import LawName
 from harness.scenarios.pauses import fault_in_marks
 from harness.scenarios.recorded import RecordingFault, refuse_pauses_outside, sha256_of_recording
 
@@ -56,6 +57,8 @@ class _File(BaseModel):
     about: str = Field(default="", max_length=4_000)
     source: str | None = Field(default=None, max_length=400)
     licence: str | None = Field(default=None, max_length=200)
+    pauses: LawName | None = None
+    """The law by which `harness scenarios` drew the pauses. It is for readers: the marks in the texts are what is played."""
     contexts: list[dict[str, Any]] = Field(min_length=1, max_length=MOST_CONTEXTS)
 
 

@@ -1,7 +1,7 @@
 """Pause marks: `<pause 450>` inside a seeker turn is exactly that many milliseconds of true silence.
 
 They are in the text, not beside it, because a pause is only plausible at its place among the words, and because false
-starts are counted per pause. Their lengths in shipped packs follow people's law (scenarios/pause_law.py).
+starts are counted per pause. Their lengths in shipped packs are those of people talking to agents (scenarios/pause_law.py).
 """
 
 import re

@@ -1,7 +1,7 @@
 """Pause marks with people's number, places and lengths, drawn from a seed.
 
 Their number depends on the number of words (a Poisson count), so long turns have more, some short ones none, and a pause says
-nothing about the distance to the end. Places are drawn by people's odds (`pause_places`), lengths by their law (`pause_law`).
+nothing about the distance to the end. Places are drawn by people's odds (`pause_places`), lengths by a law (`pause_law`).
 A set gets exactly 1.8 per turn, spread at random in proportion to words: Poisson counts whose sum is known. Its lengths are
 stratified. So even a small pack follows both.
 
@@ -14,20 +14,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.scenarios.context import Context
-from harness.scenarios.pause_law import PER_TURN, length_ms, stratified
+from harness.scenarios.pause_law import PER_TURN, TO_AGENTS, PauseLaw, stratified
 from harness.scenarios.pause_places import PAUSES_A_GAP, kind_of_gap
 from harness.scenarios.pauses import without_pauses
 
 
-def marked(text: str, seed: int, *, per_word: float) -> str:
+def marked(text: str, seed: int, *, per_word: float, law: PauseLaw = TO_AGENTS) -> str:
     """One turn with pause marks, `per_word` pauses per word on average. The same text and seed give the same bytes."""
     rng = np.random.default_rng(seed)
     words = without_pauses(text).split()
     count = _count(float(rng.random()), per_word * len(words), len(_gaps(words)))
-    return _with_marks(words, [length_ms(u) for u in rng.random(count)], rng)
+    return _with_marks(words, [law.length_ms(u) for u in rng.random(count)], rng)
 
 
-def marked_set(texts: Sequence[str], seed: int, *, per_turn: float = PER_TURN) -> tuple[str, ...]:
+def marked_set(texts: Sequence[str], seed: int, *, per_turn: float = PER_TURN, law: PauseLaw = TO_AGENTS) -> tuple[str, ...]:
     """The turns of one pack, marked together: `per_turn` pauses per turn over the set, with lengths stratified over it.
 
     The same texts in the same order and the same seed give the same bytes. Blanks and line breaks become single blanks.
@@ -35,13 +35,15 @@ def marked_set(texts: Sequence[str], seed: int, *, per_turn: float = PER_TURN) -
     rng = np.random.default_rng(seed)
     turns = [without_pauses(text).split() for text in texts]
     counts = _dealt(round(per_turn * len(turns)), turns, rng)
-    lengths = iter([length_ms(u) for u in stratified(sum(counts), rng)])
+    lengths = iter([law.length_ms(u) for u in stratified(sum(counts), rng)])
     return tuple(
         _with_marks(words, [next(lengths) for _ in range(count)], rng) for words, count in zip(turns, counts, strict=True)
     )
 
 
-def paused_contexts(contexts: Sequence[Context], seed: int, *, per_turn: float = PER_TURN) -> tuple[Context, ...]:
+def paused_contexts(
+    contexts: Sequence[Context], seed: int, *, per_turn: float = PER_TURN, law: PauseLaw = TO_AGENTS
+) -> tuple[Context, ...]:
     """Contexts with the pauses of all their seeker turns drawn together; turns with a recording stay as they are."""
     places = [
         (c, t)
@@ -49,7 +51,8 @@ def paused_contexts(contexts: Sequence[Context], seed: int, *, per_turn: float =
         for t, turn in enumerate(context.turns)
         if turn.role == "seeker" and turn.audio is None
     ]
-    texts = dict(zip(places, marked_set([contexts[c].turns[t].text for c, t in places], seed, per_turn=per_turn), strict=True))
+    bare = [contexts[c].turns[t].text for c, t in places]
+    texts = dict(zip(places, marked_set(bare, seed, per_turn=per_turn, law=law), strict=True))
     return tuple(
         context.model_copy(
             update={

@@ -16,7 +16,17 @@ def endpointing(
 ) -> None:
     """Print, for each agent, the caller's pauses that it cut and the silence that it left after true ends of turns."""
     from harness.figures.endpointing import endpointing_of
-    from harness.figures.endpointing_words import ENDS_HEAD, PAUSES_HEAD, ends_rows, pauses_rows, talked_over, untimed
+    from harness.figures.endpointing_words import (
+        ENDS_HEAD,
+        LAWS_HEAD,
+        LAWS_TITLE,
+        PAUSES_HEAD,
+        ends_rows,
+        laws_rows,
+        pauses_rows,
+        talked_over,
+        untimed,
+    )
     from harness.store.run_store import RunStore
     from harness.store.selection import Selection
     from harness.turn_taking.detectors import CAVEAT, DETECTORS, SOURCE
@@ -48,7 +58,10 @@ def endpointing(
             pauses.add_row(Text(name, style="bold"))
         agent = name
         pauses.add_row(*(Text(cell) for cell in words))
-    for table in (ends, pauses):
+    laws = words_table(LAWS_TITLE, LAWS_HEAD)
+    for row in laws_rows(named):
+        laws.add_row(*(Text(cell) for cell in row))
+    for table in (ends, pauses, *((laws,) if laws.row_count else ())):
         console.print(table)
         console.print()
     for line in (*talked_over(named), *untimed(named)):

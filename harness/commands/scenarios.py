@@ -22,6 +22,7 @@ from harness.scenarios.pack import Pack, load_pack, shipped_packs
 from harness.scenarios.pauses import pauses_ms
 
 if TYPE_CHECKING:
+    from harness.scenarios.pause_law import PauseLaw
     from harness.voices.choice import Voices
     from harness.voices.pack_acoustics import PackAcoustics
 
@@ -187,8 +188,10 @@ def _counted(counts: Mapping[str, Any], voices: "Voices") -> Iterator[str]:
         )
     pauses = counts["pauses"]
     mix = ", ".join(f"{name} {share:.0%}" for name, share in pauses["mix"].items())
+    known = ((name, distance) for name, distance in pauses["distance_from_laws"].items() if distance is not None)
+    distances = ", ".join(f"{distance:.3f} {name}" for name, distance in known)
     yield f"{pauses['count']} marked pauses" + (
-        f", {pauses['per_turn']:.1f} a turn, {pauses['distance_from_law']:.3f} from people's lengths (KS); ms: {mix}"
+        f", {pauses['per_turn']:.1f} a turn; ms: {mix}; distance (KS) from people's lengths: {distances}"
         if pauses["count"]
         else ""
     )
@@ -222,17 +225,25 @@ def _listen_to(pack: Pack, every_turn: bool) -> "PackAcoustics":
 def pauses(
     pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
     out: Annotated[Path, typer.Option(help="New pack: a file, or a folder if PACK is a folder; it must not exist yet.")],
+    law: Annotated[str, typer.Option(help="Law of the lengths: to-agents or between-people.")] = "to-agents",
     seed: Annotated[int, typer.Option(help="Seed for the number, place and length of pauses.")] = 0,
 ) -> None:
     """Write a copy of a pack with pauses drawn from people's pause lengths; nothing else changes."""
     from harness.scenarios.mark_pack import write_people_pauses
+    from harness.scenarios.pause_law import law_named
 
     if seed < 0:
         raise UserError(f"--seed {seed}: must be 0 or more")
-    written = write_people_pauses(load_pack(pack), out, seed)
+    chosen = law_named(law, "--law")
+    written = write_people_pauses(load_pack(pack), out, seed, law=chosen)
     marked = load_pack(written)
     turns = [turn for c in marked.contexts for turn in c.turns if turn.role == "seeker"]
     print(f"{sum(len(pauses_ms(turn.text)) for turn in turns)} pauses in {len(turns)} turns, in {written}")
+    print(_law_in_words(chosen))
+
+
+def _law_in_words(law: "PauseLaw") -> str:
+    return f"their lengths follow {law.name}, {law.who}: {law.source}"
 
 
 @app.command("build")
@@ -242,7 +253,9 @@ def build(
     out: Annotated[Path, typer.Option(help="Folder for the pack, its report and the list of removed items.")],
     seed: Annotated[int, typer.Option(help="Seed of every choice.")] = 0,
     regular: Annotated[int, typer.Option(help="Number of regular items.")] = 280,
-    pauses: Annotated[str, typer.Option(help="Pauses to mark in seekers' turns: none, or people.")] = "none",
+    pauses: Annotated[
+        str, typer.Option(help="Law of the pauses to mark in seekers' turns: none, to-agents or between-people.")
+    ] = "none",
     llm: Annotated[
         str | None,
         typer.Option(
@@ -261,11 +274,11 @@ def build(
     """Build the paper's set from your copy of ESConv."""
     from harness.scenarios.esconv import build_to
     from harness.scenarios.llm import endpoint
+    from harness.scenarios.pause_law import law_named
 
     if source != "esconv":
         raise UserError(f"{source}: unknown data set; choose esconv")
-    if pauses not in ("none", "people"):
-        raise UserError(f"--pauses {pauses}: unknown; choose none or people")
+    law = None if pauses == "none" else law_named(pauses, "--pauses", "none")
     if regular < 1:
         raise UserError(f"--regular {regular}: must be at least 1")
     key = os.environ.get(key_env) if key_env else "none"
@@ -282,12 +295,14 @@ def build(
             complete=complete,
             phase=progress.phase,
             step=progress.step,
-            people_pauses=pauses == "people",
+            pauses=law,
         )
     if as_json:
         print(json.dumps(report, indent=2))
         return
     print(f"{report['items']} contexts: {report['regular']} regular, {report['adversarial']} adversarial, in {written}")
+    if law is not None:
+        print(_law_in_words(law))
     for reason, count in sorted(report["removed"].items()):
         print(f"removed {count}: {reason}")
     for problem in report["problems"]:

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from harness.scenarios.imports import Imported
 
 OF_TEXTS = ("jsonl", "pipecat")
-OF_SOUND = ("recordings", "eot-bench")
+OF_SOUND = ("recordings", "eot-bench", "turnbench")
 SURE_OF_LANGUAGE = 0.5
 """Least probability of a language to refuse a turn: below it, no language is likelier than all others together."""
 
 
 def import_contexts(
-    kind: Annotated[str, typer.Argument(help="Kind of source: jsonl, pipecat (its eval scenarios), recordings, or eot-bench.")],
-    path: Annotated[Path, typer.Argument(help="JSON Lines file, scenario YAML, folder of recordings, or eot-bench's rows.")],
+    kind: Annotated[
+        str, typer.Argument(help="Kind of source: jsonl, pipecat (its eval scenarios), recordings, eot-bench or turnbench.")
+    ],
+    path: Annotated[Path, typer.Argument(help="JSON Lines file, scenario YAML, folder of recordings, or a benchmark's rows.")],
     out: Annotated[Path, typer.Option(help="New pack: a folder for sound, a file for texts; it must not exist yet.")],
     caller_channel: Annotated[
         int | None,
@@ -76,7 +78,7 @@ def _refuse_misplaced(kind: str, caller_channel: int | None, language: str | Non
         for option, value in (("--caller-channel", caller_channel), ("--licence", licence)):
             if value is not None:
                 raise UserError(f"{option}: is for recordings alone")
-    if language is not None and kind not in OF_SOUND:
+    if language is not None and kind not in ("recordings", "eot-bench"):
         raise UserError("--language: is for recordings and eot-bench alone")
     if caller_channel not in (None, 1, 2):
         raise UserError(f"--caller-channel {caller_channel}: must be 1 or 2")
@@ -95,6 +97,7 @@ def _from_sound(
     from harness.audio.vocal import silero
     from harness.extras import require_local
     from harness.voices.recorded_packs import pack_of_eot_bench, pack_of_recordings, write_pack
+    from harness.voices.turnbench_packs import pack_of_turnbench
 
     if not path.exists():
         raise UserError(f"{path}: does not exist")
@@ -104,6 +107,8 @@ def _from_sound(
         progress.phase("Reading the recordings")
         if kind == "eot-bench":
             pack = pack_of_eot_bench(path, language=language or "en", step=progress.status)
+        elif kind == "turnbench":
+            pack = pack_of_turnbench(path, step=progress.status)
         else:
             require_local("finding speech in recordings")
             pack = pack_of_recordings(

@@ -31,7 +31,7 @@ def table(found: "TurnTaking") -> Iterator[str]:
     """The lines for the terminal: each figure with its interval, and people's figure if it is known."""
     from harness.ranking.elo_intervals import FEWEST_CONTEXTS
     from harness.reports.charts.pack_turn_taking import CUES
-    from harness.scenarios.pause_law import PER_TURN, longer_than
+    from harness.scenarios.pause_law import LAWS, PER_TURN
 
     yield f"turn-taking of {'every caller turn' if found.every_turn else 'the last turns'} ({found.turns})"
     if found.recordings:
@@ -50,14 +50,15 @@ def table(found: "TurnTaking") -> Iterator[str]:
     for kind, share in found.finished.items():
         yield f"    {names[kind]:<28}{_percent(share.value)} {_within(share.interval, True):<16}of {share.of}"
     per_turn = len(found.pauses_ms) / found.turns
+    distances = ", ".join(f"{_number(distance)} {name}" for name, distance in found.law_distance.items())
     yield (
         f"  {len(found.pauses_ms)} marked pauses, {per_turn:.2f} a turn (people {PER_TURN}); {found.without_pause} turns "
-        f"without; distance from people's law {_number(found.law_distance)}"
+        f"without; distance from people's lengths: {distances}"
     )
     for limit, share in found.longer.items():
         yield (
             f"    longer than {limit:>5,} ms        {_percent(share.value)} {_within(share.interval, True):<16}"
-            f"people {longer_than(limit):.0%}"
+            + ", ".join(f"{name} {law.longer_than(limit):.0%}" for name, law in LAWS.items())
         )
     said = " / ".join(f"{n:.0f}" for n in found.words)
     yield f"  words a turn at 10 / 25 / 50 / 75 / 90 %: {said}"
@@ -66,20 +67,21 @@ def table(found: "TurnTaking") -> Iterator[str]:
 
 def table_of_speakers(found: "Carries") -> Iterator[str]:
     """The lines for the terminal on recordings of known speakers, and what follows from them."""
-    from harness.scenarios.pause_law import PER_TURN, longer_than
+    from harness.scenarios.pause_law import LAWS, PER_TURN
 
     kind = "automatic speakers, no people" if found.automatic else "speakers"
     fewest, most = min(found.speakers.values()), max(found.speakers.values())
     each = f"{fewest} each" if fewest == most else f"{fewest} to {most} each"
     yield f"recorded turns of {len(found.speakers)} {kind} ({found.turns} turns, {each})"
+    distances = ", ".join(f"{_number(distance)} {name}" for name, distance in found.law_distance.items())
     yield (
         f"  {len(found.pauses_ms)} pauses, {len(found.pauses_ms) / found.turns:.2f} a turn (people {PER_TURN}); "
-        f"{found.without_pause} turns without; distance from people's law {_number(found.law_distance)}"
+        f"{found.without_pause} turns without; distance from people's lengths: {distances}"
     )
     for limit, share in found.longer.items() if found.pauses_ms else ():
         yield (
             f"    longer than {limit:>5,} ms        {_percent(share.value)} {_within(share.interval, True):<16}"
-            f"people {longer_than(limit):.0%}"
+            + ", ".join(f"{name} {law.longer_than(limit):.0%}" for name, law in LAWS.items())
         )
     for said in found.follows():
         yield f"  {said}"

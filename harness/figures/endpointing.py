@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from harness.figures.endpointing_laws import LawShare, OpenPause, cut_by_law
 from harness.figures.latency import heard_turns
 from harness.ranking.clustered_means import clustered_share
 from harness.ranking.percentiles import quantiles_of
@@ -74,6 +75,8 @@ class EndpointingSummary(Model):
     pauses_cut_share: float | None = None
     """Share of all inner pauses of 200 ms and more, marked or not."""
     pauses_cut_interval: tuple[float, float] | None = None
+    pauses_cut_by_law: list[LawShare] = Field(default_factory=list)
+    """The same share if the lengths of the pauses were people's, by each law of `harness.scenarios.pause_law`."""
     talking_at_end: tuple[int, int] = (0, 0)
     """Turns at whose end the agent was speaking already, and the number of turns."""
     endpointing: list[PauseShare] = Field(default_factory=list)
@@ -110,6 +113,7 @@ def summarise_endpointing(turns: Turns, texts: Mapping[str, Sequence[str | None]
         inner_pauses_cut=(whole.cut, whole.of),
         pauses_cut_share=whole.share,
         pauses_cut_interval=whole.interval,
+        pauses_cut_by_law=cut_by_law(_open_pauses(pauses), BANDS_MS, seed),
         talking_at_end=(sum(found.talking_at_end for _, found in timed), len(timed)),
         endpointing=rows if pauses else [],
         endpointing_untimed=sum(t.endpointing is None and t.method != NOT_TIMED for _, t in counted),
@@ -141,6 +145,10 @@ def inner_pauses_cut(turns: Turns) -> dict[str, list[float]]:
             pauses = turn.endpointing.pauses if turn.endpointing is not None else ()
             found.setdefault(context, []).extend(float(p.fate == "cut") for p in pauses if p.fate != "already_talking")
     return {context: cut for context, cut in found.items() if cut}
+
+
+def _open_pauses(pauses: Iterable[_Pause]) -> list[OpenPause]:
+    return [OpenPause(p.context, p.found.length_ms, p.found.fate == "cut") for p in pauses if p.found.fate != "already_talking"]
 
 
 def _of(pauses: Iterable[_Pause], kind: Kind, band: tuple[float, float | None]) -> list[_Pause]:

@@ -1,4 +1,4 @@
-"""The endpointing of agents as two tables of text, the same in the terminal and on the page: true ends, and inner pauses.
+"""The endpointing of agents as tables of text, the same in the terminal and on the page: ends, pauses, and pauses by law.
 
 A cell may have a second line: the 95 % interval of the figure in its first.
 """
@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, KINDS, Delay, EndpointingSummary, PauseShare
+from harness.figures.endpointing_laws import LawShare
+from harness.scenarios.pause_law import LAWS
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band, with_band
 
@@ -22,6 +24,8 @@ KIND_WORDS: Final = {
 PAUSES_HEAD: Final = (
     "Agent", "Pauses", "All", "200–400 ms", "400–800 ms", "800–1,600 ms", "Longer", "Decided in",
 )  # fmt: skip
+LAWS_TITLE: Final = "Pauses cut, if the lengths of pauses were people's"
+LAWS_HEAD: Final = ("Agent", *(f"{law.name.capitalize()}: {law.who}" for law in LAWS.values()))
 Named = tuple[str, EndpointingSummary]
 Rows = tuple[tuple[str, ...], ...]
 
@@ -51,6 +55,11 @@ def pauses_rows(agents: Iterable[Named]) -> Rows:
                 cells = [_cut(by_band[band]) for band in (EVERY_LENGTH, *BANDS_MS)]
                 rows.append((name, KIND_WORDS[kind], *cells, _decided(by_band[EVERY_LENGTH])))
     return tuple(rows)
+
+
+def laws_rows(agents: Iterable[Named]) -> Rows:
+    """One row per agent with inner pauses, under `LAWS_HEAD`."""
+    return tuple((name, *map(_by_law, found.pauses_cut_by_law)) for name, found in agents if found.pauses_cut_by_law)
 
 
 def untimed(agents: Iterable[Named]) -> tuple[str, ...]:
@@ -83,6 +92,12 @@ def _band(interval: tuple[float, float] | None) -> str:
 
 def _cut(row: PauseShare) -> str:
     return with_band(f"{row.cut}/{row.of} {share(row.share)}", share_band(row.interval)) if row.of else UNKNOWN_TEXT
+
+
+def _by_law(found: LawShare) -> str:
+    if found.effective_pauses is None:
+        return UNKNOWN_TEXT
+    return with_band(f"{share(found.share)} (as {found.effective_pauses:.0f} pauses)", share_band(found.interval))
 
 
 def _decided(row: PauseShare) -> str:

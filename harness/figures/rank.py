@@ -59,7 +59,8 @@ def measured(selection: Selection, condition: str, presentation: Presentation, c
     """The measurements of one condition, on all contexts or those named."""
     latencies: dict[str, dict[str, dict[str, list[float]]]] = {}
     cut_ins: dict[str, dict[str, list[bool]]] = {}
-    for entry in selection.manifest.agents:
+    # People are no rivals of agents for the frontier or the budget; their latency has an interval of its own (`seat_figures`).
+    for entry in selection.manifest.played:
         turns = selection.turns(entry.name, condition)
         turns = {c: group for c, group in turns.items() if contexts is None or c in contexts}
         for figure in FIGURES:

@@ -5,8 +5,8 @@ room, and its owner may speak meanwhile. So the sound is cut into seconds, in ea
 phase transform, Knapp and Carter 1976), and the part common to all is summed: an echo comes after the same delay each
 time, a room's noise and another voice do not.
 
-12 pairs of turns at 40 dB over a room's noise, the second turn after the first or half a second into it; the largest sum at one
-delay over the root mean square of all:
+12 pairs of turns at 40 dB over a room's noise, the second turn after the first or half a second into it; the largest sum at
+one delay over the root mean square of all:
 
 | echo below the person's own voice | none | 20 dB | 30 dB | 40 dB | 50 dB | 60 dB |
 |---|---|---|---|---|---|---|

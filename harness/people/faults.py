@@ -1,8 +1,8 @@
 """Findings in one recording of a person, in words for its speaker: each says what is wrong and what to do about it.
 
-A fault is cheap to mend while the speaker is still in the seat, and cannot be mended afterwards. So every recording is examined
-at once. A finding never decides: the speaker hears the recording and keeps or discards it. `again` marks those that spoil
-what is measured (the end, the pauses, the wait), for which a new recording is better.
+A fault is cheap to mend while the speaker is still in the seat, and cannot be mended afterwards. So every recording is
+examined at once. A finding never decides: the speaker hears the recording and keeps or discards it. `again` marks those
+that spoil what is measured (the end, the pauses, the wait), for which a new recording is better.
 
 Pure: no file, no clock.
 """

@@ -7,7 +7,7 @@ none or of all has no spread to draw from, and every resample would call it cert
 does not.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -22,9 +22,16 @@ SEED: Final = 20_260_119
 
 
 def clustered_mean(
-    values: Iterable[tuple[str, float]], *, draws: int = DRAWS, seed: int = SEED
+    values: Iterable[tuple[str, float]],
+    *,
+    weights: Sequence[float] | None = None,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    fewest: int = FEWEST_CONTEXTS,
 ) -> tuple[float, Interval | None]:
-    """Mean over all (bunch, value), and its 95 % interval.
+    """Mean over all (bunch, value), and its 95 % interval, for which `fewest` bunches are needed.
+
+    `weights`: one for each value, all equal by default.
 
     Raises ValueError when there is no value.
     """
@@ -32,26 +39,33 @@ def clustered_mean(
     if not given:
         raise ValueError("no values")
     names, place = np.unique([bunch for bunch, _ in given], return_inverse=True)
-    sums = np.bincount(place, weights=[value for _, value in given], minlength=names.size)
-    counts = np.bincount(place, minlength=names.size)
+    weight = np.ones(len(given)) if weights is None else np.array(weights)
+    sums = np.bincount(place, weights=weight * [value for _, value in given], minlength=names.size)
+    counts = np.bincount(place, weights=weight, minlength=names.size)
     mean = float(sums.sum() / counts.sum())
-    if sums.size < FEWEST_CONTEXTS:
+    if sums.size < fewest:
         return mean, None
     often = draw_contexts(sums.size, draws, np.random.default_rng(seed))
     low, high = percentile_interval((often @ sums) / (often @ counts), sums.size)
     return mean, (float(low), float(high))
 
 
-def clustered_share(values: Iterable[tuple[str, float]], *, seed: int = SEED) -> tuple[float, Interval | None]:
+def clustered_share(
+    values: Iterable[tuple[str, float]],
+    *,
+    weights: Sequence[float] | None = None,
+    seed: int = SEED,
+    fewest: int = FEWEST_CONTEXTS,
+) -> tuple[float, Interval | None]:
     """The same for values between 0 and 1, whose interval never leaves these bounds and never shrinks to one of them.
 
     Raises ValueError when there is no value.
     """
     given = list(values)
-    share, interval = clustered_mean(given, seed=seed)
+    share, interval = clustered_mean(given, weights=weights, seed=seed, fewest=fewest)
     bunches = len({bunch for bunch, _ in given})
     if interval is None:
         return share, None
-    if share in (0.0, 1.0):
+    if min(share, 1 - share) < 1e-12:
         return share, share_interval(round(share * bunches), bunches)
     return share, (max(interval[0], 0.0), min(interval[1], 1.0))

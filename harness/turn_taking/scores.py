@@ -16,14 +16,14 @@ from harness.ranking.board import Interval
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import share_interval
 from harness.ranking.percentiles import share_of
-from harness.scenarios.pause_law import distance_from_law
+from harness.scenarios.pause_law import LAWS, LawName
 from harness.scenarios.turn_ends import Instant, InstantKind
 from harness.turn_taking.cues import length_gives_it_away, separated
 
 FINISHED: Final = 0.5
 """The probability at which pipecat takes a turn for finished."""
 SHARES_MS: Final = (300, 600, 1_000, 1_600)
-"""Lengths at which people's pauses are published (eot-bench)."""
+"""Lengths at which the shares of people's pauses are published (eot-bench), and those of Switchboard were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,8 @@ class TurnTaking:
     smart_turn: Separation
     longer: Mapping[int, Share]
     """Share of marked pauses longer than the given ms."""
-    law_distance: float | None
+    law_distance: Mapping[LawName, float | None]
+    """Distance (KS) of the marked pauses from each law of people's lengths."""
     words: tuple[float, ...]
     """Words per turn at 10, 25, 50, 75 and 90 %."""
     without_pause: int
@@ -100,7 +101,8 @@ class TurnTaking:
                 "n": len(self.pauses_ms),
                 **longer,
                 "intervals": {f"over_{ms}_ms": share.interval for ms, share in self.longer.items()},
-                "distance_from_law": self.law_distance,
+                "distance_from_law": self.law_distance["to-agents"],
+                "distance_from_laws": dict(self.law_distance),
                 "turns_without": self.without_pause,
             },
             "words": dict(zip(("p10", "p25", "p50", "p75", "p90"), self.words, strict=True)),
@@ -143,7 +145,7 @@ def summarised(heard: Sequence[Heard], *, every_turn: bool, recordings: int = 0,
         },
         smart_turn=separated(found, lambda i: by_instant[id(i)].finished, seed),
         longer={limit: _share([(c, ms > limit) for c, ms in pauses], seed) for limit in SHARES_MS},
-        law_distance=distance_from_law(ms for _, ms in pauses),
+        law_distance={name: law.distance(ms for _, ms in pauses) for name, law in LAWS.items()},
         words=(p10, p25, p50, p75, p90),
         without_pause=len(words) - len(paused),
         pauses_ms=tuple(ms for _, ms in pauses),

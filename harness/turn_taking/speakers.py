@@ -12,7 +12,7 @@ from typing import Any
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.percentiles import share_of
 from harness.scenarios.context import Context
-from harness.scenarios.pause_law import distance_from_law
+from harness.scenarios.pause_law import LAWS, LawName
 from harness.scenarios.speakers import Speaker, speaker_of
 from harness.turn_taking.scores import SHARES_MS, Share
 
@@ -29,7 +29,8 @@ class Carries:
     pauses_ms: tuple[int, ...]
     longer: Mapping[int, Share]
     """Share of pauses longer than the given ms, with its interval over speakers."""
-    law_distance: float | None
+    law_distance: Mapping[LawName, float | None]
+    """Distance of the pauses from each law of people's pauses (Kolmogorov–Smirnov)."""
 
     def follows(self) -> tuple[str, ...]:
         """What may be concluded from recordings of these speakers, one sentence each."""
@@ -61,7 +62,7 @@ class Carries:
             "pauses": len(self.pauses_ms),
             **{f"over_{ms}_ms": share.value for ms, share in self.longer.items()},
             "intervals": {f"over_{ms}_ms": share.interval for ms, share in self.longer.items()},
-            "distance_from_law": self.law_distance,
+            "distance_from_laws": dict(self.law_distance),
             "follows": list(self.follows()),
         }
 
@@ -89,7 +90,7 @@ def how_far(contexts: Sequence[Context], seed: int = 0) -> Carries | None:
             )
             for limit in SHARES_MS
         },
-        law_distance=distance_from_law(every),
+        law_distance={name: law.distance(every) for name, law in LAWS.items()},
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import soundfile
 
 from harness.audio.onset import CLOSURE_S
-from harness.audio.pcm import Float32, to_int16
+from harness.audio.pcm import Float32, Int16, to_int16
 from harness.audio.recorded_edges import true_edges
 from harness.audio.recorded_turns import LEAST_PAUSE_S, FoundTurn, NoTurn, Span, one_turn, speech_in, turns_beside
 from harness.audio.speech import RATE_HZ
@@ -44,7 +44,7 @@ class RecordedPack:
     """Contexts, the sound of each by its path in the pack, and a table of the used turns and pauses by file."""
 
     imported: Imported
-    sounds: Mapping[str, Float32]
+    sounds: Mapping[str, Int16]
     table: tuple[tuple[str, Corrected], ...]
 
 
@@ -72,7 +72,7 @@ def pack_of_recordings(
         raise UserError(f"{folder / TABLE}: {strangers[0][:80]!r} is not a sound file of the folder")
     contexts: list[Context] = []
     notes: list[str] = []
-    sounds: dict[str, Float32] = {}
+    sounds: dict[str, Int16] = {}
     used: list[tuple[str, Corrected]] = []
     for path in files:
         file = read_sound(path.read_bytes(), str(path))
@@ -84,7 +84,9 @@ def pack_of_recordings(
             if why := refuse_language(signal[round(turn.start_s * RATE_HZ) : round(turn.end_s * RATE_HZ)]):
                 raise UserError(f"{path} at {turn.start_s:.2f} s: {why}")
             name = as_id(path.stem if len(turns) == 1 and caller_channel is None else f"{path.stem}-{k}")
-            _add(contexts, sounds, name, signal, turn, f"{file.name}", f"{path.name}, {turn.start_s:.2f} s", licence, "", [])
+            add_turn(
+                contexts, sounds, name, signal, turn, f"{file.name}", f"{path.name}, {turn.start_s:.2f} s", licence, "", []
+            )
         if step is not None:
             step(f"{path.name}: {len(turns)} {'turn' if len(turns) == 1 else 'turns'}")
     return RecordedPack(Imported(tuple(contexts), tuple(notes)), sounds, tuple(used))
@@ -94,18 +96,18 @@ def pack_of_eot_bench(path: Path, *, language: str = "en", step: Step | None = N
     """A pack from the rows of one language, with their published silences. Raises `UserError` with the row and the instant."""
     contexts: list[Context] = []
     notes: list[str] = []
-    sounds: dict[str, Float32] = {}
+    sounds: dict[str, Int16] = {}
     others: dict[str, int] = {}
     for where, folder, row in eot_rows(path):
         if row.language.lower().split("-")[0] != language:
             others[row.language] = others.get(row.language, 0) + 1
             continue
         place = f"{where}: {row.id[:80]!r}"
-        file = read_sound(_bytes_of(row, folder, place), place) if row.audio.array is None else _decoded(row, place)
+        file = read_sound(row.audio.bytes_of(folder, place), place) if row.audio.array is None else _decoded(row, place)
         notes += file.notes
         turn = _published_turn(row, file)
         about = f"eot-bench row {row.id[:80]} ({row.language})"
-        _add(contexts, sounds, as_id(row.id), file.mixed, turn, place, about, "Apache-2.0", row.text(), row.history())
+        add_turn(contexts, sounds, as_id(row.id), file.mixed, turn, place, about, "Apache-2.0", row.text(), row.history())
         if step is not None:
             step(f"{row.id[:80]}: {len(turn.pauses)} pauses")
     if not contexts:
@@ -128,7 +130,7 @@ def write_pack(pack: RecordedPack, out: Path, about: str = ABOUT) -> Path:
         write_imported(pack.imported, part / f"{out.name}.yaml", about)
         (part / SOUND).mkdir()
         for name, signal in pack.sounds.items():
-            soundfile.write(part / name, to_int16(signal), RATE_HZ, format="FLAC", subtype="PCM_16")
+            soundfile.write(part / name, signal, RATE_HZ, format="FLAC", subtype="PCM_16")
         if pack.table:
             write_table(pack.table, part / TABLE)
         part.chmod(0o755)
@@ -221,10 +223,11 @@ def _published_turn(row: EotRow, file: Recorded) -> FoundTurn:
     return FoundTurn(start, min(row.end_s, file.lasts_s), tuple(p for p in inner if p[1] - p[0] >= LEAST_PAUSE_S))
 
 
-def _add(
-    contexts: list[Context], sounds: dict[str, Float32], name: str, signal: Float32, turn: FoundTurn,
+def add_turn(
+    contexts: list[Context], sounds: dict[str, Int16], name: str, signal: Float32, turn: FoundTurn,
     place: str, about: str, licence: str, text: str, history: list[dict[str, str]],
 ) -> None:  # fmt: skip
+    """Add one turn to a pack in the making: its context and its sound. Raises `UserError` with the place."""
     if turn.end_s - turn.start_s > MOST_SECONDS:
         raise UserError(
             f"{place} at {turn.start_s:.2f} s: a turn of {turn.end_s - turn.start_s:.0f} s; the most is {MOST_SECONDS:.0f} s"
@@ -235,7 +238,7 @@ def _add(
     cut = signal[round(turn.start_s * RATE_HZ) : round(turn.end_s * RATE_HZ)]
     if cut.size == 0 or not np.any(cut):
         raise UserError(f"{place} at {turn.start_s:.2f} s: silent until {turn.end_s:.2f} s")
-    sounds[audio] = cut
+    sounds[audio] = to_int16(cut)
     pauses = tuple((round(a - turn.start_s, 3), round(b - turn.start_s, 3)) for a, b in turn.pauses)
     spoken = {"role": "seeker", "text": text, "audio": audio, "pauses_s": pauses}
     told = {**DEFAULTS, "id": name, "problem": "recorded", "turns": (*history, spoken), "source": about, "licence": licence}
@@ -243,20 +246,6 @@ def _add(
         contexts.append(valid_context(told, place))
     except ImportFault as fault:
         raise UserError(str(fault)) from None
-
-
-def _bytes_of(row: EotRow, folder: Path, place: str) -> bytes:
-    if row.audio.encoded is not None:
-        return row.audio.encoded
-    if row.audio.path is None:
-        raise UserError(f"{place}: audio has neither bytes nor the name of a file")
-    file = folder / row.audio.path
-    try:
-        if not file.resolve(strict=True).is_relative_to(folder.resolve()):
-            raise UserError(f"{place}: {row.audio.path[:80]!r} is outside the folder of the rows")
-        return file.read_bytes()
-    except OSError:
-        raise UserError(f"{place}: no sound {row.audio.path[:80]!r} beside the rows") from None
 
 
 def _decoded(row: EotRow, place: str) -> Recorded:

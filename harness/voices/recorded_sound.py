@@ -27,6 +27,10 @@ ONE_SIGNAL: Final = 0.9
 """Least correlation of two channels of one microphone; those of two people on a telephone line are near 0."""
 
 
+class Clipped(UserError):
+    """The sound has lost the tops of its signal."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """A file's channels at 16 kHz, with notes on its conversion."""
@@ -72,7 +76,7 @@ def checked(samples: Float32, rate_hz: int, name: str) -> Recorded:
     notes = []
     tops = flat_tops(samples)
     if len(tops) > MOST_CLIPPED_RUNS:
-        raise UserError(
+        raise Clipped(
             f"{name} at {tops[0] / rate_hz:.3f} s: clipped ({len(tops)} flat tops); the lost signal cannot be restored; "
             "record it more quietly"
         )

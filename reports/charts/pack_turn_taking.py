@@ -1,7 +1,7 @@
 """A pack's callers compared with people: length of turns, length of pauses, and cues to the end of a turn.
 
-People's pauses are drawn by their law and not as points, because the published figures are a law; their words per turn are the
-published quartiles (counselling clients and patients).
+People's pauses are drawn by both laws and not as points, because draws follow a law; their words per turn are the published
+quartiles (counselling clients and patients).
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.reports.charts.chart import Chart
 from harness.reports.charts.theme import LATENCY_LABEL, to_spec
-from harness.scenarios.pause_law import LONGEST_MS, SHORTEST_MS, longer_than
+from harness.scenarios.pause_law import LAWS, LONGEST_MS, SHORTEST_MS
 
 if TYPE_CHECKING:
     from harness.turn_taking.scores import TurnTaking
@@ -62,14 +62,18 @@ def _pauses(found: "TurnTaking") -> Any:
     ordered = sorted(found.pauses_ms)
     own = [{"who": "this pack", "ms": ms, "share": 1 - k / len(ordered)} for k, ms in enumerate(ordered)]
     grid = np.geomspace(SHORTEST_MS, LONGEST_MS, 60)
-    law = [{"who": "people (law)", "ms": float(ms), "share": longer_than(float(ms))} for ms in grid]
+    laws = [
+        {"who": f"people ({name})", "ms": float(ms), "share": law.longer_than(float(ms))}
+        for name, law in LAWS.items()
+        for ms in grid
+    ]
     x = alt.X(
         "ms:Q",
         scale=alt.Scale(type="log", domain=[SHORTEST_MS, LONGEST_MS], nice=False, clamp=True),
         axis=alt.Axis(title="Pause", values=[200, 300, 600, 1_000, 1_600, 5_000], labelExpr=LATENCY_LABEL),
     )
     y = alt.Y("share:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="Share of pauses that are longer", format="%"))
-    lines = alt.Chart(alt.InlineData(values=own + law)).mark_line(interpolate="linear")
+    lines = alt.Chart(alt.InlineData(values=own + laws)).mark_line(interpolate="linear")
     drawn = lines.encode(x=x, y=y, color=alt.Color("who:N", title=None), strokeDash=alt.StrokeDash("who:N", legend=None))
     return drawn.properties(width=340, height=240)
 

@@ -14,6 +14,7 @@ from harness.scenarios.esconv.build import REGULAR, build
 from harness.scenarios.esconv.read import EsconvError, read_esconv
 from harness.scenarios.esconv.write import write_build
 from harness.scenarios.llm import Complete
+from harness.scenarios.pause_law import PauseLaw
 from harness.scenarios.people_pauses import paused_contexts
 from harness.scenarios.screens import Finding
 from harness.scenarios.screens.second import second_screen
@@ -27,15 +28,15 @@ def build_to(
     adversarial_per_profile: int = PER_PROFILE,
     seed: int = 0,
     complete: Complete | None = None,
-    people_pauses: bool = False,
+    pauses: PauseLaw | None = None,
     phase: Callable[[str, int | None], None] = lambda _what, _steps: None,
     step: Callable[[str], None] = lambda _line: None,
 ) -> tuple[Path, dict[str, Any]]:
     """Run `harness scenarios build esconv PATH --out DIR`: read, screen, choose, rewrite, check, write.
 
     Without `complete` (a model, `harness.scenarios.llm`) there is no second screen and no adversarial item, and the report says
-    so. `people_pauses` marks pauses in seekers' turns, by people's law and from the same seed. Returns the path of the pack
-    and the report. `phase` is called with the number of steps (None: unknown), `step` at each of them.
+    so. `pauses` is the law of the pauses to mark in seekers' turns, from the same seed; None marks none. Returns the path of
+    the pack and the report. `phase` is called with the number of steps (None: unknown), `step` at each of them.
     Raises `EsconvError` before anything is written when `path` is not ESConv or `out` cannot be a folder.
     """
     if out.exists() and not out.is_dir():
@@ -69,6 +70,6 @@ def build_to(
         )
         contexts += tuple(item.context for item in done)
         problems += [f"{f.id}, {f.profile}: not rewritten: {'; '.join(f.faults)}" for f in failed]
-    if people_pauses:
-        contexts = paused_contexts(contexts, seed)
-    return write_build(contexts, built.report, out, tuple(problems))
+    if pauses is not None:
+        contexts = paused_contexts(contexts, seed, law=pauses)
+    return write_build(contexts, built.report, out, tuple(problems), pauses)

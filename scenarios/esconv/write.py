@@ -12,6 +12,7 @@ import yaml
 
 from harness.scenarios.context import Context
 from harness.scenarios.esconv.build import BuildReport
+from harness.scenarios.pause_law import PauseLaw
 
 
 class _Dumper(yaml.CSafeDumper):
@@ -19,14 +20,16 @@ class _Dumper(yaml.CSafeDumper):
         return True
 
 
-def pack_text(name: str, about: str, contexts: tuple[Context, ...]) -> str:
-    """The YAML of a pack: keys in the order of the type, defaults left out."""
+def pack_text(name: str, about: str, contexts: tuple[Context, ...], law: PauseLaw | None = None) -> str:
+    """The YAML of a pack: keys in the order of the type, defaults left out. `law`: the law of its drawn pauses."""
     rows = [context.model_dump(mode="json", exclude_defaults=True) for context in contexts]
-    head = {"pack": name, "about": about, "contexts": rows}
+    head = {"pack": name, "about": about, **({"pauses": law.name} if law else {}), "contexts": rows}
     return yaml.dump(head, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
-def report_json(report: BuildReport, contexts: tuple[Context, ...], problems: tuple[str, ...]) -> dict[str, Any]:
+def report_json(
+    report: BuildReport, contexts: tuple[Context, ...], problems: tuple[str, ...], law: PauseLaw | None = None
+) -> dict[str, Any]:
     """The object that `harness scenarios build --json` prints."""
     adversarial = sum(context.subset == "adversarial" for context in contexts)
     return {
@@ -40,18 +43,23 @@ def report_json(report: BuildReport, contexts: tuple[Context, ...], problems: tu
         "model_quality": "not measured here",
         "steps": report.steps,
         "second_screen": report.second_screen,
+        "pauses": None if law is None else {"law": law.name, "source": law.source},
     }
 
 
 def write_build(
-    contexts: tuple[Context, ...], report: BuildReport, out: Path, problems: tuple[str, ...] = ()
+    contexts: tuple[Context, ...],
+    report: BuildReport,
+    out: Path,
+    problems: tuple[str, ...] = (),
+    law: PauseLaw | None = None,
 ) -> tuple[Path, dict[str, Any]]:
     """Write `esconv.yaml`, `report.json` and `removed.jsonl` into `out`, a new or existing folder; returns pack and report."""
     out.mkdir(parents=True, exist_ok=True)
     about = "Built from ESConv as the user has it. Its licence is for research; this file is not to be passed on."
-    told = report_json(report, contexts, problems)
+    told = report_json(report, contexts, problems, law)
     pack = out / "esconv.yaml"
-    pack.write_text(pack_text("esconv", about, contexts), encoding="utf-8")
+    pack.write_text(pack_text("esconv", about, contexts, law), encoding="utf-8")
     (out / "report.json").write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     rows = (json.dumps(asdict(removal), ensure_ascii=False) + "\n" for removal in report.removals)
     (out / "removed.jsonl").write_text("".join(rows), encoding="utf-8")

@@ -14,6 +14,7 @@ import numpy as np
 from harness.figures.cells import AgentSummary, Cell, Failure, JudgeSummary
 from harness.figures.circumstances import Circumstances
 from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, Delay, EndpointingSummary, PauseShare
+from harness.figures.endpointing_laws import OpenPause, cut_by_law
 from harness.figures.latency import WithinBudget
 from harness.figures.onset_error import OnsetError
 from harness.figures.quality_state import QUOTED
@@ -246,12 +247,15 @@ def _turn(rng: np.random.Generator, number: int, k: int, label: str, median: flo
 def _endpointing(number: int, median: float, turns: int) -> EndpointingSummary:
     """The faster the agent, the more it cuts, short pauses least; every second one tells its decisions."""
     rows: list[PauseShare] = []
+    single: list[OpenPause] = []
     for k, kind in enumerate(("all", "mid_sentence", "after_sentence")):
         parts = []
         for band, long, often in zip(BANDS_MS, (0.1, 0.5, 1.0, 1.5), (0.5, 0.3, 0.15, 0.05), strict=True):
             of = max(1, round(1.8 * turns * often / (1 if kind == "all" else 2)))
             cut = min(of, round(of * min(0.95, long * (0.7 + 0.2 * k) * 430 / median)))
             parts.append(_pause_share(band, kind, cut, of, tells=number % 2 == 0))
+            if kind == "all":
+                single += [OpenPause(f"c{7 * n % max(1, turns)}", band[0], n < cut) for n in range(of)]
         rows += [_pause_share(EVERY_LENGTH, kind, sum(p.cut for p in parts), sum(p.of for p in parts), number % 2 == 0), *parts]
     decision = Delay(mean=median * 0.55, mean_interval=(median * 0.5, median * 0.61), p50=median * 0.5, n=turns)
     return EndpointingSummary(
@@ -262,6 +266,7 @@ def _endpointing(number: int, median: float, turns: int) -> EndpointingSummary:
         pauses_cut_interval=rows[0].interval,
         talking_at_end=(number % 3, turns),
         endpointing=rows,
+        pauses_cut_by_law=cut_by_law(single, BANDS_MS, 0),
     )
 
 

@@ -54,6 +54,7 @@ def test_tables_follow_the_pages_switch(open_page: Callable[..., Any], tmp_path:
     page.locator("#endpointing select[data-subset]").select_option("regular")
     assert shown.is_visible()
     assert "mid-sentence" in shown.inner_text()
+    assert "Between-people: people talking with each other" in shown.inner_text()
     assert not page.locator('#endpointing [data-only-subset="all"]').is_visible()
 
 

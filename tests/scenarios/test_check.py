@@ -83,7 +83,7 @@ def test_the_nearest_pair_is_the_copied_one() -> None:
     assert pair.overlap == 1.0
 
 
-@pytest.mark.parametrize(("mark", "told"), [(" <pause 600> ", "from people's law"), (" ", "no pause is marked")])
+@pytest.mark.parametrize(("mark", "told"), [(" <pause 600> ", "from the law to-agents"), (" ", "no pause is marked")])
 def test_pauses_off_the_law_or_missing_are_a_problem_of_shipped_packs_only(mark: str, told: str) -> None:
     alike = with_contexts(
         *(

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from harness.scenarios import load_pack
-from harness.scenarios.pause_law import PER_TURN, distance_from_law
+from harness.scenarios.pause_law import PER_TURN, TO_AGENTS
 from harness.scenarios.pauses import pauses_ms
 
 PACK = load_pack("heart-mini")
@@ -35,7 +35,7 @@ def test_two_authored_references_of_differing_quality() -> None:
 def test_pauses_follow_peoples_law_in_length_and_number() -> None:
     turns = [turn for c in PACK.contexts for turn in c.turns if turn.role == "seeker"]
     pauses = [ms for turn in turns for ms in pauses_ms(turn.text)]
-    distance = distance_from_law(pauses)
+    distance = TO_AGENTS.distance(pauses)
     assert distance is not None
     assert distance <= 0.08
     assert abs(len(pauses) / len(turns) - PER_TURN) < 0.02

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from harness.scenarios import load_pack, shipped_packs
 from harness.scenarios.mark_pack import with_people_pauses, write_people_pauses
 from harness.scenarios.pack import PackError
-from harness.scenarios.pause_law import LONGEST_MS, PER_TURN, SHORTEST_MS, distance_from_law, length_ms, longer_than, mean_ms
+from harness.scenarios.pause_law import BETWEEN_PEOPLE, LAWS, LONGEST_MS, PER_TURN, SHORTEST_MS, TO_AGENTS, PauseLaw
 from harness.scenarios.pause_places import KINDS, Kind, kind_of_gap
 from harness.scenarios.pauses import PAUSE, fault_in_marks, pauses_ms, without_pauses
 from harness.scenarios.people_pauses import marked, marked_set
@@ -21,16 +22,42 @@ from tests.scenarios.test_commands import harness
 TEXT = "It's the exam. I mean, um, the second one, the hard one, and I can't sit it again. I just can't do it a third time."
 
 
-def test_the_law_is_the_published_one() -> None:
-    for ms, published in ((300, 0.556), (600, 0.217), (1_000, 0.10), (1_600, 0.05)):
-        assert abs(longer_than(ms) - published) < 0.02
-    assert (length_ms(0.0), length_ms(1.0)) == (SHORTEST_MS, LONGEST_MS)
-    assert longer_than(LONGEST_MS) == pytest.approx(0)
-    free = [length_ms(u) for u in np.random.default_rng(0).random(20_000)]
-    assert (distance_from_law(free) or 1) < 0.02
-    assert abs(float(np.mean(free)) / mean_ms() - 1) < 0.03
-    assert distance_from_law([]) is None
-    assert distance_from_law([100.0] * 5) == 1.0
+@pytest.mark.parametrize(
+    ("law", "published", "within"),
+    [(TO_AGENTS, (0.556, 0.217, 0.10, 0.05), 0.02), (BETWEEN_PEOPLE, (0.83, 0.41, 0.13, 0.026), 0.008)],
+    ids=LAWS,
+)
+def test_each_law_is_the_published_one(law: PauseLaw, published: tuple[float, ...], within: float) -> None:
+    for ms, share in zip((300, 600, 1_000, 1_600), published, strict=True):
+        assert abs(law.longer_than(ms) - share) < within
+    assert (law.length_ms(0.0), law.length_ms(1.0)) == (SHORTEST_MS, LONGEST_MS)
+    assert law.longer_than(LONGEST_MS) == pytest.approx(0)
+    assert law.between(200, 600) + law.between(600, None) == pytest.approx(1)
+    free = [law.length_ms(u) for u in np.random.default_rng(0).random(20_000)]
+    assert (law.distance(free) or 1) < 0.02
+    assert abs(float(np.mean(free)) / law.mean_ms() - 1) < 0.03
+    assert law.distance([]) is None
+    assert law.distance([100.0] * 5) == 1.0
+
+
+def test_a_wait_of_six_tenths_cuts_twice_as_many_pauses_between_people() -> None:
+    assert 1.8 < BETWEEN_PEOPLE.longer_than(600) / TO_AGENTS.longer_than(600) < 2.2
+    assert BETWEEN_PEOPLE.longer_than(1_600) < TO_AGENTS.longer_than(1_600)
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_a_set_marked_by_a_law_follows_it_and_not_the_other(law: PauseLaw) -> None:
+    pauses = [ms for text in marked_set([TEXT] * 800, 3, law=law) for ms in pauses_ms(text)]
+    assert len(pauses) == 1_440
+    for other in LAWS.values():
+        distance = other.distance(pauses) or 1
+        assert (distance < 0.01) if other is law else (distance > 0.2)
+
+
+def test_draws_to_agents_have_not_moved() -> None:
+    """Packs that ship were drawn by it: another length for the same seed would be another pack."""
+    assert [TO_AGENTS.length_ms(u) for u in (0.1, 0.3, 0.5, 0.7, 0.9, 0.99)] == [215, 256, 322, 457, 942, 3_093]
+    assert marked_set([TEXT] * 3, 5) == marked_set([TEXT] * 3, 5, law=TO_AGENTS)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +121,7 @@ def test_a_pack_of_shipped_size_follows_the_law_and_keeps_all_else(name: str, tm
     written = load_pack(out)
     turns = [turn for c in written.contexts for turn in c.turns if turn.role == "seeker"]
     pauses = [ms for turn in turns for ms in pauses_ms(turn.text)]
-    assert (distance_from_law(pauses) or 1) <= 0.08
+    assert (TO_AGENTS.distance(pauses) or 1) <= 0.08
     assert abs(len(pauses) / len(turns) - PER_TURN) < 0.15
     assert any(not pauses_ms(turn.text) for turn in turns)
     for before, after in zip(pack.contexts, written.contexts, strict=True):
@@ -150,7 +177,7 @@ def test_every_style_of_yaml_is_edited_in_place(tmp_path: Path) -> None:
         'text: "Fine. <no mark>"',
     ):
         assert kept in written
-    bare = [re.sub(r"\s+", " ", PAUSE.sub(" ", text)) for text in (written, STYLES)]
+    bare = [re.sub(r"\s+", " ", PAUSE.sub(" ", text)) for text in (written.replace("pauses: to-agents\n", ""), STYLES)]
     assert bare[0] == bare[1]
 
 
@@ -158,6 +185,21 @@ def test_the_command_marks_a_pack_and_refuses_in_one_line(write_pack: WritePack,
     done = harness("pauses", "heart-mini", "--out", tmp_path / "mini.yaml")
     assert done.returncode == 0, done.stderr
     assert "pauses in 43 turns" in done.stdout
+    assert "eot-bench" in done.stdout
+    between = tmp_path / "between.yaml"
+    done = harness("pauses", "heart-mini", "--out", between, "--law", "between-people")
+    assert "Switchboard" in done.stdout
+    assert "not by voice activity" in done.stdout
+    assert yaml.safe_load(between.read_text())["pauses"] == "between-people"
+    assert yaml.safe_load((tmp_path / "mini.yaml").read_text())["pauses"] == "to-agents"
+    pauses = [ms for c in load_pack(between).contexts for turn in c.turns for ms in pauses_ms(turn.text)]
+    assert (BETWEEN_PEOPLE.distance(pauses) or 1) < 0.08 < (TO_AGENTS.distance(pauses) or 0)
+    counted = harness("check", between).stdout
+    assert "to-agents, 0.0" in counted
+    unknown = harness("pauses", "heart-mini", "--out", tmp_path / "no.yaml", "--law", "some")
+    assert (unknown.returncode, len(unknown.stderr.strip().splitlines())) == (2, 1)
+    assert "--law some: unknown; choose to-agents, between-people" in unknown.stderr
+    assert not (tmp_path / "no.yaml").exists()
     again = harness("pauses", "heart-mini", "--out", tmp_path / "mini.yaml")
     assert again.returncode == 2
     assert "exists already" in again.stderr
@@ -171,7 +213,7 @@ def test_esconv_is_built_with_peoples_pauses_alike_twice(tmp_path: Path) -> None
     from tests.scenarios.test_esconv_build import as_original, talks
 
     (tmp_path / "ESConv.json").write_text(as_original(talks()))
-    built = [build_to(tmp_path / "ESConv.json", tmp_path / side, regular=10, people_pauses=True)[0] for side in "ab"]
+    built = [build_to(tmp_path / "ESConv.json", tmp_path / side, regular=10, pauses=TO_AGENTS)[0] for side in "ab"]
     assert built[0].read_bytes() == built[1].read_bytes()
     plain = load_pack(build_to(tmp_path / "ESConv.json", tmp_path / "c", regular=10)[0])
     paused = load_pack(built[0])
@@ -180,4 +222,32 @@ def test_esconv_is_built_with_peoples_pauses_alike_twice(tmp_path: Path) -> None
         assert [turn.plain for turn in after.turns] == [turn.plain for turn in before.turns]
     refused = harness("build", "esconv", tmp_path / "ESConv.json", "--out", tmp_path / "d", "--pauses", "some")
     assert refused.returncode == 2
-    assert json.dumps("choose none or people")[1:-1] in refused.stderr
+    assert "--pauses some: unknown; choose none, to-agents, between-people" in refused.stderr
+
+
+def test_the_old_name_of_a_law_is_still_the_same_law(tmp_path: Path) -> None:
+    from tests.scenarios.test_esconv_build import as_original, talks
+
+    (tmp_path / "ESConv.json").write_text(as_original(talks()))
+    for name in ("people", "to-agents", "between-people"):
+        done = harness(
+            "build", "esconv", tmp_path / "ESConv.json", "--out", tmp_path / name, "--regular", "10", "--pauses", name
+        )
+        assert done.returncode == 0, done.stderr
+    packs = {name: (tmp_path / name / "esconv.yaml").read_bytes() for name in ("people", "to-agents", "between-people")}
+    assert packs["people"] == packs["to-agents"] != packs["between-people"]
+    assert b"pauses: between-people" in packs["between-people"]
+    told = json.loads((tmp_path / "people" / "report.json").read_text())["pauses"]
+    assert (told["law"], "eot-bench" in told["source"]) == ("to-agents", True)
+
+
+@pytest.mark.parametrize("head", ["pauses: between-people\ncontexts:", "{pack: flow, contexts: "], ids=["named before", "flow"])
+def test_the_name_of_the_law_is_written_into_any_head(head: str, tmp_path: Path) -> None:
+    turn = "{role: seeker, text: 'Well, I was there, you know, and it rained, and I went home, um, and sat down.'}"
+    rows = f" [{{id: a, subset: regular, emotion: anxiety, problem: exams, source: here, licence: none, turns: [{turn}]}}]"
+    path = tmp_path / "one.yaml"
+    path.write_text(head + rows + ("}" if head.startswith("{") else "\n"), encoding="utf-8")
+    (written,) = with_people_pauses(load_pack(path), 1, per_turn=4.0).values()
+    found = yaml.safe_load(written)
+    assert found["pauses"] == "to-agents"
+    assert len(pauses_ms(found["contexts"][0]["turns"][0]["text"])) == 4

@@ -1,8 +1,8 @@
 """Recordings that their speakers want to keep, as a pack: `harness scenarios import recordings` without a command line.
 
-The pack is written by the importer itself, from the recordings and the speakers' own table of pauses and ends, so that a pack
-from the caller's seat and one from any folder of recordings obey the same rules. It holds the recordings as they were made too,
-so that the import can be repeated.
+The pack is written by the importer itself, from the recordings and the speakers' own table of pauses and ends, so that a
+pack from the caller's seat and one from any folder of recordings obey the same rules. It holds the recordings as they were
+made too, so that the import can be repeated.
 
 Voices are personal data. Each export writes the whole pack anew and puts it in the place of the old one, so that a recording
 that was discarded, or whose speaker withdrew, is in no file afterwards. Speech of programs is never in a pack of people.

@@ -4,8 +4,8 @@ A turn that is read aloud has the pauses of reading. So a prompt is read, put aw
 must not be made to speak hatred or despair: only regular contexts serve, and only those in which the project's own
 screens find no crisis, no traceable person and no illness.
 
-Everybody gets a few prompts. They are dealt so that each prompt is retold about equally often: those that fewest people have
-come first, and chance (by a seed) decides between equals.
+Everybody gets a few prompts. They are dealt so that each prompt is retold about equally often: those that fewest people
+have come first, and chance (by a seed) decides between equals.
 """
 
 import hashlib

@@ -6,8 +6,19 @@ from dataclasses import replace
 import pytest
 
 from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, EndpointingSummary, PauseShare, summarise_endpointing
-from harness.figures.endpointing_words import ENDS_HEAD, PAUSES_HEAD, ends_rows, pauses_rows, talked_over, untimed
+from harness.figures.endpointing_laws import OpenPause, cut_by_law
+from harness.figures.endpointing_words import (
+    ENDS_HEAD,
+    LAWS_HEAD,
+    PAUSES_HEAD,
+    ends_rows,
+    laws_rows,
+    pauses_rows,
+    talked_over,
+    untimed,
+)
 from harness.ranking.exact import share_interval
+from harness.scenarios.pause_law import LAWS, PauseLaw
 from harness.store.selection import NOT_TIMED
 from harness.timing.figures import Endpointing, Fate, InnerPause, TurnTiming
 from harness.turn_taking.detectors import DETECTORS
@@ -128,6 +139,41 @@ def test_tables_have_a_cell_under_every_head() -> None:
         ("a", "after sentence", "1/1 100 %"),
     ]
     json.loads(found.model_dump_json())
+
+
+def waited(law: PauseLaw, wait_ms: float, n: int) -> list[OpenPause]:
+    """What an agent cuts that waits so long, on a pack whose pauses follow a law; one conversation for every four pauses."""
+    lengths = [law.length_ms((k + 0.5) / n) for k in range(n)]
+    return [OpenPause(f"c{k % (n // 4)}", ms, ms >= wait_ms) for k, ms in enumerate(lengths)]
+
+
+@pytest.mark.parametrize("wait_ms", [400, 800])
+def test_a_pack_of_one_law_tells_the_share_of_the_other(wait_ms: int) -> None:
+    for drawn in LAWS.values():
+        for found in cut_by_law(waited(drawn, wait_ms, 400), BANDS_MS, 1):
+            # An agent that waits to the edge of a band cuts all or none in it, and the share is the law's own.
+            assert found.share == pytest.approx(LAWS[found.law].longer_than(wait_ms), abs=0.002)
+            low, high = ends(found.interval)
+            assert low < present(found.share) < high
+            many = present(found.effective_pauses)
+            assert many == pytest.approx(400, abs=1) if found.law == drawn.name else many < 390
+
+
+def test_a_band_without_a_pause_leaves_the_law_unknown() -> None:
+    short = [OpenPause(f"c{k}", 300, False) for k in range(20)]
+    assert [(found.share, found.effective_pauses) for found in cut_by_law(short, BANDS_MS, 1)] == [(None, None)] * 2
+    assert cut_by_law([], BANDS_MS, 1) == []
+    never = cut_by_law([OpenPause(f"c{k % 10}", ms, False) for k, ms in enumerate((300, 500, 900, 2_000) * 10)], BANDS_MS, 1)
+    assert [found.interval for found in never] == [share_interval(0, 10)] * 2
+
+
+def test_both_laws_stand_in_the_summary_and_in_the_table() -> None:
+    found = summarise(*[turn(pause(300), pause(500), pause(900, "cut", 1), pause(2_000, "cut", 1))] * 9)
+    assert [one.law for one in found.pauses_cut_by_law] == list(LAWS)
+    ((name, agents, people),) = laws_rows([("a", found), ("b", EndpointingSummary())])
+    assert (name, len(LAWS_HEAD)) == ("a", 3)
+    assert agents.splitlines()[0] == "13 % (as 19 pauses)"
+    assert people.splitlines()[0] == "24 % (as 26 pauses)"
 
 
 def test_published_curves_fall() -> None:
