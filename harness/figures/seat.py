@@ -45,7 +45,7 @@ class SeatSummary(Model):
     largest_error_ms: float | None
     """The largest error of TTFA of the calibrated sittings, p95."""
     unrated: int
-    """Replies on which there is no verdict of those that rate the board, where there is a board."""
+    """Replies without a verdict, where judges rate the board. Of votes, which are a sample, a reply needs none."""
     with_losses: int
     """Replies in which the microphone lost sound."""
     mean: Bounded = Field(default_factory=Bounded)

@@ -88,7 +88,7 @@ def seat_summary(selection: Selection, seat: Seat, found: Rated) -> SeatSummary:
         not_calibrated=sum(sitting.loop is None for sitting in sittings.values()),
         over_limit=sum(error > ERROR_LIMIT_MS for error in errors),
         largest_error_ms=max(errors, default=None),
-        unrated=0 if found.board is None else len(seat.persons.keys() - rated),
+        unrated=0 if found.board is None or found.people is not None else len(seat.persons.keys() - rated),
         with_losses=sum(bool(sitting.lost_ms) for _, sitting in seat.given),
         mean=_bounded(ratings.mean if ratings is not None else None),
         best=_bounded(ratings.best if ratings is not None else None),
