@@ -23,6 +23,7 @@ from harness.figures.endpointing_words import (
     untimed,
 )
 from harness.figures.events_words import HEAD, event_notes, event_rows
+from harness.figures.seat_words import seat_words
 from harness.reports import payload
 from harness.reports.audits import compared_in_pairs_words
 from harness.reports.board import board, method_words
@@ -134,6 +135,7 @@ def render(view: PageView) -> str:
             boards={(condition, subset): board(view, condition, subset) for condition in view.conditions for subset in SUBSETS},
             subsets=_subsets(view),
             method_words=method_words(view),
+            seat_words=seat_words,
             losses=losses(view),
             endpointing={subset: endpointing_section(view, subset) for subset in SUBSETS},
             events={subset: events_section(view, subset) for subset in SUBSETS},

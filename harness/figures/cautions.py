@@ -31,7 +31,8 @@ Code = Literal[
     "presentation", "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished",
     "not_analysed", "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "contended", "unwatched",
     "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
-    "no_certificate", "machines", "red_lines", "few_people", "seat_error", "seat_losses", "rehearsal",
+    "no_certificate", "machines", "red_lines", "few_people", "seat_error", "seat_losses", "seat_unrated",
+    "rehearsal",
 ]  # fmt: skip
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
 IDLE_PERCENT: Final = 1.0
@@ -99,6 +100,8 @@ KINDS: Final[Mapping[Code, Kind]] = {
                        "to compare them with agents'."),
     "seat_losses": Kind("warn", "Lost sound", "{}: the microphone lost sound in {} of {}. Where more than "
                         f"{MOST_LOST_MS:.0f} ms of it were lost before the answer began, the turn gives no wait."),
+    "seat_unrated": Kind("warn", "Replies not rated", "{}: {} of {} are not on the board, because nobody has judged them yet: "
+                         "`{}` asks about them."),
     "rehearsal": Kind("warn", "Rehearsal", "{}: {} in the supporter's seat are a program's or a rehearsal's. They are no "
                       "people's, and show only that the seat works."),
     "no_human_baseline": Kind("note", "No human baseline", "No reply by a person competes on this board. Elo is relative to "
@@ -291,6 +294,9 @@ def _seats(summary: RunFigures) -> Iterator[Caution]:
             )
         if wrong:
             yield worded("seat_error", seat.agent, " and ".join(wrong))
+        if seat.unrated:
+            judge = command("judge", summary.run)
+            yield worded("seat_unrated", seat.agent, seat.unrated, counted(seat.replies, "reply", "replies"), judge)
         if seat.with_losses:
             yield worded("seat_losses", seat.agent, seat.with_losses, counted(seat.replies, "reply", "replies"))
 

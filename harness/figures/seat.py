@@ -44,6 +44,8 @@ class SeatSummary(Model):
     """Sittings whose error of TTFA is over 20 ms (p95)."""
     largest_error_ms: float | None
     """The largest error of TTFA of the calibrated sittings, p95."""
+    unrated: int
+    """Replies without a verdict, where judges rate the board. Of votes, which are a sample, a reply needs none."""
     with_losses: int
     """Replies in which the microphone lost sound."""
     mean: Bounded = Field(default_factory=Bounded)

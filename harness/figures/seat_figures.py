@@ -4,27 +4,26 @@ Everything is of the conversations that people answered, and of the very replies
 pseudonym in the session's sitting, so that whole persons can be resampled, and the mean and the best person rated.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from harness.figures.latency import FIGURES, latency_values
+from harness.figures.latency import FIGURES, TurnFigures, chances, latency_values, within_budget_flags
+from harness.figures.persons import PERSON, by_person, given_by, persons_of
 from harness.figures.rank import Rated
 from harness.figures.seat import BesideSeat, Bounded, SeatSummary
 from harness.ranking.human_row import HumanRating, people_ratings
-from harness.ranking.percentiles import Quantiles
 from harness.ranking.ranking import MANY
 from harness.ranking.wider import Timed, later_than_seat, quantiles_of_seat, share_over_seat
 from harness.recording.sitting import Sitting
 from harness.store.judgment import Judgment, is_rule
 from harness.store.manifest import PEOPLE, AgentEntry
-from harness.store.selection import Selection, board_rows
+from harness.store.selection import Selection, Turns, board_rows
 from harness.store.session import Session
 from harness.timing.lost_sound import MOST_LOST_MS
 
 ERROR_LIMIT_MS: Final = MOST_LOST_MS
 """The error of TTFA (p95) up to which a sitting needs no caution: a tenth of the gap of 200 ms that people leave."""
-_PERSON: Final = "human:"
 _LEFT_OUT: Final = frozenset({"first_byte", "greeting"})
 
 
@@ -39,24 +38,30 @@ class Seat:
     @property
     def persons(self) -> Mapping[tuple[str, int], str]:
         """(context, repeat) → the person whose reply that is."""
-        return {(s.key.context_id, s.key.repeat): sitting.person for s, sitting in self.given}
+        return persons_of(self.given)
 
 
 def seats_of(selection: Selection) -> tuple[Seat, ...]:
     """The seats of a run that have replies, people's first."""
-    found = []
-    for entry in sorted((a for a in selection.manifest.agents if a.seated), key=lambda a: a.name):
-        for condition in selection.conditions:
-            sittings = [(s, selection.store.sitting(s)) for s in selection.of(entry.name, condition)]
-            given = tuple((session, sitting) for session, sitting in sittings if sitting is not None)
-            if given:
-                found.append(Seat(entry.name, condition, given))
-    return tuple(found)
+    return tuple(
+        Seat(name, condition, given)
+        for name in sorted(selection.manifest.seated)
+        for condition in selection.conditions
+        if (given := given_by(selection, name, condition))
+    )
 
 
-def figures_over_persons(selection: Selection, seat: Seat, contexts: frozenset[str]) -> dict[str, Quantiles]:
-    """`ttfa_ms` and the other latencies of the seat, with the wider of both intervals."""
-    found = {}
+def figures_over_persons(selection: Selection, seat: Seat, contexts: frozenset[str], cell: TurnFigures) -> dict[str, Any]:
+    """The figures of the seat's cell whose intervals rest on persons too: latencies, cut-ins, and waits within the budget."""
+    budget_ms = selection.manifest.budgets_ms["ttfa"]
+    cut_ins = _each(seat, contexts, lambda turns: chances(turns, "cut_in_rate"))
+    within = _each(seat, contexts, lambda turns: within_budget_flags(turns, "ttfa", budget_ms))
+    found: dict[str, Any] = {
+        "cut_in_interval": share_over_seat(cut_ins)[1] if cell.cut_in_interval is not None else None,
+        "within_budget": cell.within_budget.model_copy(
+            update={"ttfa_interval": share_over_seat(within)[1] if cell.within_budget.ttfa_interval is not None else None}
+        ),
+    }
     for figure in FIGURES:
         if figure not in _LEFT_OUT and (turns := _timed(selection, seat, figure, contexts)):
             found[f"{figure}_ms"] = quantiles_of_seat(turns, selection.manifest.seed)
@@ -69,9 +74,10 @@ def seat_summary(selection: Selection, seat: Seat, found: Rated) -> SeatSummary:
     errors = [sitting.loop.error_p95_ms for sitting in sittings.values() if sitting.loop is not None]
     rows = _rows(selection, seat, found)
     ratings = None
-    if 0 < len(rows) <= MANY and found.board is not None:
-        named = [_by_person(row, seat) for row in rows]
-        ratings = people_ratings(named, lambda name: name.startswith(_PERSON), seed=selection.manifest.seed)
+    if rows:
+        named = map(by_person(selection, seat.condition, (seat.agent,)), rows)
+        ratings = people_ratings(named, lambda name: name.startswith(PERSON), seed=selection.manifest.seed)
+    rated = {(r.context, r.replicate) for r in rows if seat.agent in (r.system_a, r.system_b)}
     return SeatSummary(
         agent=seat.agent,
         condition=seat.condition,
@@ -82,6 +88,7 @@ def seat_summary(selection: Selection, seat: Seat, found: Rated) -> SeatSummary:
         not_calibrated=sum(sitting.loop is None for sitting in sittings.values()),
         over_limit=sum(error > ERROR_LIMIT_MS for error in errors),
         largest_error_ms=max(errors, default=None),
+        unrated=0 if found.board is None or found.people is not None else len(seat.persons.keys() - rated),
         with_losses=sum(bool(sitting.lost_ms) for _, sitting in seat.given),
         mean=_bounded(ratings.mean if ratings is not None else None),
         best=_bounded(ratings.best if ratings is not None else None),
@@ -136,10 +143,17 @@ def _rows(selection: Selection, seat: Seat, found: Rated) -> list[Judgment]:
     return board_rows(list(rows), seat.condition, presentation)  # type: ignore[arg-type]
 
 
-def _by_person(row: Judgment, seat: Seat) -> Judgment:
-    person = seat.persons.get((row.context, row.replicate), "unknown")
-    sides = {side: _PERSON + person for side in ("system_a", "system_b") if getattr(row, side) == seat.agent}
-    return row.model_copy(update=sides) if sides else row
+def _each(
+    seat: Seat, contexts: frozenset[str], held: Callable[[Turns], Mapping[str, Sequence[bool]]]
+) -> list[tuple[str, str, float]]:
+    """(context, person, 1 where it holds) of each turn."""
+    return [
+        (session.key.context_id, sitting.person, float(flag))
+        for session, sitting in seat.given
+        if session.key.context_id in contexts and session.status == "finished"
+        for flags in held({session.key.context_id: session.turn_timings}).values()
+        for flag in flags
+    ]
 
 
 def _won(agent: str, rows: Sequence[Judgment], seat: Seat) -> list[tuple[str, str, float]]:

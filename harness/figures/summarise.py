@@ -136,7 +136,7 @@ def _cells(
                 continue  # Nobody sat there in this condition.
             cell = _cell(selection, entry, place, rating, judges)
             if entry.seated:
-                over_persons = figures_over_persons(selection, sat[entry.name], contexts_of(selection, place))
+                over_persons = figures_over_persons(selection, sat[entry.name], contexts_of(selection, place), cell)
                 cell = cell.model_copy(update=over_persons)
             elif whole and sat:
                 cell = cell.model_copy(update={"beside_seat": beside_seat(selection, entry, seats, rating, place.condition)})

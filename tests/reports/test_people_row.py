@@ -18,7 +18,7 @@ from tests.reports.invented import invented_view
 
 SEAT = SeatSummary(
     agent="people", condition="clean", persons=12, conversations=12, replies=36, sittings=12, not_calibrated=0, over_limit=0,
-    largest_error_ms=6.5, with_losses=0, mean=Bounded(value=1502.0, interval=(1480.0, 1520.0)),
+    largest_error_ms=6.5, unrated=0, with_losses=0, mean=Bounded(value=1502.0, interval=(1480.0, 1520.0)),
     best=Bounded(value=1544.0, interval=(1500.0, 1580.0)),
 )  # fmt: skip
 BESIDE = BesideSeat(

@@ -47,7 +47,7 @@ def test_a_sentence_claims_what_its_interval_allows(given: BesideSeat, quoted: b
 def seat(agent: str = "people", **more: Any) -> SeatSummary:
     given: dict[str, Any] = {
         "agent": agent, "condition": "clean", "persons": 12, "conversations": 12, "replies": 36, "sittings": 12,
-        "not_calibrated": 0, "over_limit": 0, "largest_error_ms": 6.5, "with_losses": 0,
+        "not_calibrated": 0, "over_limit": 0, "largest_error_ms": 6.5, "unrated": 0, "with_losses": 0,
         "mean": Bounded(value=1510.0, interval=(1470.0, 1550.0)), "best": Bounded(),
     }  # fmt: skip
     return SeatSummary(**given | more)
