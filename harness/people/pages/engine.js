@@ -63,9 +63,11 @@ const opened = async (button) => {
     if (context.state !== "running") throw new Refused(`The browser does not start any sound. Check that a loudspeaker or headphones are there, and press ${button} again.`);
     await context.audioWorklet.addModule("/asset/worklet.js");
     const node = new AudioWorkletNode(context, "microphone", { numberOfInputs: 1, numberOfOutputs: 1, outputChannelCount: [1], channelCount: 1, channelCountMode: "explicit" });
-    try { context.createMediaStreamSource(stream).connect(node); } catch { throw new Refused("This browser cannot take this microphone at 48 kHz. Set the microphone to 48 kHz in the computer's sound settings, or open the link in Chrome."); }
+    let source = null;
+    try { source = context.createMediaStreamSource(stream); } catch { throw new Refused("This browser cannot take this microphone at 48 kHz. Set the microphone to 48 kHz in the computer's sound settings, or open the link in Chrome."); }
+    source.connect(node);
     node.connect(context.destination); /* It is silent; without this some browsers never ask it for sound. */
-    return { stream, context, node };
+    return { stream, context, node, source };
   } catch (error) {
     stream?.getTracks().forEach((track) => track.stop());
     context?.close();
@@ -75,7 +77,7 @@ const opened = async (button) => {
 /* `onChange(what, detail)` is called with: slept, awake, hidden, shown, unplugged, muted, unmuted, devices, broken, clipped, lost, connection (detail: whether it is there).
    `button`: the name of the one that opens. Throws Refused with a reason for the person. Call it from a click: browsers start no sound without one. */
 export const openEngine = async ({ onChange = () => {}, button = "Start" } = {}) => {
-  const { stream, context, node } = await opened(button);
+  const { stream, context, node, source } = await opened(button);
   const [track] = stream.getAudioTracks();
   const settings = track.getSettings();
   let take = null; /* The one that is recorded now. */
@@ -203,6 +205,7 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
       removeEventListener("pagehide", left);
       navigator.mediaDevices.ondevicechange = null;
       track.stop();
+      source.disconnect(); /* Held until here: some browsers let a source go that nobody holds. */
       await context.close();
     },
   };
