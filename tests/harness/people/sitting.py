@@ -61,6 +61,14 @@ def onset(samples: Int16) -> int:
     return find_onset(to_float(samples), RATE_HZ, round(spans[0][0] * WINDOW * RATE_HZ / VOCAL_HZ)).sample
 
 
+def until(page: Any, holds: str, within_s: float = 10.0) -> None:
+    """Wait until an expression holds in a page; Playwright's own way needs `eval`, which the page's policy forbids."""
+    end = time.monotonic() + within_s
+    while not page.evaluate(f"Boolean({holds})"):
+        assert time.monotonic() < end, f"never: {holds}"
+        time.sleep(0.02)
+
+
 @dataclass(frozen=True)
 class Turn:
     """One turn: the wait as it was and as it was measured. `whole`: nothing of it was lost."""
@@ -140,9 +148,9 @@ def sitting(folder: Path, playwright: Any, offered_hz: int = RATE_HZ) -> Iterato
         browser_on(loop, playwright) as browser,
     ):
         seat.sounds = {"trial": sound(), "caller": caller(), "still": np.zeros(4 * RATE_HZ, np.int16)}
-        page = browser.new_page()
+        page = browser.new_context().new_page()
         page.goto(seat.address)
-        page.wait_for_function("window.open_")
+        until(page, "window.open_")
         assert page.evaluate("open_()") is None
         yield Sitting(loop, person, seat, page, folder)
 

@@ -14,7 +14,7 @@ import pytest
 
 from harness.people.loop_back import loop_back, places
 from harness.people.track import RATE_HZ
-from tests.harness.people.sitting import REPLIES, Sitting, sit, sitting, spoken, waits_of_sixty
+from tests.harness.people.sitting import REPLIES, Sitting, sit, sitting, spoken, until, waits_of_sixty
 from tests.sound_loop import processes, skip_without_it, stop_for
 
 MOST_P95_MS = 20.0
@@ -61,7 +61,7 @@ def test_sixty_waits_of_six_sittings(playwright: Any, tmp_path: Path) -> None:
 def _fresh(here: Sitting) -> Any:
     page = here.page.context.new_page()
     page.goto(here.seat.address)
-    page.wait_for_function("window.open_")
+    until(page, "window.open_")
     return page
 
 
@@ -169,7 +169,7 @@ def test_processing_that_is_still_on_is_found(here: Sitting) -> None:
 def test_an_unplugged_microphone_is_said_and_then_there_is_none(here: Sitting) -> None:
     here.page.evaluate("changes.length = 0")
     here.loop.control("unload-module", "module-remap-source")
-    here.page.wait_for_function("changes.some(([what]) => what === 'unplugged')", timeout=10_000)
+    until(here.page, "changes.some(([what]) => ['silent', 'unplugged'].includes(what))")
     page = _fresh(here)
     assert "No microphone was found" in page.evaluate("open_()")
     page.close()
