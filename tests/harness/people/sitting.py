@@ -155,44 +155,39 @@ def sitting(folder: Path, playwright: Any, offered_hz: int = RATE_HZ) -> Iterato
         yield Sitting(loop, person, seat, page, folder)
 
 
-def sit(folder: Path, playwright: Any, waits_ms: list[float], offered_hz: int = RATE_HZ) -> tuple[LoopBack, list[Turn]]:
-    """A whole sitting: a trial, then a turn for each wait; where something was lost both are repeated."""
-    with sitting(folder, playwright, offered_hz) as here:
-        latency = here.calibrated()
-        turns: list[Turn] = []
-        for k, wait_ms in enumerate(waits_ms):
-            for _ in range(TRIALS):
-                turns.append(here.turn(wait_ms, REPLIES[k % len(REPLIES)], latency))
-                if turns[-1].whole:
-                    break
-                latency = here.calibrated()
-        return latency, turns
+def answered(here: Sitting, waits_ms: list[float]) -> tuple[LoopBack, list[Turn]]:
+    """A trial, then a turn for each wait; where something was lost both are repeated."""
+    latency = here.calibrated()
+    turns: list[Turn] = []
+    for k, wait_ms in enumerate(waits_ms):
+        for _ in range(TRIALS):
+            turns.append(here.turn(wait_ms, REPLIES[k % len(REPLIES)], latency))
+            if turns[-1].whole:
+                break
+            latency = here.calibrated()
+    return latency, turns
+
+
+def sixty(folder: Path, playwright: Any) -> Iterator[tuple[LoopBack, list[Turn]]]:
+    """Sixty waits in six sittings, half of them with devices of 44.1 kHz."""
+    waits_ms = waits_of_sixty()
+    for k in range(6):
+        with sitting(folder / str(k), playwright, (48_000, 44_100)[k % 2]) as here:
+            yield answered(here, waits_ms[10 * k : 10 * k + 10])
 
 
 def main() -> None:
-    """The figures of 60 turns in six sittings, half of them with devices of 44.1 kHz."""
-    import sys
+    """Print the figures of sixty waits."""
     import tempfile
 
     from playwright.sync_api import sync_playwright
 
-    waits = waits_of_sixty()
     errors: list[float] = []
-    with sync_playwright() as playwright:
-        for k in range(6):
-            began = time.monotonic()
-            latency, turns = sit(Path(tempfile.mkdtemp()), playwright, waits[10 * k : 10 * k + 10], (48_000, 44_100)[k % 2])
-            errors += (mine := [t.error_ms for t in turns if t.whole])
-            print(
-                f"{k}: {time.monotonic() - began:.0f} s, {latency}, lost {len(turns) - len(mine)}",
-                np.round(mine, 2),
-                file=sys.stderr,
-            )
-            print("   lost:", [round(t.error_ms, 1) for t in turns if not t.whole], file=sys.stderr)
-    print(
-        len(errors),
-        f"bias {np.mean(errors):.2f} ms, p95 {np.percentile(np.abs(errors), 95):.2f} ms, most {np.max(np.abs(errors)):.2f}",
-    )
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        for latency, turns in sixty(Path(folder), playwright):
+            errors += (mine := [turn.error_ms for turn in turns if turn.whole])
+            print(latency, "lost", len(turns) - len(mine), np.round(mine, 2), flush=True)
+    print(f"{len(errors)} waits: bias {np.mean(errors):.2f} ms, p95 {np.percentile(np.abs(errors), 95):.2f} ms")
 
 
 def waits_of_sixty() -> list[float]:
