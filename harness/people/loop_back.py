@@ -40,6 +40,8 @@ CLEAR: Final = 6.0
 5,000 independent values of a window is at 4, and above 6 once in 10,000 windows."""
 APART_S: Final = 0.01
 """Greatest distance of a peak from the median latency: one farther away is another sound. 500 ppm of drift are 5 ms in 10 s."""
+LAST: Final = 2
+"""So many of the last sweeps that were heard must have the latency: it is the one that the sitting goes on with."""
 _AROUND_S: Final = 0.005
 """Around a peak nothing counts as noise: its own flanks and the reflections in a cupped hand are there."""
 
@@ -82,13 +84,18 @@ def sound(rate_hz: int = RATE_HZ) -> Int16:
 
 
 def loop_back(track: Track, played_frames: Sequence[int]) -> LoopBack | None:
-    """The latency of the sweeps that were played at `played_frames`; None when too few of them were heard."""
-    found = [(frame, late) for frame in played_frames if (late := _heard_after(track, frame)) is not None]
-    if not found:
+    """The latency of the sweeps that were played at `played_frames`.
+
+    None when too few of them were heard with one latency, or when it did not last to the end: a browser whose sound stuttered
+    goes on with another one, and then the trial must be repeated.
+    """
+    clear = [(frame, late) for frame in played_frames if (late := _heard_after(track, frame)) is not None]
+    if not clear:
         return None
-    middle = float(np.median([late for _, late in found]))
-    found = [(frame, late) for frame, late in found if abs(late - middle) <= APART_S * track.rate_hz]
-    if len(found) < max(3, LEAST_SHARE * len(played_frames)):
+    middle = float(np.median([late for _, late in clear]))
+    found = [(frame, late) for frame, late in clear if abs(late - middle) <= APART_S * track.rate_hz]
+    lasted = found[-LAST:] == clear[-LAST:] and not any(end > played_frames[-1] for _, end in track.lost)
+    if len(found) < max(3, LEAST_SHARE * len(played_frames)) or not lasted:
         return None
     frames, late = np.array(found, np.float64).T
     latency = float(np.median(late))

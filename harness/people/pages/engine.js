@@ -17,6 +17,7 @@ const SETTLED = RATE_HZ / 2; /* Frames without a hole before anything is recorde
 const RESERVE_MS = 60;
 const HOLE = 120; /* Zeros in a row inside sound, as in track.py: no microphone gives that. */
 const GATE = RATE_HZ / 2; /* Longer silence is a microphone that is off or gated, and no hole. */
+const SILENT = 2 * RATE_HZ; /* Zeros for so long are said: some systems put silence in the place of a microphone that was unplugged. */
 const PROCESSING = { echoCancellation: "echo cancellation", noiseSuppression: "noise suppression", autoGainControl: "automatic volume", voiceIsolation: "voice isolation" };
 const wanted = { channelCount: 1, ...Object.fromEntries(Object.keys(PROCESSING).map((name) => [name, false])) };
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -27,15 +28,22 @@ const int16 = (parts, size) => {
   for (const part of parts) for (const value of part) { out[at] = Math.max(-32768, Math.min(32767, Math.round(value * 32768))); at += 1; }
   return out;
 };
-/* Looks for zeros inside sound; says after each block whether any ended in it. */
-const holes = () => {
+/* Looks for exact zeros: says of each block whether a hole ended in it, and whether the microphone has been silent since long. */
+const zerosIn = () => {
   let zeros = GATE;
-  return (samples) => samples.reduce((found, value) => {
-    if (value === 0) { zeros += 1; return found; }
-    const hole = zeros >= HOLE && zeros < GATE;
-    zeros = 0;
-    return found || hole;
-  }, false);
+  let silent = false;
+  return (samples) => {
+    let hole = false;
+    for (const value of samples) {
+      if (value === 0) { zeros += 1; continue; }
+      hole ||= zeros >= HOLE && zeros < GATE;
+      zeros = 0;
+      silent = false;
+    }
+    const fell = !silent && zeros >= SILENT;
+    silent ||= fell;
+    return { hole, fell };
+  };
 };
 /* Blocks put together to parts. `give(first, samples)` gets each; a part ends where frames are missing, which shows the server the gap. */
 const gathering = (give) => {
@@ -63,19 +71,21 @@ const opened = async (button) => {
     if (context.state !== "running") throw new Refused(`The browser does not start any sound. Check that a loudspeaker or headphones are there, and press ${button} again.`);
     await context.audioWorklet.addModule("/asset/worklet.js");
     const node = new AudioWorkletNode(context, "microphone", { numberOfInputs: 1, numberOfOutputs: 1, outputChannelCount: [1], channelCount: 1, channelCountMode: "explicit" });
-    try { context.createMediaStreamSource(stream).connect(node); } catch { throw new Refused("This browser cannot take this microphone at 48 kHz. Set the microphone to 48 kHz in the computer's sound settings, or open the link in Chrome."); }
+    let source = null;
+    try { source = context.createMediaStreamSource(stream); } catch { throw new Refused("This browser cannot take this microphone at 48 kHz. Set the microphone to 48 kHz in the computer's sound settings, or open the link in Chrome."); }
+    source.connect(node);
     node.connect(context.destination); /* It is silent; without this some browsers never ask it for sound. */
-    return { stream, context, node };
+    return { stream, context, node, source };
   } catch (error) {
     stream?.getTracks().forEach((track) => track.stop());
     context?.close();
     throw error;
   }
 };
-/* `onChange(what, detail)` is called with: slept, awake, hidden, shown, unplugged, muted, unmuted, devices, broken, clipped, lost, connection (detail: whether it is there).
+/* `onChange(what, detail)` is called with: slept, awake, hidden, shown, unplugged, muted, unmuted, silent (two seconds of exact zeros), devices, broken, clipped, lost, connection (detail: whether it is there).
    `button`: the name of the one that opens. Throws Refused with a reason for the person. Call it from a click: browsers start no sound without one. */
 export const openEngine = async ({ onChange = () => {}, button = "Start" } = {}) => {
-  const { stream, context, node } = await opened(button);
+  const { stream, context, node, source } = await opened(button);
   const [track] = stream.getAudioTracks();
   const settings = track.getSettings();
   let take = null; /* The one that is recorded now. */
@@ -90,7 +100,7 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
   let least = Infinity; /* The least lateness yet, by a clock that counts sleep too. */
   let connected = true;
   let whole = 0; /* The frame of the last hole. */
-  const hole = holes();
+  const zeros = zerosIn();
   let closed = false;
   const frame = () => Math.round(context.currentTime * RATE_HZ);
   const happened = (what, detail) => {
@@ -109,7 +119,9 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
   node.port.onmessage = ({ data: { first, count, samples } }) => {
     const ms = performance.now();
     const heard = ((first + count) * 1000) / RATE_HZ;
-    const lost = reached && (first !== reached || !samples || hole(samples));
+    const { hole, fell } = samples ? zeros(samples) : { hole: true, fell: false };
+    const lost = reached && (first !== reached || hole);
+    if (fell) happened("silent");
     reached = first + count;
     if (lost) { whole = reached; happened("lost"); }
     if (!soonest || ms - heard < soonest.late) soonest = { at: reached, ms, late: ms - heard, wall: Date.now() - heard };
@@ -203,6 +215,7 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
       removeEventListener("pagehide", left);
       navigator.mediaDevices.ondevicechange = null;
       track.stop();
+      source.disconnect(); /* Held until here: some browsers let a source go that nobody holds. */
       await context.close();
     },
   };

@@ -1,5 +1,7 @@
 """Sweeps are found where they are, in noise too, and no latency is made up for a microphone that hears nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import soxr
@@ -81,6 +83,30 @@ def test_drift_of_the_microphones_clock_shows() -> None:
     found = loop_back(track(stretched), PLAYED)
     assert found is not None
     assert found.drift_ppm == pytest.approx(200, abs=10)
+
+
+@pytest.mark.parametrize("last", [1, 2, 4])
+def test_a_latency_that_moved_for_good_is_none(last: int) -> None:
+    """As Chromium's does after a block that came late: all later sound is a block later."""
+    moved = PLAYED[-last] - FIRST
+    signal, late = heard(3_000), heard(4_114)
+    signal[moved:] = late[moved:]
+    assert loop_back(track(signal), PLAYED) is None
+
+
+def test_the_latency_after_an_early_stutter_counts() -> None:
+    moved = PLAYED[2] - FIRST
+    signal = heard(4_114)
+    signal[:moved] = heard(3_000)[:moved]
+    found = loop_back(track(signal), PLAYED)
+    assert found is not None
+    assert found.latency_samples == pytest.approx(4_114, abs=0.5)
+
+
+def test_sound_lost_after_the_last_sweep_takes_the_latency_along() -> None:
+    whole = track(heard(3_000))
+    assert loop_back(replace(whole, lost=((FIRST + 100, FIRST + 200),)), PLAYED) is not None
+    assert loop_back(replace(whole, lost=((PLAYED[-1] + 9_000, PLAYED[-1] + 10_000),)), PLAYED) is None
 
 
 def test_jitter_is_in_the_error() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from harness.people.loop_back import loop_back, places
 from harness.people.track import RATE_HZ
-from tests.harness.people.sitting import REPLIES, Sitting, sit, sitting, spoken, waits_of_sixty
+from tests.harness.people.sitting import REPLIES, Sitting, answered, sitting, sixty, spoken, until
 from tests.sound_loop import processes, skip_without_it, stop_for
 
 MOST_P95_MS = 20.0
@@ -39,8 +39,8 @@ def here(playwright: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield found
 
 
-def test_a_wait_and_a_cut_in_are_measured_as_they_were(playwright: Any, tmp_path: Path) -> None:
-    latency, turns = sit(tmp_path / "sitting", playwright, [350.0, -250.0])
+def test_a_wait_and_a_cut_in_are_measured_as_they_were(here: Sitting) -> None:
+    latency, turns = answered(here, [350.0, -250.0])
     whole = [turn for turn in turns if turn.whole]
     assert len(whole) == 2
     assert latency.error_p95_ms < MOST_P95_MS
@@ -49,10 +49,7 @@ def test_a_wait_and_a_cut_in_are_measured_as_they_were(playwright: Any, tmp_path
 
 @pytest.mark.long
 def test_sixty_waits_of_six_sittings(playwright: Any, tmp_path: Path) -> None:
-    waits, errors = waits_of_sixty(), []
-    for k in range(6):
-        _, turns = sit(tmp_path / str(k), playwright, waits[10 * k : 10 * k + 10], (48_000, 44_100)[k % 2])
-        errors += [turn.error_ms for turn in turns if turn.whole]
+    errors = [turn.error_ms for _, turns in sixty(tmp_path, playwright) for turn in turns if turn.whole]
     assert len(errors) == 60
     assert np.percentile(np.abs(errors), 95) <= MOST_P95_MS
     assert abs(np.mean(errors)) <= MOST_BIAS_MS
@@ -61,7 +58,7 @@ def test_sixty_waits_of_six_sittings(playwright: Any, tmp_path: Path) -> None:
 def _fresh(here: Sitting) -> Any:
     page = here.page.context.new_page()
     page.goto(here.seat.address)
-    page.wait_for_function("window.open_")
+    until(page, "window.open_")
     return page
 
 
@@ -169,7 +166,7 @@ def test_processing_that_is_still_on_is_found(here: Sitting) -> None:
 def test_an_unplugged_microphone_is_said_and_then_there_is_none(here: Sitting) -> None:
     here.page.evaluate("changes.length = 0")
     here.loop.control("unload-module", "module-remap-source")
-    here.page.wait_for_function("changes.some(([what]) => what === 'unplugged')", timeout=10_000)
+    until(here.page, "changes.some(([what]) => ['silent', 'unplugged'].includes(what))")
     page = _fresh(here)
     assert "No microphone was found" in page.evaluate("open_()")
     page.close()
