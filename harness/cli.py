@@ -30,6 +30,7 @@ from harness.commands import (
     load,
     merge,
     models,
+    people,
     plan,
     play,
     rank,
@@ -86,6 +87,7 @@ app.command("export-traces")(export_traces.export_traces)
 app.command("calibrate")(calibrate.calibrate)
 app.command("load")(load.load)
 app.command("listen")(listen.listen)
+app.add_typer(people.app, name="people")
 app.command("doctor")(doctor.doctor)
 app.command("init")(init.init)
 # Names of version 0.3.

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.commands import door_options as given
 from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.wording import command
@@ -33,54 +34,20 @@ def listen(
     ] = "",
     items: Annotated[int, typer.Option(help="Items per rater, not counting practice and checks.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of every random order.")] = 1,
-    host: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            show_default="this machine alone",
-            help="Address to listen on; default: this machine only, with --public every address.",
-        ),
-    ] = None,
-    port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65_535)] = 8_177,
-    public: Annotated[bool, typer.Option("--public", help="Let other machines connect; every rater needs a link.")] = False,
-    url: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            show_default="none",
-            help="With --public: the address that raters open, for example https://listening.example.org.",
-        ),
-    ] = None,
-    tls_cert: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default="no https", help="Certificate for https (PEM, with its chain)."),
-    ] = None,
-    tls_key: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default="no https", help="Key of the certificate (PEM, without a passphrase)."),
-    ] = None,
-    proxy: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ADDRESS",
-            show_default="none",
-            help="IP address of a reverse proxy whose forwarded headers are trusted; may be repeated.",
-        ),
-    ] = None,
+    host: given.Host = None,
+    port: given.Port = 8_177,
+    public: given.Public = False,
+    url: given.Url = None,
+    tls_cert: given.TlsCert = None,
+    tls_key: given.TlsKey = None,
+    proxy: given.Proxy = None,
     raters: Annotated[int, typer.Option(help="With --public: number of links for raters.", min=0, max=10_000)] = 10,
     contributors: Annotated[
         int, typer.Option(help="With --public: number of links for people who record replies.", min=0, max=10_000)
     ] = 0,
-    expires: Annotated[
-        str, typer.Option(metavar="12h|7d|2w|never", help="Lifetime of these links: 12h, 7d, 2w, or never.")
-    ] = "30d",
-    revoke: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID|all", show_default="none", help="Only end a link (the id printed with it) or all; serve nothing."
-        ),
-    ] = None,
-    links: Annotated[bool, typer.Option("--links", help="Only list the links that exist; serve nothing.")] = False,
+    expires: given.Expires = "30d",
+    revoke: given.Revoke = None,
+    links: given.Links = False,
     take_in: Annotated[
         bool, typer.Option("--take-in", help="Only add people's replies to the run as references; serve nothing.")
     ] = False,

@@ -129,6 +129,7 @@ def check(
     """Count a pack's contents and check it against the screens. Exit 1 if it has a problem."""
     from harness.commands import turn_taking as tell_ends
     from harness.scenarios.check import check_pack
+    from harness.turn_taking.speakers import how_far
     from harness.voices.choice import open_voices
 
     if every_turn and not (listen or turn_taking):
@@ -140,16 +141,28 @@ def check(
     loaded = load_pack(pack)
     report = check_pack(loaded)
     heard = _listen_to(loaded, every_turn) if listen else None
-    ends = tell_ends.listen_for_ends(loaded, every_turn) if turn_taking else None
+    speakers = how_far(loaded.contexts) if turn_taking else None
+    only_recorded = speakers is not None and speakers.turns == len(loaded.contexts)
+    if picture and only_recorded:
+        raise UserError(f"--picture: draws pauses that are marked in texts, and {loaded.name} has recordings alone")
+    ends = tell_ends.listen_for_ends(loaded, every_turn) if turn_taking and not only_recorded else None
     if ends and picture:
         tell_ends.draw(ends, loaded.name, picture)
     problems = [*report.problems, *(heard.problems() if heard else ()), *(ends.problems() if ends else ())]
     counts = report.as_json()
     if as_json:
-        more = {**({"acoustics": heard.as_json()} if heard else {}), **({"turn_taking": ends.as_json()} if ends else {})}
+        more = {
+            **({"acoustics": heard.as_json()} if heard else {}),
+            **({"turn_taking": ends.as_json()} if ends else {}),
+            **({"speakers": speakers.as_json()} if speakers else {}),
+        }
         print(json.dumps({**counts, "problems": problems, **more}, indent=2))
     else:
-        told = (*(_heard(heard) if heard else ()), *(tell_ends.table(ends) if ends else ()))
+        told = (
+            *(_heard(heard) if heard else ()),
+            *(tell_ends.table(ends) if ends else ()),
+            *(tell_ends.table_of_speakers(speakers) if speakers else ()),
+        )
         for line in (*_counted(counts, open_voices(loaded)), *told):
             print(line)
         for problem in problems:

@@ -12,6 +12,7 @@ from harness.scenarios.pack import Pack
 if TYPE_CHECKING:
     from harness.ranking.board import Interval
     from harness.turn_taking.scores import TurnTaking
+    from harness.turn_taking.speakers import Carries
 
 
 def listen_for_ends(pack: Pack, every_turn: bool) -> "TurnTaking":
@@ -62,6 +63,27 @@ def table(found: "TurnTaking") -> Iterator[str]:
     said = " / ".join(f"{n:.0f}" for n in found.words)
     yield f"  words a turn at 10 / 25 / 50 / 75 / 90 %: {said}"
     yield "    (people at 25 / 50 / 75 / 90 %: counselling clients 2 / 8 / 20 / 38, patients 2 / 7 / 17 / 35)"
+
+
+def table_of_speakers(found: "Carries") -> Iterator[str]:
+    """The lines for the terminal on recordings of known speakers, and what follows from them."""
+    from harness.scenarios.pause_law import PER_TURN, longer_than
+
+    kind = "automatic speakers, no people" if found.automatic else "speakers"
+    fewest, most = min(found.speakers.values()), max(found.speakers.values())
+    each = f"{fewest} each" if fewest == most else f"{fewest} to {most} each"
+    yield f"recorded turns of {len(found.speakers)} {kind} ({found.turns} turns, {each})"
+    yield (
+        f"  {len(found.pauses_ms)} pauses, {len(found.pauses_ms) / found.turns:.2f} a turn (people {PER_TURN}); "
+        f"{found.without_pause} turns without; distance from people's law {_number(found.law_distance)}"
+    )
+    for limit, share in found.longer.items() if found.pauses_ms else ():
+        yield (
+            f"    longer than {limit:>5,} ms        {_percent(share.value)} {_within(share.interval, True):<16}"
+            f"people {longer_than(limit):.0%}"
+        )
+    for said in found.follows():
+        yield f"  {said}"
 
 
 def refuse_picture(picture: Path) -> None:

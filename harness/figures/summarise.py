@@ -182,13 +182,13 @@ def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[
     verdicts = selection.store.judged_contexts()
     merged = manifest.fleet if manifest.fleet is not None and manifest.fleet.shard is None else None
     contexts_planned = manifest.planned_contexts if merged else manifest.context_ids
-    planned = len(contexts_planned) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
-    unfinished = planned - sum(s.status == "finished" for s in selection.sessions)
+    planned = len(contexts_planned) * len(manifest.played) * len(manifest.conditions) * manifest.repeats
+    unfinished = planned - sum(s.status == "finished" for s in selection.of_the_plan)
     people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
     quoted = {condition: found.board for condition, found in rated_in.items() if found.board is not None}
     several = len(selection.conditions) > 1
     broken = {failure.session for failure in selection.store.step_failures()}
-    spoken = any(agent.kind != "text" for agent in manifest.agents)
+    spoken = any(agent.kind != "text" for agent in manifest.played)
     return Circumstances(
         contexts=frozenset(context.id for context in contexts),
         played=frozenset(s.key.context_id for s in selection.sessions),
@@ -213,7 +213,7 @@ def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[
             for t in s.turn_timings
             if t.contention is not None and t.contention.throttled
         ),
-        unwatched=unwatched(manifest.agents, selection.sessions),
+        unwatched=unwatched(manifest.played, selection.sessions),
         spoken=spoken,
         onset_error=onset_error(manifest.calibration),
         not_calibrated=manifest.not_calibrated,
@@ -258,7 +258,7 @@ def _by_machine(selection: Selection) -> list[MachineCell]:
         parts = [part for name in names for part in fleet.machines[name].parts.values()]
         error = largest([onset_error(part.calibration) for part in parts])
         pacing = [part.pacing.p99_error_ms for part in parts if part.pacing is not None]
-        for entry in manifest.agents:
+        for entry in manifest.played:
             for condition in selection.conditions:
                 spoken = entry.kind != "text"
                 turns = here.turns(entry.name, condition)

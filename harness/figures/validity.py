@@ -74,7 +74,7 @@ def sessions_at_fault(store: RunStore) -> frozenset[str]:
 
 
 def _paced(store: RunStore, selection: Selection) -> Iterator[_Paced]:
-    spoken = {a.name for a in selection.manifest.agents if a.kind != "text"}
+    spoken = {a.name for a in selection.manifest.played if a.kind != "text"}
     for session in selection.sessions:
         if session.status != "finished" or session.key.agent not in spoken or not (session.folder / "recording.json").exists():
             continue
@@ -93,7 +93,7 @@ def _paced(store: RunStore, selection: Selection) -> Iterator[_Paced]:
 def _contended_cells(selection: Selection) -> Iterator[tuple[str, str, int, int]]:
     """Agent, condition, contended turns and all turns, of each cell with too many of them."""
     for condition in selection.conditions:
-        for agent in selection.manifest.agents:
+        for agent in selection.manifest.played:
             turns = [t for group in selection.turns(agent.name, condition).values() for t in group]
             contended = sum(t.contended for t in turns)
             if contended > MOST_CONTENDED * len(turns):

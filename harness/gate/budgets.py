@@ -183,7 +183,7 @@ def limits_for(budgets: Budgets, manifest: RunManifest, contexts: tuple[Context,
         problem = _cannot_have(limit, manifest, contexts, judged)
         if problem:
             raise UserError(f"--budgets, limit {k} ({limit.words}): {problem}")
-        agents = [a.name for a in manifest.agents if limit.agent in (None, a.name)]
+        agents = [a.name for a in manifest.played if limit.agent in (None, a.name)]
         conditions = [c for c in manifest.conditions if limit.condition in (None, c)]
         found += [CellLimit(limit=limit, agent=a, condition=c) for a in agents for c in conditions]
     if not found:
@@ -194,7 +194,7 @@ def limits_for(budgets: Budgets, manifest: RunManifest, contexts: tuple[Context,
 
 
 def _cannot_have(limit: Limit, manifest: RunManifest, contexts: tuple[Context, ...], judged: bool) -> str:
-    names = [a.name for a in manifest.agents]
+    names = [a.name for a in manifest.played]
     if limit.agent is not None and limit.agent not in names:
         return f"the run has no agent {limit.agent!r}; it has {', '.join(names)}"
     if limit.condition is not None and limit.condition not in manifest.conditions:

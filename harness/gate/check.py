@@ -129,8 +129,8 @@ def check_run(
 
 def _missing(selection: Selection) -> int:
     manifest = selection.manifest
-    planned = len(manifest.context_ids) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
-    return planned - sum(s.status == "finished" or is_agents_fault(s.failure_kind) for s in selection.sessions)
+    planned = len(manifest.context_ids) * len(manifest.played) * len(manifest.conditions) * manifest.repeats
+    return planned - sum(s.status == "finished" or is_agents_fault(s.failure_kind) for s in selection.of_the_plan)
 
 
 def refuse_other_conversations(baseline: RunStore, manifest: RunManifest, contexts: Sequence[Context]) -> None:
@@ -149,7 +149,7 @@ def refuse_other_conversations(baseline: RunStore, manifest: RunManifest, contex
             "play the baseline again on the same pack"
         )
     for what, here, there in (
-        ("agent", [a.name for a in manifest.agents], [a.name for a in then.agents]),
+        ("agent", [a.name for a in manifest.played], [a.name for a in then.agents]),
         ("condition", manifest.conditions, then.conditions),
         ("mode", [manifest.mode], [then.mode]),
     ):

@@ -56,7 +56,7 @@ def seconds_a_conversation(store: RunStore) -> float | None:
     if not gaps:
         return None
     # The median ignores the breaks of a run that was stopped and resumed.
-    return float(np.median(gaps)) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
+    return float(np.median(gaps)) * len(manifest.played) * len(manifest.conditions) * manifest.repeats
 
 
 def next_batch(result: CheckResult, left_in_pack: int, room_for: float | None) -> int:
@@ -132,7 +132,7 @@ def _to_play_again(store: RunStore, left_s: float, votes: Votes) -> tuple[frozen
     if not at_fault:
         return frozenset(), "the run is invalid, and no session of it can be played again"
     pace_s = seconds_a_conversation(store)
-    a_conversation = len(store.manifest.agents) * len(store.manifest.conditions) * store.manifest.repeats
+    a_conversation = len(store.manifest.played) * len(store.manifest.conditions) * store.manifest.repeats
     room = len(at_fault) if pace_s is None else int(left_s * a_conversation / (RESERVE * pace_s))
     if left_s <= 0 or room < 1:
         return frozenset(), (

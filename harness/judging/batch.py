@@ -95,6 +95,7 @@ async def judge_pairs_async(
     canaries: int = 0,
     enough: Callable[[Sequence[Judgment]], bool] | None = None,
     only: Callable[[str], bool] | None = None,
+    between: Collection[str] = (),
 ) -> JudgingOutcome:
     """Judge every chosen pair of replies.
 
@@ -112,12 +113,13 @@ async def judge_pairs_async(
             order; True ends the batch early. The rest is counted in `unasked`.
         only: True for the key of a question that is asked here; the rest of the plan is asked elsewhere, and rows that need no
             question are made where the answers are merged.
+        between: systems of which each pair has exactly one; none: every pair is asked.
     """
     judges = tuple(judge) if isinstance(judge, Sequence) else (judge,)
     by_id = {c.id: c for c in contexts}
     replies = replies_of(completions, by_id)
     blocks = {context_id: list(systems) for context_id, systems in replies.items()}
-    tasks = _tasks(plan_comparisons(blocks, design or Design(), seed), replies, judges)
+    tasks = _tasks(plan_comparisons(blocks, design or Design(), seed, between), replies, judges)
     own_cache = cache if cache is not None else VerdictCache()
     asker = _Asker(by_id, replies, own_cache, progress, judges, tasks)
     if only is not None:

@@ -43,13 +43,16 @@ class Comparison:
     draw: int
 
 
-def plan_comparisons(blocks: Mapping[str, Sequence[str]], design: Design, seed: int) -> tuple[Comparison, ...]:
+def plan_comparisons(
+    blocks: Mapping[str, Sequence[str]], design: Design, seed: int, between: Collection[str] = ()
+) -> tuple[Comparison, ...]:
     """The plan for `blocks` (context id → systems that have a reply there), the same for the same seed.
 
-    `system_a` is always the alphabetically smaller name, so that a pair has one spelling. Audits follow their block.
+    `system_a` is always the alphabetically smaller name, so that a pair has one spelling. Audits follow their block. `between`:
+    systems of which each pair has exactly one; none: every pair counts.
     """
     rng = _lot(seed)
-    chosen = _chosen_pairs(blocks, design, rng)
+    chosen = _chosen_pairs(blocks, design, rng, frozenset(between))
     plan: list[Comparison] = []
     for context_id, pairs in chosen.items():
         for a, b in pairs:
@@ -76,8 +79,13 @@ def _shuffled(context_ids: Collection[str], rng: random.Random) -> list[str]:
     return order
 
 
-def _chosen_pairs(blocks: Mapping[str, Sequence[str]], design: Design, rng: random.Random) -> dict[str, list[tuple[str, str]]]:
-    everything = {context_id: list(combinations(sorted(set(systems)), 2)) for context_id, systems in sorted(blocks.items())}
+def _chosen_pairs(
+    blocks: Mapping[str, Sequence[str]], design: Design, rng: random.Random, between: frozenset[str]
+) -> dict[str, list[tuple[str, str]]]:
+    everything = {
+        context_id: [pair for pair in combinations(sorted(set(systems)), 2) if not between or len(between & {*pair}) == 1]
+        for context_id, systems in sorted(blocks.items())
+    }
     total = sum(map(len, everything.values()))
     if design.cells is None or design.cells >= total:
         return everything

@@ -81,7 +81,13 @@ def remeasure(
     changes: list[Change] = []
     failures: list[StepFailure] = []
     for k, session in enumerate(sessions):
-        found = timings_of(session.id, partial(store.recording, session), partial(store.machine_track, session), detector)
+        found = timings_of(
+            session.id,
+            partial(store.recording, session),
+            partial(store.machine_track, session),
+            detector,
+            partial(store.sitting, session),
+        )
         if isinstance(found, StepFailure):
             failures.append(found)
         else:

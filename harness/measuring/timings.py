@@ -10,17 +10,27 @@ from dataclasses import replace
 from harness.audio.vocal import VocalDetector
 from harness.recording.machine_track import MachineTrack
 from harness.recording.record import Recording
+from harness.recording.sitting import Sitting
 from harness.store.run_store import RunStore
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing import measure_turns
 from harness.timing.contention import of_turn
 from harness.timing.figures import TurnTiming
+from harness.timing.lost_sound import with_losses
 
 Timings = tuple[TurnTiming, ...]
 
 
+def no_sitting() -> None:
+    """The sitting of an agent's session: there is none."""
+
+
 def timings_of(
-    session: str, read: Callable[[], Recording], machine: Callable[[], MachineTrack | None], vocal: VocalDetector
+    session: str,
+    read: Callable[[], Recording],
+    machine: Callable[[], MachineTrack | None],
+    vocal: VocalDetector,
+    sitting: Callable[[], Sitting | None] = no_sitting,
 ) -> Timings | StepFailure:
     """The figures of every caller turn of a session, and the use of the machine meanwhile if it was sampled.
 
@@ -28,8 +38,11 @@ def timings_of(
     """
 
     def measured() -> Timings:
-        recording = read()
-        return _beside(machine(), recording.caller.t0_ns, _some(measure_turns(recording, vocal)))
+        recording, seat = read(), sitting()
+        found = _some(measure_turns(recording, vocal))
+        if seat is not None:
+            found = with_losses(found, seat.lost_ms)
+        return _beside(machine(), recording.caller.t0_ns, found)
 
     return attempt(session, "timing", measured)
 

@@ -23,7 +23,7 @@ def refuse_changes(plan: RunPlan, manifest: RunManifest, contexts: Sequence[Cont
     Raises:
         UserError: it has not; names the first content and all settings that differ.
     """
-    before = {a.name: a.profile_hash for a in manifest.agents}
+    before = {a.name: a.profile_hash for a in manifest.played}
     now = {p.name: p.hash for p in plan.profiles}
     old_hashes = {c.id: context_hash(c) for c in contexts}
     contents: list[tuple[str, object, object]] = [

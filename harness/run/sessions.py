@@ -250,7 +250,13 @@ def measure_missing(store: RunStore, vocal: VocalDetector, progress: RunProgress
         return
     progress.phase("Measuring", len(sessions))
     for session in sessions:
-        found = timings_of(session.id, partial(store.recording, session), partial(store.machine_track, session), vocal)
+        found = timings_of(
+            session.id,
+            partial(store.recording, session),
+            partial(store.machine_track, session),
+            vocal,
+            partial(store.sitting, session),
+        )
         keep_timings(store, session.id, found)
         progress.step(_measured_line(session, found), keep=True)
 

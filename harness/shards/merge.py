@@ -112,7 +112,7 @@ def _sound(parts: Sequence[Part], out: Path, pool_machines: bool, allow_missing:
             for part, s in chosen.values()
             if s.id not in here or (part.machine, s.started_ns) != (here[s.id].machine, here[s.id].started_ns)
         ),
-        sessions=len(have),
+        sessions=sum(session.key.agent not in manifest.seated for session in have.values()),
         contexts=tuple((place[name], context) for name, context in contexts.items()),
     )
 

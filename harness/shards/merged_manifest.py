@@ -28,12 +28,13 @@ def merged_manifest(shards: Sequence[RunManifest], before: RunManifest | None, *
         _enter(machines, shard)
     here = {context for manifest in every for context in manifest.context_ids}
     parts = [part for name in sorted(machines) for _, part in sorted(machines[name].parts.items())]
-    spoken = any(agent.kind != "text" for agent in first.agents)
+    spoken = any(agent.kind != "text" for agent in first.played)
     quoted, why_not = _calibration(parts) if spoken else (None, "")
     pool = pool_machines or (before is not None and before.fleet is not None and before.fleet.pool_machines)
     return first.model_copy(
         update={
             "context_ids": [name for name in plan.contexts if name in here],
+            "agents": [*first.played, *{agent.name: agent for m in every for agent in m.agents if agent.seated}.values()],
             "machine": in_common(machines[name].facts for name in sorted(machines)),
             "machine_id": "",
             "fleet": FleetEntry(

@@ -23,6 +23,11 @@ from harness.store.fleet import FleetEntry
 from harness.store.pacing import Pacing
 
 SCHEMA_VERSION = 1
+PEOPLE: Final = "people"
+REHEARSAL: Final = "rehearsal"
+SEAT_KINDS: Final[Mapping[str, str]] = {"person": PEOPLE, "automatic": REHEARSAL}
+"""Kind → agent, of the replies that were given in the supporter's seat after the run was played. What a program said there is
+never under people's name."""
 _REPORTED_PACKAGES = (
     "heart-voice-harness", "pipecat-ai", "faster-whisper", "ctranslate2", "xllamacpp", "piper-tts", "onnxruntime",
     "numpy", "scipy", "soxr", "websockets", "altair",
@@ -60,6 +65,11 @@ class AgentEntry(_Model):
     """True if it ran on the machine that the manifest describes; None where an older run does not state it."""
     threads: dict[str, int] = Field(default_factory=dict)
     """Threads of each part that computes on the processor, where known."""
+
+    @property
+    def seated(self) -> bool:
+        """True for people, or programs in their place: no plan names them, and they ran on no machine of the run."""
+        return self.kind in SEAT_KINDS
 
 
 class RunManifest(_Model):
@@ -117,9 +127,20 @@ class RunManifest(_Model):
         return experiment.model_copy(update={"limit": len(self.planned_contexts)})
 
     @property
+    def played(self) -> list[AgentEntry]:
+        """The agents that the run was asked to play, without people in the supporter's seat."""
+        return [agent for agent in self.agents if not agent.seated]
+
+    @property
+    def seated(self) -> frozenset[str]:
+        """The names under which the supporter's seat has replies in this run."""
+        return frozenset(agent.name for agent in self.agents if agent.seated)
+
+    @property
     def id(self) -> str:
-        """A name of the run that files about it can state: the same after `--resume`, another for every other run."""
-        parts = (self.created, self.machine_id, str(self.seed), *(f"{a.name} {a.profile_hash}" for a in self.agents))
+        """A name of the run that files about it can state: the same after `--resume` and with people's replies, another for
+        every other run."""
+        parts = (self.created, self.machine_id, str(self.seed), *(f"{a.name} {a.profile_hash}" for a in self.played))
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
     @property

@@ -23,6 +23,7 @@ from harness.errors import StorageError, UserError
 from harness.recording import files as recording_files
 from harness.recording.machine_track import MachineTrack, load_machine_track
 from harness.recording.record import Recording
+from harness.recording.sitting import Sitting, load_sitting
 from harness.scenarios.context import Context, Reference
 from harness.store.database import (
     DAMAGE,
@@ -295,6 +296,32 @@ class RunStore:
             UserError: the file is damaged.
         """
         return load_machine_track(session.folder)
+
+    def sitting(self, session: Session) -> Sitting | None:
+        """The sitting in which a session was recorded in the supporter's seat; None for an agent's.
+
+        Raises:
+            UserError: the file is damaged.
+        """
+        return load_sitting(session.folder)
+
+    def remove_replies(self, replies: Collection[tuple[str, str, int]]) -> int:
+        """Delete every verdict on these replies (context, system, repeat) from the database, and the rows of their sessions;
+        returns the number of verdicts. Their files are the caller's to delete, afterwards."""
+        gone = [
+            (number,)
+            for number, text in self._db.execute("SELECT id, json FROM judgments")
+            for row in [from_json(text)]
+            if any((row["context"], row[side], row.get("replicate", 0)) in replies for side in ("system_a", "system_b"))
+        ]
+        mine = "SELECT id FROM sessions WHERE context_id = ? AND agent = ? AND repeat = ?"
+        with self._db:
+            self._db.executemany("DELETE FROM judgments WHERE id = ?", gone)
+            self._db.executemany(f"DELETE FROM step_failures WHERE session IN ({mine})", replies)
+            self._db.executemany("DELETE FROM sessions WHERE context_id = ? AND agent = ? AND repeat = ?", replies)
+        # Deleted rows stay readable in the file's free pages.
+        self._db.execute("VACUUM")
+        return len(gone)
 
     def set_timing(self, session_id: str, timings: Sequence[TurnTiming]) -> None:
         """Store the figures of a session's turns; the last is that of the judged reply."""

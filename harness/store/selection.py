@@ -6,7 +6,8 @@ sessions, so every step after the call asks here and chooses no session by itsel
 The rules, once for all boards and tables:
 
 * Every session of a cell counts. Repeats are replicates of their context: all of them count, and none
-  replaces another.
+  replaces another. People in the supporter's seat may be more than the repeats: their further replies meet the agents' replies
+  of the repeats again, in turn.
 * A session is *answered*, *lost* or *missing*. A session is lost by the agent's fault: it said nothing, crashed, refused, broke
 the wire. It loses the comparison and ranks slowest, so that no agent gains by silence where it would have answered badly or
 late. It is missing by the harness's fault, or where the harness cannot decide (its own process died, an analysis failed, no
@@ -29,7 +30,7 @@ from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.judgment_columns import stored_table
 from harness.store.judgment_table import JudgmentTable
 from harness.store.run_store import RunStore
-from harness.store.session import Session
+from harness.store.session import Session, SessionKey
 from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
 
 HEARD: Final[Presentation] = "heard_text"
@@ -85,6 +86,7 @@ class Selection:
         self.apart = machines is None and self.manifest.fleet is not None and self.manifest.fleet.apart
         """True if its turns are from different machines, so that they give no common figure."""
         self._votes = tuple(votes)
+        self._seated = self.manifest.seated
         self._keep_excluded = keep_excluded
 
     @cached_property
@@ -97,10 +99,21 @@ class Selection:
         """The run's line conditions, in the order given. Each has a separate board and latency table."""
         return tuple(self.manifest.conditions)
 
-    @property
+    @cached_property
     def replicates(self) -> tuple[int, ...]:
-        """The numbers of the repeats."""
-        return tuple(range(self.manifest.repeats))
+        """The numbers of the repeats, and of further people's replies to one context."""
+        seated = (s.key.repeat + 1 for s in self.sessions if s.key.agent in self._seated)
+        return tuple(range(max((self.manifest.repeats, *seated))))
+
+    @cached_property
+    def of_the_plan(self) -> tuple[Session, ...]:
+        """The sessions that the run was asked to play, without those of the supporter's seat."""
+        return tuple(s for s in self.sessions if s.key.agent not in self._seated)
+
+    def seat_alone(self, replicate: int) -> frozenset[str]:
+        """The systems that must take part in each comparison of a replicate; none for a repeat of the run, where all pairs
+        count. In a further one the agents' replies are lent, and pairs of them have been compared before."""
+        return self._seated if replicate >= self.manifest.repeats else frozenset()
 
     def of(self, agent: str, condition: str, replicate: int | None = None) -> tuple[Session, ...]:
         """The sessions of one agent in one condition, all repeats unless one is named."""
@@ -144,14 +157,27 @@ class Selection:
         return [(session, timed) for session, timed in found if timed]
 
     def replies(self, condition: str, replicate: int, presentation: Presentation) -> list[Reply]:
-        """Result of each agent's session in one condition and repeat, in the order of contexts."""
+        """Result of each agent's session in one condition and repeat, in the order of contexts; in a replicate beyond the
+        run's repeats, people's and those that are lent to them."""
         return [
             Reply(s, "missing", why="The analysis failed on this session.")
             if s.id in self._not_analysed
             else reply_of(s, presentation)
             for s in self.sessions
-            if s.key.condition == condition and s.key.repeat == replicate
+            if s.key.condition == condition and self._takes_part(s.key, replicate)
         ]
+
+    def _takes_part(self, key: SessionKey, replicate: int) -> bool:
+        if replicate < self.manifest.repeats or key.agent in self._seated:
+            return key.repeat == replicate
+        lent = self._seated_on.get(replicate, frozenset())
+        return key.repeat == replicate % self.manifest.repeats and key.context_id in lent
+
+    @cached_property
+    def _seated_on(self) -> Mapping[int, frozenset[str]]:
+        """Replicate → contexts to which the supporter's seat gave a reply of that number."""
+        seated = [s.key for s in self.sessions if s.key.agent in self._seated]
+        return {n: frozenset(key.context_id for key in seated if key.repeat == n) for n in {key.repeat for key in seated}}
 
     @cached_property
     def _not_analysed(self) -> frozenset[str]:

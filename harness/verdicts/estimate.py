@@ -4,7 +4,7 @@ Tokens are estimated from the prompts that would be sent, at four characters a t
 tokenisers: 3.8 to 4.5), and a verdict of a hundred and twenty. An estimate is not a bill; no price on file gives no cost.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from harness.judging.batch import replies_of
@@ -46,11 +46,12 @@ def estimate(
     *,
     canaries: int = 0,
     may_end_early: bool = False,
+    between: Collection[str] = (),
 ) -> Estimate:
     """The questions that `judge_pairs` would ask this judge with an empty cache, retries not counted."""
     by_id = {c.id: c for c in contexts}
     replies = replies_of(completions, by_id)
-    plan = plan_comparisons({k: list(v) for k, v in replies.items()}, design or Design(), seed)
+    plan = plan_comparisons({k: list(v) for k, v in replies.items()}, design or Design(), seed, between)
     asked = [
         c
         for c in plan

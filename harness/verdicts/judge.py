@@ -1,9 +1,9 @@
 """Judging of a finished run: each judge is first checked on pairs with known answers, then judges the replies as heard.
 
 Each condition is judged separately and has its own board; repeats are separate batches, whose rows are replicates of
-their context. Silence is a reply too, and the worst one: if an agent said nothing or failed, the other side wins by a
-rule that has its own name in the rows, so that an agent cannot gain by silence where it would have answered
-badly.
+their context. So is each further person who answered in the supporter's seat, against the agents' replies. Silence is a reply
+too, and the worst one: if an agent said nothing or failed, the other side wins by a rule that has its own name in the rows, so
+that an agent cannot gain by silence where it would have answered badly.
 
 A recording without a text is played for its timing alone: the text to which the agent replied is unknown, so nothing is judged.
 
@@ -90,6 +90,8 @@ class _Batch:
     """(context, agent) → the session of the reply."""
     unfit: tuple[StepFailure, ...] = ()
     """Sessions that cannot be shown to a judge."""
+    between: frozenset[str] = frozenset()
+    """Systems of which each pair has exactly one; none: every pair is asked."""
 
 
 def load_judges(names: Sequence[str]) -> tuple[str, ...]:
@@ -146,7 +148,16 @@ def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
 
     def of_batch(settings: JudgeSettings, batch: _Batch) -> Estimate:
         canaries = CANARIES if batch is first[batch.condition] else 0
-        return estimate(contexts, batch.competing, settings, how.design, how.seed, canaries=canaries, may_end_early=early)
+        return estimate(
+            contexts,
+            batch.competing,
+            settings,
+            how.design,
+            how.seed,
+            canaries=canaries,
+            may_end_early=early,
+            between=batch.between,
+        )
 
     def of(judge: str) -> Estimate:
         settings, fingerprint, pairs = load_judge_settings(judge), fingerprint_of(judge), shipped_red_lines()
@@ -200,7 +211,12 @@ async def judge_shard(store: RunStore, how: RunJudging, progress: RunProgress) -
         progress.phase(f"Judging shard {shard[0]} of {shard[1]} ({', '.join(judge.id for judge in judges)})")
         return [
             await asking(
-                contexts, batch.competing, judges, cache=cache, only=lambda key: key not in known and falls_to(key, shard)
+                contexts,
+                batch.competing,
+                judges,
+                cache=cache,
+                only=lambda key: key not in known and falls_to(key, shard),
+                between=batch.between,
             )
             for batch in _batches(store, how.presentation)
         ]
@@ -251,6 +267,7 @@ async def _ask(
             cache=cache,
             canaries=CANARIES if batch is batches[0] else 0,
             enough=rule if batch is batches[0] else None,
+            between=batch.between,
         )
         place = {"condition": condition, "replicate": batch.replicate}
         outcomes.append(outcome)
@@ -301,11 +318,15 @@ def _batches(store: RunStore, presentation: Presentation) -> list[_Batch]:
     for condition in selection.conditions:
         for n in selection.replicates:
             competing, sessions, unfit = _put_up(selection, condition, n, presentation)
+            if between := selection.seat_alone(n):
+                # A lent reply was judged in its own repeat; what became of it there stays.
+                sessions = {place: session for place, session in sessions.items() if place[1] in between}
+                unfit = [failure for failure in unfit if failure.session in sessions.values()]
             answered |= any(not c.lost for c in competing)
             if competing:
                 played = {c.context_id for c in competing}
                 rivals = (r for r in references if r.context_id in played)
-                found.append(_Batch(condition, n, (*competing, *rivals), sessions, tuple(unfit)))
+                found.append(_Batch(condition, n, (*competing, *rivals), sessions, tuple(unfit), between))
     return found if answered else []
 
 

@@ -118,7 +118,7 @@ def pack_of_eot_bench(path: Path, *, language: str = "en", step: Step | None = N
     return RecordedPack(Imported(tuple(contexts), tuple(notes)), sounds, ())
 
 
-def write_pack(pack: RecordedPack, out: Path) -> Path:
+def write_pack(pack: RecordedPack, out: Path, about: str = ABOUT) -> Path:
     """Write a pack as a folder, completely or not at all: texts, sound, and the table of used turns and pauses.
 
     Raises `ImportFault` or `UserError` if it cannot be written.
@@ -126,7 +126,7 @@ def write_pack(pack: RecordedPack, out: Path) -> Path:
     out.parent.mkdir(parents=True, exist_ok=True)
     part = Path(mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
-        write_imported(pack.imported, part / f"{out.name}.yaml", ABOUT)
+        write_imported(pack.imported, part / f"{out.name}.yaml", about)
         (part / SOUND).mkdir()
         for name, signal in pack.sounds.items():
             soundfile.write(part / name, signal, RATE_HZ, format="FLAC", subtype="PCM_16")

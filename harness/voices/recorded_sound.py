@@ -74,7 +74,7 @@ def checked(samples: Float32, rate_hz: int, name: str) -> Recorded:
     if rate_hz < LEAST_HZ:
         raise UserError(f"{name}: is sampled at {rate_hz:,} Hz; speech needs {LEAST_HZ:,} Hz")
     notes = []
-    tops = _flat_tops(samples)
+    tops = flat_tops(samples)
     if len(tops) > MOST_CLIPPED_RUNS:
         raise Clipped(
             f"{name} at {tops[0] / rate_hz:.3f} s: clipped ({len(tops)} flat tops); the lost signal cannot be restored; "
@@ -92,7 +92,7 @@ def checked(samples: Float32, rate_hz: int, name: str) -> Recorded:
     return Recorded(name, tuple(np.asarray(channel * gain, dtype=np.float32) for channel in channels), tuple(notes))
 
 
-def _flat_tops(samples: Float32) -> list[int]:
+def flat_tops(samples: Float32) -> list[int]:
     """The starts of runs of samples at full scale, in any channel."""
     found: list[int] = []
     for channel in samples.T:

@@ -4,7 +4,6 @@ An answer is one row, keyed by rater and position, and is never changed: sent tw
 the server in mid-answer simply sends again. A rater's secret is stored only as its hash.
 """
 
-import hashlib
 import json
 import secrets
 import sqlite3
@@ -21,14 +20,13 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.invitations import SCHEMA, Invitations, hashed
 from harness.reports.listening.plan import Item
 
 DATABASE = "votes.sqlite"
 _ITEMS = TypeAdapter(tuple[Item, ...])
-_SCHEMA = """
+_SCHEMA = f"""{SCHEMA}
 CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS invitations (hash TEXT PRIMARY KEY, role TEXT NOT NULL, rater TEXT);
-CREATE TABLE IF NOT EXISTS link_ends (hash TEXT PRIMARY KEY, expires_s REAL, revoked_s REAL);
 CREATE TABLE IF NOT EXISTS raters (
   id TEXT PRIMARY KEY, hash TEXT UNIQUE NOT NULL, role TEXT NOT NULL, design TEXT NOT NULL, plan TEXT NOT NULL,
   began_s REAL NOT NULL, left_s REAL);
@@ -44,13 +42,6 @@ CREATE TABLE IF NOT EXISTS completions (
   id TEXT PRIMARY KEY, rater TEXT NOT NULL, context TEXT NOT NULL, text TEXT NOT NULL, audio TEXT, at_s REAL NOT NULL,
   UNIQUE (rater, context));
 """
-
-_LINKS = (
-    "SELECT invitations.hash, invitations.role, raters.id AS rater, expires_s, revoked_s FROM invitations "
-    "LEFT JOIN link_ends ON link_ends.hash = invitations.hash LEFT JOIN raters ON raters.hash = invitations.hash"
-)
-LINK_ID = 8
-"""Digits of the hash in a link's id: enough to distinguish a few thousand, and useless as the link itself."""
 
 RaterRole = Literal["rater", "contributor"]
 
@@ -78,23 +69,6 @@ class Answer:
     at_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """The record of a link; `id` names it but does not open the test. `rater`: the person who began with it."""
-
-    id: str
-    role: RaterRole
-    rater: str | None
-    expires_s: float | None
-    revoked_s: float | None
-
-    def ended(self, now_s: float) -> Literal["revoked", "expired"] | None:
-        """The reason why the link has ended; None while it works."""
-        if self.revoked_s is not None:
-            return "revoked"
-        return "expired" if self.expires_s is not None and now_s >= self.expires_s else None
-
-
 class VoteStore:
     """The database, safe to share between threads: one writer at a time, every answer flushed to disk; readers never wait."""
 
@@ -116,6 +90,7 @@ class VoteStore:
             self._db.executescript(_SCHEMA)
             self._traces.execute("PRAGMA synchronous=NORMAL")
             self._db.execute("INSERT OR IGNORE INTO secrets VALUES ('media', ?)", (secrets.token_hex(32),))
+        self.invitations = Invitations(self._write, self._read, "raters")
 
     def close(self) -> None:
         self._reads.close()
@@ -136,33 +111,6 @@ class VoteStore:
         """The key of the sounds' addresses, so that none can be guessed; the same after a restart."""
         return bytes.fromhex(self._read("SELECT value FROM secrets WHERE name = 'media'")[0][0])
 
-    def invite(self, count: int, role: RaterRole, expires_s: float | None = None) -> list[str]:
-        """New tokens; only their hashes are stored."""
-        tokens = [secrets.token_urlsafe(18) for _ in range(count)]
-        with self._write() as db:
-            db.executemany("INSERT INTO invitations VALUES (?, ?, NULL)", [(_hash(token), role) for token in tokens])
-            db.executemany("INSERT INTO link_ends VALUES (?, ?, NULL)", [(_hash(token), expires_s) for token in tokens])
-        return tokens
-
-    def invited_as(self, token: str) -> Link | None:
-        """The link of a token, even if it has ended; None for an unknown token."""
-        found = [_link(row) for row in self._read(f"{_LINKS} WHERE invitations.hash = ?", (_hash(token),))]
-        return found[0] if found else None
-
-    def links(self) -> list[Link]:
-        """All links in the order of their creation."""
-        return [_link(row) for row in self._read(f"{_LINKS} ORDER BY invitations.rowid")]
-
-    def revoke(self, link: str) -> bool:
-        """End a link immediately; returns False if there is none with that id, or it was revoked before."""
-        with self._write() as db:
-            done = db.execute(
-                "INSERT INTO link_ends SELECT hash, NULL, ?1 FROM invitations WHERE substr(hash, 1, ?2) = ?3 "
-                "ON CONFLICT (hash) DO UPDATE SET revoked_s = ?1 WHERE revoked_s IS NULL",
-                (time.time(), LINK_ID, link),
-            )
-        return done.rowcount > 0
-
     def begin(self, secret: str, role: RaterRole, design: str, plan: Sequence[Item]) -> Rater:
         """A new rater with this secret; the existing one if the secret is known."""
         known = self.rater(secret)
@@ -174,7 +122,7 @@ class VoteStore:
                 "INSERT OR IGNORE INTO raters VALUES (?, ?, ?, ?, ?, ?, NULL)",
                 (
                     f"rater-{number:04d}",
-                    _hash(secret),
+                    hashed(secret),
                     role,
                     design,
                     _ITEMS.dump_json(tuple(plan)).decode(),
@@ -187,18 +135,18 @@ class VoteStore:
 
     def rater(self, secret: str) -> Rater | None:
         """The rater with this secret; None if it is unknown."""
-        hashed = _hash(secret)
-        rows = self._read("SELECT * FROM raters WHERE hash = ?", (hashed,))
+        known_as = hashed(secret)
+        rows = self._read("SELECT * FROM raters WHERE hash = ?", (known_as,))
         if not rows:
             return None
-        found = self._remembered[hashed] = _rater(rows[0])
+        found = self._remembered[known_as] = _rater(rows[0])
         return found
 
     def remembered(self, secret: str) -> Rater | None:
         """The same without a disk access, for a rater seen since the server started; a rater's data never change
         except for the time of leaving.
         """
-        return self._remembered.get(_hash(secret))
+        return self._remembered.get(hashed(secret))
 
     def design(self) -> ListeningDesign | None:
         """The test of these answers; None before the first rater."""
@@ -273,6 +221,30 @@ class VoteStore:
             for table in ("answers", "served", "fetched"):
                 db.execute(f"DELETE FROM {table} WHERE rater = ? AND position >= ?", which)
 
+    def void(self, context: str, system: str) -> int:
+        """Delete every answer about a reply that was withdrawn, and make the steps that ask about it breaks, also those not
+        asked yet; returns the number of answers."""
+
+        def about_it(item: Item) -> bool:
+            return any((slot.context, slot.system) == (context, system) for slot in item.slots)
+
+        nothing = Item(role="break")
+        with self._write() as db:
+            voided = 0
+            for table in ("answers", "failed_rounds"):
+                rows = db.execute(f"SELECT rowid, item FROM {table}").fetchall()
+                gone = [(nothing.model_dump_json(), row[0]) for row in rows if about_it(Item.model_validate_json(row[1]))]
+                db.executemany(f"UPDATE {table} SET item = ?, answer = '{{}}', passed = NULL WHERE rowid = ?"
+                               if table == "answers" else
+                               f"UPDATE {table} SET item = ?, answer = '{{}}' WHERE rowid = ?", gone)  # fmt: skip
+                voided += len(gone)
+            for rater, plan in db.execute("SELECT id, plan FROM raters").fetchall():
+                items = _ITEMS.validate_json(plan)
+                if any(about_it(item) for item in items):
+                    kept = tuple(nothing if about_it(item) else item for item in items)
+                    db.execute("UPDATE raters SET plan = ? WHERE id = ?", (_ITEMS.dump_json(kept).decode(), rater))
+        return voided
+
     def failed_rounds(self, rater: Rater) -> int:
         """The number of times that steps were asked again."""
         return int(self._read("SELECT count(DISTINCT round) FROM failed_rounds WHERE rater = ?", (rater.id,))[0][0])
@@ -330,16 +302,3 @@ def _plan(text: str) -> tuple[Item, ...]:
 
 def _rater(row: sqlite3.Row) -> Rater:
     return Rater(row["id"], row["role"], _plan(row["plan"]), row["left_s"])
-
-
-def _link(row: sqlite3.Row) -> Link:
-    return Link(row["hash"][:LINK_ID], row["role"], row["rater"], row["expires_s"], row["revoked_s"])
-
-
-def link_id(token: str) -> str:
-    """The id of a token's link."""
-    return _hash(token)[:LINK_ID]
-
-
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()

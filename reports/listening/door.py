@@ -128,6 +128,19 @@ def cannot_open(asked: Door, error: BaseException) -> UserError:
     return UserError(f"--port {asked.port}: cannot be opened on {asked.host}{why}; choose another")
 
 
+def warnings(reached: Door) -> list[str]:
+    """Sentences for the person who gives links out, if the links work only here or are not encrypted; public access alone."""
+    found = []
+    if reached.url is None and reached.origin.split("//")[1].startswith("localhost"):
+        found.append("These links work on this machine alone; give --url with the address that others reach it at.")
+    if not reached.secure:
+        found.append(
+            "Not encrypted: who is on the way can read links and answers, and browsers lend no microphone. "
+            "Give --tls-cert and --tls-key, or --url https://… with --proxy."
+        )
+    return found
+
+
 def lifetime_s(text: str) -> float | None:
     """The lifetime of links in seconds, from `7d`, `12h`, `30m`, `2w`, or `never` (None).
 

@@ -1,6 +1,7 @@
 /* A contributor hears a conversation and speaks or types a reply. A recording is turned into plain PCM here, in the browser. */
 import { el } from "/asset/el.js";
 import { ask, byId, draft, stage, talk, tell } from "/asset/asking.js";
+import { noMicrophone, noRecording } from "/asset/microphone.js";
 
 const RATE_HZ = 24000;
 const LONGEST_MS = 60000;
@@ -19,15 +20,8 @@ const decoded = async (blob) => {
   const sound = await context.decodeAudioData(await blob.arrayBuffer());
   return wav(sound.getChannelData(0));
 };
-/* Why there is no microphone, and what its owner can do about it: a browser tells only the program. */
 const WRITE = "You can write your reply instead.";
-const NO_RECORDING = !window.isSecureContext ? `This page came without encryption (its address begins with http), and browsers lend the microphone to encrypted pages alone. ${WRITE} To speak, ask whoever sent you the link for one that begins with https.`
-  : !navigator.mediaDevices?.getUserMedia || !window.MediaRecorder ? `This browser cannot record. ${WRITE} To speak, open the link in a current Firefox, Chrome or Safari.` : null;
-const NO_MICROPHONE = {
-  NotAllowedError: `The browser was not allowed to use the microphone. Allow it, mostly at the left of the address, and press Record again. ${WRITE}`,
-  NotFoundError: `No microphone was found. Plug one in and press Record again. ${WRITE}`,
-  NotReadableError: `The microphone is there, but something else is using it. Close what that may be and press Record again. ${WRITE}`,
-};
+const NO_RECORDING = noRecording(window.MediaRecorder, WRITE);
 const recorder = (onChange) => {
   if (NO_RECORDING) return { node: el("p", { class: "note" }, NO_RECORDING), audio: () => null };
   const state = el("span", { class: "state", role: "status" }, "nothing recorded");
@@ -63,7 +57,7 @@ const recorder = (onChange) => {
       running.start();
       button.textContent = "Stop recording";
       state.textContent = "recording; speak now";
-    } catch (error) { running = null; tell(NO_MICROPHONE[error.name] ?? `The microphone could not be used. ${WRITE}`); }
+    } catch (error) { running = null; tell(noMicrophone(error, "Record", WRITE)); }
   });
   return { node: el("div", { class: "hear own" }, button, state, again), audio: () => (kept ? base64(kept) : null) };
 };

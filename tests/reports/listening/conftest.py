@@ -19,7 +19,8 @@ from harness.reports.listening.app import BEGINS_PER_MINUTE, ListeningApp
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.door import door, opened
 from harness.reports.listening.material import Material
-from harness.reports.listening.serve import KEEP_ALIVE_S, prepare
+from harness.reports.listening.serve import prepare
+from harness.reports.listening.server import KEEP_ALIVE_S
 from harness.store.run_store import RunStore
 from tests.reports.conftest import CHROMIUM
 

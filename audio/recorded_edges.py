@@ -1,0 +1,69 @@
+"""The edges of speech in a room, found where noise hides them from a threshold.
+
+A threshold 10 dB over a room's noise ends a word where its decay passes the threshold, and splits a turn at a weak
+syllable. So each edge that `harness.audio.recorded_turns` found is searched again as the most likely change point between
+noise and noise with speech (`harness.audio.onset`); an end is the onset of the reversed sound. An edge only ever moves
+outwards, and not into the speech, the breath or the noise beside it.
+
+30 turns of `heart-open` (71 pauses) in white and pink noise below the speech, p95 of the error of a turn's end:
+
+| noise below speech | 45 dB | 40 dB | 35 dB | 30 dB | 25 dB |
+|---|---|---|---|---|---|
+| by the threshold | 9, 17 ms | 20, 31 ms | 31, 43 ms | 58, 165 ms | 165, 251 ms |
+| by the change point | 6, 13 ms | 9, 17 ms | 12, 19 ms | 21, 48 ms | 51, 119 ms |
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from harness.audio.level import EDGE_DB, WINDOW_S, block_power, speech_power
+from harness.audio.onset import CLICK_S, find_onset
+from harness.audio.pcm import Float32
+from harness.audio.recorded_turns import FLOOR_PERCENTILE, LEAST_PAUSE_S, OVER_FLOOR_DB, Span
+from harness.audio.vocal import RATE_HZ
+
+LEAST_BREATH_S: Final = 0.15
+"""Shortest sound without a voice that no edge crosses. A shorter one may be a consonant that noise parted from its word: with
+all sounds as limits the worst end of 12 turns in noise of 30 dB was 95 ms off, with these 21 ms."""
+
+
+def true_edges(signal: Float32, speech: Sequence[Span]) -> tuple[Span, ...]:
+    """The stretches of speech with the edges that the noise hid; stretches less than 200 ms apart become one.
+
+    `signal`: one channel at 16 kHz; `speech`: the stretches that `speech_in` found in it.
+    """
+    size = signal.size
+    long = [s for s in audible(signal) if s[1] - s[0] >= LEAST_BREATH_S]
+    beside = [s for s in long if not any(s[0] < end and start < s[1] for start, end in speech)]
+    reversed_ = np.ascontiguousarray(signal[::-1])
+    moved: list[Span] = []
+    for k, (start, end) in enumerate(speech):
+        others = [*speech[:k], *speech[k + 1 :], *beside]
+        earliest = round(max((e for _, e in others if e <= start), default=0.0) * RATE_HZ)
+        latest = round(min((s for s, _ in others if s >= end), default=size / RATE_HZ) * RATE_HZ)
+        first = find_onset(signal, RATE_HZ, round(start * RATE_HZ), earliest).sample
+        past = size - find_onset(reversed_, RATE_HZ, size - round(end * RATE_HZ), size - latest).sample
+        span = min(start, first / RATE_HZ), max(end, past / RATE_HZ)
+        if moved and span[0] - moved[-1][1] < LEAST_PAUSE_S - 1e-9:
+            moved[-1] = (moved[-1][0], span[1])
+        else:
+            moved.append(span)
+    return tuple(moved)
+
+
+def audible(signal: Float32) -> tuple[Span, ...]:
+    """Sounds of 30 ms and more that are over the room's noise and within 40 dB of the speech, be they speech or not."""
+    block = round(RATE_HZ * WINDOW_S)
+    level = block_power(signal, block)
+    floor = float(np.percentile(level, FLOOR_PERCENTILE))
+    least = max(speech_power(signal, RATE_HZ) * 10 ** (-EDGE_DB / 10), floor * 10 ** (OVER_FLOOR_DB / 10))
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], level >= least, [False]]).astype(np.int8))).reshape(-1, 2)
+    joined: list[Span] = []
+    for start, end in ((int(a) * block / RATE_HZ, int(b) * block / RATE_HZ) for a, b in edges):
+        if joined and start - joined[-1][1] < CLICK_S:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return tuple((a, b) for a, b in joined if b - a >= CLICK_S)

@@ -1,0 +1,1 @@
+"""The caller's seat: prompts to retell, ends and pauses of what was said, and the pack that recordings become."""

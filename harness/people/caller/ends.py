@@ -1,0 +1,170 @@
+"""The end and the pauses of a recorded turn, by the analyser and by the speaker's own key press together.
+
+Neither is enough alone. The analyser is exact (to some 20 ms), but cannot know if a speaker is done or is thinking. The key
+press says that the turn is over, but comes when a finger comes. So the press chooses the end and the analyser places it: the
+turn ends with the last stretch of speech that began before the press. Where the two disagree, or something is heard that the
+analyser takes for no speech, the speaker is shown the instant and decides.
+
+Pure: no file, no clock.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.audio.onset import CLOSURE_S
+from harness.audio.pcm import Int16, resample_float, to_float
+from harness.audio.recorded_edges import audible, true_edges
+from harness.audio.recorded_turns import LEAST_PAUSE_S, LONGEST_PAUSE_S, FoundTurn, NoTurn, Span, one_turn, speech_in
+from harness.audio.vocal import RATE_HZ, VocalDetector
+from harness.errors import UserError
+
+LATE_PRESS_S: Final = 1.6
+"""Longest silence before the press that needs no question: 19 of 20 of people's pauses inside a turn are shorter
+(`harness.scenarios.pause_law`), so after a longer one a last soft word was missed, or the speaker hesitated."""
+EDGE_S: Final = 0.03
+"""Part of a pause beside speech in which sound is the speech's own: the error that a turn's end may have."""
+ROUNDING_S: Final = 0.001
+"""Tolerance for instants from the page, which shows milliseconds."""
+
+DisagreementCode = Literal["speech_after_press", "late_press", "no_press", "sound_in_pause", "long_pause", "cut"]
+
+
+class Impossible(UserError):
+    """A correction that cannot be; the message is one line for the speaker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Something for the speaker to decide, in words, at `at_s` of the recording."""
+
+    code: DisagreementCode
+    at_s: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEnds:
+    """The turn as found, in seconds of the recording, and the disagreements in the order of their instants."""
+
+    turn: FoundTurn
+    pressed_s: float | None
+    lasts_s: float
+    disagreements: tuple[Disagreement, ...]
+
+
+Instant = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Corrections(BaseModel):
+    """The speaker's decisions: the turn ends at `end_s`, the found pauses `no_pauses` (from 0) are none, `pauses` are more."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    end_s: Instant | None = None
+    no_pauses: tuple[int, ...] = ()
+    pauses: Annotated[tuple[tuple[Instant, Instant], ...], Field(max_length=200)] = ()
+
+
+def found_ends(samples: Int16, rate_hz: int, vocal: VocalDetector, pressed_s: float | None) -> FoundEnds:
+    """The turn in a recording of one channel. `pressed_s`: the key press in seconds of the recording; None without one.
+
+    Raises `NoTurn` if nothing is spoken before the press, or the noise is too close to the voice.
+    """
+    signal = resample_float(to_float(samples), rate_hz, RATE_HZ)
+    lasts_s = samples.size / rate_hz
+    every = true_edges(signal, speech_in(signal, vocal))
+    speech = [span for span in every if pressed_s is None or span[0] < pressed_s]
+    if not speech:
+        raise NoTurn("nothing is spoken in it before the key was pressed")
+    turn = one_turn(speech)
+    found = [
+        *_of_the_press(turn, every[len(speech) :], pressed_s),
+        *_of_the_pauses(turn, audible(signal)),
+    ]
+    if lasts_s - turn.end_s < CLOSURE_S:
+        words = f"You still spoke when the recording ended at {lasts_s:.1f} s, so the end is unknown. Please record it again."
+        found.append(Disagreement("cut", turn.end_s, words))
+    return FoundEnds(turn, pressed_s, lasts_s, tuple(sorted(found, key=lambda d: d.at_s)))
+
+
+def corrected(found: FoundEnds, corrections: Corrections) -> FoundTurn:
+    """The turn as its speaker decided.
+
+    Raises `Impossible` for an end outside the recording or inside a pause, and for a pause that is none, too short, outside the
+    turn, or overlaps another.
+    """
+    start_s, end_s = found.turn.start_s, found.turn.end_s
+    if corrections.end_s is not None:
+        end_s = corrections.end_s
+        if end_s <= start_s:
+            raise Impossible(f"The turn cannot end at {end_s:.2f} s: you begin to speak at {start_s:.2f} s.")
+        if end_s > found.lasts_s + ROUNDING_S:
+            raise Impossible(f"The turn cannot end at {end_s:.2f} s: the recording lasts {found.lasts_s:.2f} s.")
+        end_s = min(end_s, found.lasts_s)
+    for k in corrections.no_pauses:
+        if not 0 <= k < len(found.turn.pauses):
+            raise Impossible(f"There is no pause {k + 1}: {len(found.turn.pauses)} were found.")
+    left = [p for k, p in enumerate(found.turn.pauses) if k not in corrections.no_pauses and p[0] < end_s - ROUNDING_S]
+    pauses = sorted([*left, *corrections.pauses])
+    reached: Span | None = None
+    for a, b in pauses:
+        if a >= b:
+            raise Impossible(f"A pause from {a:.2f} to {b:.2f} s ends before it begins.")
+        if b - a < LEAST_PAUSE_S - ROUNDING_S:
+            raise Impossible(f"The silence from {a:.2f} to {b:.2f} s is too short: a pause lasts {LEAST_PAUSE_S:g} s and more.")
+        if a <= start_s:
+            raise Impossible(f"The pause from {a:.2f} to {b:.2f} s is outside the turn, which begins at {start_s:.2f} s.")
+        if b >= end_s:
+            raise Impossible(
+                f"The pause from {a:.2f} to {b:.2f} s is not followed by speech: the turn ends at {end_s:.2f} s. "
+                f"If that pause is right, the turn ends at {a:.2f} s."
+            )
+        if reached is not None and a < reached[1]:
+            raise Impossible(
+                f"The pause from {a:.2f} to {b:.2f} s overlaps the one from {reached[0]:.2f} to {reached[1]:.2f} s; "
+                "say first that the other one is none."
+            )
+        reached = a, b
+    return FoundTurn(start_s, end_s, tuple(pauses))
+
+
+def _of_the_press(turn: FoundTurn, after: Sequence[Span], pressed_s: float | None) -> list[Disagreement]:
+    if pressed_s is None:
+        words = f"You did not press the key. The turn ends with your last word at {turn.end_s:.1f} s: were you done there?"
+        return [Disagreement("no_press", turn.end_s, words)]
+    found = []
+    if turn.end_s > pressed_s + EDGE_S:
+        words = f"You pressed at {pressed_s:.1f} s and spoke on until {turn.end_s:.1f} s. The turn ends there: is that right?"
+        found.append(Disagreement("speech_after_press", pressed_s, words))
+    if after:
+        words = (
+            f"You spoke again at {after[0][0]:.1f} s, after you had pressed at {pressed_s:.1f} s. That is left out: does it "
+            "belong to your turn?"
+        )
+        found.append(Disagreement("speech_after_press", after[0][0], words))
+    if pressed_s - turn.end_s > LATE_PRESS_S:
+        words = (
+            f"Your last word ends at {turn.end_s:.1f} s, and you pressed {pressed_s - turn.end_s:.1f} s later. Did you say "
+            "something softly in between?"
+        )
+        found.append(Disagreement("late_press", turn.end_s, words))
+    return found
+
+
+def _of_the_pauses(turn: FoundTurn, audible: Sequence[Span]) -> list[Disagreement]:
+    found = []
+    for start, end in turn.pauses:
+        inside = [(a, b) for a, b in audible if a < end - EDGE_S and b > start + EDGE_S]
+        if inside:
+            words = (
+                f"Something can be heard at {inside[0][0]:.1f} s, in the pause from {start:.1f} to {end:.1f} s. A breath or a "
+                "noise is part of the pause; is it a word?"
+            )
+            found.append(Disagreement("sound_in_pause", inside[0][0], words))
+        if end - start > LONGEST_PAUSE_S:
+            words = f"You were silent for {end - start:.1f} s from {start:.1f} s on. Did your turn end there?"
+            found.append(Disagreement("long_pause", start, words))
+    return found

@@ -1,0 +1,140 @@
+"""The caller's seat: something told in one's own words, and where its speaker paused and ended."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from pydantic import ValidationError
+
+from harness.audio.pcm import Int16
+from harness.audio.recorded_turns import NoTurn
+from harness.people.caller.ends import Corrections, FoundEnds, Impossible, corrected, found_ends
+from harness.people.caller.prompts import PER_PERSON, TOPICS, Prompt, dealt, prompts_of
+from harness.people.examiner import Examiner
+from harness.people.loop_back import LoopBack
+from harness.people.records import Person, SeatName, SeatStore, Take
+from harness.people.seat import Json
+from harness.people.track import RATE_HZ, Track, track_of
+from harness.reports.listening.session import Refused
+from harness.scenarios.pack import load_pack
+
+TOPICS_SHOWN: Final = 6
+"""Topics to choose from: as many as fit a telephone's screen."""
+FREE: Final = "free-"
+"""Beginning of the name of an item without a prompt to retell."""
+WAVE_BINS: Final = 240
+"""Bars of the drawn sound: one for each three pixels of the widest page."""
+
+
+class CallerSeat:
+    """The seat of people who are recorded as callers. `pack`: None for free topics alone."""
+
+    name: Final[SeatName] = "caller"
+    page: Final = "caller.html"
+    loop_back_first: Final = False
+
+    def __init__(self, records: SeatStore, pack: str | None = None, turns: int = PER_PERSON) -> None:
+        """Raises UserError if there is no such pack."""
+        self._records = records
+        self._turns = turns
+        self._prompts = {} if pack is None else {p.id: p for p in prompts_of(load_pack(pack)).usable}
+        self._examiner = Examiner()
+
+    def next_for(self, person: Person) -> Json:
+        """The prompt that is due, with topics to choose instead; `done` after the last."""
+        items = self._records.dealt(person) or self._deal(person)
+        takes = self._records.takes(person.id)
+        kept = {take.what for take in takes if take.state == "kept" and take.kind == "turn"}
+        due = next((item for item in items if item not in kept), None)
+        if due is None:
+            return {"kind": "done"}
+        used = {take.settings.get("topic") for take in takes if take.state == "kept"}
+        prompt = self._prompts.get(due)
+        fresh = sorted((t for t in TOPICS if t.id not in used), key=lambda t: self._drawn(person, due, t.id)) or list(TOPICS)
+        return {
+            "kind": "prompt", "of": due, "number": len(kept) + 1, "most": len(items),
+            "retell": None if prompt is None else prompt.text,
+            "topics": [{"id": topic.id, "words": topic.text} for topic in fresh[:TOPICS_SHOWN]],
+        }  # fmt: skip
+
+    def _deal(self, person: Person) -> list[str]:
+        """The items of a new person, stored."""
+        given = Counter(what for _, what in self._records.dealt_to_all())
+        seed = int.from_bytes(self._records.media_secret[:4], "big")
+        items = [p.id for p in dealt(tuple(self._prompts.values()), given, seed, self._turns)]
+        items += [f"{FREE}{n}" for n in range(1, self._turns - len(items) + 1)]
+        for number, item in enumerate(items):
+            self._records.deal(person, number, item)
+        return self._records.dealt(person)
+
+    def _drawn(self, person: Person, *what: str) -> bytes:
+        return hashlib.sha256(self._records.media_secret + "\0".join((person.id, *what)).encode()).digest()
+
+    def sound(self, person: Person, what: str) -> bytes | None:
+        """None: nothing is heard in this seat."""
+        del person, what
+        return None
+
+    def examined(self, take: Take, track: Track, loop: LoopBack | None) -> Json:
+        """What is wrong with a recording, its turn as found, and the disagreements that its speaker decides."""
+        del loop
+        about: Json = {
+            "faults": self._examiner.examined(take, track),
+            "lasts_s": round(len(track.samples) / RATE_HZ, 3),
+            "wave": _wave(track.samples),
+        }
+        try:
+            found = self._ends(take, track)
+        except NoTurn as fault:
+            if not about["faults"]:
+                about["faults"] = [
+                    {"code": "no_turn", "words": f"There is no turn in it: {fault}.", "again": True, "at_s": None}
+                ]
+            return about
+        return about | {
+            "start_s": round(found.turn.start_s, 3),
+            "end_s": round(found.turn.end_s, 3),
+            "pauses": [[round(a, 3), round(b, 3)] for a, b in found.turn.pauses],
+            "disagreements": [{"code": d.code, "words": d.words, "at_s": round(d.at_s, 3)} for d in found.disagreements],
+        }
+
+    def _ends(self, take: Take, track: Track) -> FoundEnds:
+        pressed = take.ended.get("pressed")
+        pressed_s = None if pressed is None else max(0.0, (pressed - track.first) / RATE_HZ)
+        with self._examiner.turn:
+            return found_ends(track.samples, RATE_HZ, self._examiner.vocal, pressed_s)
+
+    def keep(self, take: Take, asked: Mapping[str, Any]) -> Json:
+        """The turn as its speaker decided: start, end and pauses in seconds of the recording.
+
+        Raises:
+            Refused: an impossible decision, or there is no turn.
+        """
+        track = track_of(self._records.parts(take))
+        try:
+            decided = Corrections.model_validate({name: asked[name] for name in Corrections.model_fields if name in asked})
+            turn = corrected(self._ends(take, track), decided)
+        except ValidationError:
+            raise Refused("These corrections cannot be read. Please reload the page.") from None
+        except NoTurn:
+            raise Refused("There is no turn in this recording to keep. Please record it again.") from None
+        except Impossible as fault:
+            raise Refused(str(fault)) from None
+        return {"start_s": turn.start_s, "end_s": turn.end_s, "pauses": [list(pause) for pause in turn.pauses]}
+
+
+def prompt_of(take: Take) -> Prompt:
+    """The prompt or topic that a recording answers, by name."""
+    topic = take.settings.get("topic")
+    if isinstance(topic, str) and topic in {t.id for t in TOPICS}:
+        return Prompt(topic, "topic", "")
+    return Prompt(take.what, "topic" if take.what.startswith(FREE) else "retell", "")
+
+
+def _wave(samples: Int16) -> list[float]:
+    """The loudest sample of each stretch, from 0 to 1."""
+    size = max(1, -(-len(samples) // WAVE_BINS))
+    padded = np.pad(np.abs(samples.astype(np.float64)), (0, -len(samples) % size))
+    return [round(float(v) / 32_768, 3) for v in padded.reshape(-1, size).max(axis=1)]

@@ -1,0 +1,220 @@
+"""Findings in one recording of a person, in words for its speaker: each says what is wrong and what to do about it.
+
+A fault is cheap to mend while the speaker is still in the seat, and cannot be mended afterwards. So every recording is
+examined at once. A finding never decides: the speaker hears the recording and keeps or discards it. `again` marks those
+that spoil what is measured (the end, the pauses, the wait), for which a new recording is better.
+
+Pure: no file, no clock.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.audio.level import EDGE_DB, WINDOW_S, block_power, decibels, speech_power
+from harness.audio.onset import CLOSURE_S
+from harness.audio.pcm import Float32, Int16, resample_float, to_float
+from harness.audio.recorded_turns import FLOOR_PERCENTILE, LEAST_ROOM_DB, NoTurn, Span, speech_in
+from harness.audio.tonality import MUSICAL, tonality
+from harness.audio.tonality import RATE_HZ as TONE_HZ
+from harness.audio.transcribe import NEAR_SILENCE_DBFS
+from harness.audio.vocal import RATE_HZ, VocalDetector, vocal_spans
+from harness.people.echo import echo_delay_s
+from harness.voices.recorded_sound import MOST_CLIPPED_RUNS, flat_tops
+
+FULL_HZ: Final = 48_000
+QUIETEST_DBFS: Final = -50.0
+"""Least level of speech: the steps of 16 bits are a noise of -101 dBFS; an edge, 40 dB below speech, needs 10 dB over it."""
+GOOD_ROOM_DB: Final = 30.0
+"""Room noise this far below speech moves no end by more than 30 ms (12 turns: at most 21 ms at 30 dB, 125 ms at 25 dB)."""
+UNDER_SPEECH_DB: Final = 10.0
+"""A stretch this far below the speech is not speech, so its sound is the room's."""
+STRETCH_S: Final = 0.6
+"""Length in which a sound is judged to be music: twice the shortest steady note (256 ms)."""
+LEAST_TONAL: Final = 0.5
+"""Least share of these stretches that are music. Of 12 turns each, chords of half a second were found at 32, 25 and 18 dB under
+the speech in all, and chords of 150 ms in one, because they are too short for steady lines; of 252 turns in room noise, street,
+hiss and babble (10 to 50 dB) none was taken for music. Mains hum at 22 dB is: it is a steady tone."""
+BESIDE_S: Final = 0.5
+"""Lost sound this near the turn may be part of it."""
+
+FindingCode = Literal[
+    "silent", "quiet", "clipped", "noisy", "some_noise", "no_speech", "music", "echo", "lost", "slept", "rate", "cut", "never"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something in a recording that its speaker should know, at `at_s` of it where it has a place."""
+
+    code: FindingCode
+    words: str
+    again: bool
+    """True if a new recording is better; else a note."""
+    at_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """Sound of the caller that the page played during the recording. `at`: the frame of the audio clock of its first sample."""
+
+    samples: Int16
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One recording, as the page sent it. `first` and `lost` are frames of the audio clock, as in a track."""
+
+    samples: Int16
+    first: int = 0
+    lost: Sequence[tuple[int, int]] = ()
+    microphone_hz: int | None = None
+    """The rate of the microphone itself, where the browser names it."""
+    reason: str = "pressed"
+    """The reason for its end: pressed, silence, longest, never, hidden, slept."""
+    played: Sequence[Played] = ()
+    latency_s: float | None = None
+    """The latency of the loop from the page's sound to its microphone, if it was measured."""
+
+
+def findings(taken: Taken, vocal: VocalDetector) -> tuple[Finding, ...]:
+    """The findings of a recording, those that ask for a new one first."""
+    found = [*_of_the_computer(taken), *_of_the_sound(taken, vocal)]
+    return tuple(sorted(found, key=lambda f: not f.again))
+
+
+def _of_the_computer(taken: Taken) -> Iterable[Finding]:
+    if taken.reason == "slept":
+        words = "The computer went to sleep while you were recorded, and a part is missing. Please record this again."
+        yield Finding("slept", words, True)
+    if taken.microphone_hz is not None and taken.microphone_hz < FULL_HZ:
+        words = (
+            f"Your microphone gives {taken.microphone_hz:,} samples a second and {FULL_HZ:,} are needed: high sounds of your "
+            "voice are lost, as with a wireless headset in a telephone call. Please choose another microphone."
+        )
+        yield Finding("rate", words, True)
+
+
+def _of_the_sound(taken: Taken, vocal: VocalDetector) -> Iterable[Finding]:
+    signal = resample_float(to_float(taken.samples), FULL_HZ, RATE_HZ)
+    if taken.samples.size == 0 or _loudest_dbfs(signal) < NEAR_SILENCE_DBFS:
+        words = "The microphone gives no sound. Please check that it is on, plugged in and chosen, and record again."
+        yield Finding("silent", words, True)
+        return
+    speech = _speech(signal, vocal)
+    tonal = _tonal(signal, speech)
+    if (delay_s := _echo(taken)) is not None:
+        words = (
+            f"The caller can be heard in your microphone, {1000 * delay_s:.0f} ms after it was played. Please wear headphones, "
+            "or turn them down, and answer again."
+        )
+        yield Finding("echo", words, True)
+    if not speech:
+        buried = _room_db(signal) < LEAST_ROOM_DB and bool(vocal_spans(vocal(signal)))
+        yield _nothing_said(taken.reason, tonal, buried)
+        yield from _lost(taken, None)
+        return
+    level, room_db = speech_power(signal, RATE_HZ), _room_db(signal)
+    if decibels(level) < QUIETEST_DBFS:
+        words = "You are very quiet in this recording. Please come closer to the microphone, or turn it up, and record again."
+        yield Finding("quiet", words, True)
+    tops = flat_tops(to_float(taken.samples)[:, None])
+    if tops:
+        at_s, many = tops[0] / FULL_HZ, len(tops) > MOST_CLIPPED_RUNS
+        where = f"at {at_s:.1f} s" + (f" and in {len(tops) - 1} more places" if len(tops) > 1 else "")
+        do = "Please move back a little, or turn it down, and record again." if many else "It is hardly audible."
+        yield Finding("clipped", f"Your voice was too loud for the microphone {where}, so its peaks are lost. {do}", many, at_s)
+    if tonal:
+        loud = room_db < GOOD_ROOM_DB
+        words = (
+            f"Music or a steady tone can be heard under your voice. Please turn it off{', and record again' if loud else ''}."
+        )
+        yield Finding("music", words, loud)
+    elif room_db < GOOD_ROOM_DB:
+        words = (
+            f"The room is loud: its noise is only {room_db:.0f} dB below your voice. Please come closer to the microphone or "
+            "find a quieter place."
+        )
+        yield Finding("some_noise", words, False)
+    yield from _lost(taken, (speech[0][0], speech[-1][1]))
+    if signal.size / RATE_HZ - speech[-1][1] < CLOSURE_S:
+        words = "You still spoke when the recording ended, so its end is missing. Please record this again."
+        yield Finding("cut", words, True, speech[-1][1])
+
+
+def _nothing_said(reason: str, tonal: bool, buried: bool) -> Finding:
+    if buried and not tonal:
+        words = "The room is too loud to tell your voice from its noise. Please find a quieter place, and record again."
+        return Finding("noisy", words, True)
+    if tonal:
+        words = "There is music or a steady tone, and no voice that can be told from it. Please turn it off, and record again."
+        return Finding("music", words, True)
+    if reason == "never":
+        words = "You said nothing. If that is how you would answer, keep it; else please record again."
+        return Finding("never", words, True)
+    words = (
+        "There is sound in this recording, but no speech. Please check that the right microphone is chosen, and record again."
+    )
+    return Finding("no_speech", words, True)
+
+
+def _lost(taken: Taken, turn: Span | None) -> Iterable[Finding]:
+    if not taken.lost or taken.reason == "slept":
+        return
+    spans = [((a - taken.first) / FULL_HZ, (b - taken.first) / FULL_HZ) for a, b in taken.lost]
+    near = [s for s in spans if turn is None or (s[0] < turn[1] + BESIDE_S and turn[0] - BESIDE_S < s[1])]
+    missing_ms = 1000 * sum(b - a for a, b in spans)
+    at_s = (near or spans)[0][0]
+    words = f"{missing_ms:.0f} ms of sound were lost, first at {at_s:.1f} s, because the computer was busy. "
+    do = "Please close other programs, and record again." if near else "It was not near what you said."
+    yield Finding("lost", words + do, bool(near), at_s)
+
+
+def _speech(signal: Float32, vocal: VocalDetector) -> tuple[Span, ...]:
+    try:
+        return speech_in(signal, vocal)
+    except NoTurn:
+        return ()
+
+
+def _room_db(signal: Float32) -> float:
+    """How far the room's noise lies below the speech, as `speech_in` measures it."""
+    floor = float(np.percentile(_levels(signal), FLOOR_PERCENTILE))
+    return decibels(speech_power(signal, RATE_HZ)) - decibels(floor)
+
+
+def _tonal(signal: Float32, speech: Sequence[Span]) -> bool:
+    """True if the sound around the speech (all of it without any) is music or a steady tone within 40 dB of the speech."""
+    size = round(STRETCH_S * RATE_HZ)
+    parts = [signal[k : k + size] for k in range(0, signal.size - size + 1, size // 2)]
+    level = decibels(speech_power(signal, RATE_HZ))
+    below = [level - decibels(float(np.mean(np.square(part, dtype=np.float64)))) for part in parts]
+    beside = [part for part, db in zip(parts, below, strict=True) if db < EDGE_DB and (not speech or db > UNDER_SPEECH_DB)]
+    if not beside:
+        return False
+    tones = [tonality(resample_float(part, RATE_HZ, TONE_HZ)) >= MUSICAL for part in beside]
+    return float(np.mean(tones)) >= LEAST_TONAL
+
+
+def _echo(taken: Taken) -> float | None:
+    if not taken.played:
+        return None
+    said = np.zeros(taken.samples.size, np.float32)
+    for sound in taken.played:
+        at = sound.at - taken.first
+        begin, end = max(0, at), min(said.size, at + sound.samples.size)
+        if begin < end:
+            said[begin:end] += to_float(sound.samples[begin - at : end - at])
+    return echo_delay_s(to_float(taken.samples), said, FULL_HZ, taken.latency_s)
+
+
+def _loudest_dbfs(signal: Float32) -> float:
+    return decibels(float(block_power(signal, round(0.03 * RATE_HZ)).max(initial=0.0)))
+
+
+def _levels(signal: Float32) -> NDArray[np.float64]:
+    return block_power(signal, round(RATE_HZ * WINDOW_S))

@@ -1,0 +1,69 @@
+/* The caller's seat: something told in one's own words, and where it paused and ended, by an analyser and its speaker together. */
+import { el } from "/asset/el.js";
+import { wait } from "/asset/asking.js";
+import { after, heading, level, own, put, recorded, said, seat } from "/asset/seat.js";
+
+const LONGEST_MS = 120000;
+const AFTER_MS = 1500; /* Recorded after the press: an end is known only if silence follows it, and whoever goes on is heard. */
+const svg = (tag, attributes, ...children) => {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+};
+const prompt = (step, show, footer) => {
+  const chosen = () => document.querySelector("input[name=topic]:checked")?.value ?? null;
+  const start = el("button", { type: "button", class: "main", disabled: !step.retell }, "Record");
+  const topics = el("fieldset", {}, el("legend", {}, step.retell ? "Or tell something of your own about one of these:" : "Tell something about one of these, whatever you like:"),
+    el("div", { class: "options", onchange: () => { start.disabled = false; } }, step.topics.map(({ id, words }) => el("label", {}, el("input", { type: "radio", name: "topic", value: id }), el("span", {}, words)))));
+  start.addEventListener("click", async () => {
+    const topic = chosen();
+    const finish = el("button", { type: "button", class: "main" }, "I have finished (space bar)");
+    const state = el("p", { role: "status" }, "Recording: tell it now.");
+    put(heading("You are recorded"), el("div", { class: "card live" }, state, level()), step.retell && !topic ? el("p", { class: "prompt quiet" }, step.retell) : null, finish, footer);
+    finish.focus({ preventScroll: true });
+    const found = await recorded({ kind: "turn", of: step.of, topic }, async (audio) => {
+      const pressed = new Promise((done) => {
+        finish.onclick = () => done(audio.frame());
+        document.onkeydown = (event) => { if (event.code === "Space" && event.target === document.body) { event.preventDefault(); done(audio.frame()); } };
+      });
+      const how = await Promise.race([pressed, wait(LONGEST_MS)]);
+      document.onkeydown = null;
+      finish.disabled = true;
+      state.textContent = "One moment …";
+      await wait(AFTER_MS);
+      return how === undefined ? { reason: "longest" } : { reason: "pressed", pressed: how };
+    });
+    await after(found, show);
+  });
+  put(heading(`${step.number} of ${step.most}`), step.retell ? [el("p", {}, "Imagine that this happened to you, and tell it in your own words to somebody who listens:"), el("p", { class: "prompt card" }, step.retell), el("details", {}, el("summary", {}, "Rather not this one"), topics)] : topics,
+    el("div", { class: "card" }, level()), start, footer);
+};
+const seconds = (s) => `${s.toFixed(1)} s`;
+/* The sound's loudness over time, with the pauses and the edges of the turn. */
+const wave = (found) => {
+  const x = (s) => (100 * s) / found.lasts_s;
+  const bars = found.wave.map((v, k) => svg("rect", { class: "sound", x: (100 * k) / found.wave.length, width: 100 / found.wave.length, y: 50 - 48 * v, height: Math.max(0.5, 96 * v) }));
+  const pauses = found.pauses.map(([a, b]) => svg("rect", { class: "pause", x: x(a), width: x(b) - x(a), y: 0, height: 100 }));
+  const edge = (s) => svg("line", { class: "edge", x1: x(s), x2: x(s), y1: 0, y2: 100 });
+  const end = edge(found.end_s);
+  return { node: svg("svg", { class: "wave", viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": `Your recording of ${seconds(found.lasts_s)}, with ${found.pauses.length} pauses` }, ...pauses, ...bars, edge(found.start_s), end), moveEnd: (s) => { end.setAttribute("x1", x(s)); end.setAttribute("x2", x(s)); } };
+};
+const review = (step, show, footer, faults) => {
+  const found = step.found;
+  const again = el("button", { type: "button", onclick: () => said(`/take/${step.take}/discard`, {}, show) }, "Discard and record again");
+  if (found.end_s === undefined) { put(heading("There is no turn in this recording"), el("div", { class: "note" }, faults), el("div", { class: "card" }, own(step.take)), again, footer); return; }
+  const drawn = wave(found);
+  const end = el("input", { type: "range", min: found.start_s, max: found.lasts_s, step: 0.01, value: found.end_s, id: "end" });
+  const began = Number(end.value); /* The range's own rounding of the end that was found. */
+  const at = el("output", { for: "end" }, seconds(found.end_s));
+  end.addEventListener("input", () => { at.textContent = seconds(Number(end.value)); drawn.moveEnd(Number(end.value)); });
+  const pauses = found.pauses.map(([a, b]) => el("input", { type: "checkbox", checked: true, "data-from": a, "data-to": b }));
+  const keep = el("button", { type: "button", class: "main", onclick: () => said(`/take/${step.take}/keep`, { ...(Number(end.value) === began ? {} : { end_s: Number(end.value) }), no_pauses: pauses.flatMap((box, k) => (box.checked ? [] : [k])) }, show) }, "Keep it");
+  put(heading("Is it as you said it?"), faults ? el("div", { class: "note" }, faults) : null, found.disagreements?.length ? el("div", { class: "note" }, el("p", {}, "Please have a look at:"), el("ul", { class: "faults" }, found.disagreements.map((each) => el("li", {}, each.words)))) : null,
+    el("div", { class: "card" }, drawn.node, own(step.take)),
+    el("div", { class: "card" }, el("h2", {}, el("label", { for: "end" }, "You ended at "), at), end, el("p", { class: "quiet" }, "Move it if you said more, or had finished earlier."),
+      pauses.length ? el("h2", {}, "You paused here") : el("p", {}, "No pause of 0.2 seconds or more was found."), pauses.map((box) => el("label", { class: "check" }, box, el("span", {}, `from ${seconds(Number(box.dataset.from))} to ${seconds(Number(box.dataset.to))}`)))),
+    el("div", { class: "pair" }, again, keep), footer);
+};
+seat({ prompt, review });

@@ -1,0 +1,198 @@
+"""One person's sitting, step by step, independent of the web server: loop-back trial, recordings, decisions.
+
+A page that is opened anew is a new audio clock, with another latency; so every page begins with its own loop-back trial
+where a wait is measured. A person has one page at a time: of two, one would record what the other plays. A recording whose
+page is gone is neither lost nor kept by itself; its speaker decides on return.
+"""
+
+import io
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import soundfile
+
+from harness.audio.pcm import Int16
+from harness.people import loop_back
+from harness.people.ended import LATEST_FRAME, end_of
+from harness.people.records import MOST_PARTS, Person, SeatStore, Take, TakeKind
+from harness.people.seat import Json, Seat
+from harness.people.track import RATE_HZ, track_of
+from harness.people.trials import loop_of, measured, trial_of
+from harness.reports.listening.session import Refused
+
+ELSEWHERE: Final = "This page is open in another tab or window, which goes on from here. Please close this one."
+DISTURBING: Final = frozenset({"lost", "slept", "devices", "unplugged"})
+"""Events after which the latency is another: Chromium's jumped by 20 to 64 ms after a lost block."""
+_NEVER_ENDED: Final[Json] = {"parts": 0, "played": [], "pressed": None, "clock": [], "reason": "hidden"}
+_MOST_SETTINGS: Final = 60
+
+
+class Sittings:
+    """The logic of both seats' sittings."""
+
+    def __init__(self, records: SeatStore, seat: Seat) -> None:
+        self._records = records
+        self._seat = seat
+
+    def step(self, person: Person) -> Json:
+        """The current step for this person's open page."""
+        takes = self._records.takes(person.id)
+        about = {
+            "name": person.id,
+            "automatic": person.automatic,
+            "kept": sum(t.state == "kept" and t.kind != "calibration" for t in takes),
+        }
+        for take in takes:
+            if take.kind != "calibration" and take.state == "ended":
+                return {**about, "kind": "review", "take": take.id, "of": take.what, "found": dict(take.found)}
+            if take.kind != "calibration" and take.state == "open" and take.tab != person.tab:
+                return {
+                    **about,
+                    "kind": "interrupted",
+                    "take": take.id,
+                    "of": take.what,
+                    "seconds": round(self._seconds(take), 1),
+                }
+        due = self._seat.next_for(person)
+        if due["kind"] != "done" and self._seat.loop_back_first and trial_of(self._records, person.id, person.tab) is None:
+            return {**about, "kind": "loop_back", "places": list(loop_back.places()), "sound": "/sound/loop-back"}
+        return {**about, **due}
+
+    def open(self, person: Person, body: Mapping[str, Any]) -> Take:
+        """Begin a recording.
+
+        Raises:
+            Refused: it is from a page that is no longer the open one, for another item than the due one, or at another rate.
+        """
+        self._own_tab(person, body.get("tab"))
+        kind, what = body.get("kind"), body.get("of")
+        for old in self._records.takes(person.id):
+            if old.state == "open" and old.tab == person.tab:
+                # Sent again because its answer was lost; any other was begun by a page that forgot it, so nobody can end it.
+                if (old.kind, old.what) == (kind, what) and not self._records.part_numbers(old):
+                    return old
+                self._records.discard(old)
+        due = self.step(person)
+        expected: dict[str, TakeKind] = {"loop_back": "calibration", "prompt": "turn", "conversation": "reply"}
+        if due["kind"] not in expected or kind != expected[due["kind"]] or what != due.get("of", ""):
+            raise Refused("This is not due now. Please reload the page.")
+        if body.get("rate_hz") != RATE_HZ:
+            raise Refused(f"The browser records at {body.get('rate_hz')} samples a second; {RATE_HZ} are needed.")
+        given = body.get("settings")
+        items = list(given.items())[:_MOST_SETTINGS] if isinstance(given, dict) else []
+        settings: dict[str, Any] = {str(name)[:40]: value for name, value in items if isinstance(value, bool | int | float)}
+        topic = body.get("topic")
+        if isinstance(topic, str):
+            settings["topic"] = topic[:80]
+        return self._records.open_take(person, expected[due["kind"]], str(due.get("of", "")), RATE_HZ, settings, person.tab)
+
+    def add_part(self, person: Person, take: str, number: int, first: int, pcm: bytes) -> None:
+        """Store a part of a recording.
+
+        Raises:
+            Refused: the recording is not this person's, is finished, or the part is impossible.
+        """
+        found = self._own(person, take)
+        if not 0 <= number < MOST_PARTS or not 0 <= first < LATEST_FRAME or not pcm or len(pcm) % 2:
+            raise Refused("That part of the recording cannot be read.")
+        if found.state == "open":
+            self._records.add_part(found, number, first, pcm)
+
+    def end(self, person: Person, take: str, body: Mapping[str, Any]) -> Json:
+        """Finish a recording and return the findings. The same end sent again returns the same.
+
+        Raises:
+            Refused: parts are missing, or the page's record of the recording is impossible.
+        """
+        found = self._own(person, take)
+        if found.state != "open":
+            return dict(found.found)
+        ended = end_of(body)
+        if missing := set(range(ended["parts"])) - self._records.part_numbers(found):
+            raise Refused(f"{len(missing)} parts of the recording have not arrived yet.")
+        return self._finish(found, ended)
+
+    def _finish(self, take: Take, ended: Mapping[str, Any]) -> Json:
+        try:
+            track = track_of(self._records.parts(take), [(int(f), float(ms)) for f, ms in ended["clock"]])
+        except ValueError:
+            self._records.discard(take)
+            raise Refused("Nothing was recorded. Please check the microphone and try again.") from None
+        if take.kind == "calibration":
+            result = measured(track, ended)
+            self._records.set_take(take, "kept" if result.get("heard") else "discarded", ended=ended, found=result)
+            return result
+        disturbed = bool(track.lost) or any(each["what"] in DISTURBING for each in ended.get("happened", ()))
+        loop = None if disturbed else loop_of(self._records, take)
+        examined = self._seat.examined(replace(take, ended=ended), track, loop) | {"disturbed": disturbed}
+        self._records.set_take(take, "ended", ended=ended, found=examined)
+        return examined
+
+    def keep(self, person: Person, take: str, body: Mapping[str, Any]) -> None:
+        """Keep a recording, with its speaker's decisions; an interrupted one is finished with what has arrived.
+
+        Raises:
+            Refused: the decisions are impossible, or there is nothing to keep.
+        """
+        found = self._own(person, take)
+        if found.state == "kept":
+            return
+        if found.state == "open":
+            self._finish(found, {**_NEVER_ENDED, **found.ended})
+            return
+        if found.state == "discarded":
+            raise Refused("This recording was discarded already.")
+        self._records.set_take(found, "kept", decided=self._seat.keep(found, body))
+
+    def discard(self, person: Person, take: str) -> None:
+        """Discard a recording; its sound is removed."""
+        found = self._own(person, take)
+        if found.state in ("open", "ended"):
+            self._records.discard(found)
+
+    def go_on_without(self, person: Person, tab: object) -> None:
+        """Store that this page has no loop-back trial; the sitting is marked."""
+        self._own_tab(person, tab)
+        without = self._records.open_take(person, "calibration", "", RATE_HZ, {}, person.tab)
+        self._records.set_take(without, "kept", found={"skipped": True})
+
+    def played(self, person: Person, take: str, body: Mapping[str, Any]) -> None:
+        """Store the sound that a running recording plays, so that an interrupted one can still be placed.
+
+        Raises:
+            Refused: the recording is not this person's, or the page's record is impossible.
+        """
+        found = self._own(person, take)
+        if found.state == "open":
+            ended = end_of({"parts": 1, "played": body.get("played"), "clock": [], "reason": "hidden"})
+            self._records.set_take(found, "open", ended=ended)
+
+    def sound_of(self, person: Person, take: str) -> bytes | None:
+        """A recording as a WAV file for its own speaker; None if its sound is gone."""
+        found = self._own(person, take)
+        parts = self._records.parts(found)
+        return wav(track_of(parts).samples) if parts else None
+
+    def _seconds(self, take: Take) -> float:
+        return sum(len(part.samples) for part in self._records.parts(take)) / take.rate_hz
+
+    def _own(self, person: Person, take: str) -> Take:
+        try:
+            found = self._records.take(take)
+        except KeyError:
+            raise Refused("There is no such recording.") from None
+        if found.person != person.id:
+            raise Refused("There is no such recording.")
+        return found
+
+    def _own_tab(self, person: Person, tab: object) -> None:
+        if tab != person.tab:
+            raise Refused(ELSEWHERE)
+
+
+def wav(samples: Int16, rate_hz: int = RATE_HZ) -> bytes:
+    """A WAV file, which every browser decodes exactly."""
+    out = io.BytesIO()
+    soundfile.write(out, samples, rate_hz, format="WAV", subtype="PCM_16")
+    return out.getvalue()

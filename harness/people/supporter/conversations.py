@@ -1,0 +1,50 @@
+"""Conversations of a run for its supporters: what was said before, and the caller as every agent heard them.
+
+The caller's sound is read from a played session and not rendered again, so that people and agents hear the same samples.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from harness.errors import UserError
+from harness.people.supporter.into_run import CONDITION, refuse_run
+from harness.recording.files import RECORDING_FILE
+from harness.recording.from_seat import CallerSound, caller_sound
+from harness.scenarios.context import Context
+from harness.store.run_store import RunStore
+from harness.store.selection import Selection
+from harness.store.session import Session
+
+
+class Conversations:
+    """The conversations of a run that people can answer."""
+
+    def __init__(self, store: RunStore) -> None:
+        """Raises UserError if the run has none."""
+        refuse_run(store)
+        self._store = store
+        self.contexts: Mapping[str, Context] = {c.id: c for c in store.contexts() if c.id in self._sessions}
+        if not self.contexts:
+            raise UserError(f"{store.folder}: has no finished call over a clean line; play the run first")
+
+    @cached_property
+    def _sessions(self) -> dict[str, Session]:
+        """Context → a finished session whose caller is heard by people."""
+        found: dict[str, Session] = {}
+        for session in Selection(self._store).of_the_plan:
+            on_disk = (session.folder / RECORDING_FILE).exists()
+            if session.key.condition == CONDITION and session.status == "finished" and on_disk:
+                found.setdefault(session.key.context_id, session)
+        return found
+
+    def history(self, context: str) -> list[tuple[str, str]]:
+        """(role, words) of everything before the spoken turn."""
+        return [(turn.role, turn.plain) for turn in self.contexts[context].turns[:-1]]
+
+    def caller(self, context: str) -> CallerSound:
+        """The caller's turn of a conversation at 48 kHz.
+
+        Raises:
+            UserError: the session's files are missing or damaged.
+        """
+        return caller_sound(self._store.recording(self._sessions[context]).caller)

@@ -1,0 +1,57 @@
+"""Kept answers of the supporter's seat as takes that are measured by an agent's code.
+
+The loop's latency is taken out of the microphone, so that both sides are on one clock. Without a loop-back trial that was
+heard it is not known, and none is assumed: the wait is then longer than it was, by the latency of the page's sound, and its
+session says so.
+"""
+
+from collections.abc import Iterator
+
+from harness.people.loop_back import LoopBack
+from harness.people.records import SeatStore, Take
+from harness.people.supporter.conversations import Conversations
+from harness.people.supporter.into_run import PersonsReply
+from harness.people.track import RATE_HZ, Track, track_of
+from harness.people.trials import loop_of
+from harness.recording.from_seat import CallerSound, SeatTake, seat_take
+from harness.recording.sitting import LoopError, Sitting
+
+
+def played_at(take: Take) -> int | None:
+    """The frame at which the caller began; None if the page's record of it never came."""
+    return next((p["at"] for p in take.ended.get("played", ()) if p["name"] == "caller"), None)
+
+
+def aligned(take: Take, track: Track, caller: CallerSound, loop: LoopBack | None) -> SeatTake | None:
+    """The take with its latency removed; None if nobody knows when the caller began."""
+    at = played_at(take)
+    if at is None:
+        return None
+    latency = 0.0 if loop is None else loop.latency_samples
+    return seat_take(caller, track.samples, first=track.first, played_at=at, latency_samples=latency, lost=track.lost)
+
+
+def kept_replies(records: SeatStore, conversations: Conversations) -> Iterator[PersonsReply]:
+    """Every kept answer whose place on the clock is known, with its take and the facts of its sitting."""
+    automatic = {person.id: person.automatic for person in records.people()}
+    for take in records.takes():
+        if take.kind != "reply" or take.state != "kept" or take.what not in conversations.contexts:
+            continue
+        loop = loop_of(records, take)
+        track = track_of(records.parts(take), [(int(f), float(ms)) for f, ms in take.ended.get("clock", ())])
+        found = aligned(take, track, conversations.caller(take.what), loop)
+        if found is None:
+            continue
+        facts = Sitting(
+            person=take.person,
+            automatic=automatic[take.person],
+            sitting=f"{take.person}-{take.tab[:8]}",
+            take=take.id,
+            loop=None if loop is None else _loop_error(loop),
+            findings=tuple(fault["words"] for fault in take.found.get("faults", ())),
+        )
+        yield PersonsReply(take.what, found, facts)
+
+
+def _loop_error(loop: LoopBack) -> LoopError:
+    return LoopError(loop.latency_samples / RATE_HZ * 1_000, loop.error_p95_ms, loop.drift_ppm, loop.heard)

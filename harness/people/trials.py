@@ -1,0 +1,58 @@
+"""The loop-back trial of a page, and the recordings for which it is true.
+
+A latency is measured once, at the beginning, and believed until something disturbs the page's sound: after a lost block
+Chromium's latency is another one for good (jumps of 20 to 64 ms were seen). So a disturbed recording has no known latency,
+and the next one needs a trial of its own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+from harness.people import loop_back
+from harness.people.loop_back import LoopBack
+from harness.people.records import SeatStore, Take
+from harness.people.track import RATE_HZ, Track
+
+ERROR_MS: Final = 20.0
+"""Most that a wait may be wrong by (95 % of sweeps) before the sitting says so."""
+
+
+def measured(track: Track, ended: Mapping[str, Any]) -> dict[str, Any]:
+    """The result of a trial for its page: `heard`, and if so the latency with its error."""
+    at = next((p["at"] for p in ended["played"] if p["name"] == "loop-back"), None)
+    found = None if at is None else loop_back.loop_back(track, [at + place for place in loop_back.places()])
+    lost_ms = round(sum(b - a for a, b in track.lost) / RATE_HZ * 1_000)
+    if found is None:
+        return {"heard": False, "lost_ms": lost_ms}
+    return {
+        "heard": True,
+        "loop_back": asdict(found),
+        "latency_ms": round(found.latency_samples / RATE_HZ * 1_000, 1),
+        "error_ms": round(found.error_p95_ms, 1),
+        "fit": found.error_p95_ms <= ERROR_MS,
+        "lost_ms": lost_ms,
+    }
+
+
+def loop_of(records: SeatStore, take: Take) -> LoopBack | None:
+    """The latency of the page when a recording was made; None without a trial that was heard and is still true."""
+    if take.found.get("disturbed"):
+        return None
+    trial = trial_of(records, take.person, take.tab, take)
+    return None if trial is None or not trial.found.get("heard") else LoopBack(**trial.found["loop_back"])
+
+
+def trial_of(records: SeatStore, person: str, tab: str, until: Take | None = None) -> Take | None:
+    """The last trial on a page before `until`, also one that its person went on without; None if a later recording was
+    disturbed.
+    """
+    found: Take | None = None
+    for take in records.takes(person):
+        if until is not None and take.id == until.id:
+            break
+        if take.tab == tab and take.kind == "calibration" and take.state == "kept":
+            found = take
+        elif take.tab == tab and take.found.get("disturbed") and not (found and found.found.get("skipped")):
+            found = None
+    return found

@@ -1,0 +1,184 @@
+"""The way into a page by invitation, and the checks of every request, the same for all pages that people open.
+
+A token in an address would be visible over a shoulder and in a history, so it is moved into a cookie that scripts cannot read
+and other sites cannot send. A link is checked again at every request, so that a revoked one stops working immediately. A posted
+body must be JSON from a page of this server. No header states the date of a file.
+"""
+
+import json
+import secrets
+import time
+from importlib.resources import files
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from harness.reports.listening.door import Door
+from harness.reports.listening.guard import from_here
+from harness.reports.listening.invitations import Invitations, Link
+
+COOKIE_S = 60 * 60 * 24 * 60
+LARGEST_ANSWER = 400_000
+_HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src blob:; img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "permissions-policy": "microphone=(self)",
+}
+_RAW_HEADERS = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+_NOT_INVITED = "Please open the link that you were sent. If you copied it, check that it is whole."
+_ENDED = {
+    "expired": "This link has expired. What you have answered is kept. To go on, please ask whoever sent it for a new one.",
+    "revoked": "This link was withdrawn. What you have answered is kept. To go on, please ask whoever sent it.",
+}
+TOO_MANY = "Many people are beginning from where you are just now. Please try again in a minute."
+ELSEWHERE = "This was sent from another site, and is not taken. Please open the link that you were sent."
+
+Body = dict[str, Any]
+
+
+class Entry:
+    """The entrance of one server. On a public one only holders of a link are admitted."""
+
+    def __init__(self, door: Door, invitations: Invitations, cookie: str) -> None:
+        self.door = door
+        self._invitations = invitations
+        # A cookie of this name can only be set over TLS, and only by this host.
+        self._cookie = f"__Host-{cookie}" if door.secure else cookie
+        self._entering, self._closed = listening_page("entering.html"), listening_page("closed.html")
+
+    async def page(self, request: Request, html: str, path: str) -> Response:
+        """The page at this path; a token in the address is moved into the cookie first."""
+        if token := request.path_params.get("token"):
+            link = await run_in_threadpool(self._invitations.invited_as, token)
+            if why_shut(link) is None:
+                # A link in web mail is opened from another site, and then the cookie is not sent; so a page of this site
+                # comes first.
+                response: Response = RedirectResponse(f"/entering{path}", status_code=303)
+                self.remember(response, token)
+                return response
+            if self.door.public:
+                return self._shut(link)
+        if not self.door.public:
+            return HTMLResponse(html)
+        secret = self.secret(request)
+        link = await run_in_threadpool(self._invitations.invited_as, secret) if secret else None
+        return HTMLResponse(html) if why_shut(link) is None else self._shut(link)
+
+    async def entering(self, request: Request) -> Response:
+        """The page that leads on from an invitation."""
+        return HTMLResponse(self._entering.replace("{path}", request.url.path.removeprefix("/entering")))
+
+    def _shut(self, link: Link | None) -> Response:
+        return HTMLResponse(self._closed.replace("{why}", why_shut(link) or ""), status_code=403)
+
+    def secret(self, request: Request) -> str:
+        """The secret in the requester's cookie; empty without one."""
+        return request.cookies.get(self._cookie, "")
+
+    def remember(self, response: Response, secret: str) -> None:
+        """Set the cookie. It may outlive its link and is useless then, but the page can give the reason."""
+        response.set_cookie(
+            self._cookie, secret, max_age=COOKIE_S, path="/", httponly=True, samesite="strict", secure=self.door.secure
+        )
+
+    def admitted(self, secret: str) -> Link | Response | None:
+        """The link of a secret, None for somebody on this machine without one, or the refusal."""
+        link = self._invitations.invited_as(secret) if secret else None
+        if self.door.public and (why := why_shut(link)):
+            return refuse(why, 403)
+        return link
+
+    def why_shut(self, request: Request) -> str | None:
+        """The reason why the requester's link does not work, in words for its holder; None while it works."""
+        return why_shut(self._invitations.invited_as(self.secret(request))) if self.door.public else None
+
+    def from_here(self, request: Request) -> bool:
+        """True if a request that changes something comes from a page of this server."""
+        return from_here(request.headers, request.url.scheme, self.door.url)
+
+    def middleware(self) -> list[Middleware]:
+        """The common headers of every answer, and the check of the server's own names."""
+        return [
+            Middleware(_Headers),
+            Middleware(TrustedHostMiddleware, allowed_hosts=self.door.hosts, www_redirect=False),
+        ]
+
+
+class _Headers:
+    """A wrapper that adds the common headers to every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *_RAW_HEADERS]
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+
+async def json_body(request: Request, largest: int = LARGEST_ANSWER) -> Body | None:
+    """The body of a request from this site; None for anything else. Other sites cannot send this content type unasked."""
+    if request.headers.get("content-type", "").split(";")[0] != "application/json":
+        return None
+    body = await bytes_of(request, largest)
+    if body is None:
+        return None
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return _whole_characters(found) if isinstance(found, dict) else None
+
+
+async def bytes_of(request: Request, largest: int) -> bytes | None:
+    """The body of a request; None if it is larger."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > largest:
+            return None
+    return bytes(body)
+
+
+def _whole_characters(value: Any) -> Any:
+    """The value with a mark for each half of a character: JSON can contain one, but nothing can store it."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_whole_characters(name): _whole_characters(inner) for name, inner in value.items()}
+    return [_whole_characters(inner) for inner in value] if isinstance(value, list) else value
+
+
+def new_secret(given: str, link: Link | None, known: bool) -> str:
+    """The secret of somebody who begins: a secret that was not made here could be chosen by anybody."""
+    return given if link is not None or (given and known) else secrets.token_urlsafe(24)
+
+
+def why_shut(link: Link | None) -> str | None:
+    """The reason why a link does not work, in words for its holder; None while it works."""
+    ended = None if link is None else link.ended(time.time())
+    return _NOT_INVITED if link is None else _ENDED[ended] if ended else None
+
+
+def refuse(words: str, status: int) -> JSONResponse:
+    """An answer that says why not."""
+    return JSONResponse({"error": words}, status_code=status)
+
+
+def listening_page(name: str) -> str:
+    """The text of a page or script of the listening tests."""
+    folder = ("page", "script") if name == "el.js" else ("listening", "pages")
+    return files("harness.reports").joinpath(*folder, name).read_text(encoding="utf-8")

@@ -1,0 +1,132 @@
+"""A seat served over a real socket, and somebody who sits there without a browser."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+import uvicorn
+
+from harness.people import loop_back
+from harness.people.app import SeatApp
+from harness.people.records import SeatStore
+from harness.people.seat import CONSENT, Seat
+from harness.people.track import RATE_HZ
+from harness.people.withdraw import Withdraw
+from harness.reports.listening.door import door, opened
+from tests.reports.conftest import browser, dejavu, open_page, played
+
+__all__ = ["browser", "dejavu", "open_page", "played"]
+
+LATENCY = 2_400
+"""Latency of the loop of this pretended page, in samples: 50 ms."""
+
+
+@dataclass
+class Sitter:
+    """A person's page as its server sees it: the requests of engine.js, with sound that is given and not heard."""
+
+    client: httpx.Client
+    tab: str
+    frame: int = 48_000
+
+    def begin(self, *, tab: str | None = None, automatic: bool = False) -> dict[str, Any]:
+        """Agree and begin, on a new page if `tab` is given; the first step."""
+        self.tab = tab or self.tab
+        return self.post("/begin", {"consent": CONSENT, "adult": True, "automatic": automatic, "tab": self.tab})
+
+    def post(self, path: str, body: Mapping[str, Any], *, expect: int = 200) -> dict[str, Any]:
+        reply = self.client.post(path, json=body)
+        assert reply.status_code == expect, reply.text
+        found: dict[str, Any] = reply.json()
+        return found
+
+    def step(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.client.get("/next").raise_for_status().json()
+        return found
+
+    def open(self, kind: str, of: str) -> str:
+        """A running recording; its id."""
+        take = self.post("/take", {"kind": kind, "of": of, "rate_hz": RATE_HZ, "settings": {"latency": 0.01}, "tab": self.tab})
+        return str(take["take"])
+
+    def send(self, take: str, samples: "np.ndarray[Any, np.dtype[np.int16]]", *, first: int, parts: range | None = None) -> int:
+        """Send a recording in parts of a second, or only some of them; returns the number of all."""
+        count = -(-len(samples) // RATE_HZ)
+        for k in parts or range(count):
+            pcm = samples[k * RATE_HZ : (k + 1) * RATE_HZ].astype("<i2").tobytes()
+            path = f"/take/{take}/part/{k}?first={first + k * RATE_HZ}"
+            reply = self.client.post(path, content=pcm, headers={"content-type": "application/octet-stream"})
+            assert reply.status_code == 200, reply.text
+        return count
+
+    def end(self, take: str, parts: int, **more: Any) -> dict[str, Any]:
+        """End a recording; the findings."""
+        body = {"parts": parts, "played": [], "pressed": None, "clock": [], "happened": [], "reason": "pressed"}
+        found: dict[str, Any] = self.post(f"/take/{take}/end", body | more)["found"]
+        return found
+
+    def measure(self, *, heard: bool = True) -> dict[str, Any]:
+        """The loop-back trial; the next step."""
+        take = self.open("calibration", "")
+        sound = loop_back.sound()
+        rng = np.random.default_rng(1)
+        microphone = rng.normal(0, 20, len(sound) + RATE_HZ)
+        if heard:
+            microphone[LATENCY : LATENCY + len(sound)] += sound
+        parts = self.send(take, microphone.astype(np.int16), first=self.frame)
+        found = self.end(take, parts, played=[{"name": "loop-back", "at": self.frame, "frames": len(sound)}])
+        assert found["heard"] is heard
+        return self.step()
+
+
+@dataclass
+class ServedSeat:
+    """A running seat."""
+
+    address: str
+    records: SeatStore
+
+    def sitter(self, tab: str = "page-000001") -> Sitter:
+        return Sitter(httpx.Client(base_url=self.address, timeout=30), tab)
+
+
+ServeSeat = Callable[..., ServedSeat]
+
+
+@pytest.fixture
+def serve_seat(tmp_path: Path) -> Iterator[ServeSeat]:
+    """Serve a seat that is made from its records."""
+    servers: list[tuple[uvicorn.Server, threading.Thread]] = []
+
+    def started(
+        made: Callable[[SeatStore], Seat],
+        withdraw: Callable[[SeatStore], Withdraw] | None = None,
+        *,
+        folder: Path = tmp_path / "people",
+        rehearsal: bool = False,
+        port: int = 0,
+    ) -> ServedSeat:
+        records = SeatStore(folder)
+        bound, here = opened(door(host="127.0.0.1", port=port))
+        leave = withdraw(records) if withdraw else lambda person: (records.withdraw(person), None)[1]
+        app = SeatApp(records, made(records), here, leave, rehearsal=rehearsal)
+        server = uvicorn.Server(uvicorn.Config(app.asgi(), log_level="error", timeout_graceful_shutdown=1))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+        thread.start()
+        end = time.monotonic() + 20
+        while not server.started:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        servers.append((server, thread))
+        return ServedSeat(f"http://127.0.0.1:{here.port}", records)
+
+    yield started
+    for server, thread in servers:
+        server.should_exit = True
+        thread.join(timeout=10)
