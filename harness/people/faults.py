@@ -37,7 +37,7 @@ STRETCH_S: Final = 0.6
 LEAST_TONAL: Final = 0.5
 """Least share of these stretches that are music. Of 12 turns each, chords of half a second were found at 32, 25 and 18 dB under
 the speech in all, and chords of 150 ms in one, because they are too short for steady lines; of 252 turns in room noise, street,
-hiss and babble (10 to 50 dB) none was taken for music. Mains hum at 22 dB is: it is a steady tone."""
+hiss and babble (12 to 50 dB) none was taken for music. Mains hum may be: it is a steady tone."""
 BESIDE_S: Final = 0.5
 """Lost sound this near the turn may be part of it."""
 

@@ -1,7 +1,7 @@
 """How far the recordings of known speakers carry: their number, their pauses, and what follows from both.
 
-Turns of one speaker are not independent: who pauses long once does so again. So shares of pauses have intervals over *speakers*,
-as those of a run have over conversations, and with one speaker nothing about people follows, however many the turns.
+Turns of one speaker are not independent: who pauses long once does so again. So shares of pauses have intervals over
+*speakers*, as those of a run have over conversations, and with one speaker nothing about people follows, however many turns.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from typing import Any
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.percentiles import share_of
 from harness.scenarios.context import Context
-from harness.scenarios.pause_law import distance_from_law
+from harness.scenarios.pause_law import LawName, distances
 from harness.scenarios.speakers import Speaker, speaker_of
 from harness.turn_taking.scores import SHARES_MS, Share
 
@@ -29,7 +29,8 @@ class Carries:
     pauses_ms: tuple[int, ...]
     longer: Mapping[int, Share]
     """Share of pauses longer than the given ms, with its interval over speakers."""
-    law_distance: float | None
+    law_distance: Mapping[LawName, float | None]
+    """Distance (KS) of the pauses from each law of people's lengths."""
 
     def follows(self) -> tuple[str, ...]:
         """What may be concluded from recordings of these speakers, one sentence each."""
@@ -44,9 +45,10 @@ class Carries:
             said = f"{people} speakers: intervals are over speakers, and hold for speakers recruited as these were"
         if not self.pauses_ms:
             return said, "no pause: ends can be timed, but an agent cannot be seen to cut a pause"
+        n = len(self.pauses_ms)
         return said, (
-            f"{len(self.pauses_ms)} pauses: an agent's share of cut pauses is known to about {_half_width(len(self.pauses_ms)):.0%} "
-            "of all pauses at best, and less well the more the speakers differ"
+            f"{n} pauses: an agent's share of cut pauses is known to ±{100 * _half_width(n):.0f} points at best, and less well "
+            "the more the speakers differ"
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -60,7 +62,8 @@ class Carries:
             "pauses": len(self.pauses_ms),
             **{f"over_{ms}_ms": share.value for ms, share in self.longer.items()},
             "intervals": {f"over_{ms}_ms": share.interval for ms, share in self.longer.items()},
-            "distance_from_law": self.law_distance,
+            "distance_from_law": self.law_distance["to-agents"],
+            "distance_from_laws": dict(self.law_distance),
             "follows": list(self.follows()),
         }
 
@@ -88,7 +91,7 @@ def how_far(contexts: Sequence[Context], seed: int = 0) -> Carries | None:
             )
             for limit in SHARES_MS
         },
-        law_distance=distance_from_law(every),
+        law_distance=distances(every),
     )
 
 

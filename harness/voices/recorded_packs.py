@@ -18,6 +18,7 @@ import soundfile
 
 from harness.audio.onset import CLOSURE_S
 from harness.audio.pcm import Float32, Int16, to_int16
+from harness.audio.recorded_edges import true_edges
 from harness.audio.recorded_turns import LEAST_PAUSE_S, FoundTurn, NoTurn, Span, one_turn, speech_in, turns_beside
 from harness.audio.speech import RATE_HZ
 from harness.audio.vocal import VocalDetector
@@ -161,7 +162,7 @@ def _turns_of(
     if table is not None:
         _refuse_outside(table, file)
     try:
-        speech = speech_in(signal, vocal)
+        speech = true_edges(signal, speech_in(signal, vocal))
         turns = (one_turn(speech),) if other is None else turns_beside(speech, _heard_beside(other, vocal))
     except NoTurn as fault:
         raise UserError(f"{file.name}: {fault}") from None
