@@ -45,6 +45,7 @@ from harness.reports.view import (
 from harness.scenarios.context import Context
 from harness.store.judgment import Judgment, is_reference, reference_name
 from harness.store.judgment_table import JudgmentTable
+from harness.store.manifest import SEAT_KINDS
 
 Won = list[tuple[str, float]]
 
@@ -63,9 +64,9 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
     for part, manifest in zip(page_runs.parts, manifests, strict=True):
         for context in manifest.context_ids:
             planned[context] += [
-                part.names.of(agent.name, condition) for agent in manifest.agents for condition in manifest.conditions
+                part.names.of(agent.name, condition) for agent in manifest.played for condition in manifest.conditions
             ]
-    spoken = [part for part in page_runs.parts if any(a.kind != "text" for a in part.store.manifest.agents)]
+    spoken = [part for part in page_runs.parts if any(a.kind != "text" for a in part.store.manifest.played)]
     quoted = [part.quoted_table() for part in page_runs.parts]
     few = [row for part in page_runs.parts for row in quoted_rows(part)] if sum(map(len, quoted)) <= MANY else []
     return PageView(
@@ -92,6 +93,7 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
         listening=_listening(page_runs),
         telemetry=_telemetry(page_runs),
         vote=quick_vote(page_runs, shown),
+        seats=tuple(summary.seats),
         provenance=provenance(page_runs.parts),
         differences=page_runs.differences,
         onset_error=largest([onset_error_of(part) for part in spoken]),
@@ -163,6 +165,8 @@ def _agent(whole: Cell, page_runs: ShownRuns, quoted: Sequence[JudgmentTable]) -
         flags=whole.flags,
         valid=whole.valid,
         against=preferences(whole.agent, mine),
+        seat=SEAT_KINDS.get(whole.kind, ""),
+        beside=whole.beside_seat,
     )
 
 

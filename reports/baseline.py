@@ -128,7 +128,7 @@ def _verdict(difference: Estimate, low_is_good: bool) -> Literal["worse", "bette
 
 
 def _missing(now: PageView, before: PageView) -> Iterator[str]:
-    here, there = {a.name for a in now.agents}, {a.name for a in before.agents}
+    here, there = ({a.name for a in view.agents if not a.seat} for view in (now, before))
     if here - there:
         yield f"Not in the baseline: {', '.join(sorted(here - there))}."
     if there - here:

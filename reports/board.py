@@ -1,6 +1,6 @@
 """The table under the joint chart: every system on the board, best first, with the data behind each figure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -79,7 +79,12 @@ def method_words(view: PageView) -> str:
 
 def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     ttfa, ttft = part.latency("ttfa"), part.latency("ttft")
-    notes = [agent.family, "" if agent.spoken else "text endpoint", counted(part.cell.turns, "turn")]
+    notes = [
+        agent.family,
+        "" if agent.spoken else "text endpoint",
+        *_of_the_seat(agent, view),
+        counted(part.cell.turns, "turn"),
+    ]
     if part.rating.elo_with_length is not None and None not in (part.rating.elo.low, part.rating.elo.high):
         notes.append(f"Elo for equal length {elo(part.rating.elo_with_length)}")
     if part.cell.contended:
@@ -122,6 +127,13 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
         reference=False,
         cells=cells if agent.valid else tuple(_not_to_be_quoted(cell) for cell in cells),
     )
+
+
+def _of_the_seat(agent: AgentView, view: PageView) -> Iterator[str]:
+    """The number of persons behind a row of people; a rehearsal's row says that it is none of theirs."""
+    for seat in view.seats:
+        if seat.agent == agent.name:
+            yield counted(seat.persons, "person") if seat.is_people else "a rehearsal, no people"
 
 
 def _quality_cells(rating: RatingView, is_opinion: bool) -> tuple[Cell, Cell]:

@@ -4,6 +4,7 @@ from harness.reports.view import NOT_JOINT, PageView
 from harness.reports.wording import judge_sentence
 from harness.scenarios.context import by_a_person
 from harness.store.judgment import reference_id
+from harness.store.manifest import PEOPLE
 from harness.wording import counted
 
 
@@ -13,9 +14,10 @@ def conditions(view: PageView) -> str:
     validity = "" if view.valid else "INVALID RUN. "
     differ = [what.lower() for what, _ in view.differences if what != NOT_JOINT]
     ran_on = "".join(f"Local latencies are of {machine}. " for machine in view.machines)
+    agents = sum(not agent.seat for agent in view.agents)
     apart = f"The runs differ in: {', '.join(differ)}. " if differ else ""
     return (
-        f"{validity}{view.run}: {counted(len(view.contexts), 'conversation')}, {counted(len(view.agents), 'agent')}"
+        f"{validity}{view.run}: {counted(len(view.contexts), 'conversation')}, {counted(agents, 'agent')}"
         f"{_setting(view)}. "
         f"{ran_on}{apart}Judged by {judges}. {human_baseline(view)}"
     )
@@ -36,5 +38,10 @@ def human_baseline(view: PageView) -> str:
         if any(by_a_person(author) for author in r.author.split(", "))
         and "all" in r.ratings
         and r.ratings["all"].elo.value is not None
+    ]
+    people += [
+        f"{agent.name} {agent.whole.rating.elo.value:.0f}"
+        for agent in view.agents
+        if agent.seat == PEOPLE and agent.whole.rating.elo.value is not None
     ]
     return f"Human baseline, Elo: {', '.join(people)}." if people else "Human baseline: none on this board."

@@ -2,6 +2,7 @@
 
 import re
 
+from harness.figures.seat_words import seat_words
 from harness.reports.board import board, method_words
 from harness.reports.cautions_shown import cautions
 from harness.reports.conditions import conditions
@@ -46,6 +47,7 @@ def markdown(view: PageView) -> str:
         ]
         lines.append(f"| {plain(row.name)} | " + " | ".join(cells) + " |")
     lines += ["", plain(method_words(view)), ""]
+    lines += [line for seat in view.seats for line in (plain(f"{seat_words(seat)}."), "")]
     for machine in view.machines:
         lines += [plain(f"Local latencies are of this machine: {machine}."), ""]
     lines += [f"- {caution.topic}: {plain(caution.text)}" for caution in cautions(view) if caution.level != "bad"]

@@ -17,6 +17,7 @@ from harness.figures.board_figures import board_summary, quality_figures, refusa
 from harness.figures.cells import JudgeSummary, PacingSummary
 from harness.figures.quality_state import state_of, way_to_people_together
 from harness.figures.rank import Place, Rated, axis_or_why, pairs_of, rated_rows
+from harness.figures.seat import Bounded
 from harness.figures.summary import RunSummary
 from harness.ranking.peoples_axis import Pairs, PeoplesAxis
 from harness.reports.runs_differ import differences
@@ -246,6 +247,7 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
     pacing = [p.summary.pacing for p in parts]
     quoted = [found.board for place, found in boards.items() if found.board is not None and place.subset == "all"]
     people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
+    people |= {p.names.of(seat.agent, seat.condition) for p in parts for seat in p.summary.seats if seat.is_people}
     way = _way_to_people(parts, len(contexts))
     summaries = [b for place, r in boards.items() if (b := board_summary(r, place, base.mode, each, way)) is not None]
     return RunSummary(
@@ -266,6 +268,12 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
         judges=judges,
         cells=cells,
         boards=summaries,
+        seats=[
+            # The rating of a mean or best person is of its own run's board.
+            seat.model_copy(update={"agent": p.names.of(seat.agent, seat.condition), "mean": Bounded(), "best": Bounded()})
+            for p in parts
+            for seat in p.summary.seats
+        ],
         people_refused=refusals(boards),
         way_to_people="" if summaries else way,
         by_machine=[

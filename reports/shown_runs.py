@@ -95,7 +95,9 @@ def alone(store: RunStore, summary: RunSummary, beside: ShownRuns | None = None)
     names = Names({agent.name: "" for agent in store.manifest.agents}, unsaid)
     only = part(store, summary, store.folder.name, names)
     cells = [cell.model_copy(update={"agent": names.of(cell.agent, cell.condition)}) for cell in summary.cells]
-    return ShownRuns(store.folder.name, (only,), summary.model_copy(update={"cells": cells}), store.contexts())
+    seats = [seat.model_copy(update={"agent": names.of(seat.agent, seat.condition)}) for seat in summary.seats]
+    shown = summary.model_copy(update={"cells": cells, "seats": seats})
+    return ShownRuns(store.folder.name, (only,), shown, store.contexts())
 
 
 def names_of(stores: Mapping[str, RunStore]) -> dict[str, Names]:

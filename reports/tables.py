@@ -64,7 +64,7 @@ def _systems(view: PageView) -> Iterator[Row]:
             cell = part.cell
             row: Row = {
                 "system": agent.name,
-                "kind": "agent",
+                "kind": agent.seat or "agent",
                 "condition": agent.condition,
                 "subset": subset,
                 "valid": agent.valid,
@@ -80,8 +80,14 @@ def _systems(view: PageView) -> Iterator[Row]:
             row["quality_state"] = cell.quality_state
             row["p_frontier"] = cell.p_frontier
             row["p_best_within_budget"] = cell.p_best_within_budget
-            if subset == "all":
+            if subset == "all" and not agent.seat:
                 row["fast"], row["kind"] = fast(agent, view).answer, kind(agent, view).answer
+            if subset == "all" and agent.beside is not None:
+                row["beside"] = agent.beside.seat
+                row |= _spread("later_ms", Estimate.of(agent.beside.later_ms.value, agent.beside.later_ms.interval))
+                row |= _spread("preferred", Estimate.of(agent.beside.preferred.value, agent.beside.preferred.interval))
+            if subset == "all" and agent.seat:
+                row["persons"] = sum(seat.persons for seat in view.seats if seat.agent == agent.name)
             row |= {
                 "within_ttfa": cell.within_budget.ttfa, "within_ttft": cell.within_budget.ttft,
                 **{key: _rounded(getattr(cell, key)) for key in _SHARES},

@@ -1,5 +1,6 @@
 """The verdict on each agent: two answers and one sentence, written so that they do not mislead a reader who stops there.
 
+People who answered the same callers are no agent and get no verdict; each agent is compared with them on both axes.
 *Fast* is yes or no only if the interval of the median is completely on one side of the budget. *Kind* is compared with the
 reference that sets the bar: a person's reply if one competes, otherwise the one that its author meant to be best. It is yes or
 no only if the interval of that comparison excludes "as good as the bar", and only where the axis is people's, or a judge's that
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.figures.cells import JudgeSummary
+from harness.figures.seat_words import beside_words
 from harness.ranking.percentiles import Quantiles
 from harness.reports.view import (
     AgentView,
@@ -57,7 +59,8 @@ class Verdict:
 
 def verdicts(view: PageView) -> tuple[Verdict, ...]:
     """The verdicts, one per agent, fastest first; agents without a figure last."""
-    return tuple(_verdict(number, agent, view) for number, agent in sorted(enumerate(view.agents), key=lambda n: _speed(n[1])))
+    agents = [(number, agent) for number, agent in enumerate(view.agents) if not agent.seat]
+    return tuple(_verdict(number, agent, view) for number, agent in sorted(agents, key=lambda n: _speed(n[1])))
 
 
 def _speed(agent: AgentView) -> tuple[float, str]:
@@ -178,6 +181,8 @@ def _sentence(agent: AgentView, view: PageView) -> str:
     if agent.whole.cell.cut_in_rate:
         parts.append(f"cuts in on {share(agent.whole.cell.cut_in_rate)} of turns")
     parts.append(_against_references(agent, view))
+    if agent.beside is not None and agent.valid:
+        parts.append(beside_words(agent.beside, quoted=agent.quoted))
     return "; ".join(parts) + "."
 
 

@@ -15,6 +15,7 @@ from harness.figures.cautions import Caution
 from harness.figures.cells import AgentSummary, Failure, JudgeSummary
 from harness.figures.onset_error import OnsetError
 from harness.figures.quality_state import QUOTED
+from harness.figures.seat import BesideSeat, SeatSummary
 from harness.ranking.percentiles import Quantiles
 from harness.reports.vote_pairs import QuickVote
 
@@ -120,6 +121,10 @@ class AgentView:
     """True if its run is valid; otherwise no figure of it may be quoted."""
     against: Mapping[str, Preference] = field(default_factory=dict)
     """Reference → share of verdicts that preferred this agent to it."""
+    seat: str = ""
+    """`people` or `rehearsal` for the replies of the supporter's seat, which are no agent's."""
+    beside: BesideSeat | None = None
+    """The agent beside the people of its run."""
 
     @property
     def quoted(self) -> bool:
@@ -370,6 +375,8 @@ class PageView:
     listening: tuple[ListeningView, ...] = ()
     telemetry: tuple[SeriesView, ...] = ()
     vote: QuickVote = field(default_factory=QuickVote)
+    seats: tuple[SeatSummary, ...] = ()
+    """People who answered the callers, and rehearsals."""
     budget_ttft_ms: float = BUDGET_MS
     budget_ttfa_ms: float = BUDGET_MS
     comfort_ms: float = 1_000.0

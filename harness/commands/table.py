@@ -11,7 +11,9 @@ from harness.commands.screen import print_table, words_table
 from harness.figures.cautions import Caution, Code, Level
 from harness.figures.cells import Cell
 from harness.figures.events_words import HEAD, event_notes, event_rows
+from harness.figures.quality_state import QUOTED
 from harness.figures.reply_flags import WORDS
+from harness.figures.seat_words import beside_words, seat_words
 from harness.figures.summary import RunSummary
 from harness.ranking.percentiles import Quantiles
 from harness.timing.figures import OVER_LIMIT_TEXT
@@ -62,9 +64,13 @@ def print_summary(summary: RunSummary, console: Console) -> None:
             names.append(name)
     print_table(console, table, names)
     _print_events(summary, console)
-    for line in (words(summary.name(cell), cell) for words in (_substance, _flagged, _others) for cell in summary.whole):
+    for line in (
+        words(summary.name(cell), cell) for words in (_substance, _flagged, _others, _beside) for cell in summary.whole
+    ):
         if line:
             console.print(Text(line), soft_wrap=True)
+    for seat in summary.seats:
+        console.print(Text(f"{seat_words(seat)}."), soft_wrap=True)
     for words_of_state in summary.quality:
         console.print(Text(words_of_state), soft_wrap=True)
     for machine in summary.machines:
@@ -134,6 +140,13 @@ def _others(name: str, agent: Cell) -> str | None:
     known = [(figure, found, of_it_others(found.p50_others_ms)) for figure, found in figures]
     parts = [f"{figure} {_with_unit(found, 'p50')}, {words}" for figure, found, words in known if words]
     return f"{name}: {'; '.join(parts)} (p50)." if parts else None
+
+
+def _beside(name: str, agent: Cell) -> str | None:
+    """The agent beside people who answered the same callers; None where nobody did."""
+    if agent.beside_seat is None or not agent.valid:
+        return None
+    return f"{name}: {beside_words(agent.beside_seat, quoted=agent.quality_state in QUOTED)}."
 
 
 def milliseconds(figures: Quantiles, which: str) -> str:

@@ -18,9 +18,11 @@ from harness.judging.validation.sentences import IN_WORDS, judge_sentence, red_l
 from harness.judging.validation.trust import BLIND
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import TURNS_FOR_P95
+from harness.ranking.wider import FEWEST_PERSONS
 from harness.store.selection import MACHINES_DIFFER
 from harness.timing.figures import IN_FULL, NO_REPLY_TEXT
 from harness.timing.left_out import MOST_OWED_MS, MOST_OWED_SHARE
+from harness.timing.lost_sound import MOST_LOST_MS
 from harness.wording import command, counted, milliseconds
 
 Level = Literal["bad", "warn", "note"]
@@ -29,7 +31,8 @@ Code = Literal[
     "presentation", "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished",
     "not_analysed", "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "contended", "unwatched",
     "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
-    "no_certificate", "machines", "red_lines",
+    "no_certificate", "machines", "red_lines", "few_people", "seat_error", "seat_losses", "seat_unrated",
+    "rehearsal",
 ]  # fmt: skip
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
 IDLE_PERCENT: Final = 1.0
@@ -91,6 +94,16 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "not_calibrated": Kind("note", "Not calibrated", "The error of the onset measurement was not calibrated for every session "
                            "here{}; `harness calibrate` measures it."),
     "measurement_error": Kind("note", "Measurement error", "TTFA was measured to within {} in calibration."),
+    "few_people": Kind("warn", "Few people", f"{{}} answered {{}} here. Under {FEWEST_PERSONS} persons or {FEWEST_CONTEXTS} "
+                       "conversations no interval is given for them, and no agent is compared with them."),
+    "seat_error": Kind("warn", "People's error", "{}: {}. The error of the waits of such a sitting is not known, or too large "
+                       "to compare them with agents'."),
+    "seat_losses": Kind("warn", "Lost sound", "{}: the microphone lost sound in {} of {}. Where more than "
+                        f"{MOST_LOST_MS:.0f} ms of it were lost before the answer began, the turn gives no wait."),
+    "seat_unrated": Kind("warn", "Replies not rated", "{}: {} of {} are not on the board, because nobody has judged them yet: "
+                         "`{}` asks about them."),
+    "rehearsal": Kind("warn", "Rehearsal", "{}: {} in the supporter's seat are a program's or a rehearsal's. They are no "
+                      "people's, and show only that the seat works."),
     "no_human_baseline": Kind("note", "No human baseline", "No reply by a person competes on this board. Elo is relative to "
                               "the systems shown here and to nothing else."),
     "no_certificate": Kind("note", "Not a certificate", "An Elo is no certificate of safety. It says which reply was preferred "
@@ -138,6 +151,7 @@ def cautions(summary: RunFigures, known: Circumstances) -> tuple[Caution, ...]:
             *_machines(summary, known),
             *_machine(known),
             *_lines(summary),
+            *_seats(summary),
             *_standing(known),
         ]
     )
@@ -261,6 +275,30 @@ def _lines(summary: RunFigures) -> Iterator[Caution]:
     for cell in summary.cells:
         if cell.subset == "all" and cell.line is not None and cell.line.lost_share > MUCH_LOST:
             yield worded("lossy_line", cell.agent, cell.condition, in_words(cell.line))
+
+
+def _seats(summary: RunFigures) -> Iterator[Caution]:
+    for seat in summary.seats:
+        if not seat.is_people:
+            yield worded("rehearsal", seat.agent, counted(seat.replies, "reply", "replies"))
+        elif seat.persons < FEWEST_PERSONS or seat.conversations < FEWEST_CONTEXTS:
+            who = counted(seat.persons, "person", "people")
+            yield worded("few_people", who, counted(seat.conversations, "conversation"))
+        wrong = []
+        if seat.not_calibrated:
+            wrong.append(f"{seat.not_calibrated} of {counted(seat.sittings, 'sitting')} had no loop-back trial")
+        if seat.over_limit:
+            wrong.append(
+                f"{seat.over_limit} of {counted(seat.sittings, 'sitting')} had an error over {MOST_LOST_MS:.0f} ms (95 % of "
+                f"trials; the largest {seat.largest_error_ms or 0.0:.0f} ms)"
+            )
+        if wrong:
+            yield worded("seat_error", seat.agent, " and ".join(wrong))
+        if seat.unrated:
+            judge = command("judge", summary.run)
+            yield worded("seat_unrated", seat.agent, seat.unrated, counted(seat.replies, "reply", "replies"), judge)
+        if seat.with_losses:
+            yield worded("seat_losses", seat.agent, seat.with_losses, counted(seat.replies, "reply", "replies"))
 
 
 def _machine(known: Circumstances) -> Iterator[Caution]:

@@ -13,6 +13,7 @@ from harness.figures.endpointing import EndpointingSummary, Model
 from harness.figures.events import EventRow
 from harness.figures.latency import TurnFigures, WithinBudget
 from harness.figures.machine import MachineSummary
+from harness.figures.seat import BesideSeat, SeatSummary
 from harness.judging.validation.trust import Trust
 from harness.ranking.board import QualityState
 from harness.ranking.percentiles import Quantiles
@@ -142,6 +143,8 @@ class Cell(AgentSummary):
     subset: Subset
     elo_over: dict[str, EloOver] = Field(default_factory=dict)
     """Reference → difference on this board."""
+    beside_seat: BesideSeat | None = None
+    """The agent beside the people of the run, on all contexts of the quoted board."""
 
 
 class MachineCell(Model):
@@ -206,6 +209,8 @@ class RunFigures(Model):
     judges: list[JudgeSummary] = Field(default_factory=list)
     cells: list[Cell] = Field(default_factory=list)
     boards: list[BoardSummary] = Field(default_factory=list)
+    seats: list[SeatSummary] = Field(default_factory=list)
+    """People who answered the run's callers; a rehearsal of programs is one of its own."""
     way_to_people: str = ""
     """The way from a run without any board to people's axis, in one sentence; a board has its own."""
     people_refused: dict[str, str] = Field(default_factory=dict)

@@ -6,7 +6,7 @@ Of a run: the verdicts of one condition and presentation, and the latency table 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS
 from harness.figures.latency import FIGURES, latency_values
+from harness.figures.persons import PERSON, by_person
 from harness.figures.quality_state import in_its_state
 from harness.figures.silence import with_silences
 from harness.ranking import chosen
@@ -59,7 +60,8 @@ def measured(selection: Selection, condition: str, presentation: Presentation, c
     """The measurements of one condition, on all contexts or those named."""
     latencies: dict[str, dict[str, dict[str, list[float]]]] = {}
     cut_ins: dict[str, dict[str, list[bool]]] = {}
-    for entry in selection.manifest.agents:
+    # People are no rivals of agents for the frontier or the budget; their latency has an interval of its own (`seat_figures`).
+    for entry in selection.manifest.played:
         turns = selection.turns(entry.name, condition)
         turns = {c: group for c, group in turns.items() if contexts is None or c in contexts}
         for figure in FIGURES:
@@ -125,7 +127,27 @@ def people_or_why(
     selection: Selection, condition: str, inside: Contexts, votes_on: Presentation | None = None
 ) -> tuple[PeoplesAxis | None, str]:
     """People's axis on some contexts of a condition, or why votes give none; no reason where nobody voted."""
-    return axis_or_why(with_silences(selection, condition), condition, inside, pairs_of(selection, condition, inside), votes_on)
+    table, unvoted = votes_with_silences(selection, condition)
+    axis, refused = axis_or_why(table, condition, inside, pairs_of(selection, condition, inside, unvoted), votes_on)
+    if axis is not None and unvoted:
+        board = replace(axis.board, warnings=(*axis.board.warnings, _not_voted_on(unvoted)))
+        axis = replace(axis, board=board)
+    return axis, refused
+
+
+def votes_with_silences(selection: Selection, condition: str) -> tuple[JudgmentTable, frozenset[str]]:
+    """The rows of one condition, with its silences where people voted; and people in the supporter's seat on whom nobody has
+    voted yet. They answer after a run has been played and perhaps voted on, and would take the axis away from the agents."""
+    table = with_silences(selection, condition)
+    votes = table["human"] == 1
+    unvoted = [name for name in sorted(selection.manifest.seated) if votes.any() and not (votes & table.of_system(name)).any()]
+    for name in unvoted:
+        table = table.where(~table.of_system(name))
+    return table, frozenset(unvoted)
+
+
+def _not_voted_on(names: Contexts) -> str:
+    return f"Nobody has voted yet on pairs with {', '.join(sorted(names))}, who are not on this axis: vote on the run's page."
 
 
 def axis_or_why(
@@ -145,10 +167,11 @@ def axis_or_why(
         return None, str(error)
 
 
-def pairs_of(selection: Selection, condition: str, inside: Contexts) -> Pairs:
-    """Number of pairs of replies of the first repeat that a person could compare."""
+def pairs_of(selection: Selection, condition: str, inside: Contexts, without: Contexts = frozenset()) -> Pairs:
+    """Number of pairs of replies of the first repeat that a person could compare; `without` these systems."""
     unheard = frozenset(agent.name for agent in selection.manifest.agents if agent.kind == "text")
     keys = [reply.session.key for reply in selection.replies(condition, 0, HEARD) if reply.fate != "missing"]
+    keys = [key for key in keys if key.agent not in without]
     agents = Counter(key.context_id for key in keys)
     speaking = Counter(key.context_id for key in keys if key.agent not in unheard)
     heard = read = 0
@@ -243,6 +266,7 @@ def rank_condition(
     checks = {check.judge: check for check in store.judge_checks()}
     families = {judge: check.family for judge, check in checks.items()}
     families |= {agent.name: agent.family for agent in selection.manifest.agents if agent.family}
+    votes, unvoted = votes_with_silences(selection, condition)
     common: dict[str, Any] = {
         "other_latencies": {name: values for name, values in found.latencies.items() if name != "ttfa"},
         "cut_ins": found.cut_ins,
@@ -251,8 +275,8 @@ def rank_condition(
         "texts": found.texts,
         "external": table.scores,
         "checks": checks,
-        "people_from": with_silences(selection, condition),
-        "pairs": pairs_of(selection, condition, frozenset(c.id for c in selection.contexts)),
+        "people_from": votes,
+        "pairs": pairs_of(selection, condition, frozenset(c.id for c in selection.contexts), unvoted),
     }
     ttfa = found.latencies.get("ttfa", {})
     if len(selection.table) > MANY:
@@ -261,7 +285,8 @@ def rank_condition(
         ranking = rank(
             [r for r in selection.verdicts if r.condition == condition and r.presentation == presentation],
             ttfa,
-            is_human=lambda name: authors.get(name, name).startswith("human:"),
+            is_human=lambda name: authors.get(name, name).startswith(PERSON),
+            by_person=by_person(selection, condition),
             families={**families, **table.families},
             **common,
             **options,
@@ -271,6 +296,8 @@ def rank_condition(
     ranking = ranking.without_chances if invalid else ranking
     judged = selection.table.where(selection.table.named("condition", condition))
     notes = notes_on_stops(store.folder, judged, condition, presentation)
+    if ranking.people_votes is not None and unvoted:
+        notes = [*notes, _not_voted_on(unvoted)]
     if ranking.judges:
         notes = [*notes_on_judges(ranking.judges, checks), *notes, *notes_on_votes(judged, presentation)]
     return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in invalid), *notes])

@@ -29,13 +29,14 @@ from harness.figures.onset_error import largest, onset_error
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, contexts_of, rated
 from harness.figures.reply_flags import FLAGS, flags_of
+from harness.figures.seat_figures import Seat, beside_seat, figures_over_persons, seat_summary, seats_of
 from harness.figures.summary import RunSummary
 from harness.figures.watched import unwatched
 from harness.figures.word_errors import heard_wer, understood_wer
 from harness.scenarios.context import Context, by_a_person
 from harness.store.judgment import Judgment, is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
-from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.manifest import PEOPLE, AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, Turns, reply_of
 from harness.store.session import Session, SessionKey
@@ -63,6 +64,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         if (board := board_summary(rating, place, manifest.mode, judges, way_of(selection, place))) is not None
     ]
     heard = Place(manifest.conditions[0], HEARD)
+    seats = seats_of(selection)
     return RunSummary(
         run=str(store.folder),
         valid=not manifest.invalid,
@@ -73,8 +75,9 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         calibration=manifest.calibration,
         machines=machines_of(manifest),
         judges=judges,
-        cells=[_cell(selection, entry, place, rating, judges) for place, rating in boards.items() for entry in manifest.agents],
+        cells=_cells(selection, boards, judges, seats),
         boards=found,
+        seats=[seat_summary(selection, seat, quoted[seat.condition]) for seat in seats],
         way_to_people="" if found else way_of(selection, heard),
         people_refused=refusals(boards),
         by_machine=_by_machine(selection),
@@ -119,6 +122,26 @@ def _places(selection: Selection) -> list[Place]:
         for presentation in dict.fromkeys((HEARD, *selection.presentations(condition)))
         for subset in names
     ]
+
+
+def _cells(
+    selection: Selection, boards: Mapping[Place, Rated], judges: Sequence[JudgeSummary], seats: Sequence[Seat]
+) -> list[Cell]:
+    found = []
+    for place, rating in boards.items():
+        sat = {seat.agent: seat for seat in seats if seat.condition == place.condition}
+        whole = place.subset == "all" and place.presentation == selection.quoted(place.condition)
+        for entry in selection.manifest.agents:
+            if entry.seated and entry.name not in sat:
+                continue  # Nobody sat there in this condition.
+            cell = _cell(selection, entry, place, rating, judges)
+            if entry.seated:
+                over_persons = figures_over_persons(selection, sat[entry.name], contexts_of(selection, place), cell)
+                cell = cell.model_copy(update=over_persons)
+            elif whole and sat:
+                cell = cell.model_copy(update={"beside_seat": beside_seat(selection, entry, seats, rating, place.condition)})
+            found.append(cell)
+    return found
 
 
 def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated, judges: Sequence[JudgeSummary]) -> Cell:
@@ -217,7 +240,7 @@ def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[
         spoken=spoken,
         onset_error=onset_error(manifest.calibration),
         not_calibrated=manifest.not_calibrated,
-        human_baseline=any(r.system in people for board in quoted.values() for r in board.systems),
+        human_baseline=any(r.system in people or r.system == PEOPLE for board in quoted.values() for r in board.systems),
     )
 
 

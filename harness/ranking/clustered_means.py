@@ -22,9 +22,16 @@ SEED: Final = 20_260_119
 
 
 def clustered_mean(
-    values: Iterable[tuple[str, float]], *, weights: Sequence[float] | None = None, draws: int = DRAWS, seed: int = SEED
+    values: Iterable[tuple[str, float]],
+    *,
+    weights: Sequence[float] | None = None,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    fewest: int = FEWEST_CONTEXTS,
 ) -> tuple[float, Interval | None]:
-    """Mean over all (bunch, value), and its 95 % interval. `weights`: one for each value, all equal by default.
+    """Mean over all (bunch, value), and its 95 % interval, for which `fewest` bunches are needed.
+
+    `weights`: one for each value, all equal by default.
 
     Raises ValueError when there is no value.
     """
@@ -36,7 +43,7 @@ def clustered_mean(
     sums = np.bincount(place, weights=weight * [value for _, value in given], minlength=names.size)
     counts = np.bincount(place, weights=weight, minlength=names.size)
     mean = float(sums.sum() / counts.sum())
-    if sums.size < FEWEST_CONTEXTS:
+    if sums.size < fewest:
         return mean, None
     often = draw_contexts(sums.size, draws, np.random.default_rng(seed))
     low, high = percentile_interval((often @ sums) / (often @ counts), sums.size)
@@ -44,14 +51,18 @@ def clustered_mean(
 
 
 def clustered_share(
-    values: Iterable[tuple[str, float]], *, weights: Sequence[float] | None = None, seed: int = SEED
+    values: Iterable[tuple[str, float]],
+    *,
+    weights: Sequence[float] | None = None,
+    seed: int = SEED,
+    fewest: int = FEWEST_CONTEXTS,
 ) -> tuple[float, Interval | None]:
     """The same for values between 0 and 1, whose interval never leaves these bounds and never shrinks to one of them.
 
     Raises ValueError when there is no value.
     """
     given = list(values)
-    share, interval = clustered_mean(given, weights=weights, seed=seed)
+    share, interval = clustered_mean(given, weights=weights, seed=seed, fewest=fewest)
     bunches = len({bunch for bunch, _ in given})
     if interval is None:
         return share, None

@@ -67,14 +67,15 @@ def finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def quantiles_of(values: Mapping[str, Sequence[float]], seed: int) -> Quantiles:
-    """Percentiles and restricted mean over all values, with intervals over contexts; infinite values rank slowest."""
+def quantiles_of(values: Mapping[str, Sequence[float]], seed: int, *, fewest: int = FEWEST_CONTEXTS) -> Quantiles:
+    """Percentiles and restricted mean over all values, with intervals over contexts, of which `fewest` are needed for one;
+    infinite values rank slowest."""
     pooled = np.array([v for group in values.values() for v in group], dtype=np.float64)
     if not pooled.size:
         return Quantiles()
     p50, p95 = (float(weighted_quantile(pooled, np.ones((1, pooled.size)), share)[0]) for share in (0.50, 0.95))
     enough = pooled.size >= TURNS_FOR_P95
-    drawn = _drawn(values, pooled, seed) if len(values) >= FEWEST_CONTEXTS else None
+    drawn = _drawn(values, pooled, seed) if len(values) >= fewest else None
     p50_ends = _ends(drawn.p50, len(values)) if drawn is not None else None
     return Quantiles(
         p50=finite(p50),

@@ -110,6 +110,7 @@ def rank(
     model: RatingModel | None = None,
     texts: Texts | None = None,
     is_human: Callable[[str], bool] | None = None,
+    by_person: Callable[[Judgment], Judgment] | None = None,
     external: Mapping[str, Mapping[str, float | None]] | None = None,
     families: Mapping[str, str] | None = None,
     checks: Mapping[str, JudgeCheck] | None = None,
@@ -123,7 +124,8 @@ def rank(
     """Rank. `latencies`: system → context → TTFA of each turn in ms (infinite: no reply). `model`: of every rating here.
 
     `texts`: the replies as judged, for the audits and for the board with a length term beside the one without. `is_human`:
-    True for systems that are people's replies (default: names that begin with `human:`). `external`: score → system → value,
+    True for systems that are people's replies (default: names that begin with `human:`); `by_person`: a verdict with each
+    person as a system of their own, where one system is many persons. `external`: score → system → value,
     for correlations; the paper's printed scores always take part, by system name. `families`: judge or system → model family,
     for the audit of self-preference. `checks`: the judges' checks. `by_people`: rate by people's axis (True), by judges'
     verdicts (False), or by people's axis wherever votes give one and no model was named (None); `votes_on`: presentation of the
@@ -147,7 +149,9 @@ def rank(
         ranking,
         agreement=agreement(rows, seed=seed),
         beside_people=beside_people(rows, seed=seed),
-        people=people_ratings(rows, is_human or (lambda name: name.startswith("human:")), model, seed=seed),
+        people=people_ratings(
+            map(by_person, rows) if by_person else rows, is_human or (lambda name: name.startswith("human:")), model, seed=seed
+        ),
         audits=audits(rows, texts=texts, judge_family=families, system_family=families),
         consistency=consistency(row for row in given if row.presentation == ranking.board.presentation),
         reasons=co_mention(rows, words=lengths_of(texts or {}), draws=draws, seed=seed),

@@ -26,8 +26,9 @@ from harness.scenarios.context import Context, spoken_indices
 from harness.scenarios.pack import Pack, context_hash, load_pack
 from harness.shards.split import WHOLE, Share, deal
 from harness.store.events import EVERYDAY, CallerEvent, EventSettings, everyday
-from harness.store.manifest import AgentEntry, RunManifest, machine_facts, package_versions
+from harness.store.manifest import SEAT_KINDS, AgentEntry, RunManifest, machine_facts, package_versions
 from harness.store.session import SessionKey
+from harness.wording import command
 
 LONGEST_FILE_BYTES: Final = 1 << 20
 WORD_S: Final = 0.4
@@ -117,11 +118,16 @@ def make_plan(options: Experiment, share: Share = WHOLE) -> RunPlan:
         raise UserError("--agent: name at least one; `harness agents` lists the shipped ones")
     if options.events is not None and options.barge_in_ms is not None:
         raise UserError("--events: a call has one event, so leave out --barge-in; an event `interruption` has the same effect")
+    if seated := [agent for agent in options.agents if agent in {*SEAT_KINDS, *SEAT_KINDS.values()}]:
+        raise UserError(f"--agent {seated[0]}: people answer a run that has been played: {command('people', 'answer', 'RUN')}")
     events = load_events(options.events) if options.events is not None else None
     profiles = tuple(load_profile(agent) for agent in options.agents)
     pack = load_pack(options.pack)
     conditions = tuple(_condition_name(condition) for condition in options.conditions)
     _refuse_repeated("--agent", [p.name for p in profiles])
+    taken = [p.name for p in profiles if p.name in SEAT_KINDS.values()]
+    if taken:
+        raise UserError(f"--agent: {taken[0]} is the name of replies in the supporter's seat; give the profile another name")
     _refuse_repeated("--condition", list(conditions))
     deaf = [p.name for p in profiles if not p.accepts_a_history]
     if deaf and options.mode == "seeded":

@@ -19,7 +19,7 @@ from harness.wording import milliseconds
 
 def chart(view: PageView) -> Chart | None:
     """The chart; None with fewer than two agents that spoke on the same conversations."""
-    timed = [a for a in view.agents if percentile(a.whole.latency("ttfa"), "p50").value is not None]
+    timed = [a for a in view.agents if not a.seat and percentile(a.whole.latency("ttfa"), "p50").value is not None]
     if len(timed) < 2:
         return None
     quickest = min(timed, key=lambda a: a.whole.latency("ttfa").p50 or 0.0).name

@@ -11,6 +11,7 @@ from itertools import product
 from typing import Literal
 
 from harness.figures.quality_state import QUOTED
+from harness.figures.seat_words import line_names
 from harness.reports.view import METRICS, SUBSETS, UNKNOWN, AgentView, Estimate, PageView, Subset, percentile
 from harness.reports.wording import system_name
 from harness.wording import share
@@ -47,6 +48,8 @@ class Point:
     """True if its Elo is a judge's opinion: drawn hollow, and on no frontier."""
     rated: bool = True
     """False where nobody rated any agent: the chart is of latency alone, and `elo` is only its place from top to bottom."""
+    seat: str = ""
+    """`people` or `rehearsal`: drawn apart from agents, and on no frontier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +87,11 @@ def points(view: PageView, choice: Choice) -> tuple[Point, ...]:
 
 def _by_latency_alone(here: Sequence[tuple[int, AgentView]], choice: Choice) -> tuple[Point, ...]:
     """The agents from top to bottom, fastest first."""
-    timed = [(number, agent.name, latency) for number, agent in here if (latency := _latency(agent, choice)) is not None]
-    timed.sort(key=lambda each: (each[2].value or 0.0, each[1]))
+    timed = [(number, agent, latency) for number, agent in here if (latency := _latency(agent, choice)) is not None]
+    timed.sort(key=lambda each: (each[2].value or 0.0, each[1].name))
     return tuple(
-        Point(name, number, latency, Estimate(-float(k)), "not known", rated=False)
-        for k, (number, name, latency) in enumerate(timed)
+        Point(agent.name, number, latency, Estimate(-float(k)), "not known", rated=False, seat=agent.seat)
+        for k, (number, agent, latency) in enumerate(timed)
     )
 
 
@@ -113,12 +116,19 @@ def _point(agent: AgentView, number: int, choice: Choice) -> Point | None:
         part.rating.elo,
         words,
         part.cell.quality_state not in QUOTED,
+        seat=agent.seat,
     )
 
 
 def references(view: PageView, choice: Choice) -> tuple[Line, ...]:
-    """The references of this board, best first."""
-    return tuple(sorted(_references(view, choice), key=lambda line: -line.elo))
+    """The references of this board and its mean and best person, best first."""
+    return tuple(sorted([*_references(view, choice), *_people(view, choice)], key=lambda line: -line.elo))
+
+
+def _people(view: PageView, choice: Choice) -> Iterator[Line]:
+    for seat in view.seats:
+        if (seat.condition, "all") == (choice.condition, choice.subset):
+            yield from (Line(name, elo) for name, elo in line_names(seat))
 
 
 def _references(view: PageView, choice: Choice) -> Iterator[Line]:
@@ -129,8 +139,8 @@ def _references(view: PageView, choice: Choice) -> Iterator[Line]:
 
 
 def frontier(found: tuple[Point, ...]) -> tuple[Point, ...]:
-    """The corners of the Pareto frontier: fastest first, each rated higher than all faster ones. Opinions have none."""
-    found = tuple(point for point in found if point.rated and not point.opinion)
+    """The corners of the agents' Pareto frontier: fastest first, each rated higher than all faster ones. Opinions have none."""
+    found = tuple(point for point in found if point.rated and not point.opinion and not point.seat)
     corners: list[Point] = []
     best = float("-inf")
     for point in sorted(found, key=lambda p: (p.latency.value or 0.0, -(p.elo.value or 0.0))):

@@ -23,6 +23,7 @@ from harness.reports.charts.scale import LinearScale, LogScale, latency_label
 from harness.reports.charts.theme import LIGHT_CATEGORY, LIGHT_INK
 from harness.reports.view import METRICS, PageView
 from harness.reports.wording import elo_interval, latency_interval
+from harness.store.manifest import PEOPLE
 from harness.wording import milliseconds
 
 Colour = Callable[[str], str]
@@ -30,6 +31,8 @@ Colour = Callable[[str], str]
 _BY: Final = {"people": " by people", "borne_out": " by a judge, borne out", "opinion": ", a judge's opinion", "none": ""}
 """Part of the axis title, by the state of the quality axis."""
 _MARK_PX: Final = 12.0
+_PERSON: Final = "person"
+"""Shape of people's point: head and shoulders, which no agent has."""
 _SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "star", "hexagon")
 
 
@@ -226,14 +229,14 @@ class _Drawing:
     def _marks(self) -> list[Markup]:
         drawn = []
         for point, (x, y) in zip(self.points, self._places(), strict=True):
-            name, (_, shape) = _colour(point), colour_and_shape(point.number)
+            name, shape = _colour(point), _PERSON if point.seat else colour_and_shape(point.number)[1]
             fill, edge, width = ("card", name, 2.0) if point.opinion else (name, "card", 1.0)
             drawn.append(
                 Markup(
                     '<g class="{}" data-agent="{}"><title>{}</title><path d="{}" transform="translate({:.1f} {:.1f})" '
                     'fill="{}" stroke="{}" stroke-width="{:g}"/></g>'
                 ).format(
-                    "point opinion" if point.opinion else "point",
+                    " ".join(["point", *(["opinion"] if point.opinion else []), *([point.seat] if point.seat else [])]),
                     point.agent,
                     self._words(point),
                     shape_path(shape),
@@ -252,9 +255,10 @@ class _Drawing:
         fast = f"{point.agent}: {milliseconds(point.latency.value)}{f' ({band})' if band else ''}"
         if not point.rated:
             return fast
-        return f"{fast}, Elo {point.elo.value:.0f}{f' ({elo_band})' if elo_band else ''}, " + (
-            "in a judge's opinion" if point.opinion else f"P(on the frontier) {point.p_frontier}"
-        )
+        last = "in a judge's opinion" if point.opinion else f"P(on the frontier) {point.p_frontier}"
+        if point.seat and not point.opinion:
+            last = "people, who are no agent" if point.seat == PEOPLE else "a rehearsal, no people"
+        return f"{fast}, Elo {point.elo.value:.0f}{f' ({elo_band})' if elo_band else ''}, {last}"
 
     def _names(self) -> list[Markup]:
         letters = self.size.letters
@@ -276,7 +280,9 @@ class _Drawing:
 
 
 def _colour(point: Point) -> str:
-    """Name of a point's colour: an opinion has none of its own."""
+    """Name of a point's colour: an opinion has none of its own, and people have that of the writing."""
+    if point.seat:
+        return "ink"
     return "quiet" if point.opinion else colour_and_shape(point.number)[0]
 
 
@@ -301,6 +307,9 @@ def _elo_range(found: Sequence[Point], lines: Sequence[Line]) -> tuple[float, fl
 def shape_path(shape: str) -> str:
     """The path of a mark around the origin; all have about the same area."""
     r = _MARK_PX / 2
+    if shape == _PERSON:
+        head = f"M{-r * 0.55:.2f} {-r * 0.75:.2f}a{r * 0.55:.2f} {r * 0.55:.2f} 0 1 0 {r * 1.1:.2f} 0"
+        return f"{head}a{r * 0.55:.2f} {r * 0.55:.2f} 0 1 0 {-r * 1.1:.2f} 0ZM{-r} {r * 1.2:.2f}a{r} {r} 0 0 1 {2 * r} 0Z"
     if shape == "circle":
         return f"M{-r} 0a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z"
     if shape == "cross":

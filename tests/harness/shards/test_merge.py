@@ -29,6 +29,7 @@ from harness.shards import merge as merging
 from harness.shards.merge import Merged
 from harness.shards.split import Share
 from harness.store.database import locked
+from harness.store.manifest import AgentEntry
 from harness.store.pacing import Pacing
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
@@ -364,3 +365,32 @@ def test_a_merge_that_is_killed_goes_on_where_it_was(shards: list[Path], tmp_pat
     merged(shards, tmp_path / "calm")
     assert all_of_it(out) == all_of_it(tmp_path / "calm")
     assert not list(sessions.glob(".partial-*"))
+
+
+def seat(folder: Path, persons: int, after: int = 0) -> None:
+    """Replies of these many people to the first conversation of a shard, or of a merged run."""
+    store = RunStore.open(folder)
+    manifest = store.manifest
+    entry = AgentEntry(name="people", kind="person", profile_hash="q" * 64, profile_text="", runs_here=False)
+    store.set_manifest(manifest.model_copy(update={"agents": [*manifest.played, entry]}))
+    first = next(s.key for s in store.sessions())
+    play(store, [replace(first, agent="people", profile_hash="q" * 64, repeat=after + n) for n in range(persons)], 0)
+    store.close()
+
+
+def test_people_of_any_shard_are_in_the_merged_run_and_no_session_of_the_plan(shards: list[Path], tmp_path: Path) -> None:
+    seat(shards[1], 3)
+    seat(shards[2], 1)
+    out = tmp_path / "merged"
+    whole = merged(shards, out)
+    assert (whole.sessions, whole.left) == (32, 0)
+    selection = Selection(RunStore.open(out))
+    assert selection.manifest.seated == {"people"}
+    assert len(selection.sessions) - len(selection.of_the_plan) == 4
+    assert selection.replicates == (0, 1, 2)
+    assert "unfinished" not in {caution.code for caution in summarise(selection.store).cautions}
+    selection.store.close()
+    again = merged(shards, out)
+    assert (again.sessions, again.added, again.left) == (32, 0, 0)
+    seat(out, 2, after=3)
+    assert merged(shards, out, allow_missing=True).left == 0

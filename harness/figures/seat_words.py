@@ -1,0 +1,90 @@
+"""People in a run, in words: one sentence for the seat, and one for each agent beside it, the same at every door.
+
+A sentence claims no more than its interval: without one it says that there is too little, and where it includes "no difference"
+it says that none is clear. What a program said in a rehearsal is called a rehearsal's.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from harness.figures.seat import BesideSeat, Bounded, SeatSummary
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
+from harness.ranking.wider import FEWEST_PERSONS
+from harness.store.manifest import PEOPLE
+from harness.wording import counted, milliseconds, share, share_band
+
+TOO_FEW: Final = "too few people or conversations"
+
+
+def seat_words(seat: SeatSummary) -> str:
+    """`people: 12 persons gave 36 replies to 12 conversations; waits measured to within 6.5 ms …`, without its full stop."""
+    said = "gave" if seat.is_people else "of a rehearsal, no people, gave"
+    parts = [
+        f"{seat.agent}: {counted(seat.persons, 'person' if seat.is_people else 'part')} {said} "
+        f"{counted(seat.replies, 'reply', 'replies')} to {counted(seat.conversations, 'conversation')}"
+    ]
+    if seat.not_calibrated == 0 and seat.largest_error_ms is not None:
+        parts.append(f"waits measured to within {seat.largest_error_ms:.1f} ms (95 % of trials, worst sitting)")
+    parts += [f"Elo of {name} {words}" for name, words in _ratings(seat)]
+    return "; ".join(parts)
+
+
+def line_names(seat: SeatSummary) -> Iterator[tuple[str, float]]:
+    """The name and the Elo of the mean and the best person, where known, for lines of a chart."""
+    for name, rating in (("mean person", seat.mean), ("best person", seat.best)):
+        if rating.value is not None:
+            yield name if seat.is_people else f"{name.split(maxsplit=1)[0]} of the rehearsal", rating.value
+
+
+def beside_words(beside: BesideSeat, *, quoted: bool) -> str:
+    """An agent beside people on both axes, without a full stop. `quoted`: its rating may decide anything."""
+    parts = [_later(beside)]
+    if quoted:
+        parts.append(_preferred(beside))
+    return ", and ".join(parts)
+
+
+def _later(beside: BesideSeat) -> str:
+    here = "people do here" if beside.seat.startswith(PEOPLE) else "the rehearsal does here"
+    theirs = f"{'people' if beside.seat.startswith(PEOPLE) else 'the rehearsal'}'s"
+    value, ends = beside.later_ms.value, _ends(beside.later_ms)
+    if beside.persons < FEWEST_PERSONS or beside.conversations < FEWEST_CONTEXTS:
+        return f"{TOO_FEW} to compare its wait with {theirs}"
+    if value is None or ends is None:
+        return f"its wait cannot be compared with {theirs}, because too many turns got no reply"
+    low, high = ends
+    band = f"({milliseconds(low)} to {milliseconds(high)})"
+    if low > 0:
+        return f"answers {milliseconds(value)} later than {here} {band}"
+    if high < 0:
+        return f"answers {milliseconds(-value)} sooner than {here} ({milliseconds(-high)} to {milliseconds(-low)})"
+    return f"answers neither clearly later nor clearly sooner than {here} {band}"
+
+
+def _preferred(beside: BesideSeat) -> str:
+    whose = "a random person's reply" if beside.seat.startswith(PEOPLE) else "the rehearsal's reply"
+    if not beside.comparisons:
+        return f"was never compared with {whose}"
+    value, ends = beside.preferred.value, _ends(beside.preferred)
+    of = counted(beside.comparisons, "vote" if beside.by_people else "verdict")
+    if value is None or ends is None:
+        return f"there are {TOO_FEW} to say how often it is preferred to {whose}"
+    found = f"{share(value)} of {of} ({share_band(ends)})"
+    if ends[0] > 0.5:
+        return f"is preferred to {whose} in {found}"
+    if ends[1] < 0.5:
+        return f"is preferred to {whose} in only {found}"
+    return f"is preferred to {whose} in {found}, which is not clearly more or less than half"
+
+
+def _ends(figure: Bounded) -> tuple[float, float] | None:
+    if figure.interval is None or figure.interval[0] is None or figure.interval[1] is None:
+        return None
+    return figure.interval[0], figure.interval[1]
+
+
+def _ratings(seat: SeatSummary) -> Iterator[tuple[str, str]]:
+    for name, rating in (("the mean person", seat.mean), ("the best person", seat.best)):
+        if rating.value is not None and (ends := _ends(rating)) is not None:
+            whose = name if seat.is_people else f"the {name.split()[1]} part"
+            yield whose, f"{rating.value:.0f} ({ends[0]:.0f}–{ends[1]:.0f})"

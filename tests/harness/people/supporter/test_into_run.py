@@ -1,0 +1,146 @@
+"""People's replies in a run: measured and judged as agents' are, and counted as nothing that the run was asked to play."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.audio.level import first_sample, last_sample
+from harness.errors import UserError
+from harness.figures.summarise import summarise
+from harness.people.supporter.into_run import add_people, callers_of, refuse_run
+from harness.progress import RunProgress
+from harness.recording.from_seat import RATE_HZ
+from harness.store.run_store import RunStore
+from harness.store.selection import HEARD, Selection
+from tests.harness.conftest import Finished
+from tests.harness.people.supporter.conftest import WAIT_S, Answer, persons_reply
+from tests.present import present
+
+THREE = (("P01", "first", "second"), ("P02", "first", "third"), ("P03", "first", "fourth"), ("P01", "second", "third"))
+
+
+def opened(folder: Path) -> Selection:
+    return Selection(RunStore.open(folder))
+
+
+def test_a_person_is_measured_and_heard_as_an_agent_is(played: Path, answer: Answer) -> None:
+    before = opened(played).manifest
+    sessions = answer(played, *THREE)
+    selection = opened(played)
+    manifest = selection.manifest
+    assert manifest.id == before.id
+    assert [a.name for a in manifest.played] == [a.name for a in before.agents]
+    assert [(a.name, a.kind, a.runs_here) for a in manifest.agents if a.seated] == [("people", "person", False)]
+    assert [(s.key.context_id, s.key.repeat) for s in sessions] == [("first", 0), ("first", 1), ("first", 2), ("second", 0)]
+    agents = {s.key.context_id: s.key for s in selection.of_the_plan}
+    callers = callers_of(selection.store)
+    for session, (_, context, says) in zip(sessions, THREE, strict=True):
+        assert session.key.context_hash == agents[context].context_hash
+        caller, reply = callers[context].samples, callers[says].samples
+        silent = len(caller) - 1 - present(last_sample(caller, RATE_HZ)) + present(first_sample(reply, RATE_HZ))
+        timing = present(session.timing)
+        assert timing.ttfa_ms == pytest.approx(1000 * WAIT_S + silent / 48, abs=12)
+        assert timing.pauses_marked == 1
+        assert timing.contention is None
+        assert session.started_ns is None
+    assert "sister" in present(sessions[1].heard_text).lower()
+    assert selection.manifest.transcriber == before.transcriber
+
+
+def test_a_take_is_added_once_and_a_person_answers_nothing_twice(played: Path, answer: Answer) -> None:
+    answer(played, THREE[0])
+    assert answer(played, THREE[0]) == ()
+    store = RunStore.open(played)
+    other = persons_reply(store, "P01", "first", "third")
+    other = type(other)(other.context, other.take, type(other.sitting)("P01", False, "s", "another take"))
+    with pytest.raises(UserError, match="twice"):
+        add_people(store, [other], RunProgress(quiet=True))
+    nowhere = type(other)("fifth", other.take, type(other.sitting)("P02", False, "s", "take 9"))
+    with pytest.raises(UserError, match="no conversation fifth"):
+        add_people(store, [nowhere], RunProgress(quiet=True))
+    with pytest.raises(UserError, match="the most for one"):
+        add_people(store, [persons_reply(store, "P07", c, "first") for c in ("first", "second", "third", "fourth")],
+                   RunProgress(quiet=True))  # fmt: skip
+    assert len([s for s in store.sessions() if s.key.agent == "people"]) == 1
+
+
+def test_a_rehearsal_is_never_people(played: Path, answer: Answer) -> None:
+    answer(played, ("P01", "first", "second"), automatic=True)
+    answer(played, ("P01", "first", "second"))
+    store = RunStore.open(played)
+    kinds = {a.name: a.kind for a in store.manifest.agents if a.seated}
+    assert kinds == {"rehearsal": "automatic", "people": "person"}
+    assert {s.key.agent: present(store.sitting(s)).automatic for s in store.sessions() if s.key.agent in kinds} == {
+        "rehearsal": True,
+        "people": False,
+    }
+
+
+def test_a_run_that_people_cannot_answer_says_why(played: Path) -> None:
+    store = RunStore.open(played)
+    manifest = store.manifest
+    refuse_run(store)
+    store.set_manifest(manifest.model_copy(update={"mode": "replay"}))
+    with pytest.raises(UserError, match="replay"):
+        refuse_run(store)
+    named = [manifest.agents[0].model_copy(update={"name": "people"})]
+    store.set_manifest(manifest.model_copy(update={"agents": named}))
+    with pytest.raises(UserError, match="people's name"):
+        refuse_run(store)
+
+
+def test_the_run_goes_on_as_if_it_had_no_people(
+    played: Path, answer: Answer, harness_command: Callable[..., Finished], tmp_path: Path
+) -> None:
+    before = {(c.code, c.text) for c in summarise(RunStore.open(played)).cautions}
+    answer(played, *THREE)
+    resumed = harness_command("run", "--resume", "--out", "run", "--json")
+    assert resumed.code == 0, resumed.err
+    of_the_machine = {"unfinished", "unwatched", "idle_load", "failed", "not_analysed", "contended", "no_reply"}
+    after = {(c["code"], c["text"]) for c in resumed.json["cautions"] if c["code"] in of_the_machine}
+    assert after <= before
+    assert resumed.json["valid"]
+    assert resumed.json["agents"]["people"]["turns"] == 4
+    assert "people" not in resumed.json["machines"][0]["threads"]
+    again = harness_command("remeasure", "run", "--json")
+    assert again.code == 0, again.err
+    assert again.json["sessions"] == 12
+    assert again.json["changed"] == []
+    (tmp_path / "limits.yaml").write_text("schema: 1\nlimits:\n  - {figure: ttfa_ms.p50, at_most: 2000}\n", encoding="utf-8")
+    checked = harness_command("check", "run", "--budgets", "limits.yaml", "--json")
+    assert checked.code in (0, 1, 4), checked.err
+    assert {limit["agent"] for limit in checked.json["limits"]} == {"scripted", "raw-pcm-answers"}
+    assert checked.json["sessions_missing"] == 0
+
+
+def test_further_people_meet_the_agents_and_agents_meet_once(
+    played: Path, answer: Answer, harness_command: Callable[..., Finished]
+) -> None:
+    answer(played, *THREE)
+    asked = harness_command("judge", "run", "--judge", "embedded", "--dry-run", "--json")
+    judged = harness_command("judge", "run", "--judge", "embedded", "--json")
+    assert judged.code == 0, judged.err
+    selection = opened(played)
+    assert selection.replicates == (0, 1, 2)
+    rows = [r for r in selection.verdicts if r.purpose == "main"]
+    pairs = Counter((r.context, r.replicate, frozenset((r.system_a, r.system_b))) for r in rows)
+    assert set(pairs.values()) == {1}
+    assert all("people" in sides for _, n, sides in pairs if n > 0)
+    for n in (1, 2):
+        against = {sides - {"people"} for _, of, sides in pairs if of == n}
+        assert against == {frozenset({name}) for name in ("raw-pcm-answers", "ref:good", "scripted")}
+    texts = selection.reply_texts("clean", HEARD)
+    assert all((r.context, side, r.replicate) in texts for r in rows for side in (r.system_a, r.system_b)
+               if not r.judge.startswith("rule:"))  # fmt: skip
+    assert asked.code == 0, asked.err
+    assert asked.json
+
+
+@pytest.mark.parametrize("name", ["person", "people", "rehearsal"])
+def test_people_are_no_agent_to_play(harness_here: Callable[..., Finished], name: str) -> None:
+    done = harness_here("run", "--agent", "scripted", "--agent", name)
+    assert done.code == 2
+    assert "people answer a run that has been played: harness people answer RUN" in done.err
+    assert done.err.count("\n") == 1
