@@ -15,7 +15,7 @@ from typing import Any
 from harness.scenarios.adversarial.validate import deviation, faults, measured_curve
 from harness.scenarios.context import Context, Reference
 from harness.scenarios.pack import Pack, shipped_packs
-from harness.scenarios.pause_law import LAWS, TO_AGENTS
+from harness.scenarios.pause_law import TO_AGENTS, distances
 from harness.scenarios.pauses import mix_of, pauses_ms
 from harness.scenarios.screens import FOR_WRITTEN_PACKS, screen_context
 
@@ -108,7 +108,7 @@ def _counts(pack: Pack) -> dict[str, Any]:
     recorded = [round((b - a) * 1000) for c in contexts for turn in c.turns for a, b in turn.pauses_s or ()]
     pauses = marked + recorded
     spoken_turns = sum(turn.role == "seeker" for c in contexts for turn in c.turns)
-    distances = {name: law.distance(pauses) for name, law in LAWS.items()}
+    off = distances(pauses)
     nearest = nearest_pair(contexts)
     heated = [c for c in contexts if c.escalation]
     share = picked_by_length(contexts)
@@ -132,8 +132,8 @@ def _counts(pack: Pack) -> dict[str, Any]:
             "count": len(pauses),
             "per_turn": round(len(pauses) / max(1, spoken_turns), 2),
             "mix": {name: round(s, 3) for name, s in mix_of(pauses).items()},
-            "distance_from_law": _rounded(distances["to-agents"]),
-            "distance_from_laws": {name: _rounded(distance) for name, distance in distances.items()},
+            "distance_from_law": _rounded(off["to-agents"]),
+            "distance_from_laws": {name: _rounded(distance) for name, distance in off.items()},
         },
         "nearest_pair": nearest and {"a": nearest.a, "b": nearest.b, "overlap": round(nearest.overlap, 3)},
         "curve_deviation": {c.id: round(deviation(c.turns, c.escalation), 2) for c in heated if c.escalation},

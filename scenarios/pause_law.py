@@ -113,6 +113,12 @@ _BY_NAME: Final[Mapping[str, PauseLaw]] = {"people": TO_AGENTS, **{law.name: law
 """The laws by the names that a command takes; `people` means `to-agents`."""
 
 
+def distances(pauses_ms: Iterable[float]) -> dict[LawName, float | None]:
+    """The distance of pauses from each law; None without any."""
+    found = list(pauses_ms)
+    return {name: law.distance(found) for name, law in LAWS.items()}
+
+
 def law_named(name: str, option: str, *others: str) -> PauseLaw:
     """The law of this name. Raises `UserError` for another, with the option and all choices (`others` are of that option)."""
     law = _BY_NAME.get(name)

@@ -10,7 +10,10 @@ from harness.progress import RunProgress
 from harness.scenarios.pack import Pack
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from harness.ranking.board import Interval
+    from harness.scenarios.pause_law import LawName
     from harness.turn_taking.scores import TurnTaking
     from harness.turn_taking.speakers import Carries
 
@@ -31,7 +34,7 @@ def table(found: "TurnTaking") -> Iterator[str]:
     """The lines for the terminal: each figure with its interval, and people's figure if it is known."""
     from harness.ranking.elo_intervals import FEWEST_CONTEXTS
     from harness.reports.charts.pack_turn_taking import CUES
-    from harness.scenarios.pause_law import LAWS, PER_TURN
+    from harness.scenarios.pause_law import PER_TURN
 
     yield f"turn-taking of {'every caller turn' if found.every_turn else 'the last turns'} ({found.turns})"
     if found.recordings:
@@ -50,15 +53,13 @@ def table(found: "TurnTaking") -> Iterator[str]:
     for kind, share in found.finished.items():
         yield f"    {names[kind]:<28}{_percent(share.value)} {_within(share.interval, True):<16}of {share.of}"
     per_turn = len(found.pauses_ms) / found.turns
-    distances = ", ".join(f"{_number(distance)} {name}" for name, distance in found.law_distance.items())
     yield (
         f"  {len(found.pauses_ms)} marked pauses, {per_turn:.2f} a turn (people {PER_TURN}); {found.without_pause} turns "
-        f"without; distance from people's lengths: {distances}"
+        f"without; distance from people's lengths: {_distances(found.law_distance)}"
     )
     for limit, share in found.longer.items():
         yield (
-            f"    longer than {limit:>5,} ms        {_percent(share.value)} {_within(share.interval, True):<16}"
-            + ", ".join(f"{name} {law.longer_than(limit):.0%}" for name, law in LAWS.items())
+            f"    longer than {limit:>5,} ms        {_percent(share.value)} {_within(share.interval, True):<16}{_people(limit)}"
         )
     said = " / ".join(f"{n:.0f}" for n in found.words)
     yield f"  words a turn at 10 / 25 / 50 / 75 / 90 %: {said}"
@@ -67,24 +68,32 @@ def table(found: "TurnTaking") -> Iterator[str]:
 
 def table_of_speakers(found: "Carries") -> Iterator[str]:
     """The lines for the terminal on recordings of known speakers, and what follows from them."""
-    from harness.scenarios.pause_law import LAWS, PER_TURN
+    from harness.scenarios.pause_law import PER_TURN
 
     kind = "automatic speakers, no people" if found.automatic else "speakers"
     fewest, most = min(found.speakers.values()), max(found.speakers.values())
     each = f"{fewest} each" if fewest == most else f"{fewest} to {most} each"
     yield f"recorded turns of {len(found.speakers)} {kind} ({found.turns} turns, {each})"
-    distances = ", ".join(f"{_number(distance)} {name}" for name, distance in found.law_distance.items())
     yield (
         f"  {len(found.pauses_ms)} pauses, {len(found.pauses_ms) / found.turns:.2f} a turn (people {PER_TURN}); "
-        f"{found.without_pause} turns without; distance from people's lengths: {distances}"
+        f"{found.without_pause} turns without; distance from people's lengths: {_distances(found.law_distance)}"
     )
     for limit, share in found.longer.items() if found.pauses_ms else ():
         yield (
-            f"    longer than {limit:>5,} ms        {_percent(share.value)} {_within(share.interval, True):<16}"
-            + ", ".join(f"{name} {law.longer_than(limit):.0%}" for name, law in LAWS.items())
+            f"    longer than {limit:>5,} ms        {_percent(share.value)} {_within(share.interval, True):<16}{_people(limit)}"
         )
     for said in found.follows():
         yield f"  {said}"
+
+
+def _people(limit_ms: int) -> str:
+    from harness.scenarios.pause_law import LAWS
+
+    return ", ".join(f"{name} {law.longer_than(limit_ms):.0%}" for name, law in LAWS.items())
+
+
+def _distances(found: "Mapping[LawName, float | None]") -> str:
+    return ", ".join(f"{_number(distance)} {name}" for name, distance in found.items())
 
 
 def refuse_picture(picture: Path) -> None:

@@ -66,6 +66,7 @@ def clustered_share(
     bunches = len({bunch for bunch, _ in given})
     if interval is None:
         return share, None
+    # Sums of weights are rounded, so a share of all may miss 1 by its last bit.
     if min(share, 1 - share) < 1e-12:
         return share, share_interval(round(share * bunches), bunches)
     return share, (max(interval[0], 0.0), min(interval[1], 1.0))

@@ -16,7 +16,7 @@ from harness.ranking.board import Interval
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import share_interval
 from harness.ranking.percentiles import share_of
-from harness.scenarios.pause_law import LAWS, LawName
+from harness.scenarios.pause_law import LawName, distances
 from harness.scenarios.turn_ends import Instant, InstantKind
 from harness.turn_taking.cues import length_gives_it_away, separated
 
@@ -145,7 +145,7 @@ def summarised(heard: Sequence[Heard], *, every_turn: bool, recordings: int = 0,
         },
         smart_turn=separated(found, lambda i: by_instant[id(i)].finished, seed),
         longer={limit: _share([(c, ms > limit) for c, ms in pauses], seed) for limit in SHARES_MS},
-        law_distance={name: law.distance(ms for _, ms in pauses) for name, law in LAWS.items()},
+        law_distance=distances(ms for _, ms in pauses),
         words=(p10, p25, p50, p75, p90),
         without_pause=len(words) - len(paused),
         pauses_ms=tuple(ms for _, ms in pauses),

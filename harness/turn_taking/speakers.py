@@ -1,6 +1,6 @@
 """How far the recordings of known speakers carry: their number, their pauses, and what follows from both.
 
-Turns of one speaker are not independent: a speaker of one long pause has more of them. So shares of pauses have intervals over
+Turns of one speaker are not independent: who pauses long once does so again. So shares of pauses have intervals over
 *speakers*, as those of a run have over conversations, and with one speaker nothing about people follows, however many turns.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.percentiles import share_of
 from harness.scenarios.context import Context
-from harness.scenarios.pause_law import LAWS, LawName
+from harness.scenarios.pause_law import LawName, distances
 from harness.scenarios.speakers import Speaker, speaker_of
 from harness.turn_taking.scores import SHARES_MS, Share
 
@@ -30,7 +30,7 @@ class Carries:
     longer: Mapping[int, Share]
     """Share of pauses longer than the given ms, with its interval over speakers."""
     law_distance: Mapping[LawName, float | None]
-    """Distance of the pauses from each law of people's pauses (Kolmogorov–Smirnov)."""
+    """Distance (KS) of the pauses from each law of people's lengths."""
 
     def follows(self) -> tuple[str, ...]:
         """What may be concluded from recordings of these speakers, one sentence each."""
@@ -62,6 +62,7 @@ class Carries:
             "pauses": len(self.pauses_ms),
             **{f"over_{ms}_ms": share.value for ms, share in self.longer.items()},
             "intervals": {f"over_{ms}_ms": share.interval for ms, share in self.longer.items()},
+            "distance_from_law": self.law_distance["to-agents"],
             "distance_from_laws": dict(self.law_distance),
             "follows": list(self.follows()),
         }
@@ -90,7 +91,7 @@ def how_far(contexts: Sequence[Context], seed: int = 0) -> Carries | None:
             )
             for limit in SHARES_MS
         },
-        law_distance={name: law.distance(every) for name, law in LAWS.items()},
+        law_distance=distances(every),
     )
 
 
