@@ -96,7 +96,7 @@ def sitting(browser: Any, person: AutomaticPerson) -> Iterator[ScriptedSitting]:
 
 
 def supporters(server: Server, run: Path, people: int, browser: Any, person: AutomaticPerson, voices: list[Path]) -> Afternoon:
-    """Everybody answers until nothing is due. The third closes the page while speaking; after the fifth the server is killed."""
+    """Everybody answers all that is due. The third closes the page while speaking; after the fifth the server is killed."""
     tally = Afternoon()
     store = RunStore.open(run)
     conversations = Conversations(store)
