@@ -65,11 +65,11 @@ def refuse_run(store: RunStore) -> None:
 def callers_of(store: RunStore) -> dict[str, CallerSound]:
     """Context → its caller as the run's agents heard it; contexts whose call was played by no agent to its end have none."""
     found: dict[str, CallerSound] = {}
-    for session in Selection(store).of_the_plan:
-        key = session.key
-        playable = key.condition == CONDITION and session.status == "finished" and (session.folder / "recording.json").exists()
-        if playable and key.context_id not in found:
-            found[key.context_id] = caller_sound(store.recording(session).caller)
+    selection = Selection(store)
+    for session in (s for agent in store.manifest.played for s in selection.of(agent.name, CONDITION)):
+        context = session.key.context_id
+        if context not in found and session.status == "finished" and (session.folder / "recording.json").exists():
+            found[context] = caller_sound(store.recording(session).caller)
     return found
 
 
@@ -96,7 +96,7 @@ def add_people(
         _enter(store, {reply.sitting.automatic for reply in given})
         ids = [_commit(store, reply) for reply in given]
         detector = vocal or silero()
-        waiting = [s for s in _seated(store) if s.timing is None]
+        waiting = [s for s in Selection(store).of_the_seat if s.timing is None]
         for session in waiting:
             found = timings_of(
                 session.id, partial(store.recording, session), lambda: None, detector, partial(store.sitting, session)
@@ -112,7 +112,7 @@ def _new(store: RunStore, replies: Sequence[PersonsReply]) -> list[PersonsReply]
     Raises UserError: one that it cannot have.
     """
     known = {context.id for context in store.contexts_as_played()}
-    sittings = [(s.key.context_id, sitting) for s in _seated(store) if (sitting := store.sitting(s)) is not None]
+    sittings = [(s.key.context_id, sitting) for s in Selection(store).of_the_seat if (sitting := store.sitting(s)) is not None]
     takes = {sitting.take for _, sitting in sittings}
     answered = {(sitting.automatic, sitting.person, context) for context, sitting in sittings}
     found = []
@@ -133,11 +133,6 @@ def _new(store: RunStore, replies: Sequence[PersonsReply]) -> list[PersonsReply]
     return found
 
 
-def _seated(store: RunStore) -> list[Session]:
-    seated = store.manifest.seated
-    return [session for session in store.sessions() if session.key.agent in seated]
-
-
 def _enter(store: RunStore, kinds: Collection[bool]) -> None:
     """Add the seat's agents to the manifest. Before their sessions, so that a kill leaves no session of an unknown agent."""
     manifest = store.manifest
@@ -156,7 +151,8 @@ def _entry(automatic: bool) -> AgentEntry:
 def _commit(store: RunStore, reply: PersonsReply) -> str:
     entry = _entry(reply.sitting.automatic)
     context = next(c for c in store.contexts_as_played() if c.id == reply.context)
-    taken = {s.key.repeat for s in _seated(store) if (s.key.agent, s.key.context_id) == (entry.name, reply.context)}
+    mine = (s.key for s in Selection(store).of_the_seat)
+    taken = {key.repeat for key in mine if (key.agent, key.context_id) == (entry.name, reply.context)}
     key = SessionKey(
         context_id=reply.context,
         context_hash=context_hash(context),
