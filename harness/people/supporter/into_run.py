@@ -22,6 +22,7 @@ from harness.recording.sitting import Sitting, save_sitting
 from harness.scenarios.pack import context_hash
 from harness.store.manifest import SEAT_KINDS, AgentEntry
 from harness.store.run_store import RunStore
+from harness.store.selection import Selection
 from harness.store.session import Session, SessionKey
 
 CONDITION: Final = "clean"

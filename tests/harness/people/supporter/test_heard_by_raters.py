@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import soundfile
 
-from harness.people.supporter.into_run import callers_of
+from harness.people.supporter.conversations import Conversations
 from harness.recording.from_seat import RATE_HZ
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.material import Material
@@ -18,7 +18,7 @@ def test_a_reply_ends_with_its_last_word(played: Path, answer: Answer) -> None:
     answer(played, ("P01", "first", "second"), ("P02", "first", "third"))
     store = RunStore.open(played)
     material = Material(store, ListeningDesign())
-    said_s = len(callers_of(store)["second"].samples) / RATE_HZ
+    said_s = len(Conversations(store).caller("second").samples) / RATE_HZ
     path = material.stimulus("first", "people", gap_ms=200)
     samples, rate_hz = soundfile.read(path)
     caller_s = min(LEAD_S, soundfile.info(material.caller("first")).duration)
