@@ -6,7 +6,7 @@ import { openEngine } from "/asset/engine.js";
 
 const CONSENT = "consent-1";
 const METER_MS = 80;
-const SOON = { slept: "The computer slept, so this recording has a hole.", unplugged: "The microphone is gone. Plug it in again, then go on.", muted: "The microphone is switched off. Switch it on; the recording goes on.", unmuted: "", clipped: "You are too near to the microphone, or it is set too loud: the sound is clipped.", lost: "A piece of sound was lost. You can go on; the recording says so.", broken: "The browser stopped recording. Please reload the page." };
+const SOON = { slept: "The computer slept, so this recording has a hole.", unplugged: "The microphone is gone. Plug it in again, then go on.", silent: "The microphone gives no sound. It may be unplugged or switched off.", muted: "The microphone is switched off. Switch it on; the recording goes on.", unmuted: "", clipped: "You are too near to the microphone, or it is set too loud: the sound is clipped.", lost: "A piece of sound was lost. You can go on; the recording says so.", broken: "The browser stopped recording. Please reload the page." };
 let engine = null;
 let tab = "";
 let stale = false;
