@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 
 def remove_replies(database: sqlite3.Connection, replies: Collection[tuple[str, str, int]]) -> int:
-    """Delete the sessions with these replies (context, system, repeat) and the verdicts on them; returns how many these were."""
+    """Delete the sessions with these replies (context, system, repeat) and the verdicts on them, and count those."""
     gone = [
         (number,)
         for number, text in database.execute("SELECT id, json FROM judgments")
