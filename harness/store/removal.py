@@ -11,11 +11,7 @@ from pydantic_core import from_json
 
 
 def remove_replies(database: sqlite3.Connection, replies: Collection[tuple[str, str, int]]) -> int:
-<<<<<<< HEAD
     """Delete the sessions with these replies (context, system, repeat) and all verdicts on them; returns their number."""
-=======
-    """Delete the sessions with these replies (context, system, repeat) and the verdicts on them, and count those."""
->>>>>>> h35-run
     gone = [
         (number,)
         for number, text in database.execute("SELECT id, json FROM judgments")
