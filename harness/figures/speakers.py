@@ -73,10 +73,10 @@ def speakers_sentence(speakers: Speakers, number: int, turns: int) -> str:
         return f"{said}: nothing about people can be generalised, and every figure is this speaker's own."
     if number < FEWEST_CONTEXTS:
         return (
-            f"{said}: under {FEWEST_CONTEXTS} speakers no interval of waits, cut-ins, pauses and words is given, and these "
+            f"{said}: under {FEWEST_CONTEXTS} speakers no interval of waits, cut-ins and pauses is given, and these "
             "figures are of these speakers alone."
         )
     return (
-        f"{said}: intervals of waits, cut-ins, pauses and words are over speakers, and are for speakers recruited as these "
+        f"{said}: intervals of waits, cut-ins and pauses are over speakers, and are for speakers recruited as these "
         "were. Elo and differences between agents are over conversations."
     )
