@@ -27,6 +27,8 @@ from harness.people.echo import echo_delay_s
 from harness.voices.recorded_sound import MOST_CLIPPED_RUNS, flat_tops
 
 FULL_HZ: Final = 48_000
+LEAST_HZ: Final = 44_100
+"""Least rate of a microphone: everything up to 20 kHz, the limit of hearing. Telephone headsets give 8,000 to 32,000."""
 QUIETEST_DBFS: Final = -50.0
 """Least level of speech: the steps of 16 bits are a noise of -101 dBFS; an edge, 40 dB below speech, needs 10 dB over it."""
 GOOD_ROOM_DB: Final = 30.0
@@ -94,9 +96,9 @@ def findings(taken: Taken, vocal: VocalDetector) -> tuple[Finding, ...]:
 def _of_the_computer(taken: Taken) -> Iterable[Finding]:
     if taken.reason == "slept":
         yield Finding("slept", "The computer went to sleep while you were recorded, and a part is missing.", "", True)
-    if taken.microphone_hz is not None and taken.microphone_hz < FULL_HZ:
+    if taken.microphone_hz is not None and taken.microphone_hz < LEAST_HZ:
         words = (
-            f"Your microphone gives {taken.microphone_hz:,} samples a second and {FULL_HZ:,} are needed: high sounds of your "
+            f"Your microphone gives {taken.microphone_hz:,} samples a second, and {LEAST_HZ:,} are needed: high sounds of your "
             "voice are lost, as with a wireless headset in a telephone call."
         )
         yield Finding("rate", words, "Please choose another microphone.", True)
