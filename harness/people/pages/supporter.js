@@ -14,7 +14,7 @@ const conversation = (step, show, footer) => {
   start.addEventListener("click", async () => {
     const finish = el("button", { type: "button", class: "main", disabled: true }, "I have finished");
     const state = el("p", { role: "status" }, "One moment …");
-    put(heading("You are on the line"), el("div", { class: "card live" }, state, level()), talk(step.history), finish, footer);
+    put(heading("You are recorded"), el("div", { class: "card live" }, state, level()), talk(step.history), finish, footer);
     const found = await recorded({ kind: "reply", of: step.of }, async (audio, take) => {
       const playing = audio.play(sound, "caller");
       finish.disabled = false;

@@ -23,7 +23,7 @@ from tests.harness.people.conftest import ServedSeat, ServeSeat
 from tests.harness.people.sitting import REPLIES, spoken
 from tests.reports.conftest import ARGUMENTS, CHROMIUM
 from tests.reports.test_page_for_everybody import grave_faults
-from tests.scripted_sitting import ScriptedSitting
+from tests.scripted_sitting import Clicks
 
 Open = Callable[..., Any]
 VIEWS = ((390, "dark"), (1_280, "light"))
@@ -109,7 +109,7 @@ def one_turn(records: SeatStore) -> CallerSeat:
     return CallerSeat(records, "heart-mini", turns=1)
 
 
-def record_turn(one: ScriptedSitting) -> None:
+def record_turn(one: Clicks) -> None:
     """Record the microphone for some seconds."""
     one.press("Record")
     one.wait_for_heading("You are recorded")
@@ -126,7 +126,7 @@ def takes(served: ServedSeat, state: str) -> int:
 def test_every_step_of_a_caller_is_for_everybody(
     caller: ServedSeat, open_page: Open, for_everybody: Callable[[Any], None]
 ) -> None:
-    one = ScriptedSitting(open_page(caller.address), None)
+    one = Clicks(open_page(caller.address))
     for_everybody(one.page)
     one.begin(caller.address)
     assert one.page.evaluate("document.activeElement.tagName") == "H1"
@@ -159,7 +159,7 @@ def test_every_step_of_a_caller_is_for_everybody(
 def test_every_step_of_a_supporter_is_for_everybody(
     supporter: ServedSeat, open_page: Open, for_everybody: Callable[[Any], None]
 ) -> None:
-    one = ScriptedSitting(open_page(supporter.address), None)
+    one = Clicks(open_page(supporter.address))
     for_everybody(one.page)
     one.begin(supporter.address)
     one.wait_for_heading("Hold your headphones")
@@ -204,12 +204,12 @@ def test_a_sitting_needs_no_mouse(caller: ServedSeat, open_page: Open) -> None:
 
 
 def test_of_two_tabs_the_older_says_so_and_records_nothing(caller: ServedSeat, open_page: Open) -> None:
-    old = ScriptedSitting(open_page(caller.address), None)
+    old = Clicks(open_page(caller.address))
     old.begin(caller.address)
     old.press("Record")
     old.page.get_by_text("Recording: tell it now.").wait_for()
     time.sleep(1.5)
-    new = ScriptedSitting(old.page.context.new_page(), None)
+    new = Clicks(old.page.context.new_page())
     new.begin(caller.address)
     old.wait_for_heading("This goes on in another tab")
     new.wait_for_heading("A recording was interrupted")
@@ -228,7 +228,7 @@ def test_of_two_tabs_the_older_says_so_and_records_nothing(caller: ServedSeat, o
 
 
 def test_a_page_closed_while_it_records_comes_back_with_what_there_is(caller: ServedSeat, open_page: Open) -> None:
-    one = ScriptedSitting(open_page(caller.address), None)
+    one = Clicks(open_page(caller.address))
     one.begin(caller.address)
     one.press("Record")
     one.page.get_by_text("Recording: tell it now.").wait_for()
@@ -247,7 +247,7 @@ def test_a_page_closed_while_it_records_comes_back_with_what_there_is(caller: Se
 
 def test_whoever_withdraws_while_recording_leaves_nothing(caller: ServedSeat, open_page: Open) -> None:
     page = open_page(caller.address)
-    one = ScriptedSitting(page, None)
+    one = Clicks(page)
     one.begin(caller.address)
     one.press("Record")
     page.get_by_text("Recording: tell it now.").wait_for()
@@ -267,7 +267,7 @@ def test_whoever_withdraws_while_recording_leaves_nothing(caller: ServedSeat, op
 def test_a_server_that_dies_while_somebody_speaks_loses_nothing(
     caller: ServedSeat, serve_seat: ServeSeat, open_page: Open
 ) -> None:
-    one = ScriptedSitting(open_page(caller.address), None)
+    one = Clicks(open_page(caller.address))
     one.begin(caller.address)
     one.press("Record")
     one.page.get_by_text("Recording: tell it now.").wait_for()
