@@ -26,14 +26,27 @@ class Errors:
     extra: int
 
 
-def errors_of(track: Int16, said: CallerSound, start_s: float, end_s: float, pauses: Sequence[Sequence[float]]) -> Errors:
+@dataclass(frozen=True)
+class Said:
+    """A sound at 48 kHz with its pauses in samples."""
+
+    samples: Int16
+    pauses: tuple[tuple[int, int], ...]
+
+
+def said_by(caller: CallerSound) -> Said:
+    """A caller's sound as something that is said."""
+    return Said(caller.samples, tuple((p.start_sample, p.end_sample) for turn in caller.turns for p in turn.pauses))
+
+
+def errors_of(track: Int16, said: Said, start_s: float, end_s: float, pauses: Sequence[Sequence[float]]) -> Errors:
     """The errors of a turn that was found in a recording of this sound, which is placed in it by correlation."""
     heard, sound = to_float(track), to_float(said.samples)
     at = int(np.argmax(fftconvolve(heard, sound[::-1], mode="valid"))) if len(heard) > len(sound) else 0
     first, last = first_sample(said.samples, RATE_HZ), last_sample(said.samples, RATE_HZ)
     assert first is not None
     assert last is not None
-    true = [((at + p.start_sample) / RATE_HZ, (at + p.end_sample) / RATE_HZ) for turn in said.turns for p in turn.pauses]
+    true = [((at + a) / RATE_HZ, (at + b) / RATE_HZ) for a, b in said.pauses]
     matched = list(_matched(true, pauses))
     return Errors(
         start_ms=1_000 * (start_s - (at + first) / RATE_HZ),
