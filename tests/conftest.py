@@ -23,6 +23,7 @@ ALONE: Final = (
     "harness/calibrate",
     "harness/load",
     "harness/machine/test_call_watch.py",
+    "harness/people/test_pages_by_ear.py",
     "harness/people/test_seat_by_ear.py",
     "harness/run/test_check_real.py",
     "harness/run/test_contended.py",

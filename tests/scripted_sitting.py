@@ -20,11 +20,10 @@ TRIALS: Final = 4
 
 
 @dataclass
-class ScriptedSitting:
-    """One browser page in a seat."""
+class Clicks:
+    """What a person does on one page of a seat without a word."""
 
     page: Any
-    person: AutomaticPerson
 
     def heading(self) -> str:
         """The page's heading now."""
@@ -47,6 +46,24 @@ class ScriptedSitting:
         self.page.check("#consent")
         self.press("Begin")
         self.page.locator("#stage h1").wait_for(timeout=PATIENCE_MS)
+
+    def keep_answer(self) -> None:
+        """Keep the answer that is reviewed."""
+        self.page.check("#stage input[type=checkbox]")
+        self.press("Keep it")
+        self.wait_for_heading("Conversation|Thank|Hold|One moment")
+
+    def keep_turn(self) -> None:
+        """Keep the turn that is reviewed."""
+        self.press("Keep it")
+        self.wait_for_heading(r"^\d+ of|Thank|One moment")
+
+
+@dataclass
+class ScriptedSitting(Clicks):
+    """One browser page in a seat, and somebody who hears it and speaks."""
+
+    person: AutomaticPerson
 
     def measure(self) -> None:
         """The loop-back trial, with the headphones at the microphone."""
@@ -71,12 +88,6 @@ class ScriptedSitting:
         self.wait_for_heading("Your answer")
         return report
 
-    def keep_answer(self) -> None:
-        """Keep the answer that is reviewed."""
-        self.page.check("#stage input[type=checkbox]")
-        self.press("Keep it")
-        self.wait_for_heading("Conversation|Thank|Hold|One moment")
-
     def tell(self, voice: Path, after_s: float = 0.8) -> None:
         """Record one turn in the caller's seat."""
         if self.page.get_by_role("button", name="Record", exact=True).is_disabled():
@@ -88,11 +99,6 @@ class ScriptedSitting:
         time.sleep(soundfile.info(voice).duration + 0.6)
         self.press("I have finished (space bar)")
         self.wait_for_heading("Is it as you said|There is no turn")
-
-    def keep_turn(self) -> None:
-        """Keep the turn that is reviewed."""
-        self.press("Keep it")
-        self.wait_for_heading(r"^\d+ of|Thank|One moment")
 
 
 def at_48_khz(samples: Any, path: Path) -> Path:

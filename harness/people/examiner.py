@@ -6,6 +6,7 @@ recordings are examined one after the other, so that a room full of people does 
 
 import threading
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cached_property
 
 from harness.audio.vocal import VocalDetector, silero
@@ -29,7 +30,7 @@ class Examiner:
         return silero()
 
     def examined(self, take: Take, track: Track, played: Sequence[Played] = (), loop: LoopBack | None = None) -> list[Json]:
-        """The findings in a recording, with code, words and `again`."""
+        """The findings in a recording, as `harness.people.faults.Finding` has them."""
         rate = take.settings.get("sampleRate")
         taken = Taken(
             samples=track.samples,
@@ -42,4 +43,4 @@ class Examiner:
         )
         with self.turn:
             found = findings(taken, self.vocal)
-        return [{"code": f.code, "words": f.words, "again": f.again, "at_s": f.at_s} for f in found]
+        return [asdict(finding) for finding in found]

@@ -1,8 +1,9 @@
-"""Findings in one recording of a person, in words for its speaker: each says what is wrong and what to do about it.
+"""Findings in one recording of a person, in words for its speaker: each says the fault, and what mends it.
 
 A fault is cheap to mend while the speaker is still in the seat, and cannot be mended afterwards. So every recording is
 examined at once. A finding never decides: the speaker hears the recording and keeps or discards it. `again` marks those
-that spoil what is measured (the end, the pauses, the wait), for which a new recording is better.
+that spoil what is measured (the end, the pauses, the wait). What follows from that is said by each seat itself: a turn can be
+recorded again, an answer cannot, because its speaker has heard the caller.
 
 Pure: no file, no clock.
 """
@@ -26,6 +27,8 @@ from harness.people.echo import echo_delay_s
 from harness.voices.recorded_sound import MOST_CLIPPED_RUNS, flat_tops
 
 FULL_HZ: Final = 48_000
+LEAST_HZ: Final = 44_100
+"""Least rate of a microphone: everything up to 20 kHz, the limit of hearing. Telephone headsets give 8,000 to 32,000."""
 QUIETEST_DBFS: Final = -50.0
 """Least level of speech: the steps of 16 bits are a noise of -101 dBFS; an edge, 40 dB below speech, needs 10 dB over it."""
 GOOD_ROOM_DB: Final = 30.0
@@ -52,8 +55,11 @@ class Finding:
 
     code: FindingCode
     words: str
+    """The fault."""
+    do: str
+    """The remedy, for the next recording too; empty if there is none."""
     again: bool
-    """True if a new recording is better; else a note."""
+    """True if this recording is better not kept; else a note."""
     at_s: float | None = None
 
 
@@ -89,30 +95,25 @@ def findings(taken: Taken, vocal: VocalDetector) -> tuple[Finding, ...]:
 
 def _of_the_computer(taken: Taken) -> Iterable[Finding]:
     if taken.reason == "slept":
-        words = "The computer went to sleep while you were recorded, and a part is missing. Please record this again."
-        yield Finding("slept", words, True)
-    if taken.microphone_hz is not None and taken.microphone_hz < FULL_HZ:
+        yield Finding("slept", "The computer went to sleep while you were recorded, and a part is missing.", "", True)
+    if taken.microphone_hz is not None and taken.microphone_hz < LEAST_HZ:
         words = (
-            f"Your microphone gives {taken.microphone_hz:,} samples a second and {FULL_HZ:,} are needed: high sounds of your "
-            "voice are lost, as with a wireless headset in a telephone call. Please choose another microphone."
+            f"Your microphone gives {taken.microphone_hz:,} samples a second, and {LEAST_HZ:,} are needed: high sounds of your "
+            "voice are lost, as with a wireless headset in a telephone call."
         )
-        yield Finding("rate", words, True)
+        yield Finding("rate", words, "Please choose another microphone.", True)
 
 
 def _of_the_sound(taken: Taken, vocal: VocalDetector) -> Iterable[Finding]:
     signal = resample_float(to_float(taken.samples), FULL_HZ, RATE_HZ)
     if taken.samples.size == 0 or _loudest_dbfs(signal) < NEAR_SILENCE_DBFS:
-        words = "The microphone gives no sound. Please check that it is on, plugged in and chosen, and record again."
-        yield Finding("silent", words, True)
+        yield Finding("silent", "The microphone gives no sound.", "Please check that it is on, plugged in and chosen.", True)
         return
     speech = _speech(signal, vocal)
     tonal = _tonal(signal, speech)
     if (delay_s := _echo(taken)) is not None:
-        words = (
-            f"The caller can be heard in your microphone, {1000 * delay_s:.0f} ms after it was played. Please wear headphones, "
-            "or turn them down, and answer again."
-        )
-        yield Finding("echo", words, True)
+        words = f"The caller can be heard in your microphone, {1000 * delay_s:.0f} ms after it was played."
+        yield Finding("echo", words, "Please wear headphones, or turn them down.", True)
     if not speech:
         buried = _room_db(signal) < LEAST_ROOM_DB and bool(vocal_spans(vocal(signal)))
         yield _nothing_said(taken.reason, tonal, buried)
@@ -120,46 +121,39 @@ def _of_the_sound(taken: Taken, vocal: VocalDetector) -> Iterable[Finding]:
         return
     level, room_db = speech_power(signal, RATE_HZ), _room_db(signal)
     if decibels(level) < QUIETEST_DBFS:
-        words = "You are very quiet in this recording. Please come closer to the microphone, or turn it up, and record again."
-        yield Finding("quiet", words, True)
+        do = "Please come closer to the microphone, or turn it up."
+        yield Finding("quiet", "You are very quiet in this recording.", do, True)
     tops = flat_tops(to_float(taken.samples)[:, None])
     if tops:
         at_s, many = tops[0] / FULL_HZ, len(tops) > MOST_CLIPPED_RUNS
         where = f"at {at_s:.1f} s" + (f" and in {len(tops) - 1} more places" if len(tops) > 1 else "")
-        do = "Please move back a little, or turn it down, and record again." if many else "It is hardly audible."
-        yield Finding("clipped", f"Your voice was too loud for the microphone {where}, so its peaks are lost. {do}", many, at_s)
+        words = f"Your voice was too loud for the microphone {where}, so its peaks are lost."
+        words += "" if many else " It is hardly audible."
+        yield Finding("clipped", words, "Please move back a little, or turn the microphone down." if many else "", many, at_s)
     if tonal:
-        loud = room_db < GOOD_ROOM_DB
-        words = (
-            f"Music or a steady tone can be heard under your voice. Please turn it off{', and record again' if loud else ''}."
-        )
-        yield Finding("music", words, loud)
+        words = "Music or a steady tone can be heard under your voice."
+        yield Finding("music", words, "Please turn it off.", room_db < GOOD_ROOM_DB)
     elif room_db < GOOD_ROOM_DB:
-        words = (
-            f"The room is loud: its noise is only {room_db:.0f} dB below your voice. Please come closer to the microphone or "
-            "find a quieter place."
-        )
-        yield Finding("some_noise", words, False)
+        words = f"The room is loud: its noise is only {room_db:.0f} dB below your voice."
+        yield Finding("some_noise", words, "Please come closer to the microphone, or find a quieter place.", False)
     yield from _lost(taken, (speech[0][0], speech[-1][1]))
     if signal.size / RATE_HZ - speech[-1][1] < CLOSURE_S:
-        words = "You still spoke when the recording ended, so its end is missing. Please record this again."
-        yield Finding("cut", words, True, speech[-1][1])
+        words = "You still spoke when the recording ended, so its end is missing."
+        yield Finding("cut", words, "Please press only when you have finished.", True, speech[-1][1])
 
 
 def _nothing_said(reason: str, tonal: bool, buried: bool) -> Finding:
     if buried and not tonal:
-        words = "The room is too loud to tell your voice from its noise. Please find a quieter place, and record again."
-        return Finding("noisy", words, True)
+        words = "The room is too loud to tell your voice from its noise."
+        return Finding("noisy", words, "Please find a quieter place.", True)
     if tonal:
-        words = "There is music or a steady tone, and no voice that can be told from it. Please turn it off, and record again."
-        return Finding("music", words, True)
+        return Finding(
+            "music", "There is music or a steady tone, and no voice that can be told from it.", "Please turn it off.", True
+        )
     if reason == "never":
-        words = "You said nothing. If that is how you would answer, keep it; else please record again."
-        return Finding("never", words, True)
-    words = (
-        "There is sound in this recording, but no speech. Please check that the right microphone is chosen, and record again."
-    )
-    return Finding("no_speech", words, True)
+        return Finding("never", "You said nothing.", "", True)
+    words = "There is sound in this recording, but no speech."
+    return Finding("no_speech", words, "Please check that the right microphone is chosen.", True)
 
 
 def _lost(taken: Taken, turn: Span | None) -> Iterable[Finding]:
@@ -169,9 +163,9 @@ def _lost(taken: Taken, turn: Span | None) -> Iterable[Finding]:
     near = [s for s in spans if turn is None or (s[0] < turn[1] + BESIDE_S and turn[0] - BESIDE_S < s[1])]
     missing_ms = 1000 * sum(b - a for a, b in spans)
     at_s = (near or spans)[0][0]
-    words = f"{missing_ms:.0f} ms of sound were lost, first at {at_s:.1f} s, because the computer was busy. "
-    do = "Please close other programs, and record again." if near else "It was not near what you said."
-    yield Finding("lost", words + do, bool(near), at_s)
+    words = f"{missing_ms:.0f} ms of sound were lost, first at {at_s:.1f} s, because the computer was busy."
+    words += "" if near else " It was not near what you said."
+    yield Finding("lost", words, "Please close other programs." if near else "", bool(near), at_s)
 
 
 def _speech(signal: Float32, vocal: VocalDetector) -> tuple[Span, ...]:

@@ -167,9 +167,9 @@ class SeatStore:
                     db.execute(f"DELETE FROM {table} WHERE {column} = ?", (known[0],))
             for table, column in (("takes", "person"), ("dealt", "person"), ("people", "id")):
                 db.execute(f"DELETE FROM {table} WHERE {column} = ?", (person,))
-        for take in takes:
-            shutil.rmtree(self._take_folder(take), ignore_errors=True)
         with self._lock:
+            for take in takes:
+                shutil.rmtree(self._take_folder(take), ignore_errors=True)
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return len(takes)
 
@@ -221,21 +221,22 @@ class SeatStore:
         return [_take(row) for row in rows]
 
     def add_part(self, take: Take, number: int, first: int, pcm: bytes) -> None:
-        """Store a part, flushed to the disk; the same one again changes nothing."""
+        """Store a part, flushed to the disk; the same one again changes nothing, nor one of a recording that was removed."""
         path = self._take_folder(take.id) / f"part-{number:05d}-{first}.pcm"
-        if path.exists():
-            return
-        writing = path.with_suffix(f".{secrets.token_hex(4)}")
-        with writing.open("wb") as out:
-            out.write(pcm)
-            out.flush()
-            os.fsync(out.fileno())
-        writing.rename(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        with self._lock:  # Or a part that arrives while its recording is removed could outlive it.
+            if path.exists() or not path.parent.exists():
+                return
+            writing = path.with_suffix(f".{secrets.token_hex(4)}")
+            with writing.open("wb") as out:
+                out.write(pcm)
+                out.flush()
+                os.fsync(out.fileno())
+            writing.rename(path)
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
 
     def parts(self, take: Take) -> list[Part]:
         """The parts of a recording that have arrived, in order."""
@@ -272,7 +273,8 @@ class SeatStore:
         """Remove a recording's sound. Its row stays: its conversation does not come back, and a disturbance is known."""
         found = {"disturbed": True} if self.take(take.id).found.get("disturbed") else {}
         self.set_take(take, "discarded", found=found, decided={})
-        shutil.rmtree(self._take_folder(take.id), ignore_errors=True)
+        with self._lock:
+            shutil.rmtree(self._take_folder(take.id), ignore_errors=True)
 
     def _take_folder(self, take: str) -> Path:
         return self.folder / TAKES / take

@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 
 def remove_replies(database: sqlite3.Connection, replies: Collection[tuple[str, str, int]]) -> int:
-    """Delete the sessions with these replies (context, system, repeat) and all verdicts on them; returns the number of these."""
+    """Delete the sessions with these replies (context, system, repeat) and all verdicts on them; returns their number."""
     gone = [
         (number,)
         for number, text in database.execute("SELECT id, json FROM judgments")

@@ -307,7 +307,7 @@ class RunStore:
         return load_sitting(session.folder)
 
     def remove_replies(self, replies: Collection[tuple[str, str, int]]) -> int:
-        """Delete these replies (context, system, repeat), without their files, and all verdicts on them; returns their count."""
+        """Delete these replies (context, system, repeat), but not their files, and all verdicts on them, and count those."""
         return remove_replies(self._db, replies)
 
     def set_timing(self, session_id: str, timings: Sequence[TurnTiming]) -> None:

@@ -90,14 +90,17 @@ class CallerSeat:
         except NoTurn as fault:
             if not about["faults"]:
                 about["faults"] = [
-                    {"code": "no_turn", "words": f"There is no turn in it: {fault}.", "again": True, "at_s": None}
+                    {"code": "no_turn", "words": f"There is no turn in it: {fault}.", "do": "", "again": True, "at_s": None}
                 ]
             return about
+        said = {fault["code"] for fault in about["faults"]}
         return about | {
             "start_s": round(found.turn.start_s, 3),
             "end_s": round(found.turn.end_s, 3),
             "pauses": [[round(a, 3), round(b, 3)] for a, b in found.turn.pauses],
-            "disagreements": [{"code": d.code, "words": d.words, "at_s": round(d.at_s, 3)} for d in found.disagreements],
+            "disagreements": [
+                {"code": d.code, "words": d.words, "at_s": round(d.at_s, 3)} for d in found.disagreements if d.code not in said
+            ],
         }
 
     def _ends(self, take: Take, track: Track) -> FoundEnds:

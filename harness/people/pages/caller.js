@@ -18,14 +18,16 @@ const prompt = (step, show, footer) => {
     el("div", { class: "options", onchange: () => { start.disabled = false; } }, step.topics.map(({ id, words }) => el("label", {}, el("input", { type: "radio", name: "topic", value: id }), el("span", {}, words)))));
   start.addEventListener("click", async () => {
     const topic = chosen();
-    const finish = el("button", { type: "button", class: "main" }, "I have finished (space bar)");
-    const state = el("p", { role: "status" }, "Recording: tell it now.");
+    const finish = el("button", { type: "button", class: "main", disabled: true }, "I have finished (space bar)");
+    const state = el("p", { role: "status" }, "One moment …");
     put(heading("You are recorded"), el("div", { class: "card live" }, state, level()), step.retell && !topic ? el("p", { class: "prompt quiet" }, step.retell) : null, finish, footer);
-    finish.focus({ preventScroll: true });
     const found = await recorded({ kind: "turn", of: step.of, topic }, async (audio) => {
+      finish.disabled = false;
+      finish.focus({ preventScroll: true });
+      state.textContent = "Recording: tell it now.";
       const pressed = new Promise((done) => {
         finish.onclick = () => done(audio.frame());
-        document.onkeydown = (event) => { if (event.code === "Space" && event.target === document.body) { event.preventDefault(); done(audio.frame()); } };
+        document.onkeydown = (event) => { if (event.code === "Space" && !event.target.closest("button, a, audio, summary, input")) { event.preventDefault(); done(audio.frame()); } };
       });
       const how = await Promise.race([pressed, wait(LONGEST_MS)]);
       document.onkeydown = null;
@@ -66,4 +68,4 @@ const review = (step, show, footer, faults) => {
       pauses.length ? el("h2", {}, "You paused here") : el("p", {}, "No pause of 0.2 seconds or more was found."), pauses.map((box) => el("label", { class: "check" }, box, el("span", {}, `from ${seconds(Number(box.dataset.from))} to ${seconds(Number(box.dataset.to))}`)))),
     el("div", { class: "pair" }, again, keep), footer);
 };
-seat({ prompt, review });
+seat({ prompt, review }, () => "Better discard it, and record it again.");

@@ -3,24 +3,39 @@
 import { el } from "/asset/el.js";
 import { ask, byId, stage, tell, wait } from "/asset/asking.js";
 import { openEngine } from "/asset/engine.js";
+import { noRecording } from "/asset/microphone.js";
 
 const CONSENT = "consent-1";
 const METER_MS = 80;
-const SOON = { slept: "The computer slept, so this recording has a hole.", unplugged: "The microphone is gone. Plug it in again, then go on.", silent: "The microphone gives no sound. It may be unplugged or switched off.", muted: "The microphone is switched off. Switch it on; the recording goes on.", unmuted: "", clipped: "You are too near to the microphone, or it is set too loud: the sound is clipped.", lost: "A piece of sound was lost. You can go on; the recording says so.", broken: "The browser stopped recording. Please reload the page." };
+const AGAIN_MS = 1000;
+const SOON = { slept: "The computer slept, so this recording has a hole.", unplugged: "The microphone is gone. Plug it in again, then go on.", muted: "The microphone is switched off. Switch it on; the recording goes on.", unmuted: "", silent: "The microphone gives no sound. Check that it is on and plugged in.", clipped: "You are too near to the microphone, or it is set too loud: the sound is clipped.", lost: "A piece of sound was lost. You can go on; the recording says so.", broken: "The browser stopped recording. Please reload the page." };
 let engine = null;
 let tab = "";
 let stale = false;
 let loudest = 0;
 let running = null; /* (reason) ends the recording that runs. */
+let over = false; /* Another tab goes on, or everything was removed: nothing is shown or sent any more. */
+const never = () => new Promise(() => {});
+/* A phone is named by the browser, or has neither a mouse nor anything that hovers. */
+const isPhone = () => navigator.userAgentData?.mobile || matchMedia("(pointer: coarse) and (hover: none)").matches;
+const PHONE = "Please open this link on a computer: a phone or tablet changes the microphone's sound in ways that a page cannot turn off.";
 const here = "BroadcastChannel" in window ? new BroadcastChannel("seat") : null;
 if (here) here.onmessage = ({ data }) => {
-  if (!tab || data === tab) return;
-  running?.("hidden");
+  if (!tab || data === tab || over) return;
+  put(heading("This goes on in another tab"), el("p", {}, "The page is open in another tab or window, which goes on from here. Please close this one."));
+  end();
+};
+/* Ends this page for good. What runs is sent as far as it came; its speaker decides about it where the sitting goes on. */
+const end = () => {
+  over = true;
+  running = null;
+  document.onkeydown = null;
+  tell("");
   engine?.close();
   engine = null;
-  stage.replaceChildren(el("h1", {}, "This goes on in another tab"), el("p", {}, "The page is open in another tab or window, which goes on from here. Please close this one."));
 };
 const changed = (what, detail) => {
+  if (over) return;
   if (what === "connection") { tell(detail ? "" : "The connection is lost. Your recording is kept on this page and sent again."); return; }
   if (["slept", "devices", "unplugged", "broken"].includes(what)) stale = true;
   if (running && ["slept", "unplugged", "broken"].includes(what)) running(what === "unplugged" ? "unplugged" : "slept");
@@ -28,6 +43,7 @@ const changed = (what, detail) => {
 };
 export const heading = (text) => el("h1", { tabindex: -1 }, text);
 export const put = (...children) => {
+  if (over) return;
   stage.replaceChildren(...children.flat().filter(Boolean));
   scrollTo(0, 0);
   stage.querySelector("h1")?.focus({ preventScroll: true });
@@ -40,13 +56,23 @@ export const level = () => {
     /* Loudness as the ear has it: speech at −30 dB is in the middle. */
     if (!engine) return;
     loudest = engine.level().peak;
+    if (loudest > 0 && byId("problem").textContent === SOON.silent) tell("");
     bar.value = Math.max(0, Math.min(1, 1 + Math.log10(Math.max(1e-4, loudest)) / 3));
   }, METER_MS);
   return bar;
 };
 /* The loudest sample of the meter's last look. */
 export const peak = () => loudest;
-export const fetched = (path) => engine.sound(path);
+/* A sound of the server, which is asked until it answers. */
+export const fetched = async (path) => {
+  for (;;) {
+    try { const sound = await engine.sound(path); tell(""); return sound; } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      tell("The connection is lost. This page goes on as soon as it is back.");
+      await wait(AGAIN_MS);
+    }
+  }
+};
 /* Goes on after a recording, or says that there is none. */
 export const after = (found, show) => {
   if (found) return said("/next", undefined, show);
@@ -61,9 +87,11 @@ export const recorded = async (of, during) => {
     take = await engine.record({ ...of, tab });
     running = (reason) => ended({ reason });
     const how = await Promise.race([during(engine, take), stop]);
+    if (over) return never();
     running = null;
     return (await take.end(how)).found;
   } catch (error) {
+    if (over) return never();
     running = null;
     tell(error.message);
     return null;
@@ -71,24 +99,28 @@ export const recorded = async (of, during) => {
 };
 export const said = async (path, body, show) => {
   const { ok, data } = await ask(path, body);
+  if (over) return ok;
   if (ok) { tell(""); await show(data); } else tell(data.error);
   return ok;
 };
-const faults = (found) => (found.faults?.length ? el("ul", { class: "faults" }, found.faults.map((fault) => el("li", {}, fault.words))) : null);
+/* The faults with their remedies, and the seat's own sentence about a recording that they spoil. */
+const faults = (found, advice) => (found.faults?.length ? [el("ul", { class: "faults" }, found.faults.map((fault) => el("li", {}, [fault.words, fault.do].filter(Boolean).join(" ")))),
+  found.faults[0].again ? el("p", {}, advice(found.faults[0].code)) : null] : null);
 export const own = (take) => {
   const player = el("audio", { controls: true, "aria-label": "Your recording" });
-  fetch(`/take/${take}/sound`).then((reply) => (reply.ok ? reply.blob() : null)).then((blob) => { if (blob) player.src = URL.createObjectURL(blob); });
+  fetch(`/take/${take}/sound`).then((reply) => (reply.ok ? reply.blob() : null)).then((blob) => { if (blob) player.src = URL.createObjectURL(blob); }).catch(() => tell("Your recording could not be fetched to be heard. Please reload the page."));
   return player;
 };
 const footer = (step) => {
   const button = el("button", { type: "button", class: "link" }, "Remove everything");
   button.addEventListener("click", async () => {
     if (!button.dataset.sure) { button.dataset.sure = "1"; button.textContent = "Press again to remove all your recordings for good"; return; }
-    running?.("hidden");
+    button.disabled = true;
     const { ok, data } = await ask("/withdraw", {});
+    button.disabled = false;
     if (!ok) { tell(data.error); return; }
-    engine?.close();
     put(heading("Everything is removed"), el("p", {}, "All your recordings and whatever was made of them are gone. Thank you for your time."));
+    end();
   });
   return el("footer", { class: "quiet" }, el("p", {}, `You are ${step.name} here${step.automatic ? ", a program or a rehearsal: nothing counts as a person's" : ""}. Kept until now: ${step.kept}.`), button);
 };
@@ -101,7 +133,7 @@ const trial = (step, show) => {
     button.disabled = true;
     state.textContent = "Measuring: twelve short chirps …";
     const found = await recorded({ kind: "calibration", of: "" }, async (audio) => {
-      const sound = await audio.sound(step.sound);
+      const sound = await fetched(step.sound);
       await audio.play(sound, "loop-back").ended;
       await wait(300);
       return { reason: "pressed" };
@@ -127,8 +159,8 @@ const done = (step) => {
   engine = null;
   put(heading("Thank you"), el("p", {}, `You have given ${step.kept} ${step.kept === 1 ? "recording" : "recordings"}. There is nothing more to do now.`), el("p", {}, "If some of this stays with you, do something kind for yourself, and talk to somebody you trust."), footer(step));
 };
-/* `steps`: kind → (step, show, footer, faults) of one seat. */
-export const seat = (steps) => {
+/* `steps`: kind → (step, show, footer, faults) of one seat. `advice`: a fault's code → the sentence about a recording that it spoils. */
+export const seat = (steps, advice) => {
   const show = async (step) => {
     byId("welcome").hidden = true;
     if (stale && !["done", "review"].includes(step.kind)) {
@@ -136,10 +168,13 @@ export const seat = (steps) => {
       return;
     }
     const shared = { loop_back: trial, interrupted, done };
-    await (shared[step.kind] ?? steps[step.kind])(step, show, footer(step), step.found ? faults(step.found) : null);
+    await (shared[step.kind] ?? steps[step.kind])(step, show, footer(step), step.found ? faults(step.found, advice) : null);
   };
   const button = byId("begin");
+  let opening = false;
   const begin = async () => {
+    if (opening) return;
+    opening = true;
     button.disabled = true;
     try {
       await engine?.close();
@@ -151,8 +186,11 @@ export const seat = (steps) => {
       await said("/begin", { consent: CONSENT, adult: true, automatic: navigator.webdriver === true, tab }, show);
     } catch (error) { engine = null; tell(error.message); }
     button.disabled = false;
+    opening = false;
   };
-  const agree = () => { button.disabled = !(byId("consent").checked && byId("adult").checked); };
+  const cannot = noRecording(window.AudioContext && window.AudioWorkletNode) ?? (isPhone() ? PHONE : null);
+  tell(cannot);
+  const agree = () => { button.disabled = Boolean(cannot) || !(byId("consent").checked && byId("adult").checked); };
   byId("consent").addEventListener("change", agree);
   byId("adult").addEventListener("change", agree);
   agree(); /* They may have been ticked before this script came. */

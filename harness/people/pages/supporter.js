@@ -5,19 +5,21 @@ import { after, fetched, heading, level, own, peak, put, recorded, said, seat } 
 
 const NEVER_MS = 20000; /* After the caller's end: who has said nothing until then says nothing. */
 const LONGEST_MS = 90000;
-const LOUD = 0.03; /* Peak of a sample that can be speech: −30 dB. */
+const LOUD = 0.014; /* Peak of the quietest speech that is usable: −50 dB (faults.py) and a crest of 13 dB. */
 const AFTER_MS = 800; /* Recorded after the press, so that a last word is whole. */
 const conversation = (step, show, footer) => {
   const start = el("button", { type: "button", class: "main", disabled: true }, "Hear the person");
   let sound = null;
   fetched(step.sound).then((buffer) => { sound = buffer; start.disabled = false; }, (error) => tell(error.message));
   start.addEventListener("click", async () => {
-    const finish = el("button", { type: "button", class: "main" }, "I have finished");
-    const state = el("p", { role: "status" }, "Listen, and answer aloud as soon as you feel that it is your turn.");
-    put(heading("You are on the line"), el("div", { class: "card live" }, state, level()), talk(step.history), finish, footer);
-    finish.focus({ preventScroll: true });
+    const finish = el("button", { type: "button", class: "main", disabled: true }, "I have finished");
+    const state = el("p", { role: "status" }, "One moment …");
+    put(heading("You are recorded"), el("div", { class: "card live" }, state, level()), talk(step.history), finish, footer);
     const found = await recorded({ kind: "reply", of: step.of }, async (audio, take) => {
       const playing = audio.play(sound, "caller");
+      finish.disabled = false;
+      finish.focus({ preventScroll: true });
+      state.textContent = "Listen, and answer aloud as soon as you feel that it is your turn.";
       fetch(`/take/${take.id}/played`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ played: take.played }) }).catch(() => {});
       const pressed = new Promise((done) => { finish.onclick = () => done(audio.frame()); });
       const silent = (async () => {
@@ -52,4 +54,4 @@ const review = (step, show, footer, faults) => {
     el("label", { class: "check" }, mine, el("span", {}, "These words are my own. No program helped me to find them.")),
     el("div", { class: "pair" }, el("button", { type: "button", onclick: () => said(`/take/${step.take}/discard`, {}, show) }, "Discard it"), keep), el("p", { class: "quiet" }, "A conversation that you heard does not come back."), footer);
 };
-seat({ conversation, review });
+seat({ conversation, review }, (code) => (code === "never" ? "If that is how you would answer, keep it; else better discard it." : "Better discard it: nothing true can be measured of it."));

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,7 @@ class ServedSeat:
 
     address: str
     records: SeatStore
+    stop: Callable[[], None]
 
     def sitter(self, tab: str = "page-000001") -> Sitter:
         return Sitter(httpx.Client(base_url=self.address, timeout=30), tab)
@@ -111,9 +112,13 @@ def serve_seat(tmp_path: Path) -> Iterator[ServeSeat]:
         folder: Path = tmp_path / "people",
         rehearsal: bool = False,
         port: int = 0,
+        name: str | None = None,
     ) -> ServedSeat:
+        """`name`: another than this machine's own, so that a browser treats its pages as it treats any site's."""
         records = SeatStore(folder)
         bound, here = opened(door(host="127.0.0.1", port=port))
+        if name is not None:
+            here = replace(here, url=f"http://{name}:{here.port}")
         leave = withdraw(records) if withdraw else lambda person: (records.withdraw(person), None)[1]
         app = SeatApp(records, made(records), here, leave, rehearsal=rehearsal)
         server = uvicorn.Server(uvicorn.Config(app.asgi(), log_level="error", timeout_graceful_shutdown=1))
@@ -124,7 +129,13 @@ def serve_seat(tmp_path: Path) -> Iterator[ServeSeat]:
             assert time.monotonic() < end
             time.sleep(0.01)
         servers.append((server, thread))
-        return ServedSeat(f"http://127.0.0.1:{here.port}", records)
+
+        def stop() -> None:
+            """End it as a killed one: open connections are cut."""
+            server.force_exit = server.should_exit = True
+            thread.join(timeout=10)
+
+        return ServedSeat(f"http://{name or '127.0.0.1'}:{here.port}", records, stop)
 
     yield started
     for server, thread in servers:
