@@ -1,9 +1,9 @@
 """How exact a pack of a few speakers is: half-widths and coverage of the harness's own intervals over turns and over speakers.
 
 A speaker is not twelve independent turns: people differ in how they pause and how clearly they end. So the number of speakers
-decides, and turns of one speaker soon add little. Packs are drawn from a world with this spread between speakers, and the
-intervals that a run prints are computed on them: over turns, as each turn is a conversation of its own in a pack, and over
-speakers, as they should be.
+decides, and turns of one speaker soon add little. Packs are drawn from a world with this spread between speakers, and a run's
+intervals are computed on them: over speakers, as where sources name them, and over turns, as where they do not and each turn
+is a conversation of its own.
 
     python -m benchmarks.people_power [utterances.csv]
 

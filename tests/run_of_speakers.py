@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from harness.recording.sitting import Sitting, save_sitting
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.speakers import Speaker, source_of
 from harness.store.manifest import AgentEntry, RunManifest
@@ -46,6 +47,19 @@ def run_of_speakers(
             timing = _timing(wait_ms, *of_speaker[context.id])
             store.commit_session(key, partial=partial, timing=timing, written_text="I see.", started_ns=number)
     return store
+
+
+def answered_by_people(store: RunStore, persons: int = 4) -> None:
+    """People's replies to each conversation, in the run. Persons hardly differ; the callers whom they answer do."""
+    entry = AgentEntry(name="people", kind="person", profile_hash="q", profile_text="", runs_here=False)
+    store.set_manifest(store.manifest.model_copy(update={"agents": [*store.manifest.agents, entry]}))
+    for number, context in enumerate(store.contexts()):
+        key = SessionKey(context.id, "h" * 64, "people", "q", "seeded", "clean", 0)
+        partial = store.partial_folder(key)
+        (partial / "recording.json").write_text("{}")
+        save_sitting(Sitting(f"person-{number % persons}", False, f"sitting-{number % persons}", f"take-{number}"), partial)
+        speaker, turn = (int(part[1:]) for part in context.id.split("-"))
+        store.commit_session(key, partial=partial, timing=_timing(100.0, speaker, turn), started_ns=number)
 
 
 def _timing(wait_ms: float, speaker: int, turn: int) -> TurnTiming:

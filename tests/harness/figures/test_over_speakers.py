@@ -1,5 +1,6 @@
 """Intervals of a run on recordings of known speakers: over speakers, and as ever where none is known."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,9 @@ from harness.ranking.exact import share_interval
 from harness.ranking.percentiles import quantiles_of
 from harness.store.selection import Selection
 from tests.present import ends, present
-from tests.run_of_speakers import run_of_speakers
+from tests.run_of_speakers import answered_by_people, run_of_speakers
 
-INTERVALS = {
+INTERVALS: dict[str, Callable[[Cell], tuple[float, float] | None]] = {
     "TTFA p50": lambda cell: cell.ttfa_ms.p50_interval,
     "TTFA p95": lambda cell: cell.ttfa_ms.p95_interval,
     "TTFT p50": lambda cell: cell.ttft_ms.p50_interval,
@@ -97,3 +98,16 @@ def test_automatic_speakers_are_never_called_people(tmp_path: Path) -> None:
 def test_a_share_of_none_or_all_is_not_certain(held: bool) -> None:
     share, interval = share_over_speakers({f"speaker p{k}": [held] * 12 for k in range(10)}, seed=1)
     assert (share, interval) == (float(held), share_interval(10 * held, 10))
+
+
+def test_people_in_the_seat_are_compared_by_conversation_and_measured_over_the_callers_speakers(tmp_path: Path) -> None:
+    known, unknown = run_of_speakers(tmp_path / "a", 10, 4), run_of_speakers(tmp_path / "b", 10, 4, sourced=False)
+    answered_by_people(known)
+    answered_by_people(unknown)
+    one, other = summarise(known), summarise(unknown)
+    people, people_by_turn = (next(cell for cell in made.whole if cell.agent == "people") for made in (one, other))
+    for name, read in INTERVALS.items():
+        if name in ("TTFA p50", "within budget", "cut-ins", "dead air", "pauses cut"):
+            (low, high), (low_turns, high_turns) = ends(read(people)), ends(read(people_by_turn))
+            assert high - low > 1.3 * (high_turns - low_turns), name
+    assert present(quick(one).beside_seat).later_ms == present(quick(other).beside_seat).later_ms
