@@ -12,7 +12,7 @@ const conversation = (step, show, footer) => {
   let sound = null;
   fetched(step.sound).then((buffer) => { sound = buffer; start.disabled = false; }, (error) => tell(error.message));
   start.addEventListener("click", async () => {
-    const finish = el("button", { type: "button", class: "main", disabled: true }, "I have finished");
+    const finish = el("button", { type: "button", class: "main stay", disabled: true }, "I have finished");
     const state = el("p", { role: "status" }, "One moment …");
     put(heading("You are recorded"), el("div", { class: "card live" }, state, level()), talk(step.history), finish, footer);
     const found = await recorded({ kind: "reply", of: step.of }, async (audio, take) => {
