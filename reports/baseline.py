@@ -38,7 +38,7 @@ class _Figure:
 
 def compare(now: PageView, before: PageView) -> BaselineView:
     """The changes of all agents that both runs have, on the conversations that both have."""
-    known = {agent.name for agent in before.agents}
+    known = {agent.name for agent in before.agents if not agent.seat}
     judges = _judges(now) & _judges(before)
     missing = tuple(_missing(now, before))
     now, before = _judged_by(now, judges), _judged_by(before, judges)

@@ -2,13 +2,18 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from harness.figures.machine import ran_here, thread_words
 from harness.reports.shown_runs import Part
-from harness.store.manifest import RunManifest
+from harness.store.manifest import PEOPLE, REHEARSAL, RunManifest
 from harness.wording import UNKNOWN_TEXT
 
 Fact = tuple[str, str]
+_SEATED: Final = {
+    PEOPLE: "people, who answered the callers after the run was played, in browsers of their own",
+    REHEARSAL: "programs in people's place, after the run was played: a rehearsal",
+}
 _LONG_HASH = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")
 
 
@@ -68,8 +73,9 @@ def _facts(part: Part) -> tuple[Fact, ...]:
             f"{agent.kind}, model family {agent.family or UNKNOWN_TEXT}, profile {agent.profile_hash[:12]}, "
             + (f"here, threads: {thread_words(agent.threads)}" if ran_here(agent) else "not known to have run here"),
         )
-        for agent in manifest.agents
+        for agent in manifest.played
     ]
+    facts += [(f"Supporter's seat: {name}", _SEATED[name]) for name in sorted(manifest.seated)]
     return tuple(facts)
 
 

@@ -17,12 +17,13 @@ sum is more even than chance.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import exp, log
-from typing import Final, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final, Literal
 
 from harness.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 SHORTEST_MS: Final = 200
 """Shortest pause: shorter silences are often closures of plosives or joints of words; both sources start here."""
@@ -71,6 +72,8 @@ class PauseLaw:
 
     def distance(self, pauses_ms: Iterable[float]) -> float | None:
         """The Kolmogorov–Smirnov distance of pauses from the law; None without any. Lengths outside its limits are off it."""
+        import numpy as np
+
         found = np.sort(np.array(list(pauses_ms), dtype=float))
         if not found.size:
             return None
@@ -127,6 +130,6 @@ def law_named(name: str, option: str, *others: str) -> PauseLaw:
     return law
 
 
-def stratified(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def stratified(n: int, rng: "np.random.Generator") -> "NDArray[np.float64]":
     """`n` numbers from 0 to 1, one from each nth part, in random order."""
     return (rng.permutation(n) + rng.random(n)) / max(n, 1)

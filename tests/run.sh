@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Installs what the tests need into .venv, then checks style and types and runs the tests.
 # With arguments it is a developer's loop: pytest alone, of these paths, in the .venv that is there (bash tests/run.sh tests/harness/ranking).
-# A browser and openssl are what Python packages do not bring: the report is tested in a real browser, links over real TLS.
+# A browser, openssl and a sound server are what Python packages do not bring: pages are tested in a real browser, links over
+# real TLS, and the two seats over a loop of real sound.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if [ $# -eq 0 ] || [ ! -x .venv/bin/pytest ]; then
-  if ! command -v chromium >/dev/null || ! command -v openssl >/dev/null; then
+  if ! command -v chromium >/dev/null || ! command -v openssl >/dev/null || ! command -v pactl >/dev/null; then
     as_root=""
     [ "$(id -u)" -eq 0 ] || as_root="sudo"
     $as_root apt-get update -qq
-    $as_root apt-get install -y -qq --no-install-recommends chromium openssl >/dev/null
+    $as_root apt-get install -y -qq --no-install-recommends chromium openssl pulseaudio pulseaudio-utils >/dev/null
   fi
 
   [ -x .venv/bin/python ] || python3 -m venv .venv

@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 from harness.errors import UserError
 from harness.gate.check import Checked, CheckResult
 from harness.gate.evidence import unit_of
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.wording import UNKNOWN_TEXT, counted
 
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -83,11 +84,16 @@ def reason(checked: Checked) -> str:
         return f"The whole interval is within the limit ({seen})."
     if checked.verdict == "fail":
         return f"The whole interval is outside the limit ({seen})."
+    found = f"The interval contains the limit ({seen})"
+    if checked.speakers is not None and checked.speakers < FEWEST_CONTEXTS:
+        found = f"{counted(checked.speakers, 'speaker')}: under {FEWEST_CONTEXTS} there is no interval ({seen})"
     if decision.more_needed is None:
-        return f"The interval contains the limit ({seen}); how many more would settle it is not known."
-    return (
-        f"The interval contains the limit ({seen}); about {counted(decision.more_needed, 'more conversation')} would settle it."
-    )
+        return f"{found}; how many more would settle it is not known."
+    return f"{found}; about {_more(decision.more_needed, new_speakers=checked.speakers is not None)} would settle it."
+
+
+def _more(conversations: int, *, new_speakers: bool) -> str:
+    return counted(conversations, "more conversation") + (" of new speakers" if new_speakers else "")
 
 
 def junit(result: CheckResult, page: Path | None) -> bytes:
@@ -152,7 +158,8 @@ def told(result: CheckResult, ended: str = "") -> list[str]:
     if result.sessions_missing:
         lines.append(f"{counted(result.sessions_missing, 'session')} gave no figure, through no fault of the agent.")
     if result.verdict == "cannot tell" and result.more_needed is not None:
-        lines.append(f"About {counted(result.more_needed, 'more conversation')} would settle it, if they are like these.")
+        more = _more(result.more_needed, new_speakers=result.over_speakers)
+        lines.append(f"About {more} would settle it, if they are like these.")
     if ended:
         lines.append(f"No more sessions were played: {ended}.")
     return lines

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from harness.figures.cells import RunFigures
 from harness.figures.circumstances import Circumstances
 from harness.figures.rtp_lines import MUCH_LOST, in_words
+from harness.figures.speakers import bunches, speakers_sentence
 from harness.figures.watched import unwatched_words
 from harness.judging.validation.sentences import IN_WORDS, judge_sentence, red_lines_sentence
 from harness.judging.validation.trust import BLIND
@@ -32,7 +33,7 @@ Code = Literal[
     "not_analysed", "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "contended", "unwatched",
     "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
     "no_certificate", "machines", "red_lines", "few_people", "seat_error", "seat_losses", "seat_unrated",
-    "rehearsal",
+    "rehearsal", "speakers",
 ]  # fmt: skip
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
 IDLE_PERCENT: Final = 1.0
@@ -66,6 +67,7 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "silence": Kind("warn", "Decided by silence", "{} went to the other side because nothing was heard from one."),
     "few_conversations": Kind("warn", "Few conversations", f"This run has {{}}. Under {FEWEST_CONTEXTS} no interval is given, "
                               "and the order of agents can change with the next conversation."),
+    "speakers": Kind("note", "Speakers"),
     "no_p95": Kind("note", "No 95th percentile", "With at most {} per agent there is no reliable 95th percentile; it needs "
                    f"{TURNS_FOR_P95}."),
     "failed": Kind("warn", "Failed sessions", "{} failed ({}). They are listed by kind."),
@@ -226,6 +228,10 @@ def _size(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     if len(known.contexts) < FEWEST_CONTEXTS:
         yield worded("few_conversations", counted(len(known.contexts), "conversation"))
     turns = max((cell.turns for cell in summary.whole), default=0)
+    if known.speakers:
+        number = bunches(known.contexts, known.speakers)
+        said = speakers_sentence(known.speakers, number, turns)
+        yield worded("speakers", said, level="warn" if number < FEWEST_CONTEXTS else None)
     if turns < TURNS_FOR_P95:
         yield worded("no_p95", counted(turns, "turn"))
 

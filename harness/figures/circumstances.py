@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.figures.onset_error import OnsetError, largest
 from harness.figures.watched import Unwatched
+from harness.scenarios.speakers import Speaker
 from harness.timing.figures import StagesFrom
 
 
@@ -43,6 +44,8 @@ class Circumstances(BaseModel):
     """Agent that ran here → its turns for which the share of other programs is not fully known."""
     length_tells: tuple[str, ...] = ()
     """Reasons why the endpointing of these callers must not be compared."""
+    speakers: dict[str, Speaker] = Field(default_factory=dict)
+    """Context → its speaker, where that is known."""
     timing_alone: frozenset[str] = frozenset()
     """Conversations whose caller is a recording without a text."""
     to_judge_again: dict[str, str] = Field(default_factory=dict)

@@ -6,7 +6,8 @@ true ends, compute included, and the decision delay, without compute, where the 
 by the latter.
 
 The same turns count as in `latency` for every heard figure: discarded ones take no part, and a turn that the agent lost is one
-without reply. Pauses of one conversation share its caller and text, so intervals resample conversations.
+without reply. Pauses of one conversation share its caller and text, so intervals resample conversations; where the speakers of
+recordings are known, they resample speakers (`harness.figures.speakers`).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.figures.endpointing_laws import LawShare, OpenPause, cut_by_law
 from harness.figures.latency import heard_turns
+from harness.figures.speakers import by_speaker, speakers_of
 from harness.ranking.clustered_means import clustered_share
 from harness.ranking.percentiles import quantiles_of
 from harness.store.selection import NOT_TIMED, Selection, Turns
@@ -87,7 +89,7 @@ class EndpointingSummary(Model):
 
 @dataclass(frozen=True, slots=True)
 class _Pause:
-    context: str
+    bunch: str
     found: InnerPause
     decided: bool | None
     """The pause's own value, but False where only other calls of the cell report decisions: then this call had none."""
@@ -123,7 +125,9 @@ def summarise_endpointing(turns: Turns, texts: Mapping[str, Sequence[str | None]
 def endpointing_of(selection: Selection, agent: str, condition: str, contexts: Collection[str]) -> EndpointingSummary:
     """The endpointing of one spoken agent of a run in one condition, on some of its contexts."""
     turns = {c: g for c, g in selection.turns(agent, condition).items() if c in contexts}
-    return summarise_endpointing(turns, selection.turn_texts(agent, condition), seed=selection.manifest.seed)
+    texts = {c: g for c, g in selection.turn_texts(agent, condition).items() if c in contexts}
+    speakers = speakers_of(selection.contexts)
+    return summarise_endpointing(by_speaker(turns, speakers), by_speaker(texts, speakers), seed=selection.manifest.seed)
 
 
 def dead_air_values(turns: Turns) -> dict[str, list[float]]:
@@ -148,7 +152,7 @@ def inner_pauses_cut(turns: Turns) -> dict[str, list[float]]:
 
 
 def _open_pauses(pauses: Iterable[_Pause]) -> list[OpenPause]:
-    return [OpenPause(p.context, p.found.length_ms, p.found.fate == "cut") for p in pauses if p.found.fate != "already_talking"]
+    return [OpenPause(p.bunch, p.found.length_ms, p.found.fate == "cut") for p in pauses if p.found.fate != "already_talking"]
 
 
 def _of(pauses: Iterable[_Pause], kind: Kind, band: tuple[float, float | None]) -> list[_Pause]:
@@ -165,10 +169,10 @@ def _share(pauses: Sequence[_Pause], kind: Kind, band: tuple[float, float | None
     row = PauseShare(pause_ms=band, kind=kind, already_talking=len(pauses) - len(open_to_it))
     if not open_to_it:
         return row
-    cut = [(p.context, float(p.found.fate == "cut")) for p in open_to_it]
+    cut = [(p.bunch, float(p.found.fate == "cut")) for p in open_to_it]
     share, interval = clustered_share(cut, seed=seed)
     row = row.model_copy(update={"cut": round(sum(v for _, v in cut)), "of": len(cut), "share": share, "interval": interval})
-    told = [(p.context, float(p.decided)) for p in open_to_it if p.decided is not None]
+    told = [(p.bunch, float(p.decided)) for p in open_to_it if p.decided is not None]
     if not told:
         return row
     share, interval = clustered_share(told, seed=seed)

@@ -36,13 +36,13 @@ class LawShare(BaseModel):
 class OpenPause:
     """A pause in which the agent could choose."""
 
-    context: str
+    bunch: str
     length_ms: float
     cut: bool
 
 
 def cut_by_law(pauses: Sequence[OpenPause], bands: Bands, seed: int) -> list[LawShare]:
-    """The share under each law, with an interval over conversations. Empty without pauses."""
+    """The share under each law, with an interval over bunches (conversations, or known speakers). Empty without pauses."""
     return [_under(law, pauses, bands, seed) for law in LAWS.values()] if pauses else []
 
 
@@ -53,7 +53,7 @@ def _under(law: PauseLaw, pauses: Sequence[OpenPause], bands: Bands, seed: int) 
         return LawShare(law=law.name)
     weight = np.array([law.between(*band) for band in bands]) / number
     share, interval = clustered_share(
-        [(pause.context, float(pause.cut)) for pause in pauses], weights=weight[band_of].tolist(), seed=seed
+        [(pause.bunch, float(pause.cut)) for pause in pauses], weights=weight[band_of].tolist(), seed=seed
     )
     return LawShare(law=law.name, share=share, interval=interval, effective_pauses=1 / float((weight**2 * number).sum()))
 

@@ -2,8 +2,8 @@
 
 A row's share is of the events at which the agent was speaking and had more to say. Where each conversation had a sound once,
 the interval is the exact one (Clopper and Pearson 1934), good at any number; where repeats had it several times, conversations
-are resampled, as everywhere. Calls left out of the latencies (contended, discarded) are left out here: a starved agent stalls
-without an event, too.
+are resampled, as everywhere, and speakers where those of recordings are known. Calls left out of the latencies (contended,
+discarded) are left out here: a starved agent stalls without an event, too.
 """
 
 from collections.abc import Collection, Sequence
@@ -12,6 +12,7 @@ from statistics import median
 
 from pydantic import BaseModel, ConfigDict
 
+from harness.figures.speakers import Speakers, bunch_of, speakers_of
 from harness.ranking.clustered_means import clustered_share
 from harness.ranking.clustered_share import clopper_pearson
 from harness.store.events import ASKS, Asks, CallerEvent, EventName
@@ -60,7 +61,7 @@ class EventRow(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    context: str
+    bunch: str
     event: EventTaken | None
     left_out: bool
 
@@ -70,24 +71,27 @@ def events_of(selection: Selection, agent: str, condition: str, contexts: Collec
     settings, manifest = selection.manifest.events, selection.manifest
     if settings is None or selection.apart:
         return []
+    speakers = speakers_of(selection.contexts)
     calls: dict[CallerEvent, list[_Call]] = {event: [] for event in settings.events}
     for session in selection.of(agent, condition):
         key = session.key
         if session.status == "finished" and key.context_id in contexts:
-            calls[settings.dealt(manifest.planned_contexts, key.context_id, key.repeat, manifest.seed)].append(_call(session))
+            calls[settings.dealt(manifest.planned_contexts, key.context_id, key.repeat, manifest.seed)].append(
+                _call(session, speakers)
+            )
     return [_row(settings.source, event, found, manifest.seed) for event, found in calls.items() if found]
 
 
-def _call(session: Session) -> _Call:
-    timing = session.timing
+def _call(session: Session, speakers: Speakers) -> _Call:
+    timing, bunch = session.timing, bunch_of(session.key.context_id, speakers)
     if timing is None:
-        return _Call(session.key.context_id, None, True)
-    return _Call(session.key.context_id, timing.event, timing.left_out is not None)
+        return _Call(bunch, None, True)
+    return _Call(bunch, timing.event, timing.left_out is not None)
 
 
 def _row(source: str, event: CallerEvent, calls: Sequence[_Call], seed: int) -> EventRow:
     used = [call for call in calls if not call.left_out]
-    met = [(c.context, c.event) for c in used if c.event is not None]
+    met = [(c.bunch, c.event) for c in used if c.event is not None]
     open_to_it = [(c, e) for c, e in met if e.fate not in ("not_sounding", "ended")]
     stops = [e for _, e in open_to_it if e.fate != "went_on"]
     again = [e for e in stops if e.fate == "spoke_again"]
@@ -122,7 +126,7 @@ def _row(source: str, event: CallerEvent, calls: Sequence[_Call], seed: int) -> 
 def _share(values: Sequence[tuple[str, bool]], seed: int) -> tuple[float | None, tuple[float, float] | None]:
     if not values:
         return None, None
-    if len({context for context, _ in values}) < len(values):
-        return clustered_share([(context, float(hit)) for context, hit in values], seed=seed)
+    if len({bunch for bunch, _ in values}) < len(values):
+        return clustered_share([(bunch, float(hit)) for bunch, hit in values], seed=seed)
     hits = sum(hit for _, hit in values)
     return hits / len(values), clopper_pearson(hits, len(values), 0.025)

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.figures.catalogue import CATALOGUE, HEARD, LATENCIES, Latencies
 from harness.figures.rtp_lines import LineSummary, line_of
+from harness.figures.speakers import NO_SPEAKERS, Speakers, by_speaker, share_over_speakers
 from harness.ranking.board import Interval
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
@@ -71,16 +72,20 @@ class TurnFigures(Latencies):
     tts_real_time_factor: float | None = None
 
 
-def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, spoken: bool = True) -> TurnFigures:
+def turn_figures(
+    turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, spoken: bool = True, speakers: Speakers = NO_SPEAKERS
+) -> TurnFigures:
     """The figures of one agent. Discarded and contended turns are counted and take part in nothing else.
 
-    `spoken`: False of an agent that is asked in writing, which has no sound to wait for and nobody to interrupt.
+    `spoken`: False of an agent that is asked in writing, which has no sound to wait for and nobody to interrupt. `speakers`:
+    those of the contexts whose speaker is known; intervals are over them.
     """
+    turns, of_turns = by_speaker(turns, speakers), share_over_speakers if speakers else share_of
     every = [t for group in turns.values() for t in group]
     kept = _kept(turns)
     used = [t for group in kept.values() for t in group]
-    within = {name: share_of(within_budget_flags(turns, name, budgets_ms[name]), seed) for name in ("ttft", "ttfa")}
-    cut_ins = share_of(chances(turns, "cut_in_rate"), seed)
+    within = {name: of_turns(within_budget_flags(turns, name, budgets_ms[name]), seed) for name in ("ttft", "ttfa")}
+    cut_ins = of_turns(chances(turns, "cut_in_rate"), seed)
     if not spoken:
         within["ttfa"] = cut_ins = None, None
     yields = _known(kept, lambda t: t.yield_ms)
@@ -97,7 +102,7 @@ def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, sp
         ),
         cut_in_rate=cut_ins[0],
         cut_in_interval=cut_ins[1],
-        false_start_rate=share_of(chances(turns, "false_start_rate"), seed)[0] if spoken else None,
+        false_start_rate=of_turns(chances(turns, "false_start_rate"), seed)[0] if spoken else None,
         pauses_cut=(sum(cut for _, cut in pauses), len(pauses)),
         short_pauses_cut=(sum(short), len(short)),
         underruns=sum(t.underruns for t in used),

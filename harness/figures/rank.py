@@ -17,7 +17,7 @@ from harness.experiment import BUDGET_MS
 from harness.figures.latency import FIGURES, latency_values
 from harness.figures.persons import PERSON, by_person
 from harness.figures.quality_state import in_its_state
-from harness.figures.silence import with_silences
+from harness.figures.silence import not_voted_on, votes_with_silences
 from harness.ranking import chosen
 from harness.ranking.board import Board
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
@@ -130,24 +130,9 @@ def people_or_why(
     table, unvoted = votes_with_silences(selection, condition)
     axis, refused = axis_or_why(table, condition, inside, pairs_of(selection, condition, inside, unvoted), votes_on)
     if axis is not None and unvoted:
-        board = replace(axis.board, warnings=(*axis.board.warnings, _not_voted_on(unvoted)))
+        board = replace(axis.board, warnings=(*axis.board.warnings, not_voted_on(unvoted)))
         axis = replace(axis, board=board)
     return axis, refused
-
-
-def votes_with_silences(selection: Selection, condition: str) -> tuple[JudgmentTable, frozenset[str]]:
-    """The rows of one condition, with its silences where people voted; and people in the supporter's seat on whom nobody has
-    voted yet. They answer after a run has been played and perhaps voted on, and would take the axis away from the agents."""
-    table = with_silences(selection, condition)
-    votes = table["human"] == 1
-    unvoted = [name for name in sorted(selection.manifest.seated) if votes.any() and not (votes & table.of_system(name)).any()]
-    for name in unvoted:
-        table = table.where(~table.of_system(name))
-    return table, frozenset(unvoted)
-
-
-def _not_voted_on(names: Contexts) -> str:
-    return f"Nobody has voted yet on pairs with {', '.join(sorted(names))}, who are not on this axis: vote on the run's page."
 
 
 def axis_or_why(
@@ -297,7 +282,7 @@ def rank_condition(
     judged = selection.table.where(selection.table.named("condition", condition))
     notes = notes_on_stops(store.folder, judged, condition, presentation)
     if ranking.people_votes is not None and unvoted:
-        notes = [*notes, _not_voted_on(unvoted)]
+        notes = [*notes, not_voted_on(unvoted)]
     if ranking.judges:
         notes = [*notes_on_judges(ranking.judges, checks), *notes, *notes_on_votes(judged, presentation)]
     return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in invalid), *notes])

@@ -12,6 +12,7 @@ from harness.figures.latency import FIGURES, TurnFigures, chances, latency_value
 from harness.figures.persons import PERSON, by_person, given_by, persons_of
 from harness.figures.rank import Rated
 from harness.figures.seat import BesideSeat, Bounded, SeatSummary
+from harness.figures.speakers import Speakers, bunch_of, speakers_of
 from harness.ranking.human_row import HumanRating, people_ratings
 from harness.ranking.ranking import MANY
 from harness.ranking.wider import Timed, later_than_seat, quantiles_of_seat, share_over_seat
@@ -53,9 +54,9 @@ def seats_of(selection: Selection) -> tuple[Seat, ...]:
 
 def figures_over_persons(selection: Selection, seat: Seat, contexts: frozenset[str], cell: TurnFigures) -> dict[str, Any]:
     """The figures of the seat's cell whose intervals rest on persons too: latencies, cut-ins, and waits within the budget."""
-    budget_ms = selection.manifest.budgets_ms["ttfa"]
-    cut_ins = _each(seat, contexts, lambda turns: chances(turns, "cut_in_rate"))
-    within = _each(seat, contexts, lambda turns: within_budget_flags(turns, "ttfa", budget_ms))
+    budget_ms, speakers = selection.manifest.budgets_ms["ttfa"], speakers_of(selection.contexts)
+    cut_ins = _each(seat, contexts, speakers, lambda turns: chances(turns, "cut_in_rate"))
+    within = _each(seat, contexts, speakers, lambda turns: within_budget_flags(turns, "ttfa", budget_ms))
     found: dict[str, Any] = {
         "cut_in_interval": share_over_seat(cut_ins)[1] if cell.cut_in_interval is not None else None,
         "within_budget": cell.within_budget.model_copy(
@@ -64,7 +65,8 @@ def figures_over_persons(selection: Selection, seat: Seat, contexts: frozenset[s
     }
     for figure in FIGURES:
         if figure not in _LEFT_OUT and (turns := _timed(selection, seat, figure, contexts)):
-            found[f"{figure}_ms"] = quantiles_of_seat(turns, selection.manifest.seed)
+            bunched = [turn._replace(context=bunch_of(turn.context, speakers)) for turn in turns]
+            found[f"{figure}_ms"] = quantiles_of_seat(bunched, selection.manifest.seed)
     return found
 
 
@@ -144,11 +146,11 @@ def _rows(selection: Selection, seat: Seat, found: Rated) -> list[Judgment]:
 
 
 def _each(
-    seat: Seat, contexts: frozenset[str], held: Callable[[Turns], Mapping[str, Sequence[bool]]]
+    seat: Seat, contexts: frozenset[str], speakers: Speakers, held: Callable[[Turns], Mapping[str, Sequence[bool]]]
 ) -> list[tuple[str, str, float]]:
-    """(context, person, 1 where it holds) of each turn."""
+    """(speaker or context, person, 1 where it holds) of each turn."""
     return [
-        (session.key.context_id, sitting.person, float(flag))
+        (bunch_of(session.key.context_id, speakers), sitting.person, float(flag))
         for session, sitting in seat.given
         if session.key.context_id in contexts and session.status == "finished"
         for flags in held({session.key.context_id: session.turn_timings}).values()

@@ -36,6 +36,21 @@ def with_silences(selection: Selection, condition: str) -> JudgmentTable:
     return joined(rows, table_of(silences(selection, condition))) if (rows["human"] == 1).any() else rows
 
 
+def votes_with_silences(selection: Selection, condition: str) -> tuple[JudgmentTable, frozenset[str]]:
+    """The rows of one condition, with its silences where people voted; and people in the supporter's seat on whom nobody has
+    voted yet. They answer after a run has been played and perhaps voted on, and would take the axis away from the agents."""
+    table = with_silences(selection, condition)
+    votes = table["human"] == 1
+    unvoted = [name for name in sorted(selection.manifest.seated) if votes.any() and not (votes & table.of_system(name)).any()]
+    for name in unvoted:
+        table = table.where(~table.of_system(name))
+    return table, frozenset(unvoted)
+
+
+def not_voted_on(names: frozenset[str]) -> str:
+    return f"Nobody has voted yet on pairs with {', '.join(sorted(names))}, who are not on this axis: vote on the run's page."
+
+
 def _decided(context: Context, condition: str, one: str, other: str, lost: Mapping[str, bool]) -> Judgment:
     both = lost[one] and lost[other]
     return Judgment(

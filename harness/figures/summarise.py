@@ -30,6 +30,7 @@ from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, contexts_of, rated
 from harness.figures.reply_flags import FLAGS, flags_of
 from harness.figures.seat_figures import Seat, beside_seat, figures_over_persons, seat_summary, seats_of
+from harness.figures.speakers import speakers_of
 from harness.figures.summary import RunSummary
 from harness.figures.watched import unwatched
 from harness.figures.word_errors import heard_wer, understood_wer
@@ -167,7 +168,9 @@ def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated, j
 
 def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selection, *, spoken: bool) -> dict[str, Any]:
     manifest = selection.manifest
-    figures = turn_figures(turns, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken)
+    figures = turn_figures(
+        turns, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken, speakers=speakers_of(selection.contexts)
+    )
     contexts = {c.id: c for c in selection.contexts}
     heard = [reply.text for s in sessions if (reply := reply_of(s, HEARD)).fate == "answered"]
     openings = Counter(opening_words(text) for text in heard)
@@ -225,6 +228,7 @@ def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[
         machines_differ=len(merged.kinds) if merged and len(merged.kinds) > 1 else 0,
         machines_pooled=merged is not None and merged.pool_machines,
         length_tells=tuple(unfit_callers(contexts, [manifest.mode])) if spoken else (),
+        speakers=dict(speakers_of(contexts)),
         timing_alone=frozenset(context.id for context in contexts if context.timing_alone),
         to_judge_again={str(selection.store.folder): note.text for note in selection.store.notes()},
         not_analysed={str(selection.store.folder): len(broken)} if broken else {},
@@ -276,6 +280,7 @@ def _by_machine(selection: Selection) -> list[MachineCell]:
     if fleet is None or len(fleet.kinds) < 2:
         return []
     rows: list[MachineCell] = []
+    speakers = speakers_of(selection.contexts)
     for kind, names in fleet.kinds.items():
         here = Selection(selection.store, machines=frozenset(names))
         parts = [part for name in names for part in fleet.machines[name].parts.values()]
@@ -285,7 +290,9 @@ def _by_machine(selection: Selection) -> list[MachineCell]:
             for condition in selection.conditions:
                 spoken = entry.kind != "text"
                 turns = here.turns(entry.name, condition)
-                found = turn_figures(turns, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken)
+                found = turn_figures(
+                    turns, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken, speakers=speakers
+                )
                 rows.append(
                     MachineCell(
                         agent=entry.name,

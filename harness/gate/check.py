@@ -10,6 +10,7 @@ bear out, and more conversations would only make that judge surer. So is one tha
 other: people's, and those of each set of judges.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,6 +42,8 @@ class Checked:
     """True if the run is invalid, so that nothing is decided whatever the figure."""
     undecided: str = ""
     """Reason why a figure of quality decides nothing, in one sentence without its full stop; empty where it can."""
+    speakers: int | None = None
+    """Number of speakers behind the figure, where its interval is over them and not over conversations."""
 
     @property
     def name(self) -> str:
@@ -70,6 +73,11 @@ class CheckResult:
         wanted = [c.decision.more_needed if c.decision else None for c in self.checked if c.verdict == "cannot tell"]
         known = [n for n in wanted if n is not None]
         return max(known) if known and len(known) == len(wanted) else None
+
+    @property
+    def over_speakers(self) -> bool:
+        """True if a limit that is open has its interval over speakers: conversations of the same ones would not settle it."""
+        return any(c.speakers is not None for c in self.checked if c.verdict == "cannot tell")
 
     def as_object(self) -> dict[str, Any]:
         """The object that `--json` prints."""
@@ -176,7 +184,12 @@ def _checked(asked: CellLimit, cells: Cells, before: Cells | None, tail: float) 
         decision = None if apart else _no_verdict(decide(found, limit.rule, limit.bound, tail))
         return Checked(asked, "cannot tell", decision, undecided=undecided)
     decision = decide(found, limit.rule, limit.bound, tail)
-    return Checked(asked, decision.verdict, decision)
+    if not cells.over_speakers(limit.figure):
+        return Checked(asked, decision.verdict, decision)
+    if decision.more_needed is not None:
+        more = math.ceil(decision.more_needed * cells.conversations_a_speaker(place))
+        decision = replace(decision, more_needed=more)
+    return Checked(asked, decision.verdict, decision, speakers=found.contexts)
 
 
 def _scales_apart(figure: str, place: Place, cells: Cells, before: Cells) -> str:
@@ -211,4 +224,5 @@ def _limit_object(checked: Checked) -> dict[str, Any]:
         "verdict": checked.verdict,
         "undecided": checked.undecided or None,
         "more_needed": decision.more_needed if decision else None,
+        "speakers": checked.speakers,
     }

@@ -4,7 +4,8 @@ A figure is named by its dotted path in `cells`, and is computed from the same t
 figure. Only figures are included whose error can be stated far out in the tails. For a count that grows with the run it
 cannot, so "no reply" is limited as a share of turns (`no_reply_rate`). The quality figures are
 people's (`peoples_axis`) where their votes give a board, and judges' elsewhere; the prefix `people.` asks for people's alone.
-A judge's opinion (`harness.figures.quality_state`) has a figure, and decides nothing.
+A judge's opinion (`harness.figures.quality_state`) has a figure, and decides nothing. Where the speakers of recordings are
+known, one speaker is one observation in every figure but those of quality (`harness.figures.speakers`).
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from harness.figures.judges import judge_summaries
 from harness.figures.latency import chances, latency_values, within_budget_flags
 from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
+from harness.figures.speakers import bunch_of, bunches, by_speaker, speakers_of
 from harness.figures.word_errors import Pair, heard_pairs, understood_pairs, word_errors
 from harness.ranking.board import Board
 from harness.ranking.bounds import EloOverReference, Evidence, Share, percentile_of, share_of_flags
@@ -59,6 +61,7 @@ class Cells:
         self._selection = selection
         self._only = contexts
         self._judges = judge_summaries(selection)
+        self._speakers = speakers_of(selection.contexts)
         self._board = lru_cache(maxsize=None)(self._fit)
         self._people = lru_cache(maxsize=None)(partial(people_or_why, selection))
 
@@ -69,6 +72,15 @@ class Cells:
             return ""
         axis, names = self._raters(place)
         return words_of(axis, names, self._judges) if state_of(axis, names, self._judges) == "opinion" else ""
+
+    def over_speakers(self, figure: str) -> bool:
+        """True if one speaker, and not one conversation, is one observation of the figure."""
+        return bool(self._speakers) and unit_of(figure) != "elo" and figure.removeprefix(PEOPLE) != "win_rate"
+
+    def conversations_a_speaker(self, place: Place) -> float:
+        """Mean number of conversations of a speaker."""
+        inside = self._inside(place)
+        return len(inside) / max(bunches(inside, self._speakers), 1)
 
     def scale(self, figure: str, place: Place) -> str:
         """The scale of a figure of quality, by those who rate: people on one presentation, or these judges. Empty for every
@@ -95,7 +107,8 @@ class Cells:
             return _wins(self._rows(place, inside, people), agent) if axis is None else _pairs_won(axis, agent)
         if name in ("understood_wer", "heard_wer"):
             return self._word_errors(name, agent, place.condition, inside)
-        turns = {c: g for c, g in self._selection.turns(agent, place.condition).items() if c in inside}
+        by_context = {c: g for c, g in self._selection.turns(agent, place.condition).items() if c in inside}
+        turns = by_speaker(by_context, self._speakers)
         if "." in name and name.split(".")[0] != "within_budget":
             return _of_times(turns, *name.split("."))
         return self._of_turns(turns, name)
@@ -115,7 +128,8 @@ class Cells:
     def _word_errors(self, name: str, agent: str, condition: str, inside: frozenset[str]) -> Evidence | None:
         sessions = [s for s in self._selection.of(agent, condition) if s.key.context_id in inside]
         contexts = {c.id: c for c in self._selection.contexts}
-        return _errors(heard_pairs(sessions) if name == "heard_wer" else understood_pairs(sessions, contexts))
+        pairs = heard_pairs(sessions) if name == "heard_wer" else understood_pairs(sessions, contexts)
+        return _errors([(bunch_of(context, self._speakers), pair) for context, pair in pairs])
 
     def _elo(self, place: Place, inside: frozenset[str], people: bool, agent: str, other: str) -> Evidence | None:
         board = self._board(place, inside, people)
@@ -173,8 +187,8 @@ def _pairs_won(axis: PeoplesAxis, agent: str) -> Evidence | None:
 
 def _errors(pairs: Sequence[tuple[str, Pair]]) -> Evidence | None:
     found: dict[str, list[tuple[int, int]]] = {}
-    for context, pair in pairs:
-        found.setdefault(context, []).append(word_errors(pair))
+    for bunch, pair in pairs:
+        found.setdefault(bunch, []).append(word_errors(pair))
     totals = np.array([np.sum(counts, axis=0) for counts in found.values()], dtype=np.float64).reshape(-1, 2)
     totals = totals[totals[:, 1] > 0]
     # More errors than words (a recogniser that hallucinates) count as all words wrong.

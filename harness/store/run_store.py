@@ -41,6 +41,7 @@ from harness.store.disk import flush, flush_tree, storage_fault
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import RunManifest, read_manifest
 from harness.store.migrations import JUDGED_ACROSS_CONDITIONS, Note
+from harness.store.removal import remove_replies
 from harness.store.session import TIMING, TIMINGS, WORDS, Session, SessionKey, session_of
 from harness.store.step_failure import StepFailure
 from harness.timing.figures import TurnTiming
@@ -306,22 +307,8 @@ class RunStore:
         return load_sitting(session.folder)
 
     def remove_replies(self, replies: Collection[tuple[str, str, int]]) -> int:
-        """Delete every verdict on these replies (context, system, repeat) from the database, and the rows of their sessions;
-        returns the number of verdicts. Their files are the caller's to delete, afterwards."""
-        gone = [
-            (number,)
-            for number, text in self._db.execute("SELECT id, json FROM judgments")
-            for row in [from_json(text)]
-            if any((row["context"], row[side], row.get("replicate", 0)) in replies for side in ("system_a", "system_b"))
-        ]
-        mine = "SELECT id FROM sessions WHERE context_id = ? AND agent = ? AND repeat = ?"
-        with self._db:
-            self._db.executemany("DELETE FROM judgments WHERE id = ?", gone)
-            self._db.executemany(f"DELETE FROM step_failures WHERE session IN ({mine})", replies)
-            self._db.executemany("DELETE FROM sessions WHERE context_id = ? AND agent = ? AND repeat = ?", replies)
-        # Deleted rows stay readable in the file's free pages.
-        self._db.execute("VACUUM")
-        return len(gone)
+        """Delete these replies (context, system, repeat), but not their files, and all verdicts on them, and count those."""
+        return remove_replies(self._db, replies)
 
     def set_timing(self, session_id: str, timings: Sequence[TurnTiming]) -> None:
         """Store the figures of a session's turns; the last is that of the judged reply."""

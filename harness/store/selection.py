@@ -102,13 +102,18 @@ class Selection:
     @cached_property
     def replicates(self) -> tuple[int, ...]:
         """The numbers of the repeats, and of further people's replies to one context."""
-        seated = (s.key.repeat + 1 for s in self.sessions if s.key.agent in self._seated)
+        seated = (s.key.repeat + 1 for s in self.of_the_seat)
         return tuple(range(max((self.manifest.repeats, *seated))))
 
     @cached_property
     def of_the_plan(self) -> tuple[Session, ...]:
         """The sessions that the run was asked to play, without those of the supporter's seat."""
         return tuple(s for s in self.sessions if s.key.agent not in self._seated)
+
+    @cached_property
+    def of_the_seat(self) -> tuple[Session, ...]:
+        """The sessions of the supporter's seat."""
+        return tuple(s for s in self.sessions if s.key.agent in self._seated)
 
     def seat_alone(self, replicate: int) -> frozenset[str]:
         """The systems that must take part in each comparison of a replicate; none for a repeat of the run, where all pairs
@@ -170,14 +175,13 @@ class Selection:
     def _takes_part(self, key: SessionKey, replicate: int) -> bool:
         if replicate < self.manifest.repeats or key.agent in self._seated:
             return key.repeat == replicate
-        lent = self._seated_on.get(replicate, frozenset())
-        return key.repeat == replicate % self.manifest.repeats and key.context_id in lent
+        lent = (key.condition, replicate, key.context_id) in self._seated_on
+        return lent and key.repeat == replicate % self.manifest.repeats
 
     @cached_property
-    def _seated_on(self) -> Mapping[int, frozenset[str]]:
-        """Replicate → contexts to which the supporter's seat gave a reply of that number."""
-        seated = [s.key for s in self.sessions if s.key.agent in self._seated]
-        return {n: frozenset(key.context_id for key in seated if key.repeat == n) for n in {key.repeat for key in seated}}
+    def _seated_on(self) -> frozenset[tuple[str, int, str]]:
+        """Condition, replicate and context of each reply of the supporter's seat."""
+        return frozenset((s.key.condition, s.key.repeat, s.key.context_id) for s in self.of_the_seat)
 
     @cached_property
     def _not_analysed(self) -> frozenset[str]:

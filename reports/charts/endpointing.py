@@ -74,7 +74,7 @@ def curves(view: PageView) -> Chart | None:
         title="Cut pauses against the wait after the end",
         caption="Left and low is best. Discs: the caller's wait (mean dead air, compute included) against the pauses cut.  "
         "Hollow diamonds: mean decision delay against the pauses in which the agent decided, if it reports them. Bars are 95 % "
-        f"intervals over conversations. Grey: detectors as published, {CAVEAT} ({SOURCE}); hover for names.",
+        f"intervals over {_sample(view)}. Grey: detectors as published, {CAVEAT} ({SOURCE}); hover for names.",
         spec=spec,
         table=Table(
             ("Published detector", "Cut at 300 ms", "Cut at 600 ms", "Mean latency at 10 % cut", "At 5 % cut"),
@@ -120,9 +120,13 @@ def by_length(view: PageView) -> Chart | None:
         name="endpointing_by_length",
         title="Which pauses were cut",
         caption="Share of the caller's inner pauses, marked or not, in which the agent began to speak, by length. Bars are "
-        "95 % intervals over conversations.",
+        f"95 % intervals over {_sample(view)}.",
         spec=subset_spec(bars + dots, 260),
     )
+
+
+def _sample(view: PageView) -> str:
+    return "speakers" if any(caution.code == "speakers" for caution in view.cautions) else "conversations"
 
 
 def _row(agent: AgentView, subset: Subset, band: tuple[float, float | None]) -> PauseShare | None:

@@ -35,6 +35,8 @@ class Reply:
     session: str | None = None
     spoken_end_ms: float = 0.0
     onset_ms: float = 0.0
+    end_ms: float | None = None
+    """The end of a reply that a microphone recorded, after the spoken end as its onset is; None: the end of its sound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class Material:
 
         def make() -> sound.Sound:
             recording = self._store.recording(self._session(reply))
-            spoken = sound.reply(recording, reply.spoken_end_ms, reply.onset_ms)
+            spoken = sound.reply(recording, reply.spoken_end_ms, reply.onset_ms, reply.end_ms)
             if degraded:
                 spoken = sound.degraded(spoken, seed=len(spoken))
             return sound.after_gap(sound.caller_turn(recording), spoken, gap_ms)
@@ -164,7 +166,8 @@ def _conversations(store: RunStore, counted: Sequence[SelectedReply], design: Li
         replies = {
             each.session.key.agent: reply
             for each in counted
-            if each.session.key.context_id == context.id and (reply := _reply(each, design)) is not None
+            if each.session.key.context_id == context.id
+            and (reply := _reply(each, design, seated=each.session.key.agent in store.manifest.seated)) is not None
         }
         if design.medium == "text":
             replies |= {reference_name(r.id): Reply(context.id, reference_name(r.id), r.text) for r in context.references}
@@ -173,11 +176,13 @@ def _conversations(store: RunStore, counted: Sequence[SelectedReply], design: Li
     return found
 
 
-def _reply(counted: SelectedReply, design: ListeningDesign) -> Reply | None:
+def _reply(counted: SelectedReply, design: ListeningDesign, *, seated: bool) -> Reply | None:
     session, timing = counted.session, counted.session.timing
     if counted.fate != "answered" or timing is None:
         return None
     if design.medium == "sound" and (timing.ttfa_ms is None or not (session.folder / "agent.flac").exists()):
         return None
     onset = timing.ttfa_ms if timing.ttfa_ms is not None else 0.0
-    return Reply(session.key.context_id, session.key.agent, counted.text, session.id, timing.spoken_end_ms, onset)
+    # A person's recording goes on with the sound of the room, which would reveal that no agent spoke.
+    end = timing.reply_end_ms if seated else None
+    return Reply(session.key.context_id, session.key.agent, counted.text, session.id, timing.spoken_end_ms, onset, end)

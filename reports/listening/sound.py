@@ -44,11 +44,13 @@ def caller_turn(recording: Recording) -> Sound:
     return levelled(_at_rate(caller.played[turn.start_sample : turn.end_sample], caller.rate_hz))
 
 
-def reply(recording: Recording, spoken_end_ms: float, onset_ms: float) -> Sound:
-    """The agent's reply from its onset on, levelled. Both times on the recording's timeline."""
+def reply(recording: Recording, spoken_end_ms: float, onset_ms: float, end_ms: float | None = None) -> Sound:
+    """The reply from its onset to its end (None: to the end of its sound), levelled. Both are after `spoken_end_ms`, which is
+    on the recording's timeline."""
     heard = playout.heard(recording).samples
     begin = max(0, round((spoken_end_ms + onset_ms) * playout.HEARD_RATE_HZ / 1_000))
-    part = heard[begin:]
+    end = None if end_ms is None else round((spoken_end_ms + end_ms) * playout.HEARD_RATE_HZ / 1_000)
+    part = heard[begin:end]
     loud = np.flatnonzero(np.abs(part) > 1e-4)
     part = part[: loud[-1] + 1] if loud.size else part[:0]
     resampled: Sound = soxr.resample(part, playout.HEARD_RATE_HZ, RATE_HZ, quality="HQ").astype(np.float32)

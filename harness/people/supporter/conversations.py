@@ -31,9 +31,9 @@ class Conversations:
     def _sessions(self) -> dict[str, Session]:
         """Context → a finished session whose caller is heard by people."""
         found: dict[str, Session] = {}
-        for session in Selection(self._store).of_the_plan:
-            on_disk = (session.folder / RECORDING_FILE).exists()
-            if session.key.condition == CONDITION and session.status == "finished" and on_disk:
+        selection = Selection(self._store)
+        for session in (s for agent in self._store.manifest.played for s in selection.of(agent.name, CONDITION)):
+            if session.status == "finished" and (session.folder / RECORDING_FILE).exists():
                 found.setdefault(session.key.context_id, session)
         return found
 

@@ -22,6 +22,7 @@ from harness.recording.sitting import Sitting, save_sitting
 from harness.scenarios.pack import context_hash
 from harness.store.manifest import SEAT_KINDS, AgentEntry
 from harness.store.run_store import RunStore
+from harness.store.selection import Selection
 from harness.store.session import Session, SessionKey
 
 CONDITION: Final = "clean"
@@ -84,7 +85,7 @@ def add_people(
         _enter(store, {reply.sitting.automatic for reply in given})
         ids = [_commit(store, reply) for reply in given]
         detector = vocal or silero()
-        waiting = [s for s in _seated(store) if s.timing is None]
+        waiting = [s for s in Selection(store).of_the_seat if s.timing is None]
         for session in waiting:
             found = timings_of(
                 session.id, partial(store.recording, session), lambda: None, detector, partial(store.sitting, session)
@@ -100,7 +101,7 @@ def _new(store: RunStore, replies: Sequence[PersonsReply]) -> list[PersonsReply]
     Raises UserError: one that it cannot have.
     """
     known = {context.id for context in store.contexts_as_played()}
-    sittings = [(s.key.context_id, sitting) for s in _seated(store) if (sitting := store.sitting(s)) is not None]
+    sittings = [(s.key.context_id, sitting) for s in Selection(store).of_the_seat if (sitting := store.sitting(s)) is not None]
     takes = {sitting.take for _, sitting in sittings}
     answered = {(sitting.automatic, sitting.person, context) for context, sitting in sittings}
     found = []
@@ -121,11 +122,6 @@ def _new(store: RunStore, replies: Sequence[PersonsReply]) -> list[PersonsReply]
     return found
 
 
-def _seated(store: RunStore) -> list[Session]:
-    seated = store.manifest.seated
-    return [session for session in store.sessions() if session.key.agent in seated]
-
-
 def _enter(store: RunStore, kinds: Collection[bool]) -> None:
     """Add the seat's agents to the manifest. Before their sessions, so that a kill leaves no session of an unknown agent."""
     manifest = store.manifest
@@ -144,7 +140,8 @@ def _entry(automatic: bool) -> AgentEntry:
 def _commit(store: RunStore, reply: PersonsReply) -> str:
     entry = _entry(reply.sitting.automatic)
     context = next(c for c in store.contexts_as_played() if c.id == reply.context)
-    taken = {s.key.repeat for s in _seated(store) if (s.key.agent, s.key.context_id) == (entry.name, reply.context)}
+    mine = (s.key for s in Selection(store).of_the_seat)
+    taken = {key.repeat for key in mine if (key.agent, key.context_id) == (entry.name, reply.context)}
     key = SessionKey(
         context_id=reply.context,
         context_hash=context_hash(context),

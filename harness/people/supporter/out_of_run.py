@@ -22,6 +22,7 @@ from harness.reports.listening.serve import vote_folders
 from harness.shards.judge_shards import SHARDS
 from harness.store.database import SESSIONS
 from harness.store.run_store import RunStore
+from harness.store.selection import Selection
 from harness.verdicts.judge import VERDICTS
 from harness.votes.votes_of_run import FOLDER as VOTES
 
@@ -53,7 +54,8 @@ def remove_person(store: RunStore, person: str, *, automatic: bool = False) -> R
             if (seat := load_sitting(path.parent)) is not None and (seat.person, seat.automatic) == (person, automatic)
         ]
         names = {folder.name for folder in folders}
-        replies = {(s.key.context_id, s.key.agent, s.key.repeat) for s in store.sessions() if s.id in names}
+        seated = Selection(store).of_the_seat
+        replies = {(s.key.context_id, s.key.agent, s.key.repeat) for s in seated if s.id in names}
         if not folders:
             return Removed(0, 0, 0)
         votes = _remove_votes(store.folder, replies)
@@ -68,7 +70,7 @@ def remove_person(store: RunStore, person: str, *, automatic: bool = False) -> R
 
 def _leave_manifest(store: RunStore) -> None:
     """Take the seat's agents that have no reply any more out of the manifest."""
-    manifest, speaking = store.manifest, {session.key.agent for session in store.sessions()}
+    manifest, speaking = store.manifest, {session.key.agent for session in Selection(store).of_the_seat}
     kept = [agent for agent in manifest.agents if not agent.seated or agent.name in speaking]
     if len(kept) < len(manifest.agents):
         store.set_manifest(manifest.model_copy(update={"agents": kept}))

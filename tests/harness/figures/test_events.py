@@ -33,7 +33,7 @@ def _row(calls: Mapping[str, Sequence[EventTaken | None]], sound: str = "cough",
         for k, event in enumerate(events)
     ]
     manifest = SimpleNamespace(events=settings, planned_contexts=list(calls), seed=1)
-    selection: Any = SimpleNamespace(manifest=manifest, apart=False, of=lambda *_: sessions)
+    selection: Any = SimpleNamespace(manifest=manifest, apart=False, contexts=(), of=lambda *_: sessions)
     (row,) = events_of(selection, "a", "clean", set(calls))
     return row
 

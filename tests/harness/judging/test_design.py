@@ -70,3 +70,12 @@ def test_replicates_each_have_an_order_of_their_own() -> None:
     plan = plan_comparisons({"c": ["x", "y"]}, Design(replicates=40, swapped_share=0, repeat_share=0), seed=1)
     assert [c.draw for c in plan] == list(range(40))
     assert {c.shown_first for c in plan} == {"a", "b"}
+
+
+def test_pairs_between_two_sides_are_all_asked_and_no_others() -> None:
+    plan = [c for c in plan_comparisons(BLOCKS, Design(), seed=1, between=("s3", "s7")) if c.purpose == "main"]
+    assert len(plan) == 40 * 2 * 7
+    assert all(len({c.system_a, c.system_b} & {"s3", "s7"}) == 1 for c in plan)
+    fewer = [c for c in plan_comparisons(BLOCKS, Design(cells=60), seed=1, between=("s3",)) if c.purpose == "main"]
+    assert len(fewer) == 60
+    assert all("s3" in (c.system_a, c.system_b) for c in fewer)

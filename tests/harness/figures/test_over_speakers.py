@@ -1,0 +1,99 @@
+"""Intervals of a run on recordings of known speakers: over speakers, and as ever where none is known."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.figures.cells import Cell
+from harness.figures.endpointing import endpointing_of, summarise_endpointing
+from harness.figures.latency import latency_values, turn_figures
+from harness.figures.speakers import by_speaker, share_over_speakers, speakers_of
+from harness.figures.summarise import summarise
+from harness.figures.summary import RunSummary
+from harness.ranking.exact import share_interval
+from harness.ranking.percentiles import quantiles_of
+from harness.store.selection import Selection
+from tests.present import ends, present
+from tests.run_of_speakers import run_of_speakers
+
+INTERVALS = {
+    "TTFA p50": lambda cell: cell.ttfa_ms.p50_interval,
+    "TTFA p95": lambda cell: cell.ttfa_ms.p95_interval,
+    "TTFT p50": lambda cell: cell.ttft_ms.p50_interval,
+    "within budget": lambda cell: cell.within_budget.ttfa_interval,
+    "cut-ins": lambda cell: cell.cut_in_interval,
+    "dead air": lambda cell: cell.dead_air_ms.mean_interval,
+    "pauses cut": lambda cell: cell.pauses_cut_interval,
+}
+
+
+def quick(summary: RunSummary) -> Cell:
+    return next(cell for cell in summary.whole if cell.agent == "quick")
+
+
+def caution(summary: RunSummary) -> tuple[str, str] | None:
+    return next(((c.level, c.text) for c in summary.cautions if c.code == "speakers"), None)
+
+
+def test_intervals_over_speakers_who_differ_are_wider_and_the_figures_the_same(tmp_path: Path) -> None:
+    over_speakers = summarise(run_of_speakers(tmp_path / "known"))
+    over_turns = summarise(run_of_speakers(tmp_path / "unknown", sourced=False))
+    one, other = quick(over_speakers), quick(over_turns)
+    for name, read in INTERVALS.items():
+        (low, high), (low_turns, high_turns) = ends(read(one)), ends(read(other))
+        assert high - low > 1.5 * (high_turns - low_turns), name
+    assert (one.ttfa_ms.p50, one.pauses_cut_share, one.cut_in_rate) == (
+        other.ttfa_ms.p50, other.pauses_cut_share, other.cut_in_rate,
+    )  # fmt: skip
+    level, said = present(caution(over_speakers))
+    assert level == "note"
+    assert said.startswith("10 speakers, 120 turns: intervals of waits")
+    assert caution(over_turns) is None
+
+
+def test_without_known_speakers_every_interval_is_over_conversations_to_the_last_digit(tmp_path: Path) -> None:
+    store = run_of_speakers(tmp_path / "run", sourced=False)
+    selection = Selection(store)
+    turns, texts = selection.turns("quick", "clean"), selection.turn_texts("quick", "clean")
+    cell = quick(summarise(store))
+    assert cell.ttfa_ms == quantiles_of(latency_values(turns, "ttfa"), 7)
+    by_conversation = turn_figures(turns, budgets_ms=store.manifest.budgets_ms, seed=7)
+    assert {name: getattr(cell, name) for name, _ in by_conversation} == dict(by_conversation)
+    assert endpointing_of(selection, "quick", "clean", turns.keys()) == summarise_endpointing(turns, texts, seed=7)
+
+
+@pytest.mark.parametrize("speakers", [1, 7])
+def test_under_eight_speakers_no_interval_is_given_and_the_reason_is_said(tmp_path: Path, speakers: int) -> None:
+    summary = summarise(run_of_speakers(tmp_path / "run", speakers))
+    assert quick(summary).ttfa_ms.p50 is not None
+    assert {name: read(quick(summary)) for name, read in INTERVALS.items()} == dict.fromkeys(INTERVALS)
+    level, said = present(caution(summary))
+    assert level == "warn"
+    if speakers == 1:
+        assert said == "1 speaker, 12 turns: nothing about people can be generalised, and every figure is this speaker's own."
+    else:
+        assert said.startswith("7 speakers, 84 turns: under 8 speakers no interval of waits")
+
+
+def test_eight_speakers_are_enough(tmp_path: Path) -> None:
+    cell = quick(summarise(run_of_speakers(tmp_path / "run", 8)))
+    assert None not in [read(cell) for read in INTERVALS.values()]
+
+
+def test_conversations_of_unknown_speakers_are_bunches_of_their_own_and_counted(tmp_path: Path) -> None:
+    store = run_of_speakers(tmp_path / "run", 5, unknown=1)
+    _, said = present(caution(summarise(store)))
+    assert said.startswith("4 speakers, 60 turns (12 conversations of unknown speakers, each counted as one more speaker): ")
+    groups = by_speaker(Selection(store).turns("quick", "clean"), speakers_of(store.contexts()))
+    assert sorted(len(group) for group in groups.values()) == [1] * 12 + [12] * 4
+
+
+def test_automatic_speakers_are_never_called_people(tmp_path: Path) -> None:
+    _, said = present(caution(summarise(run_of_speakers(tmp_path / "run", automatic=True))))
+    assert said.startswith("10 speakers, 120 turns, automatic speakers among them, which are no people: ")
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_a_share_of_none_or_all_is_not_certain(held: bool) -> None:
+    share, interval = share_over_speakers({f"speaker p{k}": [held] * 12 for k in range(10)}, seed=1)
+    assert (share, interval) == (float(held), share_interval(10 * held, 10))
