@@ -63,6 +63,11 @@ class Finding:
     at_s: float | None = None
 
 
+NEVER: Final = Finding(
+    "never", "Nothing was heard of you.", "If you spoke, please check that the microphone is on and chosen.", True
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Played:
     """Sound of the caller that the page played during the recording. `at`: the frame of the audio clock of its first sample."""
@@ -107,6 +112,9 @@ def _of_the_computer(taken: Taken) -> Iterable[Finding]:
 def _of_the_sound(taken: Taken, vocal: VocalDetector) -> Iterable[Finding]:
     signal = resample_float(to_float(taken.samples), FULL_HZ, RATE_HZ)
     if taken.samples.size == 0 or _loudest_dbfs(signal) < NEAR_SILENCE_DBFS:
+        if taken.reason == "never" and taken.samples.any():  # A silent person in a quiet room, for all that can be known.
+            yield NEVER
+            return
         yield Finding("silent", "The microphone gives no sound.", "Please check that it is on, plugged in and chosen.", True)
         return
     speech = _speech(signal, vocal)
@@ -151,7 +159,7 @@ def _nothing_said(reason: str, tonal: bool, buried: bool) -> Finding:
             "music", "There is music or a steady tone, and no voice that can be told from it.", "Please turn it off.", True
         )
     if reason == "never":
-        return Finding("never", "You said nothing.", "", True)
+        return NEVER
     words = "There is sound in this recording, but no speech."
     return Finding("no_speech", words, "Please check that the right microphone is chosen.", True)
 

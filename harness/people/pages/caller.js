@@ -18,9 +18,9 @@ const prompt = (step, show, footer) => {
     el("div", { class: "options", onchange: () => { start.disabled = false; } }, step.topics.map(({ id, words }) => el("label", {}, el("input", { type: "radio", name: "topic", value: id }), el("span", {}, words)))));
   start.addEventListener("click", async () => {
     const topic = chosen();
-    const finish = el("button", { type: "button", class: "main", disabled: true }, "I have finished (space bar)");
+    const finish = el("button", { type: "button", class: "main stay", disabled: true }, "I have finished (space bar)");
     const state = el("p", { role: "status" }, "One moment …");
-    put(heading("You are recorded"), el("div", { class: "card live" }, state, level()), step.retell && !topic ? el("p", { class: "prompt quiet" }, step.retell) : null, finish, footer);
+    put(heading("You are recorded"), el("div", { class: "card live" }, state, level()), topic ? el("p", { class: "prompt quiet" }, step.topics.find(({ id }) => id === topic).words) : el("details", {}, el("summary", {}, "Read it again"), el("p", { class: "prompt quiet" }, step.retell)), finish, footer);
     const found = await recorded({ kind: "turn", of: step.of, topic }, async (audio) => {
       finish.disabled = false;
       finish.focus({ preventScroll: true });
@@ -38,7 +38,10 @@ const prompt = (step, show, footer) => {
     });
     await after(found, show);
   });
-  put(heading(`${step.number} of ${step.most}`), step.retell ? [el("p", {}, "Imagine that this happened to you, and tell it in your own words to somebody who listens:"), el("p", { class: "prompt card" }, step.retell), el("details", {}, el("summary", {}, "Rather not this one"), topics)] : topics,
+  const instead = step.retell ? el("details", {}, el("summary", {}, "Rather not this one"), topics) : topics;
+  /* Closed again means the lines after all. */
+  instead.addEventListener("toggle", () => { if (!instead.open) topics.querySelectorAll("input").forEach((box) => { box.checked = false; }); });
+  put(heading(`${step.number} of ${step.most}`), step.retell ? [el("p", {}, "Imagine that this happened to you, and tell it in your own words to somebody who listens:"), el("p", { class: "prompt card" }, step.retell), el("p", { class: "quiet" }, "Read it, then tell it without reading: the page puts it away while you are recorded.")] : null, instead,
     el("div", { class: "card" }, level()), start, footer);
 };
 const seconds = (s) => `${s.toFixed(1)} s`;

@@ -140,11 +140,14 @@ const trial = (step, show) => {
     });
     button.disabled = false;
     button.textContent = "Measure again";
+    button.focus({ preventScroll: true }); /* A button that is disabled loses it. */
     if (!found) { state.textContent = ""; return; }
     if (!found.heard && found.lost_ms > 0) { state.textContent = "Pieces of sound were lost, so nothing could be measured: the computer is busy. Close other programs, and measure again."; return; }
     if (!found.heard) { state.textContent = "The microphone did not hear the chirps. Turn the headphones up, hold one side close to the microphone, and measure again."; return; }
     state.textContent = `Measured to within ${Math.max(1, Math.ceil(found.error_ms))} ms.${found.fit ? "" : " That is not exact enough, and your answers will say so; measure again in a quieter moment, or with wired headphones."}`;
-    without.replaceWith(el("button", { type: "button", class: "main", onclick: () => said("/next", undefined, show) }, "Put the headphones on and go on"));
+    const next = el("button", { type: "button", class: "main", onclick: () => said("/next", undefined, show) }, "Put the headphones on and go on");
+    without.replaceWith(next);
+    next.focus({ preventScroll: true });
   });
   put(heading("Hold your headphones to the microphone"), el("p", {}, "This measures how late the sound of your computer is. Hold one side of your headphones close to the microphone, at the volume at which you will listen, and press Measure. It takes ten seconds."),
     el("div", { class: "card" }, level()), engine.processing.length ? el("p", { class: "note" }, `Your browser or computer still changes the microphone's sound (${engine.processing.join(", ")}). Please switch that off in the sound settings.`) : null, button, state, without, footer(step));

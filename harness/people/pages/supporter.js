@@ -12,7 +12,7 @@ const conversation = (step, show, footer) => {
   let sound = null;
   fetched(step.sound).then((buffer) => { sound = buffer; start.disabled = false; }, (error) => tell(error.message));
   start.addEventListener("click", async () => {
-    const finish = el("button", { type: "button", class: "main", disabled: true }, "I have finished");
+    const finish = el("button", { type: "button", class: "main stay", disabled: true }, "I have finished");
     const state = el("p", { role: "status" }, "One moment …");
     put(heading("You are recorded"), el("div", { class: "card live" }, state, level()), talk(step.history), finish, footer);
     const found = await recorded({ kind: "reply", of: step.of }, async (audio, take) => {
@@ -54,4 +54,4 @@ const review = (step, show, footer, faults) => {
     el("label", { class: "check" }, mine, el("span", {}, "These words are my own. No program helped me to find them.")),
     el("div", { class: "pair" }, el("button", { type: "button", onclick: () => said(`/take/${step.take}/discard`, {}, show) }, "Discard it"), keep), el("p", { class: "quiet" }, "A conversation that you heard does not come back."), footer);
 };
-seat({ conversation, review }, (code) => (code === "never" ? "If that is how you would answer, keep it; else better discard it." : "Better discard it: nothing true can be measured of it."));
+seat({ conversation, review }, (code) => (code === "never" ? "If silence is your answer, keep it; else better discard it." : "Better discard it: nothing true can be measured of it."));

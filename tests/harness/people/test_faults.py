@@ -83,8 +83,11 @@ def test_each_fault_is_said(make: Callable[[int], NDArray[np.floating]], code: s
 
 
 def test_a_silent_person_is_asked_whether_that_is_meant() -> None:
-    (seen,) = found(room(5 * RATE_HZ, 0) * 0.01, "never")
-    assert (seen.code, seen.again) == ("never", True)
+    for level in (0.01, 1e-4):
+        (seen,) = found(room(5 * RATE_HZ, 0) * level, "never")
+        assert (seen.code, seen.again) == ("never", True)
+    (dead,) = found(np.zeros(5 * RATE_HZ), "never")
+    assert dead.code == "silent"
 
 
 def test_clipping_has_its_place() -> None:

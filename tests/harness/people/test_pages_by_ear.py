@@ -164,19 +164,24 @@ def test_what_a_caller_told_is_a_pack(
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("command", "says"),
+    ("what", "more", "says"),
     [
-        ({"do": "noise", "db": -30}, "too loud|room is loud"),
-        ({"do": "music", "on": True}, "[Mm]usic or a steady tone"),
-        ({"do": "clip", "on": True}, "too loud for the microphone"),
+        ("noise", {"db": -30}, "too loud|room is loud"),
+        ("music", {"on": True}, "[Mm]usic or a steady tone"),
+        ("clip", {"on": True}, "too loud for the microphone"),
     ],
     ids=["noise", "music", "clipped"],
 )  # fmt: skip
 def test_a_spoiled_turn_is_said_with_its_remedy_and_can_be_discarded(
-    loop: Loop, sitting: ScriptedSitting, caller: Callable[[ScriptedSitting], SeatStore], command: dict[str, Any], says: str
+    loop: Loop,
+    sitting: ScriptedSitting,
+    caller: Callable[[ScriptedSitting], SeatStore],
+    what: str,
+    more: dict[str, Any],
+    says: str,
 ) -> None:
     records = caller(sitting)
-    loop.person.do(**command)
+    loop.person.do(what, **more)
     sitting.tell(loop.voice)
     note = sitting.page.locator("#stage .note", has_text=re.compile(says))
     note.wait_for()
@@ -206,7 +211,7 @@ def test_a_person_who_never_answers_is_asked_whether_that_is_meant(
     loop.person.do("never")
     sitting.press("Hear the person")
     sitting.wait_for_heading("Your answer")
-    assert "keep it; else better discard it" in sitting.page.locator("#stage .note").inner_text()
+    assert "If silence is your answer, keep it" in sitting.page.locator("#stage .note").inner_text()
     assert last_reply(records).ended["reason"] == "never"
     sitting.keep_answer()
 

@@ -156,6 +156,17 @@ def test_whoever_withdraws_leaves_not_a_byte(sitter: Sitter, tmp_path: Path) -> 
     assert sitter.client.get("/next").status_code == 401
 
 
+def test_a_part_that_comes_after_its_recording_was_removed_is_not_stored(tmp_path: Path) -> None:
+    records = SeatStore(tmp_path)
+    person = records.begin("secret", "caller", False, CONSENT)
+    takes = [records.open_take(person, "turn", "one", RATE_HZ, {}, "page-000001") for _ in range(2)]
+    records.discard(takes[0])
+    records.withdraw(person.id)
+    for take in takes:
+        records.add_part(take, 0, 0, b"ab")
+    assert list((tmp_path / TAKES).iterdir()) == []
+
+
 def test_nobody_reaches_another_ones_recording(serve_seat: ServeSeat) -> None:
     served = serve_seat(TwoItems)
     one, other = served.sitter(), served.sitter("page-000009")
