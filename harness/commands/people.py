@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.commands import door_options as given
+from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.wording import command
 
@@ -58,7 +59,7 @@ def record(
     from harness.people.caller.take_in import write_packs
     from harness.people.records import SeatStore
     from harness.people.serve import end_links, links_shown, opened_records, serve
-    from harness.people.withdraw import withdraw_caller
+    from harness.people.withdraw import withdraw_on_page
     from harness.reports.listening.door import door, lifetime_s
 
     reached = door(host=host, port=port, public=public, url=url, certificate=tls_cert, key=tls_key, proxies=tuple(proxy or ()))
@@ -73,12 +74,13 @@ def record(
             return
         with closing(opened_records(out) if make_pack else SeatStore(out)) as records:
             if not make_pack:
+                _end_withdrawals(out, records, progress)
                 seat = CallerSeat(records, pack, turns)
                 serve(
                     records,
                     seat,
                     reached,
-                    lambda person: withdraw_caller(out, records, person),
+                    lambda person: withdraw_on_page(out, records, person),
                     people=callers,
                     lifetime_s=works_s,
                     rehearsal=rehearsal,
@@ -112,7 +114,7 @@ def answer(
     from harness.people.serve import end_links, links_shown, opened_records, serve
     from harness.people.supporter.conversations import Conversations
     from harness.people.supporter.seat import SupporterSeat
-    from harness.people.withdraw import FOLDER, withdraw_supporter
+    from harness.people.withdraw import FOLDER, withdraw_on_page
     from harness.reports.listening.door import door, lifetime_s
     from harness.store.run_store import RunStore
 
@@ -131,17 +133,34 @@ def answer(
         conversations = Conversations(store)
         with closing(opened_records(folder) if take_in else SeatStore(folder)) as records:
             if not take_in:
+                _end_withdrawals(store.folder, records, progress)
                 serve(
                     records,
                     SupporterSeat(records, conversations),
                     reached,
-                    lambda person: withdraw_supporter(store.folder, records, person),
+                    lambda person: withdraw_on_page(store.folder, records, person),
                     people=supporters,
                     lifetime_s=works_s,
                     rehearsal=rehearsal,
                     announce=progress.note,
                 )
             _take_in(store, records, conversations, progress)
+
+
+def _end_withdrawals(folder: Path, records: "SeatStore", progress: RunProgress) -> None:
+    """End the withdrawals that a kill or a busy run cut short; what cannot be ended now does not stop the seat."""
+    from harness.people.withdraw import end_withdrawals
+
+    try:
+        end_withdrawals(folder, records, wait=False)
+    except UserError as fault:
+        progress.note(str(fault))
+    for person in records.leaving():
+        progress.note(_not_yet(person, folder))
+
+
+def _not_yet(person: str, folder: Path) -> str:
+    return f"{person} has withdrawn, and is not removed everywhere yet: {command('people', 'withdraw', person, folder)}"
 
 
 def _take_in(store: "RunStore", records: "SeatStore", conversations: "Conversations", progress: RunProgress) -> None:
@@ -184,5 +203,7 @@ def list_people(
                 f"{person.id}  {'automatic' if person.automatic else 'person'}  {person.seat}  {counts}"
                 + (f", {undecided} not decided" if undecided else "")
             )
+        for name in records.leaving():
+            typer.echo(_not_yet(name, folder))
         if records.withdrawn:
             typer.echo(f"withdrawn: {records.withdrawn}")

@@ -5,6 +5,7 @@ in its cookie and to no other. Parts of a recording are bytes and not JSON; they
 because those cannot send the content type unasked.
 """
 
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
@@ -40,6 +41,7 @@ from harness.reports.listening.session import Refused
 COOKIE: Final = "seat"
 BEGINS_PER_MINUTE: Final = 20
 """Most sittings begun per minute from one address, as in listening tests."""
+NOT_NOW: Final = "This cannot be done now. Please try again later, or tell whoever invited you."
 SCRIPTS: Final = ("engine.js", "worklet.js", "upload.js", "seat.js", "caller.js", "supporter.js")
 _SHARED: Final = {
     "el.js": "text/javascript",
@@ -186,8 +188,7 @@ class SeatApp:
         return _wav(self._sittings.sound_of(person, asked["take"]))
 
     def _leave(self, person: Person, _: Body, __: Mapping[str, str]) -> Response:
-        self._withdraw(person.id)
-        return JSONResponse({})
+        return JSONResponse({"rest_later": not self._withdraw(person.id)})
 
     async def _part(self, request: Request) -> Response:
         person, refused = await self._person(request)
@@ -223,8 +224,12 @@ class SeatApp:
             return refuse(why, 403)
         try:
             return answered()
-        except (Refused, UserError) as refused:
+        except Refused as refused:
             return refuse(str(refused), 409)
+        except UserError as fault:
+            # Its words are for the person who serves the page, and name folders of their computer.
+            logging.getLogger(__name__).error("%s", fault)
+            return refuse(NOT_NOW, 409)
 
     def _for_person(self, answered: Answered) -> Handler:
         """A handler only for people who have begun; a posted body must be JSON."""

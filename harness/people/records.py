@@ -5,32 +5,28 @@ is made, in numbered parts; a part is on the disk before it is acknowledged, and
 recording counts only when its speaker has heard it and wants to keep it.
 
 Voices are personal data. Whoever withdraws leaves nothing: rows are overwritten (`secure_delete`), the journal is emptied,
-and files are removed. Only the number of people who withdrew stays.
+and files are removed. The wish is stored first, in the same step that ends the person's link and rows, and it is forgotten
+last; so a kill between the two leaves a wish that the next opening goes on with. Only the number of people who withdrew stays.
 """
 
 import json
-import os
-import re
 import secrets
-import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from harness.people.part_files import PartFiles
 from harness.people.track import Part
 from harness.reports.listening.invitations import SCHEMA as LINKS
 from harness.reports.listening.invitations import Invitations, hashed
+from harness.reports.listening.session import Refused
 
 DATABASE: Final = "seats.sqlite"
-TAKES: Final = "takes"
 LARGEST_PART: Final = 960_000
 """Most bytes of a part: ten seconds at 48 kHz, where the page sends one a second."""
 MOST_PARTS: Final = 900
@@ -46,8 +42,13 @@ CREATE TABLE IF NOT EXISTS takes (
   rate_hz INTEGER NOT NULL, settings TEXT NOT NULL, began_s REAL NOT NULL, state TEXT NOT NULL,
   ended TEXT NOT NULL DEFAULT '{{}}', found TEXT NOT NULL DEFAULT '{{}}', decided TEXT NOT NULL DEFAULT '{{}}');
 CREATE TABLE IF NOT EXISTS withdrawn (at_s REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS leaving (person TEXT PRIMARY KEY, recordings INTEGER NOT NULL);
 """
-_PART_NAME = re.compile(r"part-(\d{5})-(\d{1,15})\.pcm")
+REMOVED: Final = "Your recordings were removed. To begin again, please reload the page."
+_TRIAL_S: Final = 3_600
+"""Age at which a loop-back trial that never ended is given up: it lasts ten seconds, and a server may be away meanwhile."""
+_BUSY_MS: Final = 200
+"""Wait for readers of the journal before it is emptied later instead: a request must not hang on another process."""
 
 SeatName = Literal["caller", "supporter"]
 TakeKind = Literal["calibration", "turn", "reply"]
@@ -92,6 +93,7 @@ class SeatStore:
     """The database and the folder of recordings, safe to share between threads."""
 
     def __init__(self, folder: Path) -> None:
+        """Open it, and end what a kill left of removals; raises UserError if a recording cannot be removed."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._db = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
@@ -103,11 +105,18 @@ class SeatStore:
             self._db.execute("PRAGMA secure_delete=ON")
             self._db.executescript(_SCHEMA)
             self._db.execute("INSERT OR IGNORE INTO secrets VALUES ('media', ?)", (secrets.token_hex(32),))
+        self._parts = PartFiles(folder)
         self.invitations = Invitations(self._write, self._read, "people")
+        for take in self.takes():
+            if take.kind == "calibration" and take.state == "open" and take.began_s < time.time() - _TRIAL_S:
+                self.discard(take)
+        self._sweep()
+        self.empty_journal()
 
     def close(self) -> None:
         """Release the database file."""
         with self._lock:
+            self.empty_journal()
             self._db.close()
 
     @contextmanager
@@ -147,31 +156,67 @@ class SeatStore:
         return [_person(row) for row in self._read("SELECT * FROM people ORDER BY began_s, id")]
 
     def open_tab(self, person: Person, tab: str) -> None:
-        """Make this page the person's only one."""
+        """Make this page the person's only one. An older page's loop-back trial ends nowhere, so its sound is removed."""
         with self._write() as db:
             db.execute("UPDATE people SET tab = ? WHERE id = ?", (tab, person.id))
+        for take in self.takes(person.id):
+            if take.kind == "calibration" and take.state == "open" and take.tab != tab:
+                self.discard(take)
 
     def mark_automatic(self, person: Person) -> None:
         """Store that a program sits there; this is never undone."""
         with self._write() as db:
             db.execute("UPDATE people SET automatic = 1 WHERE id = ?", (person.id,))
 
-    def withdraw(self, person: str) -> int:
-        """Remove everything of a person; returns the number of recordings removed. Their link stops working."""
-        takes = [take.id for take in self.takes(person)]
+    # Withdrawal
+
+    def leave(self, person: str) -> int:
+        """Remove a person with their recordings; returns the number of these. Their link stops working.
+
+        Their pseudonym is in `leaving` until `left` says that nothing which was made of the recordings has it any more.
+
+        Raises:
+            UserError: a recording cannot be deleted; the next opening tries again.
+        """
         with self._write() as db:
+            db.execute("BEGIN IMMEDIATE")
             known = db.execute("SELECT hash FROM people WHERE id = ?", (person,)).fetchone()
             if known is not None:
+                count = "SELECT ?, count(*) FROM takes WHERE person = ? AND kind != 'calibration' AND state != 'discarded'"
+                db.execute(f"INSERT INTO leaving {count}", (person, person))
                 db.execute("INSERT INTO withdrawn VALUES (?)", (time.time(),))
                 for table, column in (("invitations", "hash"), ("link_ends", "hash")):
                     db.execute(f"DELETE FROM {table} WHERE {column} = ?", (known[0],))
-            for table, column in (("takes", "person"), ("dealt", "person"), ("people", "id")):
-                db.execute(f"DELETE FROM {table} WHERE {column} = ?", (person,))
+                for table, column in (("takes", "person"), ("dealt", "person"), ("people", "id")):
+                    db.execute(f"DELETE FROM {table} WHERE {column} = ?", (person,))
+        self._sweep()
+        return self.leaving().get(person, 0)
+
+    def leaving(self) -> Mapping[str, int]:
+        """People who withdrew and may still be in a pack or in the run → the number of their recordings."""
+        return {row[0]: row[1] for row in self._read("SELECT person, recordings FROM leaving ORDER BY person")}
+
+    def left(self, people: Iterable[str]) -> bool:
+        """Forget the pseudonyms of people who are removed everywhere; False if the database's journal still has them."""
+        with self._write() as db:
+            db.executemany("DELETE FROM leaving WHERE person = ?", [(person,) for person in people])
+        return self.empty_journal()
+
+    def empty_journal(self) -> bool:
+        """Overwrite the journal, in which deleted rows stay readable; False while another process reads it."""
         with self._lock:
-            for take in takes:
-                shutil.rmtree(self._take_folder(take), ignore_errors=True)
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return len(takes)
+            (wait_ms,) = self._db.execute("PRAGMA busy_timeout").fetchone()
+            self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+            try:
+                (busy, _, _) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            except sqlite3.OperationalError:
+                return False
+            finally:
+                self._db.execute(f"PRAGMA busy_timeout = {wait_ms}")
+        return not busy
+
+    def _sweep(self) -> None:
+        self._parts.sweep(lambda: {take.id for take in self.takes() if _has_sound(take.kind, take.state)})
 
     @property
     def withdrawn(self) -> int:
@@ -183,7 +228,10 @@ class SeatStore:
     def deal(self, person: Person, number: int, what: str) -> None:
         """Store that this is the person's nth item."""
         with self._write() as db:
-            db.execute("INSERT OR IGNORE INTO dealt VALUES (?, ?, ?)", (person.id, number, what))
+            db.execute(
+                "INSERT OR IGNORE INTO dealt SELECT id, ?, ? FROM people WHERE id = ?",
+                (number, what, person.id),
+            )
 
     def dealt(self, person: Person) -> list[str]:
         """The person's items, in order."""
@@ -196,15 +244,20 @@ class SeatStore:
     # Recordings
 
     def open_take(self, person: Person, kind: TakeKind, what: str, rate_hz: int, settings: Mapping[str, Any], tab: str) -> Take:
-        """A new recording of this person."""
+        """A new recording of this person.
+
+        Raises:
+            Refused: the person has withdrawn.
+        """
         take = secrets.token_hex(8)
-        self._take_folder(take).mkdir(parents=True)
         with self._write() as db:
-            db.execute(
+            made = db.execute(
                 "INSERT INTO takes (id, person, kind, what, tab, rate_hz, settings, began_s, state) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open')",
-                (take, person.id, kind, what, tab, rate_hz, json.dumps(settings), time.time()),
+                "SELECT ?, id, ?, ?, ?, ?, ?, ?, 'open' FROM people WHERE id = ?",
+                (take, kind, what, tab, rate_hz, json.dumps(settings), time.time(), person.id),
             )
+        if not made.rowcount:
+            raise Refused(REMOVED)
         return self.take(take)
 
     def take(self, take: str) -> Take:
@@ -221,36 +274,19 @@ class SeatStore:
         return [_take(row) for row in rows]
 
     def add_part(self, take: Take, number: int, first: int, pcm: bytes) -> None:
-        """Store a part, flushed to the disk; the same one again changes nothing, nor one of a recording that was removed."""
-        path = self._take_folder(take.id) / f"part-{number:05d}-{first}.pcm"
-        with self._lock:  # Or a part that arrives while its recording is removed could outlive it.
-            if path.exists() or not path.parent.exists():
-                return
-            writing = path.with_suffix(f".{secrets.token_hex(4)}")
-            with writing.open("wb") as out:
-                out.write(pcm)
-                out.flush()
-                os.fsync(out.fileno())
-            writing.rename(path)
-            folder = os.open(path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        """Store a part, flushed to the disk; the same one again changes nothing, nor one of a recording that is over."""
+        with self._write() as db:
+            db.execute("BEGIN IMMEDIATE")  # Its row cannot go while its part is written, whichever process deletes it.
+            if db.execute("SELECT 1 FROM takes WHERE id = ? AND state = 'open'", (take.id,)).fetchone() is not None:
+                self._parts.add(take.id, number, first, pcm)
 
     def parts(self, take: Take) -> list[Part]:
         """The parts of a recording that have arrived, in order."""
-        found = {}
-        for path in self._take_folder(take.id).glob("part-*.pcm"):
-            if (name := _PART_NAME.fullmatch(path.name)) is not None:
-                samples: NDArray[np.int16] = np.frombuffer(path.read_bytes(), dtype="<i2").astype(np.int16)
-                found[int(name[1])] = Part(int(name[2]), samples)
-        return [found[number] for number in sorted(found)]
+        return self._parts.of(take.id)
 
     def part_numbers(self, take: Take) -> frozenset[int]:
         """The numbers of the parts that have arrived."""
-        names = (_PART_NAME.fullmatch(path.name) for path in self._take_folder(take.id).glob("part-*.pcm"))
-        return frozenset(int(name[1]) for name in names if name is not None)
+        return self._parts.numbers(take.id)
 
     def set_take(
         self,
@@ -261,23 +297,32 @@ class SeatStore:
         found: Mapping[str, Any] | None = None,
         decided: Mapping[str, Any] | None = None,
     ) -> Take:
-        """Store a recording's new state with what is known of it now; None leaves a part as it is."""
+        """Store a recording's new state with what is known of it now; None leaves a part as it is.
+
+        The sound of a loop-back trial goes with its end: it is recorded to be measured, and the room is in it.
+
+        Raises:
+            Refused: its speaker has withdrawn.
+        """
         given = {"ended": ended, "found": found, "decided": decided}
         named = {name: json.dumps(value) for name, value in given.items() if value is not None}
         columns = "".join(f", {name} = ?" for name in named)
         with self._write() as db:
-            db.execute(f"UPDATE takes SET state = ?{columns} WHERE id = ?", (state, *named.values(), take.id))
+            changed = db.execute(f"UPDATE takes SET state = ?{columns} WHERE id = ?", (state, *named.values(), take.id))
+        if not changed.rowcount:
+            raise Refused(REMOVED)
+        if not _has_sound(take.kind, state):
+            self._parts.remove(take.id)
         return self.take(take.id)
 
     def discard(self, take: Take) -> None:
         """Remove a recording's sound. Its row stays: its conversation does not come back, and a disturbance is known."""
         found = {"disturbed": True} if self.take(take.id).found.get("disturbed") else {}
         self.set_take(take, "discarded", found=found, decided={})
-        with self._lock:
-            shutil.rmtree(self._take_folder(take.id), ignore_errors=True)
 
-    def _take_folder(self, take: str) -> Path:
-        return self.folder / TAKES / take
+
+def _has_sound(kind: TakeKind, state: TakeState) -> bool:
+    return state == "open" or (state != "discarded" and kind != "calibration")
 
 
 def _person(row: sqlite3.Row) -> Person:

@@ -1,26 +1,35 @@
 """Withdrawal: everything of one person goes, wherever this project has stored it.
 
 A voice can give away its speaker, and so can a pseudonym beside a score. So nothing is masked: recordings, the place in the
-run or pack, and all verdicts and votes on them are removed. Copies that were made of a folder, and pages that were written
-and sent before, are out of reach; the sentence at the end says so.
+run or pack, and all verdicts and votes on them are removed. What left the folder before is out of reach: copies, exports,
+pages and label sheets that were sent, runs that were played on a pack. The sentence at the end names them.
 """
 
-import shutil
+import logging
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from harness.errors import UserError
+from harness.people.alone import alone
 from harness.people.records import DATABASE, SeatStore
-from harness.people.supporter.out_of_run import remove_person
 from harness.store.database import DATABASE as RUN
 from harness.store.run_store import RunStore
 
 FOLDER: Final = "people"
 """The folder of a run with its supporters' recordings."""
-Withdraw = Callable[[str], object]
-"""Removes everything of the person with this pseudonym."""
+COPIES: Final = (
+    "Out of its reach, and to be deleted by whoever has them: copies of this folder; pages, exports and label sheets that were "
+    "made of it before; and every run that was played on a pack of these voices, for it has the callers' sound. Write the "
+    "report again."
+)
+JOURNAL: Final = (
+    "The name itself can still be read in the journal of the database, because another process reads it: end that process, "
+    "and open the folder once more with: harness people list"
+)
+Withdraw = Callable[[str], bool]
+"""Removes everything of the person with this pseudonym; False if what was made of their recordings goes later."""
 
 
 def records_folder(folder: Path) -> Path:
@@ -38,29 +47,52 @@ def withdraw_everywhere(folder: Path, person: str) -> str:
     if not (within / DATABASE).exists():
         raise UserError(f"{folder}: nobody has been recorded here")
     with closing(SeatStore(within)) as records:
-        if person not in {known.id for known in records.people()}:
+        if person not in {known.id for known in records.people()} | set(records.leaving()):
             raise UserError(f"{person}: nobody of that name has been recorded in {folder}; harness people list {folder}")
-        count = withdraw_supporter(folder, records, person) if within != folder else withdraw_caller(folder, records, person)
-    return (
-        f"{person} is removed, with {count} {'recording' if count == 1 else 'recordings'}. Copies of this folder, and pages "
-        "and exports that were made of it before, are to be deleted by whoever has them; write the report again."
+        count = records.leave(person)
+        try:
+            end_withdrawals(folder, records, wait=True)
+        except UserError as fault:
+            raise UserError(
+                f"{person}: the recordings are removed, but not yet everything that was made of them ({fault}); then give the "
+                "same command again"
+            ) from None
+        journal = records.empty_journal()
+    return f"{person} is removed, with {count} {'recording' if count == 1 else 'recordings'}. {COPIES}" + (
+        "" if journal else f" {JOURNAL}"
     )
 
 
-def withdraw_supporter(run: Path, records: SeatStore, person: str) -> int:
-    """Remove a supporter from a run; returns the number of recordings."""
-    with closing(RunStore.open(run)) as store:
-        for automatic in (False, True):
-            remove_person(store, person, automatic=automatic)
-    return records.withdraw(person)
+def withdraw_on_page(folder: Path, records: SeatStore, person: str) -> bool:
+    """Remove somebody who presses the button; False if what was made of their recordings goes later.
+
+    The recordings go at once. A pack that is being written, or a run that is being judged, is not waited for: the name stays
+    among those who are leaving, and the process that is busy, or the next command on this folder, removes the rest.
+    """
+    try:
+        records.leave(person)
+        return end_withdrawals(folder, records, wait=False)
+    except UserError as fault:
+        logging.getLogger(__name__).error("%s", fault)
+        return False
 
 
-def withdraw_caller(out: Path, records: SeatStore, person: str) -> int:
-    """Remove a caller, and the packs that contain them; the packs are made anew."""
-    from harness.people.caller.take_in import PACKS, write_packs
+def end_withdrawals(folder: Path, records: SeatStore, *, wait: bool) -> bool:
+    """Remove everybody who withdrew from the run or the packs in a folder; False if something is left. With `wait`, packs are
+    made anew.
 
-    count = records.withdraw(person)
-    for name in PACKS.values():
-        shutil.rmtree(out / name, ignore_errors=True)
-    write_packs(records, out)
-    return count
+    Raises:
+        UserError: something cannot be removed now.
+    """
+    from harness.people.caller.take_in import without_leaving
+    from harness.people.supporter.take_in import remove_leaving
+
+    if not records.leaving():
+        return True
+    if records_folder(folder) != folder:
+        with alone(records.folder, wait=wait) as mine:
+            if not mine:
+                return False
+            with closing(RunStore.open(folder)) as store:
+                return remove_leaving(store, records)
+    return without_leaving(records, folder, anew=wait)

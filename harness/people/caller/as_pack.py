@@ -9,7 +9,6 @@ that was discarded, or whose speaker withdrew, is in no file afterwards. Speech 
 """
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from harness.audio.recorded_turns import FoundTurn
 from harness.audio.vocal import VocalDetector
 from harness.errors import UserError
 from harness.people.caller.prompts import Prompt
+from harness.people.part_files import delete
 from harness.scenarios.context import Context
 from harness.scenarios.imports.imported import Imported, as_id
 from harness.scenarios.imports.pause_table import TABLE, Corrected, write_table
@@ -38,7 +38,7 @@ ABOUT: Final = "People who retell a prompt or speak about an everyday topic, wit
 ABOUT_REHEARSAL: Final = f"A rehearsal of the caller's seat. Every caller is an {AUTOMATIC}."
 
 
-_Cut = tuple[str, tuple[tuple[float, float], ...] | None, int]
+Cut = tuple[str, tuple[tuple[float, float], ...] | None, int]
 """A context's id, its pauses, and its length in samples."""
 
 
@@ -71,17 +71,25 @@ class Words:
     of: Callable[[Int16, int], str]
 
 
-def export(takes: Sequence[KeptTake], out: Path, vocal: VocalDetector, words: Words | None = None) -> Exported:
+def export(
+    takes: Sequence[KeptTake],
+    out: Path,
+    vocal: VocalDetector,
+    words: Words | None = None,
+    heard: Mapping[Cut, str] | None = None,
+) -> Exported:
     """Write the pack `out` of these recordings in the place of an earlier one; without a usable one, only remove that.
 
-    `words`: without it, contexts have no text and are for timing alone. Raises `UserError` if the takes of people and of
+    `words`: without it, contexts have no text and are for timing alone. `heard`: the words of cuts that are known, if not those
+    of the earlier pack. Raises `UserError` if the takes of people and of
     programs are mixed, if `out` is no earlier pack of this kind, or if it cannot be written.
     """
     if len({take.speaker.automatic for take in takes}) > 1:
         raise UserError(f"{out}: speech of people and of programs does not go into one pack; write two")
     _refuse_other(out)
     _remove_leftovers(out)
-    before = _heard_before(out, words.by) if words else {}
+    if heard is None:
+        heard = heard_in(out, words.by) if words else {}
     packs: list[RecordedPack] = []
     left_out: list[tuple[str, str]] = []
     with TemporaryDirectory(prefix=f"{_writing(out)}-", dir=_made(out.parent)) as work:
@@ -91,14 +99,14 @@ def export(takes: Sequence[KeptTake], out: Path, vocal: VocalDetector, words: Wo
         for k, take in enumerate(takes):
             name, row = f"{_name(take)}.flac", Corrected(list(take.turn.pauses), [take.turn.end_s])
             try:
-                packs.append(_pack_of(take, name, row, Path(work) / f"take-{k}", vocal, words, before))
+                packs.append(_pack_of(take, name, row, Path(work) / f"take-{k}", vocal, words, heard))
             except UserError as fault:
                 left_out.append((take.id, str(fault)))
                 continue
             (Path(work) / f"take-{k}" / name).rename(recordings / name)
             table.append((name, row))
         if not packs:
-            _remove(out)
+            remove_pack(out)
             return Exported(None, (), tuple(left_out))
         write_table(table, recordings / TABLE)
         pack = _joined(packs)
@@ -133,7 +141,7 @@ def _pack_of(
     folder: Path,
     vocal: VocalDetector,
     words: Words | None,
-    before: Mapping[_Cut, str],
+    heard: Mapping[Cut, str],
 ) -> RecordedPack:
     """The importer's own pack of one recording, with its speaker, prompt and words."""
     folder.mkdir()
@@ -146,7 +154,7 @@ def _pack_of(
     (context,) = pack.imported.contexts
     start, end = round(take.turn.start_s * take.rate_hz), round(take.turn.end_s * take.rate_hz)
     (sound,) = pack.sounds.values()
-    said = before.get((context.id, context.spoken.pauses_s, sound.size))
+    said = heard.get((context.id, context.spoken.pauses_s, sound.size))
     if said is None:
         said = words.of(take.samples[start:end], take.rate_hz).strip() if words else ""
     spoken = context.spoken.model_copy(update={"text": said})
@@ -156,8 +164,8 @@ def _pack_of(
     return replace(pack, imported=Imported((context,), pack.imported.not_carried))
 
 
-def _heard_before(out: Path, by: str) -> Mapping[_Cut, str]:
-    """The words that the same program gave the same cuts in the earlier pack, because an export follows every withdrawal."""
+def heard_in(out: Path, by: str) -> Mapping[Cut, str]:
+    """The words that the same program gave the cuts of an earlier pack, because an export follows every withdrawal."""
     if not out.exists():
         return {}
     try:
@@ -199,19 +207,25 @@ def _put_in_place(written: Path, out: Path) -> None:
         written.rename(out)
     except OSError as error:
         raise UserError(f"{out}: cannot be written ({error.strerror})") from None
-    shutil.rmtree(old, ignore_errors=True)
+    delete(old)
 
 
-def _remove(out: Path) -> None:
-    if out.exists():
+def remove_pack(out: Path) -> None:
+    """Delete an earlier export, and what one left that was killed; any other folder stays.
+
+    Raises:
+        UserError: it cannot be deleted.
+    """
+    _remove_leftovers(out)
+    if (out / RECORDINGS / TABLE).is_file():
         out.rename(_old(out))
-        shutil.rmtree(_old(out))
+        delete(_old(out))
 
 
 def _remove_leftovers(out: Path) -> None:
     """Remove what an export left that was killed: nobody who withdrew may be in it."""
     for path in [*out.parent.glob(f"{_writing(out)}-*"), _old(out)] if out.parent.is_dir() else []:
-        shutil.rmtree(path, ignore_errors=True)
+        delete(path)
 
 
 def _old(out: Path) -> Path:

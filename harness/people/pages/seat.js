@@ -119,7 +119,8 @@ const footer = (step) => {
     const { ok, data } = await ask("/withdraw", {});
     button.disabled = false;
     if (!ok) { tell(data.error); return; }
-    put(heading("Everything is removed"), el("p", {}, "All your recordings and whatever was made of them are gone. Thank you for your time."));
+    put(heading("Everything is removed"), el("p", {}, data.rest_later ? "All your recordings are gone. The server is busy with things that were made of them: those go as soon as it is free." : "All your recordings are gone, and what was made of them on this server."),
+      el("p", {}, "Copies that were made or sent before are out of reach; whoever invited you knows of them. Thank you for your time."));
     end();
   });
   return el("footer", { class: "quiet" }, el("p", {}, `You are ${step.name} here${step.automatic ? ", a program or a rehearsal: nothing counts as a person's" : ""}. Kept until now: ${step.kept}.`), button);

@@ -17,7 +17,7 @@ from harness.people.app import SeatApp
 from harness.people.records import SeatStore
 from harness.people.seat import CONSENT, Seat
 from harness.people.track import RATE_HZ
-from harness.people.withdraw import Withdraw
+from harness.people.withdraw import Withdraw, withdraw_on_page
 from harness.reports.listening.door import door, opened
 from tests.reports.conftest import browser, dejavu, open_page, played
 
@@ -119,7 +119,7 @@ def serve_seat(tmp_path: Path) -> Iterator[ServeSeat]:
         bound, here = opened(door(host="127.0.0.1", port=port))
         if name is not None:
             here = replace(here, url=f"http://{name}:{here.port}")
-        leave = withdraw(records) if withdraw else lambda person: (records.withdraw(person), None)[1]
+        leave = withdraw(records) if withdraw else lambda person: withdraw_on_page(folder, records, person)
         app = SeatApp(records, made(records), here, leave, rehearsal=rehearsal)
         server = uvicorn.Server(uvicorn.Config(app.asgi(), log_level="error", timeout_graceful_shutdown=1))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from harness.people.loop_back import LoopBack
-from harness.people.records import TAKES, Person, SeatName, SeatStore, Take
+from harness.people.part_files import TAKES
+from harness.people.records import Person, SeatName, SeatStore, Take
 from harness.people.seat import CONSENT, Json
 from harness.people.sittings import wav
 from harness.people.track import RATE_HZ, Track
@@ -161,10 +162,10 @@ def test_a_part_that_comes_after_its_recording_was_removed_is_not_stored(tmp_pat
     person = records.begin("secret", "caller", False, CONSENT)
     takes = [records.open_take(person, "turn", "one", RATE_HZ, {}, "page-000001") for _ in range(2)]
     records.discard(takes[0])
-    records.withdraw(person.id)
+    records.leave(person.id)
     for take in takes:
         records.add_part(take, 0, 0, b"ab")
-    assert list((tmp_path / TAKES).iterdir()) == []
+    assert not any((tmp_path / TAKES).iterdir() if (tmp_path / TAKES).exists() else ())
 
 
 def test_nobody_reaches_another_ones_recording(serve_seat: ServeSeat) -> None:
