@@ -145,8 +145,11 @@ def answer(
 
 
 def _take_in(store: "RunStore", records: "SeatStore", conversations: "Conversations", progress: RunProgress) -> None:
+    from harness.people.supporter.replies import left_out
     from harness.people.supporter.take_in import take_in
 
+    for sentence in left_out(records, conversations):
+        progress.note(sentence)
     added = take_in(store, records, conversations, progress)
     if added:
         progress.note(

@@ -257,16 +257,23 @@ class SeatStore:
         take: Take,
         state: TakeState,
         *,
+        only_from: TakeState | None = None,
         ended: Mapping[str, Any] | None = None,
         found: Mapping[str, Any] | None = None,
         decided: Mapping[str, Any] | None = None,
     ) -> Take:
-        """Store a recording's new state with what is known of it now; None leaves a part as it is."""
+        """Store a recording's new state with what is known of it now; None leaves a part as it is.
+
+        `only_from`: change nothing if it has another state by now.
+        """
         given = {"ended": ended, "found": found, "decided": decided}
         named = {name: json.dumps(value) for name, value in given.items() if value is not None}
         columns = "".join(f", {name} = ?" for name in named)
         with self._write() as db:
-            db.execute(f"UPDATE takes SET state = ?{columns} WHERE id = ?", (state, *named.values(), take.id))
+            db.execute(
+                f"UPDATE takes SET state = ?{columns} WHERE id = ? AND state = coalesce(?, state)",
+                (state, *named.values(), take.id, only_from),
+            )
         return self.take(take.id)
 
     def discard(self, take: Take) -> None:
