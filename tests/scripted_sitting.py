@@ -104,7 +104,7 @@ class ScriptedSitting(Clicks):
         self.wait_for_heading("Is it as you said|There is no turn|That did not work")
 
     def _finish(self, name: str) -> None:
-        """Press the button that ends a recording, unless the page has ended it by itself: the machine was too busy to record."""
+        """Press the button that ends a recording, unless the page has ended it by itself: the machine was too busy."""
         button = self.page.get_by_role("button", name=name, exact=True)
         with suppress(TimeoutError):
             button.click(timeout=FINISH_MS)
