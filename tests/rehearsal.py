@@ -61,9 +61,9 @@ class Server:
 
     def kill(self) -> None:
         """Kill it in the middle of whatever it does."""
-        assert self.process is not None
-        self.process.kill()
-        self.process.wait()
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
 
     def stop(self) -> None:
         """Ctrl-C: it ends, and takes in what is kept."""
@@ -245,8 +245,12 @@ def main() -> None:
         sync_playwright() as playwright,
         browser_on(loop, playwright) as browser,
     ):
-        answers = supporters(answer, run, given.supporters, browser, person, short) if given.supporters else Afternoon()
-        turns = callers(record, given.callers, browser, person, voices) if given.callers else Afternoon()
+        try:
+            answers = supporters(answer, run, given.supporters, browser, person, short) if given.supporters else Afternoon()
+            turns = callers(record, given.callers, browser, person, voices) if given.callers else Afternoon()
+        finally:
+            answer.kill()
+            record.kill()
     store = RunStore.open(run)
     seated = [session for session in store.sessions() if session.key.agent == "rehearsal"]
     with closing(SeatStore(recorded)) as records:
