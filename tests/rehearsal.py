@@ -61,9 +61,9 @@ class Server:
 
     def kill(self) -> None:
         """Kill it in the middle of whatever it does."""
-        assert self.process is not None
-        self.process.kill()
-        self.process.wait()
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
 
     def stop(self) -> None:
         """Ctrl-C: it ends, and takes in what is kept."""
@@ -120,12 +120,18 @@ def supporters(server: Server, run: Path, people: int, browser: Any, person: Aut
                         one.measure()
                         one.wait_for_heading("Conversation")
                         continue
+                    if heading.startswith("That did not work"):
+                        one.press("Go on")
+                        one.wait_for_heading("Conversation|Thank|One moment|Hold")
+                        continue
                     due = records.dealt(records.people()[-1])[-1]
                     length = len(conversations.caller(due).samples)
                     if n == 2 and answered == 1:
                         _closed_while_speaking(one, link, voices[n % len(voices)], length)
                     else:
                         one.answer(voices[n % len(voices)], WAITS_MS[(n + answered) % len(WAITS_MS)], length)
+                    if one.heading().startswith("That"):
+                        continue
                     one.keep_answer()
                     answered += 1
                     tally.expected += 1
@@ -166,11 +172,18 @@ def callers(server: Server, people: int, browser: Any, person: AutomaticPerson, 
                     one.press("Go on")
                     one.wait_for_heading(r"^\d+ of")
                     continue
+                if heading.startswith("That did not work"):
+                    one.press("Go on")
+                    one.wait_for_heading(r"^\d+ of|Thank|One moment")
+                    continue
                 if n == 1 and told == 2 and not slept:
                     slept = True
                     _sleeps(one, voices[0])
                     continue
                 one.tell(voices[(n * 5 + told) % len(voices)])
+                if not one.heading().startswith("Is it"):
+                    _again(one)
+                    continue
                 one.keep_turn()
                 told += 1
                 tally.expected += 1
@@ -195,6 +208,13 @@ def _sleeps(one: ScriptedSitting, voice: Path) -> None:
         one.wait_for_heading("Is it as you said|There is no turn")
     one.press("Discard and record again")
     one.wait_for_heading(r"^\d+ of|One moment")
+
+
+def _again(one: ScriptedSitting) -> None:
+    """Discard a recording in which the machine lost the voice; its prompt comes back."""
+    if one.heading().startswith("There is no turn"):
+        one.press("Discard and record again")
+        one.wait_for_heading(r"^\d+ of|One moment")
 
 
 def main() -> None:
@@ -225,16 +245,20 @@ def main() -> None:
         sync_playwright() as playwright,
         browser_on(loop, playwright) as browser,
     ):
-        answers = supporters(answer, run, given.supporters, browser, person, short)
-        turns = callers(record, given.callers, browser, person, voices)
+        try:
+            answers = supporters(answer, run, given.supporters, browser, person, short) if given.supporters else Afternoon()
+            turns = callers(record, given.callers, browser, person, voices) if given.callers else Afternoon()
+        finally:
+            answer.kill()
+            record.kill()
     store = RunStore.open(run)
     seated = [session for session in store.sessions() if session.key.agent == "rehearsal"]
     with closing(SeatStore(recorded)) as records:
         kept = [take for take in records.takes() if take.kind == "turn" and take.state == "kept"]
     summary = {
         "supporters": given.supporters, "answers": len(seated), "answers_expected": answers.expected,
-        "supporter_median_s": statistics.median(answers.took_s), "callers": given.callers, "turns": len(kept),
-        "turns_expected": turns.expected, "caller_median_s": statistics.median(turns.took_s),
+        "supporter_median_s": statistics.median(answers.took_s or [0.0]), "callers": given.callers, "turns": len(kept),
+        "turns_expected": turns.expected, "caller_median_s": statistics.median(turns.took_s or [0.0]),
     }  # fmt: skip
     print(json.dumps(summary, indent=2))
     if len(seated) != answers.expected or len(kept) != turns.expected:

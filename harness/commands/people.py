@@ -55,12 +55,14 @@ def record(
     ] = False,
 ) -> None:
     """Record people as callers until Ctrl-C; then make a pack of their recordings."""
+    from harness.people.caller.prompts import prompts_of
     from harness.people.caller.seat import CallerSeat
     from harness.people.caller.take_in import write_packs
     from harness.people.records import SeatStore
     from harness.people.serve import end_links, links_shown, opened_records, serve
     from harness.people.withdraw import withdraw_on_page
     from harness.reports.listening.door import door, lifetime_s
+    from harness.scenarios.pack import load_pack
 
     reached = door(host=host, port=port, public=public, url=url, certificate=tls_cert, key=tls_key, proxies=tuple(proxy or ()))
     works_s = lifetime_s(expires)
@@ -72,6 +74,9 @@ def record(
             for line in links_shown(out):
                 typer.echo(line)
             return
+        if pack is not None and not make_pack:
+            # Before anything is written, because a pack may be misspelt.
+            progress.note(f"{pack}: {prompts_of(load_pack(pack)).in_words()}")
         with closing(opened_records(out) if make_pack else SeatStore(out)) as records:
             if not make_pack:
                 _end_withdrawals(out, records, progress)
@@ -164,8 +169,11 @@ def _not_yet(person: str, folder: Path) -> str:
 
 
 def _take_in(store: "RunStore", records: "SeatStore", conversations: "Conversations", progress: RunProgress) -> None:
+    from harness.people.supporter.replies import left_out
     from harness.people.supporter.take_in import take_in
 
+    for sentence in left_out(records, conversations):
+        progress.note(sentence)
     added = take_in(store, records, conversations, progress)
     if added:
         progress.note(

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
+from math import isfinite
 
 from harness.audio.vocal import VocalDetector, silero
 from harness.people.faults import Played, Taken, findings
@@ -36,7 +37,7 @@ class Examiner:
             samples=track.samples,
             first=track.first,
             lost=track.lost,
-            microphone_hz=int(rate) if isinstance(rate, int | float) and rate > 0 else None,
+            microphone_hz=int(rate) if isinstance(rate, int | float) and isfinite(rate) and rate > 0 else None,
             reason=str(take.ended.get("reason", "pressed")),
             played=played,
             latency_s=None if loop is None else loop.latency_samples / track.rate_hz,

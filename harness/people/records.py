@@ -293,13 +293,15 @@ class SeatStore:
         take: Take,
         state: TakeState,
         *,
+        only_from: TakeState | None = None,
         ended: Mapping[str, Any] | None = None,
         found: Mapping[str, Any] | None = None,
         decided: Mapping[str, Any] | None = None,
     ) -> Take:
         """Store a recording's new state with what is known of it now; None leaves a part as it is.
 
-        The sound of a loop-back trial goes with its end: it is recorded to be measured, and the room is in it.
+        `only_from`: change nothing if it has another state by now. The sound of a loop-back trial goes with its end: it is
+        recorded to be measured, and the room is in it.
 
         Raises:
             Refused: its speaker has withdrawn.
@@ -308,12 +310,16 @@ class SeatStore:
         named = {name: json.dumps(value) for name, value in given.items() if value is not None}
         columns = "".join(f", {name} = ?" for name in named)
         with self._write() as db:
-            changed = db.execute(f"UPDATE takes SET state = ?{columns} WHERE id = ?", (state, *named.values(), take.id))
-        if not changed.rowcount:
-            raise Refused(REMOVED)
-        if not _has_sound(take.kind, state):
+            changed = db.execute(
+                f"UPDATE takes SET state = ?{columns} WHERE id = ? AND state = coalesce(?, state)",
+                (state, *named.values(), take.id, only_from),
+            )
+        if changed.rowcount and not _has_sound(take.kind, state):
             self._parts.remove(take.id)
-        return self.take(take.id)
+        try:
+            return self.take(take.id)
+        except KeyError:
+            raise Refused(REMOVED) from None
 
     def discard(self, take: Take) -> None:
         """Remove a recording's sound. Its row stays: its conversation does not come back, and a disturbance is known."""

@@ -8,6 +8,7 @@ page is gone is neither lost nor kept by itself; its speaker decides on return.
 import io
 from collections.abc import Mapping
 from dataclasses import replace
+from math import isfinite
 from typing import Any, Final
 
 import soundfile
@@ -17,15 +18,16 @@ from harness.people import loop_back
 from harness.people.ended import LATEST_FRAME, end_of
 from harness.people.records import MOST_PARTS, Person, SeatStore, Take, TakeKind
 from harness.people.seat import Json, Seat
-from harness.people.track import RATE_HZ, track_of
-from harness.people.trials import loop_of, measured, trial_of
+from harness.people.track import RATE_HZ, Track, track_of
+from harness.people.trials import disturbances, loop_of, measured, trial_of
 from harness.reports.listening.session import Refused
 
 ELSEWHERE: Final = "This page is open in another tab or window, which goes on from here. Please close this one."
-DISTURBING: Final = frozenset({"lost", "slept", "devices", "unplugged"})
-"""Events after which the latency is another: Chromium's jumped by 20 to 64 ms after a lost block."""
 _NEVER_ENDED: Final[Json] = {"parts": 0, "played": [], "pressed": None, "clock": [], "reason": "hidden"}
+"""The end of a recording whose page is gone: nobody knows how its clock went."""
 _MOST_SETTINGS: Final = 60
+AROUND_S: Final = 1.0
+"""A recording may begin a moment after its page has begun to play: no block of it is longer."""
 
 
 class Sittings:
@@ -46,7 +48,7 @@ class Sittings:
         for take in takes:
             if take.kind != "calibration" and take.state == "ended":
                 return {**about, "kind": "review", "take": take.id, "of": take.what, "found": dict(take.found)}
-            if take.kind != "calibration" and take.state == "open" and take.tab != person.tab:
+            if take.kind != "calibration" and take.state == "open":
                 return {
                     **about,
                     "kind": "interrupted",
@@ -81,7 +83,8 @@ class Sittings:
             raise Refused(f"The browser records at {body.get('rate_hz')} samples a second; {RATE_HZ} are needed.")
         given = body.get("settings")
         items = list(given.items())[:_MOST_SETTINGS] if isinstance(given, dict) else []
-        settings: dict[str, Any] = {str(name)[:40]: value for name, value in items if isinstance(value, bool | int | float)}
+        numbers = ((str(name)[:40], value) for name, value in items if isinstance(value, bool | int | float))
+        settings: dict[str, Any] = {name: value for name, value in numbers if isfinite(value)}
         topic = body.get("topic")
         if isinstance(topic, str):
             settings["topic"] = topic[:80]
@@ -123,10 +126,10 @@ class Sittings:
             result = measured(track, ended)
             self._records.set_take(take, "kept" if result.get("heard") else "discarded", ended=ended, found=result)
             return result
-        disturbed = bool(track.lost) or any(each["what"] in DISTURBING for each in ended.get("happened", ()))
-        loop = None if disturbed else loop_of(self._records, take)
-        examined = self._seat.examined(replace(take, ended=ended), track, loop) | {"disturbed": disturbed}
-        self._records.set_take(take, "ended", ended=ended, found=examined)
+        ended = {**ended, "played": [each for each in ended["played"] if _inside(each, track)]}
+        finished = replace(take, ended=ended, found=disturbances(track, ended))
+        examined = self._seat.examined(finished, track, loop_of(self._records, finished)) | dict(finished.found)
+        self._records.set_take(take, "ended", only_from="open", ended=ended, found=examined)
         return examined
 
     def keep(self, person: Person, take: str, body: Mapping[str, Any]) -> None:
@@ -172,7 +175,10 @@ class Sittings:
         """A recording as a WAV file for its own speaker; None if its sound is gone."""
         found = self._own(person, take)
         parts = self._records.parts(found)
-        return wav(track_of(parts).samples) if parts else None
+        try:
+            return wav(track_of(parts).samples) if parts else None
+        except ValueError:
+            return None
 
     def _seconds(self, take: Take) -> float:
         return sum(len(part.samples) for part in self._records.parts(take)) / take.rate_hz
@@ -189,6 +195,11 @@ class Sittings:
     def _own_tab(self, person: Person, tab: object) -> None:
         if tab != person.tab:
             raise Refused(ELSEWHERE)
+
+
+def _inside(played: Mapping[str, Any], track: Track) -> bool:
+    """True if a sound was played while the recording ran: any other place is a mistake of the page, or its lie."""
+    return bool(track.first - AROUND_S * track.rate_hz <= played["at"] < track.end)
 
 
 def wav(samples: Int16, rate_hz: int = RATE_HZ) -> bytes:

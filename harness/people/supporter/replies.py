@@ -34,14 +34,13 @@ def aligned(take: Take, track: Track, caller: CallerSound, loop: LoopBack | None
 def kept_replies(records: SeatStore, conversations: Conversations) -> Iterator[PersonsReply]:
     """Every kept answer whose place on the clock is known, with its take and the facts of its sitting."""
     automatic = {person.id: person.automatic for person in records.people()}
-    for take in records.takes():
-        if take.kind != "reply" or take.state != "kept" or take.what not in conversations.contexts:
+    for take in _kept(records):
+        if _why_left_out(records, conversations, take):
             continue
         loop = loop_of(records, take)
         track = track_of(records.parts(take), [(int(f), float(ms)) for f, ms in take.ended.get("clock", ())])
         found = aligned(take, track, conversations.caller(take.what), loop)
-        if found is None:
-            continue
+        assert found is not None
         facts = Sitting(
             person=take.person,
             automatic=automatic[take.person],
@@ -51,6 +50,29 @@ def kept_replies(records: SeatStore, conversations: Conversations) -> Iterator[P
             findings=tuple(fault["words"] for fault in take.found.get("faults", ())),
         )
         yield PersonsReply(take.what, found, facts)
+
+
+def left_out(records: SeatStore, conversations: Conversations) -> list[str]:
+    """A sentence for each kept answer that no run can take, with the reason."""
+    reasons = ((take, _why_left_out(records, conversations, take)) for take in _kept(records))
+    return [f"An answer of {take.person} is left out: {why}." for take, why in reasons if why]
+
+
+def _kept(records: SeatStore) -> list[Take]:
+    return [take for take in records.takes() if take.kind == "reply" and take.state == "kept"]
+
+
+def _why_left_out(records: SeatStore, conversations: Conversations, take: Take) -> str:
+    """The reason why a run cannot take an answer; empty if it can."""
+    if take.what not in conversations.contexts:
+        return "the run has no such conversation any more"
+    if played_at(take) is None:
+        return "its page never said when the caller began"
+    try:
+        track_of(records.parts(take))
+    except ValueError as fault:
+        return f"its sound is not there ({fault})"
+    return ""
 
 
 def _loop_error(loop: LoopBack) -> LoopError:

@@ -62,8 +62,9 @@ class SupporterSeat:
 
     def sound(self, person: Person, what: str) -> bytes | None:
         """The caller's turn of the conversation that is due."""
-        due = self.next_for(person)
-        return wav(self._conversations.caller(what).samples) if due.get("of") == what else None
+        begun = {take.what for take in self._records.takes(person.id) if take.kind == "reply"}
+        due = next((dealt for dealt in self._records.dealt(person) if dealt not in begun), None)
+        return wav(self._conversations.caller(what).samples) if due == what else None
 
     def examined(self, take: Take, track: Track, loop: LoopBack | None) -> Json:
         """What is wrong with an answer, in words for its speaker."""

@@ -33,7 +33,7 @@ class Sitter:
 
     client: httpx.Client
     tab: str
-    frame: int = 48_000
+    frame: int = 0
 
     def begin(self, *, tab: str | None = None, automatic: bool = False) -> dict[str, Any]:
         """Agree and begin, on a new page if `tab` is given; the first step."""
@@ -67,18 +67,21 @@ class Sitter:
 
     def end(self, take: str, parts: int, **more: Any) -> dict[str, Any]:
         """End a recording; the findings."""
-        body = {"parts": parts, "played": [], "pressed": None, "clock": [], "happened": [], "reason": "pressed"}
+        clock = [[0, 0.0], [RATE_HZ, 1_000.0]]
+        body = {"parts": parts, "played": [], "pressed": None, "clock": clock, "happened": [], "reason": "pressed"}
         found: dict[str, Any] = self.post(f"/take/{take}/end", body | more)["found"]
         return found
 
-    def measure(self, *, heard: bool = True) -> dict[str, Any]:
+    def measure(self, *, heard: bool = True, drift_ppm: float = 0.0) -> dict[str, Any]:
         """The loop-back trial; the next step."""
         take = self.open("calibration", "")
         sound = loop_back.sound()
         rng = np.random.default_rng(1)
         microphone = rng.normal(0, 20, len(sound) + RATE_HZ)
-        if heard:
-            microphone[LATENCY : LATENCY + len(sound)] += sound
+        one = loop_back.sweep()
+        for place in loop_back.places() if heard else ():
+            late = LATENCY + round(place * drift_ppm * 1e-6)
+            microphone[place + late : place + late + len(one)] += one
         parts = self.send(take, microphone.astype(np.int16), first=self.frame)
         found = self.end(take, parts, played=[{"name": "loop-back", "at": self.frame, "frames": len(sound)}])
         assert found["heard"] is heard

@@ -99,6 +99,69 @@ def test_after_a_lost_piece_of_sound_the_latency_is_measured_again(sitter: Sitte
     assert sitter.measure()["of"] == "two"
 
 
+def test_a_piece_lost_after_the_speaker_had_finished_moves_no_wait(sitter: Sitter, seats: list[TwoItems]) -> None:
+    sitter.begin()
+    sitter.measure()
+    take = sitter.open("reply", "one")
+    parts = sitter.send(take, NOISE, first=0)
+    sitter.end(take, parts, pressed=2 * RATE_HZ, happened=[{"what": "devices", "at": 2 * RATE_HZ + 5}])
+    assert seats[0].loops[0] is not None
+    assert sitter.post(f"/take/{take}/keep", {"no_help": True})["kind"] == "loop_back"
+
+
+def test_a_page_without_a_clock_has_no_known_latency(sitter: Sitter, seats: list[TwoItems]) -> None:
+    sitter.begin()
+    sitter.measure()
+    take = sitter.open("reply", "one")
+    sitter.end(take, sitter.send(take, NOISE, first=0), clock=[])
+    assert seats[0].loops == [None]
+
+
+def test_two_clocks_move_the_latency_and_the_doubt_about_it(sitter: Sitter, seats: list[TwoItems]) -> None:
+    sitter.begin()
+    sitter.measure(drift_ppm=200)
+    later = 10 * 60 * RATE_HZ
+    take = sitter.open("reply", "one")
+    clock = [[later, 0.0], [later + RATE_HZ, 1_000.0]]
+    parts = sitter.send(take, NOISE, first=later)
+    sitter.end(take, parts, clock=clock, played=[{"name": "caller", "at": later, "frames": 5}])
+    (loop,) = seats[0].loops
+    assert loop is not None
+    assert loop.latency_samples - LATENCY == pytest.approx(200e-6 * later, rel=0.15)
+    assert loop.error_p95_ms > 20
+
+
+def test_a_late_second_end_revives_nothing_that_was_discarded(sitter: Sitter) -> None:
+    sitter.begin()
+    sitter.measure()
+    take = sitter.open("reply", "one")
+    parts = sitter.send(take, NOISE, first=0)
+    sitter.end(take, parts)
+    sitter.post(f"/take/{take}/discard", {})
+    sitter.end(take, parts)
+    assert sitter.step()["of"] == "two"
+
+
+def test_a_second_page_that_looks_on_changes_nothing_of_a_running_recording(sitter: Sitter) -> None:
+    sitter.begin()
+    sitter.measure()
+    take = sitter.open("reply", "one")
+    assert sitter.step()["kind"] == "interrupted"
+    assert sitter.end(take, sitter.send(take, NOISE, first=0))["samples"] == len(NOISE)
+    assert sitter.step()["take"] == take
+
+
+def test_an_impossible_rate_and_a_sound_played_an_hour_later_are_left_out(sitter: Sitter, seats: list[TwoItems]) -> None:
+    sitter.begin()
+    sitter.measure()
+    body = f'{{"kind": "reply", "of": "one", "rate_hz": {RATE_HZ}, "settings": {{"sampleRate": 1e999}}, "tab": "{sitter.tab}"}}'
+    take = sitter.client.post("/take", content=body, headers={"content-type": "application/json"}).json()["take"]
+    parts = sitter.send(take, NOISE, first=0)
+    sitter.end(take, parts, played=[{"name": "caller", "at": 3_600 * RATE_HZ, "frames": 5}])
+    assert seats[0]._records.take(take).settings == {}
+    assert seats[0]._records.take(take).ended["played"] == []
+
+
 def test_a_part_sent_twice_is_stored_once_and_an_end_waits_for_all_parts(sitter: Sitter) -> None:
     sitter.begin()
     sitter.measure()
@@ -108,7 +171,11 @@ def test_a_part_sent_twice_is_stored_once_and_an_end_waits_for_all_parts(sitter:
     assert "1 parts" in sitter.post(f"/take/{take}/end", body, expect=409)["error"]
     sitter.send(take, NOISE, first=0)
     sitter.send(take, NOISE, first=0)
-    assert sitter.end(take, 3) == sitter.end(take, 3) == {"samples": len(NOISE), "lost": 0, "disturbed": False}
+    assert (
+        sitter.end(take, 3)
+        == sitter.end(take, 3)
+        == {"samples": len(NOISE), "lost": 0, "disturbed": False, "latency_known": True}
+    )
 
 
 def test_a_recording_whose_page_is_gone_waits_for_its_speaker(sitter: Sitter) -> None:
