@@ -36,11 +36,29 @@ def withdraw_everywhere(folder: Path, person: str) -> str:
     """
     within = records_folder(folder)
     if not (within / DATABASE).exists():
-        raise UserError(f"{folder}: nobody has been recorded here")
+        if within == folder:
+            raise UserError(f"{folder}: nobody has been recorded here")
+        return _from_sessions(folder, person)
     with closing(SeatStore(within)) as records:
         if person not in {known.id for known in records.people()}:
+            if within != folder:
+                return _from_sessions(folder, person)
             raise UserError(f"{person}: nobody of that name has been recorded in {folder}; harness people list {folder}")
         count = withdraw_supporter(folder, records, person) if within != folder else withdraw_caller(folder, records, person)
+    return _removed(person, count)
+
+
+def _from_sessions(run: Path, person: str) -> str:
+    """Remove somebody whom a run's records do not know: a merged or copied run has sessions of people, and their sittings name
+    them. Returns what was removed, in a sentence."""
+    with closing(RunStore.open(run)) as store:
+        count = remove_person(store, person, automatic=None).sessions
+    if not count:
+        raise UserError(f"{person}: nobody of that name has been recorded in {run}")
+    return _removed(person, count)
+
+
+def _removed(person: str, count: int) -> str:
     return (
         f"{person} is removed, with {count} {'recording' if count == 1 else 'recordings'}. Copies of this folder, and pages "
         "and exports that were made of it before, are to be deleted by whoever has them; write the report again."

@@ -23,7 +23,7 @@ from harness.errors import StorageError, UserError
 from harness.recording import files as recording_files
 from harness.recording.machine_track import MachineTrack, load_machine_track
 from harness.recording.record import Recording
-from harness.recording.sitting import Sitting, load_sitting
+from harness.recording.sitting import Sitting, load_sitting, same_take
 from harness.scenarios.context import Context, Reference
 from harness.store.database import (
     DAMAGE,
@@ -233,12 +233,14 @@ class RunStore:
     def adopt(self, other: "RunStore", session: Session, machine: str) -> None:
         """Copy a session of another run, its files first, with the results of later steps.
 
-        One that is here already keeps its files, and its results of those steps are updated.
+        One that is here already keeps its files, and its results of those steps are updated. Another take under the same id is
+        another session: in the supporter's seat a place becomes free when somebody withdraws.
         """
         final = self.folder / SESSIONS / session.id
         place = "SELECT machine, started_ns FROM sessions WHERE id = ?"
         here = self._db.execute(place, (session.id,)).fetchone()
-        if not final.is_dir() or here is None or tuple(here) != (machine, session.started_ns):
+        known = final.is_dir() and here is not None and tuple(here) == (machine, session.started_ns)
+        if not (known and same_take(final, session.folder)):
             partial = self.partial_folder(session.key)
             shutil.copytree(session.folder, partial, dirs_exist_ok=True)
             self._put_in_place(session.id, partial)

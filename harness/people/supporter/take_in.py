@@ -14,5 +14,4 @@ def take_in(store: RunStore, records: SeatStore, conversations: Conversations, p
     Raises:
         UserError: another process is writing the run, or transcribing needs what is not installed.
     """
-    replies = list(kept_replies(records, conversations))
-    return len(add_people(store, replies, progress)) if replies else 0
+    return len(add_people(store, kept_replies(records, conversations), progress))

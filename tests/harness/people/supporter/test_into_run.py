@@ -1,7 +1,7 @@
 """People's replies in a run: measured and judged as agents' are, and counted as nothing that the run was asked to play."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +12,11 @@ from harness.errors import UserError
 from harness.figures.seat_words import seat_words
 from harness.figures.summarise import summarise
 from harness.people.supporter.conversations import Conversations
-from harness.people.supporter.into_run import add_people, refuse_run
+from harness.people.supporter.into_run import PersonsReply, add_people, refuse_run
+from harness.people.supporter.out_of_run import remove_person
 from harness.progress import RunProgress
 from harness.recording.from_seat import RATE_HZ
+from harness.recording.sitting import load_sitting
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
 from harness.timing.lost_sound import NO_LATENCY
@@ -69,6 +71,33 @@ def test_a_take_is_added_once_and_a_person_answers_nothing_twice(played: Path, a
         add_people(store, [persons_reply(store, "P07", c, "first") for c in ("first", "second", "third", "fourth")],
                    RunProgress(quiet=True))  # fmt: skip
     assert len([s for s in store.sessions() if s.key.agent == "people"]) == 1
+
+
+def test_replies_are_read_while_nobody_can_withdraw(played: Path) -> None:
+    store, other = RunStore.open(played), RunStore.open(played)
+
+    def replies() -> Iterator[PersonsReply]:
+        with pytest.raises(UserError, match="writing this run"):
+            remove_person(other, "P01")
+        yield persons_reply(store, "P01", "first", "second")
+
+    assert len(add_people(store, replies(), RunProgress(quiet=True))) == 1
+    remove_person(other, "P01")
+    assert add_people(store, [], RunProgress(quiet=True)) == ()
+
+
+def test_a_recording_is_never_without_its_speakers_name(played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no space left")
+
+    store = RunStore.open(played)
+    monkeypatch.setattr("harness.people.supporter.into_run.save", full)
+    with pytest.raises(OSError, match="no space"):
+        add_people(store, [persons_reply(store, "P01", "first", "second")], RunProgress(quiet=True))
+    (left,) = (played / "sessions").glob(".partial-*")
+    assert present(load_sitting(left)).person == "P01"
+    remove_person(store, "P01")
+    assert not left.exists()
 
 
 def test_a_rehearsal_is_never_people(played: Path, answer: Answer) -> None:
