@@ -1,5 +1,6 @@
 """A withdrawal: nothing of the person is left in the run's folder, and everything of the others is."""
 
+import csv
 import json
 import sqlite3
 from collections.abc import Callable
@@ -144,11 +145,14 @@ def test_pages_exports_and_sheets_made_of_a_reply_go(
     store = RunStore.open(played)
     remove_person(store, "P-anna")
     store.close()
-    assert files_with(played, "P-anna", said, '"people"', session.id) == []
+    assert files_with(played, "P-anna", '"people"', session.id) == []
     assert [path.name for path in played.rglob("*.html")] == []
     assert [path.name for path in (played / "exported").iterdir()] == ["mine.txt"]
     assert not (played / "summary.json").exists()
-    assert [sheet.read_text().count("\n") for sheet in sheets] == [n - 1 for n in rows]
+    # The caller of another conversation says the same, in another column.
+    left = [list(csv.DictReader(sheet.read_text().splitlines())) for sheet in sheets]
+    assert [len(each) for each in left] == [n - 2 for n in rows]
+    assert not [row for each in left for row in each if row["reply"] == said]
     with closing(sqlite3.connect(played / "verdicts.sqlite")) as answers:
         kept = [json.loads(text).get("rationale") for (text,) in answers.execute("SELECT json FROM verdicts")]
     assert all(kept)
