@@ -16,8 +16,9 @@ import numpy as np
 from harness.figures.quality_state import QUOTED
 from harness.ranking.board import QualityState
 from harness.ranking.clustered_means import clustered_mean
+from harness.reports.changes import BaselineView, Change
 from harness.reports.paired import figures, paired
-from harness.reports.view import METRICS, BaselineView, Change, Estimate, PageView, TurnView
+from harness.reports.view import METRICS, Estimate, PageView, TurnView
 from harness.store.judgment import is_reference
 from harness.wording import milliseconds, share
 

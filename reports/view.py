@@ -17,6 +17,7 @@ from harness.figures.onset_error import OnsetError
 from harness.figures.quality_state import QUOTED
 from harness.figures.seat import BesideSeat, SeatSummary
 from harness.ranking.percentiles import Quantiles
+from harness.reports.changes import BaselineView
 from harness.reports.vote_pairs import QuickVote
 
 Subset = Literal["all", "regular", "adversarial"]
@@ -286,33 +287,6 @@ class StrategiesView:
     labeller: str
     checked: str
     """The figures of these labellers, in words."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One figure of one agent against an earlier run, paired by conversation.
-
-    `verdict`: `worse` or `better` if the interval of the difference excludes zero, `unclear` if it contains it or there are
-    too few conversations for one.
-    """
-
-    agent: str
-    figure: str
-    before: str
-    after: str
-    difference: str
-    interval: str
-    conversations: int
-    verdict: Literal["worse", "better", "unclear"]
-
-
-@dataclass(frozen=True, slots=True)
-class BaselineView:
-    """The changes since another run. `missing`: reasons why an agent or conversation could not be compared."""
-
-    run: str
-    changes: tuple[Change, ...]
-    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

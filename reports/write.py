@@ -12,6 +12,7 @@ from harness.figures.summarise import with_drawing
 from harness.figures.summary import RunSummary
 from harness.reports.assemble import assemble
 from harness.reports.baseline import compare, most_telling_first
+from harness.reports.changes import BaselineView
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
 from harness.reports.html import render
@@ -22,7 +23,7 @@ from harness.reports.several_runs import together
 from harness.reports.shown_runs import ShownRuns, alone
 from harness.reports.sound import draw_sessions
 from harness.reports.tables import Row, tables
-from harness.reports.view import BaselineView, PageView
+from harness.reports.view import PageView
 from harness.store.disk import storage_fault, storage_named
 from harness.store.run_store import RunStore
 from harness.wording import command, spreadsheet_text

@@ -98,8 +98,8 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "measurement_error": Kind("note", "Measurement error", "TTFA was measured to within {} in calibration."),
     "few_people": Kind("warn", "Few people", f"{{}} answered {{}} here. Under {FEWEST_PERSONS} persons or {FEWEST_CONTEXTS} "
                        "conversations no interval is given for them, and no agent is compared with them."),
-    "seat_error": Kind("warn", "People's error", "{}: {}. The error of the waits of such a sitting is not known, or too large "
-                       "to compare them with agents'."),
+    "seat_error": Kind("warn", "People's error", "{}: {}. A wait of unknown latency takes no part in any figure; one with "
+                       "a large error does, so compare it with agents' only with care."),
     "seat_losses": Kind("warn", "Lost sound", "{}: the microphone lost sound in {} of {}. Where more than "
                         f"{MOST_LOST_MS:.0f} ms of it were lost before the answer began, the turn gives no wait."),
     "seat_unrated": Kind("warn", "Replies not rated", "{}: {} of {} are not on the board, because nobody has judged them yet: "
@@ -292,7 +292,7 @@ def _seats(summary: RunFigures) -> Iterator[Caution]:
             yield worded("few_people", who, counted(seat.conversations, "conversation"))
         wrong = []
         if seat.not_calibrated:
-            wrong.append(f"{seat.not_calibrated} of {counted(seat.sittings, 'sitting')} had no loop-back trial")
+            wrong.append(f"{seat.not_calibrated} of {counted(seat.sittings, 'sitting')} had a reply without a loop-back trial")
         if seat.over_limit:
             wrong.append(
                 f"{seat.over_limit} of {counted(seat.sittings, 'sitting')} had an error over {MOST_LOST_MS:.0f} ms (95 % of "

@@ -39,11 +39,11 @@ class SeatSummary(Model):
     replies: int
     sittings: int
     not_calibrated: int
-    """Sittings without a loop-back trial."""
+    """Sittings with a reply whose latency no loop-back trial measured: its wait is not known."""
     over_limit: int
-    """Sittings whose error of TTFA is over 20 ms (p95)."""
+    """Sittings with a reply whose error of TTFA is over 20 ms (p95)."""
     largest_error_ms: float | None
-    """The largest error of TTFA of the calibrated sittings, p95."""
+    """The largest error of TTFA of the replies whose latency was measured, p95."""
     unrated: int
     """Replies without a verdict, where judges rate the board. Of votes, which are a sample, a reply needs none."""
     with_losses: int

@@ -72,8 +72,8 @@ def figures_over_persons(selection: Selection, seat: Seat, contexts: frozenset[s
 
 def seat_summary(selection: Selection, seat: Seat, found: Rated) -> SeatSummary:
     """The summary of one seat. `found`: the quoted board of its condition."""
-    sittings = {sitting.sitting: sitting for _, sitting in seat.given}
-    errors = [sitting.loop.error_p95_ms for sitting in sittings.values() if sitting.loop is not None]
+    sittings = _by_sitting(seat)
+    largest = {name: max(errors) for name, each in sittings.items() if (errors := [e for e in each if e is not None])}
     rows = _rows(selection, seat, found)
     ratings = None
     if rows:
@@ -87,14 +87,22 @@ def seat_summary(selection: Selection, seat: Seat, found: Rated) -> SeatSummary:
         conversations=len({session.key.context_id for session, _ in seat.given}),
         replies=len(seat.given),
         sittings=len(sittings),
-        not_calibrated=sum(sitting.loop is None for sitting in sittings.values()),
-        over_limit=sum(error > ERROR_LIMIT_MS for error in errors),
-        largest_error_ms=max(errors, default=None),
+        not_calibrated=sum(None in errors for errors in sittings.values()),
+        over_limit=sum(error > ERROR_LIMIT_MS for error in largest.values()),
+        largest_error_ms=max(largest.values(), default=None),
         unrated=0 if found.board is None or found.people is not None else len(seat.persons.keys() - rated),
         with_losses=sum(bool(sitting.lost_ms) for _, sitting in seat.given),
         mean=_bounded(ratings.mean if ratings is not None else None),
         best=_bounded(ratings.best if ratings is not None else None),
     )
+
+
+def _by_sitting(seat: Seat) -> dict[str, list[float | None]]:
+    """The error of each reply, by sitting; None for one whose latency is not known. A sitting may have several trials."""
+    found: dict[str, list[float | None]] = {}
+    for _, sitting in seat.given:
+        found.setdefault(sitting.sitting, []).append(None if sitting.loop is None else sitting.loop.error_p95_ms)
+    return found
 
 
 def beside_seat(

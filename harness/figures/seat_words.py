@@ -20,10 +20,10 @@ def seat_words(seat: SeatSummary) -> str:
     """`people: 12 persons gave 36 replies to 12 conversations; waits measured to within 6.5 ms …`, without its full stop."""
     said = "gave" if seat.is_people else "of a rehearsal, no people, gave"
     parts = [
-        f"{seat.agent}: {counted(seat.persons, 'person' if seat.is_people else 'part')} {said} "
+        f"{seat.agent}: {counted(seat.persons, 'person' if seat.is_people else 'speaker')} {said} "
         f"{counted(seat.replies, 'reply', 'replies')} to {counted(seat.conversations, 'conversation')}"
     ]
-    if seat.not_calibrated == 0 and seat.largest_error_ms is not None:
+    if seat.largest_error_ms is not None:
         parts.append(f"waits measured to within {seat.largest_error_ms:.1f} ms (95 % of trials, worst sitting)")
     parts += [f"Elo of {name} {words}" for name, words in _ratings(seat)]
     return "; ".join(parts)
@@ -86,5 +86,5 @@ def _ends(figure: Bounded) -> tuple[float, float] | None:
 def _ratings(seat: SeatSummary) -> Iterator[tuple[str, str]]:
     for name, rating in (("the mean person", seat.mean), ("the best person", seat.best)):
         if rating.value is not None and (ends := _ends(rating)) is not None:
-            whose = name if seat.is_people else f"the {name.split()[1]} part"
+            whose = name if seat.is_people else f"the {name.split()[1]} speaker"
             yield whose, f"{rating.value:.0f} ({ends[0]:.0f}–{ends[1]:.0f})"

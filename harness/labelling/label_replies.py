@@ -34,7 +34,7 @@ from harness.store.judgment import Judgment, Presentation
 from harness.store.paths import plain_name
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
-from harness.verdicts.judge import competitors
+from harness.verdicts.batches import competitors
 
 FOLDER = "labels"
 REPORTED = "strategies.jsonl"

@@ -16,7 +16,7 @@ from harness.store.step_failure import StepFailure, attempt
 from harness.timing import measure_turns
 from harness.timing.contention import of_turn
 from harness.timing.figures import TurnTiming
-from harness.timing.lost_sound import with_losses
+from harness.timing.lost_sound import with_losses, without_latency
 
 Timings = tuple[TurnTiming, ...]
 
@@ -41,7 +41,7 @@ def timings_of(
         recording, seat = read(), sitting()
         found = _some(measure_turns(recording, vocal))
         if seat is not None:
-            found = with_losses(found, seat.lost_ms)
+            found = without_latency(found) if seat.loop is None else with_losses(found, seat.lost_ms)
         return _beside(machine(), recording.caller.t0_ns, found)
 
     return attempt(session, "timing", measured)

@@ -323,7 +323,10 @@ class SeatStore:
 
     def discard(self, take: Take) -> None:
         """Remove a recording's sound. Its row stays: its conversation does not come back, and a disturbance is known."""
-        found = {"disturbed": True} if self.take(take.id).found.get("disturbed") else {}
+        try:
+            found = {"disturbed": True} if self.take(take.id).found.get("disturbed") else {}
+        except KeyError:
+            return  # Its speaker has withdrawn meanwhile.
         self.set_take(take, "discarded", found=found, decided={})
 
 

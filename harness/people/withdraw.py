@@ -14,6 +14,7 @@ from typing import Final
 from harness.errors import UserError
 from harness.people.alone import alone
 from harness.people.records import DATABASE, SeatStore
+from harness.people.supporter.out_of_run import remove_person
 from harness.store.database import DATABASE as RUN
 from harness.store.run_store import RunStore
 
@@ -45,9 +46,13 @@ def withdraw_everywhere(folder: Path, person: str) -> str:
     """
     within = records_folder(folder)
     if not (within / DATABASE).exists():
-        raise UserError(f"{folder}: nobody has been recorded here")
+        if within == folder:
+            raise UserError(f"{folder}: nobody has been recorded here")
+        return _from_sessions(folder, person)
     with closing(SeatStore(within)) as records:
         if person not in {known.id for known in records.people()} | set(records.leaving()):
+            if within != folder:
+                return _from_sessions(folder, person)
             raise UserError(f"{person}: nobody of that name has been recorded in {folder}; harness people list {folder}")
         count = records.leave(person)
         try:
@@ -58,9 +63,21 @@ def withdraw_everywhere(folder: Path, person: str) -> str:
                 "same command again"
             ) from None
         journal = records.empty_journal()
-    return f"{person} is removed, with {count} {'recording' if count == 1 else 'recordings'}. {COPIES}" + (
-        "" if journal else f" {JOURNAL}"
-    )
+    return _removed(person, count) + ("" if journal else f" {JOURNAL}")
+
+
+def _from_sessions(run: Path, person: str) -> str:
+    """Remove somebody whom a run's records do not know: a merged or copied run has sessions of people, and their sittings name
+    them. Returns what was removed, in a sentence."""
+    with closing(RunStore.open(run)) as store:
+        count = remove_person(store, person, automatic=None).sessions
+    if not count:
+        raise UserError(f"{person}: nobody of that name has been recorded in {run}")
+    return _removed(person, count)
+
+
+def _removed(person: str, count: int) -> str:
+    return f"{person} is removed, with {count} {'recording' if count == 1 else 'recordings'}. {COPIES}"
 
 
 def withdraw_on_page(folder: Path, records: SeatStore, person: str) -> bool:

@@ -90,6 +90,16 @@ def save_sitting(sitting: Sitting, folder: Path) -> None:
         os.fsync(out.fileno())
 
 
+def same_take(one: Path, other: Path) -> bool:
+    """True if two sessions' folders are of the same take in the supporter's seat, or both of none.
+
+    Raises:
+        UserError: a file is damaged.
+    """
+    takes = [None if (sitting := load_sitting(folder)) is None else sitting.take for folder in (one, other)]
+    return takes[0] == takes[1]
+
+
 def load_sitting(folder: Path) -> Sitting | None:
     """Read the sitting of a session; None where none was stored: it is an agent's.
 

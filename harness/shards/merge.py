@@ -18,7 +18,7 @@ from harness.errors import StorageError, UserError
 from harness.figures.validity import with_validity
 from harness.progress import RunProgress
 from harness.scenarios.context import Context
-from harness.shards.merge_checks import Part, chosen_sessions, read_parts, refuse_another_plan, refuse_missing
+from harness.shards.merge_checks import Part, chosen_sessions, read_parts, refuse_another_plan, refuse_missing, refuse_withdrawn
 from harness.shards.merged_manifest import merged_manifest
 from harness.store.database import DATABASE, locked
 from harness.store.disk import free_bytes, storage_named
@@ -94,6 +94,7 @@ def merge(
 
 def _sound(parts: Sequence[Part], out: Path, pool_machines: bool, allow_missing: bool) -> _Work:
     before, here = _before(out, parts[0])
+    refuse_withdrawn(parts, here.values(), out)
     chosen = chosen_sessions(parts, here, out)
     manifest = merged_manifest([part.manifest for part in parts], before, pool_machines=pool_machines)
     fleet = manifest.fleet

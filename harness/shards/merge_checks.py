@@ -5,11 +5,12 @@ choose between two results after seeing them; so it is refused, unless the first
 it again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.recording.sitting import load_sitting
 from harness.shards.merged_manifest import key_of
 from harness.store.fleet import FixedPlan, FleetEntry
 from harness.store.manifest import RunManifest
@@ -82,6 +83,24 @@ def refuse_another_plan(here: FleetEntry, folder: Path, other: Part) -> None:
         differs = f"it has {here.of} shards in {folder} and {other.fleet.of} in {other.folder}"
     if differs is not None:
         raise UserError(f"{other.folder}: belongs to another plan than {folder}: {differs}; merge shards of one plan")
+
+
+def refuse_withdrawn(parts: Sequence[Part], here: Iterable[Session], out: Path) -> None:
+    """Check that an earlier merge has no reply of anybody who has withdrawn from the shard since.
+
+    Raises:
+        UserError: it has; with the command that removes it there together with what was made of it, such as verdicts.
+    """
+    played = {(part.machine, context): part.folder for part in parts for context in part.manifest.context_ids}
+    given = {seat.take for part in parts for session in part.sessions if (seat := load_sitting(session.folder)) is not None}
+    for session in here:
+        shard = played.get((session.machine or "", session.key.context_id))
+        seat = load_sitting(session.folder) if shard is not None else None
+        if seat is not None and seat.take not in given:
+            raise UserError(
+                f"{out}: has a reply of {seat.person}, which {shard} has no more; first remove that person here too: "
+                f"{command('people', 'withdraw', seat.person, out)}"
+            )
 
 
 def chosen_sessions(parts: Sequence[Part], here: Mapping[str, Session], out: Path) -> dict[str, tuple[Part, Session]]:

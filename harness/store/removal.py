@@ -1,7 +1,8 @@
 """Replies deleted from a run's database, as a person's withdrawal asks: the rows of their sessions and every verdict on them.
 
-Deleted rows stay readable in the free pages of an SQLite file, so the file is written anew. The files of the sessions are the
-caller's to delete, afterwards: a row without files would be a damaged run, files without a row are only left over.
+Deleted rows stay readable in the free pages of an SQLite file, so they are overwritten and the file is written anew. The
+files of the sessions are the caller's to delete, afterwards: a row without files would be a damaged run, files without a row
+are only left over.
 """
 
 import sqlite3
@@ -19,6 +20,7 @@ def remove_replies(database: sqlite3.Connection, replies: Collection[tuple[str, 
         if any((row["context"], row[side], row.get("replicate", 0)) in replies for side in ("system_a", "system_b"))
     ]
     mine = "SELECT id FROM sessions WHERE context_id = ? AND agent = ? AND repeat = ?"
+    database.execute("PRAGMA secure_delete=ON")
     with database:
         database.executemany("DELETE FROM judgments WHERE id = ?", gone)
         database.executemany(f"DELETE FROM step_failures WHERE session IN ({mine})", replies)

@@ -19,28 +19,26 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from pydantic_core import from_json
 
 from harness.agents.secrets import redact, redact_foreign
-from harness.errors import StorageError, UserError
+from harness.errors import UserError
 from harness.recording import files as recording_files
 from harness.recording.machine_track import MachineTrack, load_machine_track
 from harness.recording.record import Recording
-from harness.recording.sitting import Sitting, load_sitting
+from harness.recording.sitting import Sitting, load_sitting, same_take
 from harness.scenarios.context import Context, Reference
 from harness.store.database import (
     DAMAGE,
-    DATABASE,
     SESSIONS,
-    create_database,
     damaged,
     insert_contexts,
     locked,
-    nothing_but_a_killed_start,
     open_database,
     sessions_without_files,
 )
-from harness.store.disk import flush, flush_tree, storage_fault
+from harness.store.disk import flush, flush_tree
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import RunManifest, read_manifest
 from harness.store.migrations import JUDGED_ACROSS_CONDITIONS, Note
+from harness.store.new_run import new_run
 from harness.store.removal import remove_replies
 from harness.store.session import TIMING, TIMINGS, WORDS, Session, SessionKey, session_of
 from harness.store.step_failure import StepFailure
@@ -78,25 +76,7 @@ class RunStore:
             UserError: the folder is not empty, or cannot be written.
             StorageError: it cannot be written.
         """
-        if folder.exists() and not folder.is_dir():
-            raise UserError(f"--out {folder}: is a file, not a directory; choose another path")
-        if (folder / DATABASE).exists():
-            raise UserError(f"--out {folder}: holds another run; add --resume to go on with it, or choose another path")
-        if folder.exists() and not nothing_but_a_killed_start(folder):
-            raise UserError(f"--out {folder}: is not empty; choose a new directory")
-        try:
-            (folder / SESSIONS).mkdir(parents=True, exist_ok=True)
-            (folder / "logs").mkdir(exist_ok=True)
-            return cls(folder, create_database(folder, manifest, contexts))
-        except (OSError, sqlite3.OperationalError) as error:
-            for name in (SESSIONS, "logs"):  # so that the same folder will do once there is room
-                shutil.rmtree(folder / name, ignore_errors=True)
-            if isinstance(error, PermissionError):
-                raise UserError(
-                    f"--out {folder}: cannot be written ({error.strerror}); go to a folder of yours, or choose one with --out"
-                ) from error
-            fault = storage_fault(error) or str(error)
-            raise StorageError(f"--out {folder}: cannot be written ({fault}); make room, or choose another path") from error
+        return cls(folder, new_run(folder, manifest, contexts))
 
     @classmethod
     def open(cls, folder: Path, *, to_resume: bool = False) -> "RunStore":
@@ -233,12 +213,14 @@ class RunStore:
     def adopt(self, other: "RunStore", session: Session, machine: str) -> None:
         """Copy a session of another run, its files first, with the results of later steps.
 
-        One that is here already keeps its files, and its results of those steps are updated.
+        One that is here already keeps its files, and its results of those steps are updated. Another take under the same id is
+        another session: in the supporter's seat a place becomes free when somebody withdraws.
         """
         final = self.folder / SESSIONS / session.id
         place = "SELECT machine, started_ns FROM sessions WHERE id = ?"
         here = self._db.execute(place, (session.id,)).fetchone()
-        if not final.is_dir() or here is None or tuple(here) != (machine, session.started_ns):
+        known = final.is_dir() and here is not None and tuple(here) == (machine, session.started_ns)
+        if not (known and same_take(final, session.folder)):
             partial = self.partial_folder(session.key)
             shutil.copytree(session.folder, partial, dirs_exist_ok=True)
             self._put_in_place(session.id, partial)

@@ -23,7 +23,6 @@ from harness.experiment import NO_JUDGE
 from harness.figures.word_errors import heard_wer
 from harness.judging import (
     DEFAULT_JUDGE,
-    Completion,
     Design,
     JudgingOutcome,
     VerdictCache,
@@ -31,7 +30,6 @@ from harness.judging import (
     judge_pairs_async,
     load_judge_settings,
     open_judge,
-    reference_completions,
     weights_of,
 )
 from harness.judging.cache import keys_of
@@ -52,9 +50,9 @@ from harness.shards.judge_shards import falls_to, folder_of, take_in
 from harness.store.database import locked
 from harness.store.judgment import JudgeCheck, Judgment, PeopleCheck, Presentation, RedLinesCheck, no_reply_rule
 from harness.store.run_store import RunStore
-from harness.store.selection import HEARD, Reply, Selection
-from harness.store.step_failure import ANALYSIS_FAILED, StepFailure, attempt
-from harness.verdicts.conversations import conversation_of
+from harness.store.selection import HEARD, Selection
+from harness.store.step_failure import ANALYSIS_FAILED, StepFailure
+from harness.verdicts.batches import Batch, batches_of
 from harness.verdicts.estimate import Estimate, estimate, total, with_check
 
 CANARIES = 4
@@ -77,21 +75,6 @@ class RunJudging:
     """Also ask judges that got half or more of the pairs with known answers wrong."""
     shard: tuple[int, int] | None = None
     """(number, of): ask only the questions of this part."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """The replies judged together: one repeat of one condition, in which a context has one reply of each agent."""
-
-    condition: str
-    replicate: int
-    competing: tuple[Completion, ...]
-    sessions: Mapping[tuple[str, str], str]
-    """(context, agent) → the session of the reply."""
-    unfit: tuple[StepFailure, ...] = ()
-    """Sessions that cannot be shown to a judge."""
-    between: frozenset[str] = frozenset()
-    """Systems of which each pair has exactly one; none: every pair is asked."""
 
 
 def load_judges(names: Sequence[str]) -> tuple[str, ...]:
@@ -142,11 +125,11 @@ async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, 
 
 def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
     """The number and the cost of the questions for judging the run, without asking them."""
-    contexts, batches = store.contexts(), _batches(store, how.presentation)
+    contexts, batches = store.contexts(), batches_of(store, how.presentation)
     early, known = how.until is not None, keys_of(store.folder / VERDICTS)
     first = {batch.condition: batch for batch in reversed(batches)}
 
-    def of_batch(settings: JudgeSettings, batch: _Batch) -> Estimate:
+    def of_batch(settings: JudgeSettings, batch: Batch) -> Estimate:
         canaries = CANARIES if batch is first[batch.condition] else 0
         return estimate(
             contexts,
@@ -176,7 +159,7 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
     """
     if not load_judges(how.judges):
         return []
-    batches = _batches(store, how.presentation)
+    batches = batches_of(store, how.presentation)
     if not batches:
         progress.note(_why_nothing(store.contexts()))
         return []
@@ -218,7 +201,7 @@ async def judge_shard(store: RunStore, how: RunJudging, progress: RunProgress) -
                 only=lambda key: key not in known and falls_to(key, shard),
                 between=batch.between,
             )
-            for batch in _batches(store, how.presentation)
+            for batch in batches_of(store, how.presentation)
         ]
 
 
@@ -243,7 +226,7 @@ async def _ask(
     store: RunStore,
     how: RunJudging,
     judges: Sequence[Judge],
-    batches: Sequence[_Batch],
+    batches: Sequence[Batch],
     progress: RunProgress,
     cache: VerdictCache,
 ) -> list[JudgingOutcome]:
@@ -282,7 +265,7 @@ async def _ask(
     return outcomes
 
 
-def _keep_failures(store: RunStore, batch: _Batch, outcome: JudgingOutcome, progress: RunProgress) -> None:
+def _keep_failures(store: RunStore, batch: Batch, outcome: JudgingOutcome, progress: RunProgress) -> None:
     """Store which sessions of a batch could not be judged, and that the others could.
 
     A question has two sides, and a judge that fails on it does not say on which. So a session has failed if it has no verdict
@@ -307,67 +290,10 @@ def _keep_failures(store: RunStore, batch: _Batch, outcome: JudgingOutcome, prog
         store.clear_step_failure(session, "judging")
 
 
-def _batches(store: RunStore, presentation: Presentation) -> list[_Batch]:
-    """The batches of a run. Conditions are separate: a reply over a bad line is never compared with one over a good line.
-
-    Empty if no agent answered anywhere: references alone need no comparison.
-    """
-    selection = Selection(store)
-    references = reference_completions(store.contexts())
-    found, answered = [], False
-    for condition in selection.conditions:
-        for n in selection.replicates:
-            competing, sessions, unfit = _put_up(selection, condition, n, presentation)
-            if between := selection.seat_alone(n):
-                # A lent reply was judged in its own repeat; what became of it there stays.
-                sessions = {place: session for place, session in sessions.items() if place[1] in between}
-                unfit = [failure for failure in unfit if failure.session in sessions.values()]
-            answered |= any(not c.lost for c in competing)
-            if competing:
-                played = {c.context_id for c in competing}
-                rivals = (r for r in references if r.context_id in played)
-                found.append(_Batch(condition, n, (*competing, *rivals), sessions, tuple(unfit), between))
-    return found if answered else []
-
-
 def _why_nothing(contexts: Sequence[Context]) -> str:
     if contexts and all(context.timing_alone for context in contexts):
         return "The callers are recordings without texts: they are timed and not judged."
     return "Nothing was answered, so there is nothing to judge."
-
-
-def competitors(selection: Selection, condition: str, replicate: int, presentation: Presentation) -> list[Completion]:
-    """The agents' replies in one condition and repeat, with those that were lost. A replayed reply comes
-    with the conversation that it really answers; a session that cannot be shown to a judge is left out."""
-    return _put_up(selection, condition, replicate, presentation)[0]
-
-
-def _put_up(
-    selection: Selection, condition: str, replicate: int, presentation: Presentation
-) -> tuple[list[Completion], dict[tuple[str, str], str], list[StepFailure]]:
-    """The replies, their sessions by (context, agent), and the sessions that cannot be shown to a judge."""
-    contexts = {context.id: context for context in selection.store.contexts()}
-    families = {agent.name: agent.family for agent in selection.manifest.agents}
-    competing: list[Completion] = []
-    sessions: dict[tuple[str, str], str] = {}
-    unfit: list[StepFailure] = []
-    for reply in selection.replies(condition, replicate, presentation):
-        key = reply.session.key
-        if reply.fate == "missing" or contexts[key.context_id].timing_alone:
-            continue
-        found = attempt(reply.session.id, "judging", partial(_laid_out, reply, contexts, families.get(key.agent)))
-        sessions[key.context_id, key.agent] = reply.session.id
-        if isinstance(found, StepFailure):
-            unfit.append(found)
-        else:
-            competing.append(found)
-    return competing, sessions, unfit
-
-
-def _laid_out(reply: Reply, contexts: Mapping[str, Context], family: str | None) -> Completion:
-    key = reply.session.key
-    turns = conversation_of(reply.session, contexts[key.context_id]) if reply.fate == "answered" else None
-    return Completion(key.context_id, key.agent, reply.text, family, turns, lost=reply.why)
 
 
 async def _check(

@@ -87,6 +87,8 @@ class VoteStore:
         with self._lock, self._db:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
+            # Whoever withdraws leaves nothing in free pages.
+            self._db.execute("PRAGMA secure_delete=ON")
             self._db.executescript(_SCHEMA)
             self._traces.execute("PRAGMA synchronous=NORMAL")
             self._db.execute("INSERT OR IGNORE INTO secrets VALUES ('media', ?)", (secrets.token_hex(32),))
@@ -243,6 +245,8 @@ class VoteStore:
                 if any(about_it(item) for item in items):
                     kept = tuple(nothing if about_it(item) else item for item in items)
                     db.execute("UPDATE raters SET plan = ? WHERE id = ?", (_ITEMS.dump_json(kept).decode(), rater))
+        with self._lock:
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return voided
 
     def failed_rounds(self, rater: Rater) -> int:

@@ -72,8 +72,9 @@ def add_people(
 ) -> tuple[Session, ...]:
     """Add replies to the run, time and transcribe them as agents' replies are; returns the sessions of those that are new.
 
-    A take that the run has already is not added again, so this may be repeated after a kill at any time. `transcribe`: the
-    run's own transcriber unless another is given.
+    A take that the run has already is not added again, so this may be repeated after a kill at any time. `replies` are read
+    under the run's lock, which a withdrawal takes too, so that nobody who withdrew meanwhile is added. `transcribe`: the run's
+    own transcriber unless another is given.
 
     Raises:
         UserError: the run can have no people, another process is writing it, or a reply is to none of its contexts, by a person
@@ -81,7 +82,10 @@ def add_people(
     """
     refuse_run(store)
     with store.lock():
-        given = _new(store, tuple(replies))
+        every = tuple(replies)
+        if not every:
+            return ()
+        given = _new(store, every)
         _enter(store, {reply.sitting.automatic for reply in given})
         ids = [_commit(store, reply) for reply in given]
         detector = vocal or silero()
@@ -152,6 +156,7 @@ def _commit(store: RunStore, reply: PersonsReply) -> str:
         repeat=next(number for number in range(len(taken) + 1) if number not in taken),
     )
     folder = store.partial_folder(key)
-    save(recording_of(reply.take), folder)
+    # First, or a kill could leave a voice without the name by which its speaker withdraws it.
     save_sitting(replace(reply.sitting, lost_ms=reply.take.lost_ms), folder)
+    save(recording_of(reply.take), folder)
     return store.commit_session(key, partial=folder).id

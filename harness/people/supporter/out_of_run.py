@@ -1,26 +1,28 @@
 """A person's withdrawal from a run: their replies, and everything in the run's folder that was made of them.
 
 A reply leaves traces: verdicts and votes about it, reasons that may quote it, its sound beside the page, stimuli of
-listening tests. Whoever withdraws withdraws all of it. Rows go first and files last, and a session is found by its own
-sitting as well as by its row, so that after a kill the same call ends what was begun. What can be made again (the page,
-stimuli, a judge's stored answers that no remaining verdict states) is deleted whole rather than searched.
+listening tests. Whoever withdraws withdraws all of it. Rows go first and files last, a session is found by its own sitting
+as well as by its row, and of its files the sitting is the last, so that after a kill the same call ends what was begun. What
+can be made again (pages, stimuli, a judge's stored answers that no remaining verdict states) is deleted whole rather than
+searched.
 """
 
 import json
 import shutil
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.labelling.label_replies import FOLDER as LABELS
+from harness.people.supporter.made_of_replies import remove_from_sheets, remove_made
 from harness.recording.sitting import SITTING_FILE, load_sitting
 from harness.reports.listening.answers import VoteStore
-from harness.reports.listening.material import FOLDER as LISTENING
 from harness.reports.listening.serve import vote_folders
 from harness.shards.judge_shards import SHARDS
 from harness.store.database import SESSIONS
+from harness.store.disk import flush
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
 from harness.verdicts.judge import VERDICTS
@@ -39,33 +41,45 @@ class Removed:
     votes: int
 
 
-def remove_person(store: RunStore, person: str, *, automatic: bool = False) -> Removed:
+def remove_person(store: RunStore, person: str, *, automatic: bool | None = False) -> Removed:
     """Delete the replies of one pseudonym and everything made of them; the run's page has to be written again.
 
-    `automatic`: a program's of that name.
+    `automatic`: a program's of that name; None: anybody's.
 
     Raises:
         UserError: another process is writing the run, or a sitting's file is damaged.
     """
     with store.lock():
+        store.drop_partial_folders()  # Whoever is in one and has not withdrawn is added again.
         folders = [
             path.parent
             for path in sorted((store.folder / SESSIONS).glob(f"*/{SITTING_FILE}"))
-            if (seat := load_sitting(path.parent)) is not None and (seat.person, seat.automatic) == (person, automatic)
+            if (seat := load_sitting(path.parent)) is not None and seat.person == person and automatic in (None, seat.automatic)
         ]
         names = {folder.name for folder in folders}
-        seated = Selection(store).of_the_seat
-        replies = {(s.key.context_id, s.key.agent, s.key.repeat) for s in seated if s.id in names}
-        if not folders:
-            return Removed(0, 0, 0)
-        votes = _remove_votes(store.folder, replies)
-        verdicts = store.remove_replies(replies)
-        _forget_answers(store)
-        _remove_made(store.folder, names)
-        _leave_manifest(store)
+        votes = verdicts = 0
+        if folders:
+            mine = [s for s in Selection(store).of_the_seat if s.id in names]
+            replies = {(s.key.context_id, s.key.agent, s.key.repeat) for s in mine}
+            votes = _remove_votes(store.folder, replies)
+            remove_from_sheets(store.folder, _rated(replies), {s.heard_text for s in mine if s.heard_text})
+            verdicts = store.remove_replies(replies)
+            _forget_reasons(store)
+            remove_made(store.folder, names)
+            _leave_manifest(store)
         for folder in folders:
-            shutil.rmtree(folder)
+            _remove_files(folder)
     return Removed(len(folders), verdicts, votes)
+
+
+def _remove_files(session: Path) -> None:
+    for path in sorted(session.iterdir()):
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != SITTING_FILE:
+            path.unlink()
+    flush(session)
+    shutil.rmtree(session)
 
 
 def _leave_manifest(store: RunStore) -> None:
@@ -77,8 +91,8 @@ def _leave_manifest(store: RunStore) -> None:
 
 
 def _remove_votes(run: Path, replies: Collection[Reply]) -> int:
-    """Votes and labels on file. People vote on, and labels are of, the first reply of a system to each context."""
-    first = {(context, system) for context, system, repeat in replies if repeat == 0}
+    """Delete votes and labels on file; returns the number of votes."""
+    first = _rated(replies)
     gone = sum(_without(path, first) for path in sorted((run / VOTES).glob("*.jsonl")))
     for path in (run / "strategies.jsonl", *sorted((run / LABELS).rglob("*.jsonl"))):
         _without(path, first)
@@ -88,12 +102,22 @@ def _remove_votes(run: Path, replies: Collection[Reply]) -> int:
     return gone
 
 
+def _rated(replies: Collection[Reply]) -> set[tuple[str, str]]:
+    """(context, system) of the replies that people vote on and label: the first of a system to each context."""
+    return {(context, system) for context, system, repeat in replies if repeat == 0}
+
+
 def _without(path: Path, replies: Collection[tuple[str, str]]) -> int:
     """Delete the lines of a file that are about these replies; returns their number."""
-    if not replies or not path.is_file():
+    return _keep_lines(path, lambda row: not _is_about(row, replies)) if replies else 0
+
+
+def _keep_lines(path: Path, keep: Callable[[dict[str, object]], bool]) -> int:
+    """Delete the other lines of a file of JSON objects, if there is one; returns their number."""
+    if not path.is_file():
         return 0
     lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line]
-    kept = [line for line in lines if not _is_about(json.loads(line), replies)]
+    kept = [line for line in lines if keep(json.loads(line))]
     if len(kept) < len(lines):
         part = path.with_name(f".{path.name}.part")
         part.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
@@ -105,28 +129,19 @@ def _is_about(row: dict[str, object], replies: Collection[tuple[str, str]]) -> b
     return any((row.get("context"), row.get(side)) in replies for side in ("system", "system_a", "system_b"))
 
 
-def _forget_answers(store: RunStore) -> None:
-    """Keep of the judges' stored answers those whose reason a remaining verdict states, or that have none."""
-    stated = {row.get("rationale", "") for row in store.stored_judgments()} | {""}
+def _forget_reasons(store: RunStore) -> None:
+    """Keep of the judges' stored answers, and of the coded reasons, those whose reason a remaining verdict states.
+
+    An answer without a reason does not say which reply it is about, so none of these is kept; they are asked again.
+    """
+    stated = {reason for row in store.stored_judgments() if (reason := row.get("rationale"))}
+    for path in sorted((store.folder / LABELS).rglob("reasons.*.jsonl")):
+        _keep_lines(path, lambda row: row.get("reason") in stated)
     for path in (store.folder / VERDICTS, *sorted((store.folder / SHARDS).glob(f"*/{VERDICTS}"))):
         if path.exists():
             with closing(sqlite3.connect(path, timeout=10)) as answers:
                 rows = answers.execute("SELECT key, json FROM verdicts").fetchall()
-                gone = [(key,) for key, text in rows if json.loads(text).get("rationale", "") not in stated]
+                gone = [(key,) for key, text in rows if json.loads(text).get("rationale") not in stated]
                 with answers:
                     answers.executemany("DELETE FROM verdicts WHERE key = ?", gone)
                 answers.execute("VACUUM")
-
-
-def _remove_made(run: Path, sessions: Collection[str]) -> None:
-    """Delete the page, its sounds of these sessions, and stimuli of listening tests."""
-    (run / "report.html").unlink(missing_ok=True)
-    shutil.rmtree(run / LISTENING / "stimuli", ignore_errors=True)
-    for path in _sounds(run, sessions):
-        path.unlink(missing_ok=True)
-
-
-def _sounds(run: Path, sessions: Collection[str]) -> Iterator[Path]:
-    for path in (run / "report-audio").rglob("*"):
-        if any(path.name.startswith(f"{name}.") for name in sessions):
-            yield path

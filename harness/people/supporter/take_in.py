@@ -18,8 +18,7 @@ def take_in(store: RunStore, records: SeatStore, conversations: Conversations, p
     """
     with alone(records.folder, wait=True):
         remove_leaving(store, records)
-        replies = list(kept_replies(records, conversations))
-        added = len(add_people(store, replies, progress)) if replies else 0
+        added = len(add_people(store, kept_replies(records, conversations), progress))
         remove_leaving(store, records)  # Whoever withdrew while the replies were added.
     return added
 
@@ -33,6 +32,5 @@ def remove_leaving(store: RunStore, records: SeatStore) -> bool:
     """
     gone = records.leaving()
     for person in gone:
-        for automatic in (False, True):
-            remove_person(store, person, automatic=automatic)
+        remove_person(store, person, automatic=None)
     return records.left(gone)

@@ -63,6 +63,7 @@ def test_people_have_one_sentence_and_lines_where_their_ratings_are_known() -> N
 
 def test_a_rehearsal_is_called_one() -> None:
     of_programs = seat("rehearsal")
+    assert seat_words(of_programs).startswith("rehearsal: 12 speakers of a rehearsal, no people, gave 36 replies to 12 ")
     said = [seat_words(of_programs), beside_words(beside(LATER, BELOW, seat="rehearsal"), quoted=True)]
     said += [name for name, _ in line_names(of_programs)]
     said += [c.text for c in _of_seat(of_programs).values()]
@@ -83,7 +84,7 @@ def _of_seat(given: SeatSummary) -> dict[str, Caution]:
         ({}, None, ""),
         ({"persons": 2}, "few_people", "2 people answered 12 conversations"),
         ({"conversations": 7}, "few_people", "12 people answered 7 conversations"),
-        ({"not_calibrated": 1}, "seat_error", "1 of 12 sittings had no loop-back trial"),
+        ({"not_calibrated": 1}, "seat_error", "1 of 12 sittings had a reply without a loop-back trial"),
         ({"over_limit": 2, "largest_error_ms": 31.0}, "seat_error", "2 of 12 sittings had an error over 20 ms"),
         ({"with_losses": 3}, "seat_losses", "in 3 of 36 replies"),
     ],

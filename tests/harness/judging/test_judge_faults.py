@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import harness.verdicts.batches as batches
 import harness.verdicts.judge as step
 from harness.cli import _run
 from harness.figures.summarise import summarise
@@ -151,19 +152,19 @@ async def test_a_session_that_a_judge_breaks_on_is_named_and_mended_by_judging_a
 async def test_a_session_that_cannot_be_laid_out_for_a_judge_is_named_alone(
     played: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = step._laid_out
+    honest = batches._laid_out
 
     def breaks(reply: Reply, contexts: Mapping[str, Context], family: str | None) -> Completion:
         if reply.session.key.context_id == "c-05" and reply.session.key.agent == "flat":
             raise LookupError("no such turn")
         return honest(reply, contexts, family)
 
-    monkeypatch.setattr(step, "_laid_out", breaks)
+    monkeypatch.setattr(batches, "_laid_out", breaks)
     store = await judge_with(RuleJudge(), played, monkeypatch)
     (failure,) = store.step_failures()
     assert failure.session == "c-05__flat__seeded__clean__r0"
     assert failure.detail.startswith("LookupError: no such turn")
     assert not any("flat" in (row.system_a, row.system_b) for row in store.judgments() if row.context == "c-05")
     store.close()
-    monkeypatch.setattr(step, "_laid_out", honest)
+    monkeypatch.setattr(batches, "_laid_out", honest)
     assert (await judge_with(RuleJudge(), played, monkeypatch)).step_failures() == []

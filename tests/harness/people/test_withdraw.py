@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -31,6 +31,7 @@ from harness.progress import RunProgress
 from harness.reports.listening.session import Refused
 from harness.scenarios.pack import load_pack
 from harness.store.run_store import RunStore
+from tests.harness.conftest import Finished
 from tests.harness.people.conftest import ServeSeat
 from tests.harness.people.spoken import spoken
 from tests.harness.people.supporter.conftest import played, played_once
@@ -359,7 +360,8 @@ def test_a_withdrawal_during_a_take_in_is_not_in_the_run_afterwards(
 ) -> None:
     records, person = supporter()
 
-    def withdraws(store: RunStore, replies: list[PersonsReply], progress: RunProgress) -> object:
+    def withdraws(store: RunStore, replies: Iterable[PersonsReply], progress: RunProgress) -> object:
+        replies = list(replies)
         with closing(SeatStore(played / FOLDER)) as page:
             assert not withdraw_on_page(played, page, person.id)
         return add_people(store, replies, progress)
@@ -377,6 +379,20 @@ def test_no_page_shows_a_folder_of_the_server(serve_seat: ServeSeat, tmp_path: P
     one = serve_seat(TwoItems, lambda _: fails).sitter()
     one.begin()
     assert str(tmp_path) not in one.post("/withdraw", {}, expect=409)["error"]
+
+
+def test_a_command_ends_what_a_busy_run_left_and_the_list_names_it(
+    played: Path, supporter: Callable[[], tuple[SeatStore, Person]], harness_command: Callable[..., Finished]
+) -> None:
+    records, person = supporter()
+    taken_in(played, records)
+    with closing(RunStore.open(played)) as judging, judging.lock():
+        assert not withdraw_on_page(played, records, person.id)
+    records.close()
+    assert person.id in harness_command("people", "list", "run").out
+    assert harness_command("people", "withdraw", person.id, "run").code == 0
+    assert person.id not in harness_command("people", "list", "run").out
+    assert traces(played, person.id.encode()) == []
 
 
 def test_only_one_is_alone(tmp_path: Path) -> None:

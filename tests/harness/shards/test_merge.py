@@ -1,5 +1,6 @@
 """Shards laid together in any order, any number of times, by any number of merges at once, give one run and never another."""
 
+import json
 import os
 import random
 import shutil
@@ -20,7 +21,9 @@ from harness.errors import StorageError, UserError
 from harness.experiment import Experiment
 from harness.figures.latency import turn_figures
 from harness.figures.summarise import summarise
+from harness.people.withdraw import withdraw_everywhere
 from harness.progress import RunProgress
+from harness.recording.sitting import Sitting, save_sitting
 from harness.run import phases
 from harness.run.fixed_plan import fixed, fleet_of, read_plan
 from harness.run.phases import RunRequest, asked_before
@@ -376,6 +379,55 @@ def seat(folder: Path, persons: int, after: int = 0) -> None:
     first = next(s.key for s in store.sessions())
     play(store, [replace(first, agent="people", profile_hash="q" * 64, repeat=after + n) for n in range(persons)], 0)
     store.close()
+
+
+def names_of(folder: Path) -> set[str]:
+    store = RunStore.open(folder)
+    try:
+        return {sitting.person for s in store.sessions() if (sitting := store.sitting(s)) is not None}
+    finally:
+        store.close()
+
+
+def sit(shard: Path, repeat: int, person: str) -> None:
+    """The sitting of the seat's nth session."""
+    (folder,) = (shard / "sessions").glob(f"*__people__*__r{repeat}")
+    (folder / "recording.json").write_text(json.dumps(person))
+    save_sitting(Sitting(person, False, f"sitting-{person}", f"take-{person}"), folder)
+
+
+def test_whoever_withdrew_from_a_shard_does_not_stay_in_the_merged_run(shards: list[Path], tmp_path: Path) -> None:
+    seat(shards[1], 2)
+    sit(shards[1], 0, "P-anna")
+    sit(shards[1], 1, "P-cleo")
+    out = tmp_path / "merged"
+    merged(shards, out)
+    assert names_of(out) == {"P-anna", "P-cleo"}
+    withdraw_everywhere(shards[1], "P-anna")
+    with pytest.raises(UserError, match=r"a reply of P-anna, which .*s2 has no more; .*harness people withdraw P-anna"):
+        merged(shards, out)
+    assert "P-anna is removed, with 1 recording" in withdraw_everywhere(out, "P-anna")
+    assert names_of(out) == {"P-cleo"}
+    merged(shards, out)
+    assert names_of(out) == {"P-cleo"}
+    with pytest.raises(UserError, match="nobody of that name"):
+        withdraw_everywhere(out, "P-anna")
+
+
+def test_another_take_in_the_same_place_comes_with_its_own_sound(shards: list[Path], tmp_path: Path) -> None:
+    seat(shards[1], 1)
+    sit(shards[1], 0, "P-anna")
+    out = tmp_path / "merged"
+    merged(shards, out)
+    into, there = RunStore.open(out), RunStore.open(shards[1])
+    (session,) = (s for s in there.sessions() if s.key.agent == "people")
+    machine = present(into.session(session.id).machine)
+    sit(shards[1], 0, "P-ben")
+    into.adopt(there, session, machine)
+    assert (into.session(session.id).folder / "recording.json").read_text() == '"P-ben"'
+    assert present(into.sitting(session)).person == "P-ben"
+    into.close()
+    there.close()
 
 
 def test_people_of_any_shard_are_in_the_merged_run_and_no_session_of_the_plan(shards: list[Path], tmp_path: Path) -> None:

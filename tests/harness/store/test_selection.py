@@ -28,7 +28,7 @@ from harness.store.selection import (
 from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
 from harness.timing.left_out import Contention
-from harness.verdicts.judge import competitors
+from harness.verdicts.batches import competitors
 from tests.judged import put
 
 CONDITIONS = ("telephone", "clean")

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from harness.timing.figures import TurnTiming
-from harness.timing.lost_sound import LOST, with_losses
+from harness.timing.figures import Endpointing, InnerPause, TurnTiming
+from harness.timing.lost_sound import LOST, NO_LATENCY, with_losses, without_latency
 
 TURN = TurnTiming(method="t", spoken_end_ms=2_000.0, ttfa_ms=600.0)
 
@@ -33,3 +33,29 @@ def test_a_silence_with_a_gap_is_no_proof_of_silence() -> None:
     assert with_losses([silent], [(9_000.0, 9_010.0)]) == (silent,)
     early = replace(TURN, ttfa_ms=None, signed_ms=-500.0)
     assert with_losses([early], [(1_600.0, 1_900.0)]) == (early,)
+
+
+PAUSED = replace(
+    TURN, first_sound_ms=580.0, first_speech_ms=600.0, signed_ms=-40.0, yield_ms=90.0, reply_end_ms=2_000.0,
+    cut_in=True, pauses_marked=1, pauses_cut=1, pause_durations_ms=(400.0,), pause_was_cut=(True,),
+    endpointing=Endpointing("e", (InnerPause(-900.0, -500.0, "cut", True, 0, None),), 600.0, 100.0, talking_at_end=True),
+)  # fmt: skip
+
+
+def test_without_the_latency_nothing_is_known_of_the_floor_and_all_of_what_was_said() -> None:
+    (found,) = without_latency([PAUSED])
+    assert found == replace(
+        TURN,
+        ttfa_ms=None,
+        reply_end_ms=2_000.0,
+        discarded=NO_LATENCY,
+        endpointing=Endpointing("e", (), None, discarded=NO_LATENCY),
+    )
+    silent = replace(TURN, ttfa_ms=None, no_reply=True)
+    assert without_latency([silent]) == (replace(silent, discarded=NO_LATENCY),)
+
+
+def test_lost_sound_may_hide_a_cut_of_a_pause_and_delays_the_answer_that_ends_the_dead_air() -> None:
+    (found,) = with_losses([replace(PAUSED, signed_ms=None)], [(500.0, 600.0)])
+    assert (found.cut_in, found.pauses_marked, found.pause_was_cut) == (False, 0, ())
+    assert found.endpointing == Endpointing("e", (), None, discarded=LOST)

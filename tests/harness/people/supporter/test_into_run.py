@@ -1,20 +1,25 @@
 """People's replies in a run: measured and judged as agents' are, and counted as nothing that the run was asked to play."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.audio.level import first_sample, last_sample
 from harness.errors import UserError
+from harness.figures.seat_words import seat_words
 from harness.figures.summarise import summarise
 from harness.people.supporter.conversations import Conversations
-from harness.people.supporter.into_run import add_people, refuse_run
+from harness.people.supporter.into_run import PersonsReply, add_people, refuse_run
+from harness.people.supporter.out_of_run import remove_person
 from harness.progress import RunProgress
 from harness.recording.from_seat import RATE_HZ
+from harness.recording.sitting import load_sitting
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
+from harness.timing.lost_sound import NO_LATENCY
 from tests.harness.conftest import Finished
 from tests.harness.people.supporter.conftest import WAIT_S, Answer, persons_reply
 from tests.present import present
@@ -66,6 +71,33 @@ def test_a_take_is_added_once_and_a_person_answers_nothing_twice(played: Path, a
         add_people(store, [persons_reply(store, "P07", c, "first") for c in ("first", "second", "third", "fourth")],
                    RunProgress(quiet=True))  # fmt: skip
     assert len([s for s in store.sessions() if s.key.agent == "people"]) == 1
+
+
+def test_replies_are_read_while_nobody_can_withdraw(played: Path) -> None:
+    store, other = RunStore.open(played), RunStore.open(played)
+
+    def replies() -> Iterator[PersonsReply]:
+        with pytest.raises(UserError, match="writing this run"):
+            remove_person(other, "P01")
+        yield persons_reply(store, "P01", "first", "second")
+
+    assert len(add_people(store, replies(), RunProgress(quiet=True))) == 1
+    remove_person(other, "P01")
+    assert add_people(store, [], RunProgress(quiet=True)) == ()
+
+
+def test_a_recording_is_never_without_its_speakers_name(played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no space left")
+
+    store = RunStore.open(played)
+    monkeypatch.setattr("harness.people.supporter.into_run.save", full)
+    with pytest.raises(OSError, match="no space"):
+        add_people(store, [persons_reply(store, "P01", "first", "second")], RunProgress(quiet=True))
+    (left,) = (played / "sessions").glob(".partial-*")
+    assert present(load_sitting(left)).person == "P01"
+    remove_person(store, "P01")
+    assert not left.exists()
 
 
 def test_a_rehearsal_is_never_people(played: Path, answer: Answer) -> None:
@@ -146,3 +178,37 @@ def test_people_are_no_agent_to_play(harness_here: Callable[..., Finished], name
     assert done.code == 2
     assert "people answer a run that has been played: harness people answer RUN" in done.err
     assert done.err.count("\n") == 1
+
+
+def test_a_wait_of_unknown_latency_is_no_wait_and_the_words_are_judged(
+    played: Path, harness_command: Callable[..., Finished]
+) -> None:
+    store = RunStore.open(played)
+    known, other = (persons_reply(store, person, "first", "second") for person in ("P01", "P02"))
+    unknown = replace(other, sitting=replace(other.sitting, loop=None))
+    sure, unsure = add_people(store, [known, unknown], RunProgress(quiet=True))
+    assert present(sure.timing).ttfa_ms is not None
+    assert present(unsure.timing).ttfa_ms is None
+    assert present(unsure.timing).discarded == NO_LATENCY
+    assert present(unsure.heard_text)
+    store.close()
+    judged = harness_command("judge", "run", "--judge", "embedded")
+    assert judged.code == 0, judged.err
+    selection = opened(played)
+    assert any(row.replicate == 1 and "people" in (row.system_a, row.system_b) for row in selection.verdicts)
+    summary = summarise(selection.store)
+    (cell,) = (cell for cell in summary.whole if cell.agent == "people")
+    assert cell.discarded == {NO_LATENCY: 1}
+
+
+def test_a_sittings_worst_reply_says_how_well_it_was_measured(played: Path) -> None:
+    store = RunStore.open(played)
+    replies = [
+        persons_reply(store, "P01", context, "fourth", error_p95_ms=error)
+        for context, error in (("first", 1.0), ("second", 30.0), ("third", 4.0))
+    ]
+    replies[0] = replace(replies[0], sitting=replace(replies[0].sitting, loop=None))
+    add_people(store, replies, RunProgress(quiet=True))
+    (seat,) = summarise(store).seats
+    assert (seat.sittings, seat.not_calibrated, seat.over_limit, seat.largest_error_ms) == (1, 1, 1, 30.0)
+    assert "within 30.0 ms" in seat_words(seat)
