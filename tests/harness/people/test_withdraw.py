@@ -382,16 +382,16 @@ def test_no_page_shows_a_folder_of_the_server(serve_seat: ServeSeat, tmp_path: P
 
 
 def test_a_command_ends_what_a_busy_run_left_and_the_list_names_it(
-    played: Path, supporter: Callable[[], tuple[SeatStore, Person]], harness_command: Callable[..., Finished]
+    played: Path, supporter: Callable[[], tuple[SeatStore, Person]], harness_here: Callable[..., Finished]
 ) -> None:
     records, person = supporter()
     taken_in(played, records)
     with closing(RunStore.open(played)) as judging, judging.lock():
         assert not withdraw_on_page(played, records, person.id)
     records.close()
-    assert person.id in harness_command("people", "list", "run").out
-    assert harness_command("people", "withdraw", person.id, "run").code == 0
-    assert person.id not in harness_command("people", "list", "run").out
+    assert person.id in harness_here("people", "list", "run").out
+    assert harness_here("people", "withdraw", person.id, "run").code == 0
+    assert person.id not in harness_here("people", "list", "run").out
     assert traces(played, person.id.encode()) == []
 
 
