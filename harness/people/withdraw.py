@@ -22,8 +22,8 @@ FOLDER: Final = "people"
 """The folder of a run with its supporters' recordings."""
 COPIES: Final = (
     "Out of its reach, and to be deleted by whoever has them: copies of this folder; pages, exports and label sheets that were "
-    "copied or sent elsewhere; and every run that was played on a pack of these voices, for it has the callers' sound. Write the "
-    "report again."
+    "copied or sent elsewhere; and every run that was played on a pack of these voices, for it has the callers' sound. Write "
+    "the report again."
 )
 JOURNAL: Final = (
     "The name itself can still be read in the journal of the database, because another process reads it: end that process, "
