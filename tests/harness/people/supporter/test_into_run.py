@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from harness.audio.level import first_sample, last_sample
 from harness.errors import UserError
 from harness.figures.seat_words import seat_words
 from harness.figures.summarise import summarise
+from harness.people.records import SeatStore
+from harness.people.supporter import take_in as taking_in
 from harness.people.supporter.conversations import Conversations
 from harness.people.supporter.into_run import PersonsReply, add_people, refuse_run
 from harness.people.supporter.out_of_run import remove_person
@@ -73,15 +76,17 @@ def test_a_take_is_added_once_and_a_person_answers_nothing_twice(played: Path, a
     assert len([s for s in store.sessions() if s.key.agent == "people"]) == 1
 
 
-def test_replies_are_read_while_nobody_can_withdraw(played: Path) -> None:
+def test_replies_are_read_while_nobody_can_withdraw(played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, other = RunStore.open(played), RunStore.open(played)
 
-    def replies() -> Iterator[PersonsReply]:
+    def replies(*_: object) -> Iterator[PersonsReply]:
         with pytest.raises(UserError, match="writing this run"):
             remove_person(other, "P01")
         yield persons_reply(store, "P01", "first", "second")
 
-    assert len(add_people(store, replies(), RunProgress(quiet=True))) == 1
+    monkeypatch.setattr(taking_in, "kept_replies", replies)
+    with closing(SeatStore(played / "people")) as records:
+        assert taking_in.take_in(store, records, Conversations(store), RunProgress(quiet=True)) == 1
     remove_person(other, "P01")
     assert add_people(store, [], RunProgress(quiet=True)) == ()
 
