@@ -24,6 +24,7 @@ from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
 from harness.store.selection import Turns
 from harness.timing.figures import TurnTiming
+from harness.timing.lost_sound import NO_LATENCY
 
 SHORT_PAUSE_MS: Final = 800.0
 """Longer pauses are the turn's end in many people's speech; they are counted separately."""
@@ -190,9 +191,13 @@ def _owes(turn: TurnTiming, figure: str | None) -> bool:
 
 
 def heard_turns(turns: Turns, figure: str | None = None) -> Turns:
-    """The turns that give the figures taken from the sound (those of `_kept`); none where too many were discarded."""
-    every = sum(not t.contended for group in turns.values() for t in group)
-    discarded = sum(t.discarded is not None for group in turns.values() for t in group)
+    """The turns that give the figures taken from the sound (those of `_kept`); none where too many were discarded.
+
+    A person's page without a loop-back trial is an accident of the page: its turns are unknown, and count on neither side.
+    """
+    known = [t for group in turns.values() for t in group if t.discarded != NO_LATENCY]
+    every = sum(not t.contended for t in known)
+    discarded = sum(t.discarded is not None for t in known)
     return _kept(turns, figure) if discarded <= MOST_DISCARDED * every else {}
 
 

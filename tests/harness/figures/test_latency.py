@@ -79,6 +79,13 @@ def test_discarded_turns_are_counted_and_too_many_leave_no_figure() -> None:
     assert many.within_budget.ttfa is None
 
 
+def test_a_page_whose_latency_is_not_known_says_nothing_against_the_other_waits() -> None:
+    unknown = ("d", replace(BLANK, ttfa_ms=None, discarded=NO_LATENCY))
+    found = summarise([*_timed(*[400.0] * 9), unknown, unknown, unknown])
+    assert found.discarded == {NO_LATENCY: 3}
+    assert ttfa(found).p50 == 400
+
+
 def test_pauses_are_counted_by_pause_and_by_length() -> None:
     turn = _turn(400, pause_durations_ms=(300.0, 900.0), pause_was_cut=(True, False), cut_in=True)
     summary = summarise([("a", turn), ("b", _turn(400))])

@@ -204,6 +204,7 @@ def test_a_wait_of_unknown_latency_is_no_wait_and_the_words_are_judged(
     summary = summarise(selection.store)
     (cell,) = (cell for cell in summary.whole if cell.agent == "people")
     assert cell.discarded == {NO_LATENCY: 1}
+    assert cell.ttfa_ms.p50 == present(sure.timing).ttfa_ms, "a page without a trial says nothing against the other waits"
 
 
 def test_a_sittings_worst_reply_says_how_well_it_was_measured(played: Path) -> None:
