@@ -8,6 +8,7 @@ import pytest
 from harness.figures.latency import TurnFigures, turn_figures
 from harness.ranking.percentiles import Quantiles, quantiles_of
 from harness.timing.figures import TurnTiming
+from harness.timing.lost_sound import NO_LATENCY
 
 BLANK = TurnTiming(method="test", spoken_end_ms=0, ttfa_ms=None)
 
