@@ -55,8 +55,8 @@ def seat(agent: str = "people", **more: Any) -> SeatSummary:
 
 def test_people_have_one_sentence_and_lines_where_their_ratings_are_known() -> None:
     assert seat_words(seat()) == (
-        "people: 12 persons gave 36 replies to 12 conversations; waits measured to within 6.5 ms (95 % of trials, worst "
-        "sitting); Elo of the mean person 1510 (1470–1550)"
+        "people: 12 persons gave 36 replies to 12 conversations; latency of their pages known to within 7 ms (95 % of "
+        "sweeps, worst sitting); a soft first sound adds up to 20 ms; Elo of the mean person 1510 (1470–1550)"
     )
     assert list(line_names(seat())) == [("mean person", 1510.0)]
 

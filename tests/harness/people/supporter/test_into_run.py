@@ -217,4 +217,4 @@ def test_a_sittings_worst_reply_says_how_well_it_was_measured(played: Path) -> N
     add_people(store, replies, RunProgress(quiet=True))
     (seat,) = summarise(store).seats
     assert (seat.sittings, seat.not_calibrated, seat.over_limit, seat.largest_error_ms) == (1, 1, 1, 30.0)
-    assert "within 30.0 ms" in seat_words(seat)
+    assert "within 30 ms" in seat_words(seat)
