@@ -15,13 +15,13 @@ from harness.store.manifest import PEOPLE
 from harness.wording import counted, milliseconds, share, share_band
 
 ONSET_MS: Final = 20
-"""Largest error of a wait by the onset: 60 waits over a loop of sound were at most 7 ms off, takes made of voices in rooms at most
-3 ms, and 3 of 36 whole replies 16 to 19 ms, at a soft "Yes"."""
+"""Largest error of a wait by the onset: 60 waits over a loop of sound were at most 7 ms off, takes made of voices in rooms at
+most 3 ms, and 3 of 36 whole replies 16 to 19 ms, at a soft "Yes"."""
 TOO_FEW: Final = "too few people or conversations"
 
 
 def seat_words(seat: SeatSummary) -> str:
-    """`people: 12 persons gave 36 replies to 12 conversations; latency of their pages known to within 7 ms …`, without its full stop."""
+    """`people: 12 persons gave 36 replies to 12 conversations; latency of their pages …`, without its full stop."""
     said = "gave" if seat.is_people else "of a rehearsal, no people, gave"
     parts = [
         f"{seat.agent}: {counted(seat.persons, 'person' if seat.is_people else 'speaker')} {said} "
