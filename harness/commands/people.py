@@ -59,7 +59,7 @@ def record(
     from harness.people.caller.seat import CallerSeat
     from harness.people.caller.take_in import write_packs
     from harness.people.records import SeatStore
-    from harness.people.serve import end_links, links_shown, opened_records, serve
+    from harness.people.serve import opened_records, serve
     from harness.people.withdraw import withdraw_on_page
     from harness.reports.listening.door import door, lifetime_s
     from harness.scenarios.pack import load_pack
@@ -67,12 +67,7 @@ def record(
     reached = door(host=host, port=port, public=public, url=url, certificate=tls_cert, key=tls_key, proxies=tuple(proxy or ()))
     works_s = lifetime_s(expires)
     with RunProgress() as progress:
-        if revoke is not None:
-            progress.note(f"Links ended: {end_links(out, revoke)}")
-            return
-        if links:
-            for line in links_shown(out):
-                typer.echo(line)
+        if _links_alone(out, revoke, links, progress):
             return
         if pack is not None and not make_pack:
             # Before anything is written, because a pack may be misspelt.
@@ -93,6 +88,18 @@ def record(
                 )
             for sentence in write_packs(records, out, progress.phase):
                 progress.note(sentence)
+
+
+def _links_alone(folder: Path, revoke: str | None, links: bool, progress: RunProgress) -> bool:
+    """True if only links were asked for: they are ended or listed, and nothing is served."""
+    from harness.people.serve import end_links, links_shown
+
+    if revoke is not None:
+        progress.note(f"Links ended: {end_links(folder, revoke)}")
+    elif links:
+        for line in links_shown(folder):
+            typer.echo(line)
+    return revoke is not None or links
 
 
 @app.command("answer")
@@ -116,7 +123,7 @@ def answer(
 ) -> None:
     """Let people answer the callers of a run aloud until Ctrl-C; then add their answers to the run."""
     from harness.people.records import SeatStore
-    from harness.people.serve import end_links, links_shown, opened_records, serve
+    from harness.people.serve import opened_records, serve
     from harness.people.supporter.conversations import Conversations
     from harness.people.supporter.seat import SupporterSeat
     from harness.people.withdraw import FOLDER, withdraw_on_page
@@ -128,12 +135,7 @@ def answer(
     with RunProgress() as progress:
         store = RunStore.open(run)
         folder = store.folder / FOLDER
-        if revoke is not None:
-            progress.note(f"Links ended: {end_links(folder, revoke)}")
-            return
-        if links:
-            for line in links_shown(folder):
-                typer.echo(line)
+        if _links_alone(folder, revoke, links, progress):
             return
         conversations = Conversations(store)
         with closing(opened_records(folder) if take_in else SeatStore(folder)) as records:

@@ -23,7 +23,7 @@ from harness.ranking.wider import FEWEST_PERSONS
 from harness.store.selection import MACHINES_DIFFER
 from harness.timing.figures import IN_FULL, NO_REPLY_TEXT
 from harness.timing.left_out import MOST_OWED_MS, MOST_OWED_SHARE
-from harness.timing.lost_sound import MOST_LOST_MS
+from harness.timing.lost_sound import MOST_ERROR_MS
 from harness.wording import command, counted, milliseconds
 
 Level = Literal["bad", "warn", "note"]
@@ -101,7 +101,7 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "seat_error": Kind("warn", "People's error", "{}: {}. A wait of unknown latency takes no part in any figure; one with "
                        "a large error does, so compare it with agents' only with care."),
     "seat_losses": Kind("warn", "Lost sound", "{}: the microphone lost sound in {} of {}. Where more than "
-                        f"{MOST_LOST_MS:.0f} ms of it were lost before the answer began, the turn gives no wait."),
+                        f"{MOST_ERROR_MS:.0f} ms of it were lost before the answer began, the turn gives no wait."),
     "seat_unrated": Kind("warn", "Replies not rated", "{}: {} of {} are not on the board, because nobody has judged them yet: "
                          "`{}` asks about them."),
     "rehearsal": Kind("warn", "Rehearsal", "{}: {} in the supporter's seat are a program's or a rehearsal's. They are no "
@@ -295,7 +295,7 @@ def _seats(summary: RunFigures) -> Iterator[Caution]:
             wrong.append(f"{seat.not_calibrated} of {counted(seat.sittings, 'sitting')} had a reply without a loop-back trial")
         if seat.over_limit:
             wrong.append(
-                f"{seat.over_limit} of {counted(seat.sittings, 'sitting')} had an error over {MOST_LOST_MS:.0f} ms (95 % of "
+                f"{seat.over_limit} of {counted(seat.sittings, 'sitting')} had an error over {MOST_ERROR_MS:.0f} ms (95 % of "
                 f"trials; the largest {seat.largest_error_ms or 0.0:.0f} ms)"
             )
         if wrong:

@@ -21,10 +21,8 @@ from harness.store.judgment import Judgment, is_rule
 from harness.store.manifest import PEOPLE, AgentEntry
 from harness.store.selection import Selection, Turns, board_rows
 from harness.store.session import Session
-from harness.timing.lost_sound import MOST_LOST_MS
+from harness.timing.lost_sound import MOST_ERROR_MS
 
-ERROR_LIMIT_MS: Final = MOST_LOST_MS
-"""The error of TTFA (p95) up to which a sitting needs no caution: a tenth of the gap of 200 ms that people leave."""
 _LEFT_OUT: Final = frozenset({"first_byte", "greeting"})
 
 
@@ -88,7 +86,7 @@ def seat_summary(selection: Selection, seat: Seat, found: Rated) -> SeatSummary:
         replies=len(seat.given),
         sittings=len(sittings),
         not_calibrated=sum(None in errors for errors in sittings.values()),
-        over_limit=sum(error > ERROR_LIMIT_MS for error in largest.values()),
+        over_limit=sum(error > MOST_ERROR_MS for error in largest.values()),
         largest_error_ms=max(largest.values(), default=None),
         unrated=0 if found.board is None or found.people is not None else len(seat.persons.keys() - rated),
         with_losses=sum(bool(sitting.lost_ms) for _, sitting in seat.given),

@@ -24,9 +24,9 @@ from harness.audio.tonality import RATE_HZ as TONE_HZ
 from harness.audio.transcribe import NEAR_SILENCE_DBFS
 from harness.audio.vocal import RATE_HZ, VocalDetector, vocal_spans
 from harness.people.echo import echo_delay_s
+from harness.people.track import RATE_HZ as FULL_HZ
 from harness.voices.recorded_sound import MOST_CLIPPED_RUNS, flat_tops
 
-FULL_HZ: Final = 48_000
 LEAST_HZ: Final = 44_100
 """Least rate of a microphone: everything up to 20 kHz, the limit of hearing. Telephone headsets give 8,000 to 32,000."""
 QUIETEST_DBFS: Final = -50.0

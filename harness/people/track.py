@@ -20,8 +20,9 @@ from typing import Final
 import numpy as np
 
 from harness.audio.pcm import Int16
+from harness.recording import from_seat
 
-RATE_HZ: Final = 48_000
+RATE_HZ: Final = from_seat.RATE_HZ
 LONGEST_S: Final = 1_800.0
 """Longest recording that is put together: far more than a turn, and few enough bytes that no request can fill the memory."""
 LEAST_STALL_MS: Final = 10.0

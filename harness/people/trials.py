@@ -16,9 +16,8 @@ from harness.people import loop_back
 from harness.people.loop_back import LoopBack
 from harness.people.records import SeatStore, Take
 from harness.people.track import RATE_HZ, Track
+from harness.timing.lost_sound import MOST_ERROR_MS
 
-ERROR_MS: Final = 20.0
-"""Most that a wait may be wrong by (95 % of sweeps) before the sitting says so."""
 DISTURBING: Final = frozenset({"lost", "slept", "devices", "unplugged"})
 """Events after which the latency is another."""
 _SPAN: Final = loop_back.places()[-1] - loop_back.places()[0]
@@ -38,7 +37,7 @@ def measured(track: Track, ended: Mapping[str, Any]) -> dict[str, Any]:
         "middle": at + float(np.median(loop_back.places())),
         "latency_ms": round(found.latency_samples / RATE_HZ * 1_000, 1),
         "error_ms": round(found.error_p95_ms, 1),
-        "fit": found.error_p95_ms <= ERROR_MS,
+        "fit": found.error_p95_ms <= MOST_ERROR_MS,
         "lost_ms": lost_ms,
     }
 

@@ -16,14 +16,15 @@ from harness.timing.figures import TurnTiming
 LOST: Final = "the microphone lost sound before the answer began"
 NO_LATENCY: Final = "the latency of the page is not known"
 """`TurnTiming.discarded` of such turns."""
-MOST_LOST_MS: Final = 20.0
-"""The error that a wait in the supporter's seat may have at most (p95): with less lost in all, no onset moved by more."""
+MOST_ERROR_MS: Final = 20.0
+"""The error that a wait in the supporter's seat may have at most (p95), a tenth of the 200 ms that people leave between turns.
+A page that is less exact says so; with less sound lost in all, no onset moved by more."""
 
 
 def with_losses(timings: Sequence[TurnTiming], lost_ms: Sequence[tuple[float, float]]) -> tuple[TurnTiming, ...]:
-    """The timings, those discarded of which more than `MOST_LOST_MS` of sound was lost from the first of the take to the onset
+    """The timings, those discarded of which more than `MOST_ERROR_MS` of sound was lost from the first of the take to the onset
     of the answer. `lost_ms`: stretches in ms of the take."""
-    return tuple(_without_floor(t, LOST) if _lost_before(t, lost_ms) > MOST_LOST_MS else t for t in timings)
+    return tuple(_without_floor(t, LOST) if _lost_before(t, lost_ms) > MOST_ERROR_MS else t for t in timings)
 
 
 def without_latency(timings: Sequence[TurnTiming]) -> tuple[TurnTiming, ...]:
