@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.agents.cascade.llm import Endpoint
-from harness.agents.cascade.settings import CascadeSettings, SettingsFailed, StockWhisper
+from harness.agents.cascade.settings import CascadeSettings, SettingsFailed, StockWhisper, StreamingMoonshine
 from harness.agents.llm_server import LlmServer, ServerOptions
 
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """`recogniser` is a faster-whisper model or a `ShortContextWhisper`; `voice` a Piper voice."""
+    """`recogniser` is a faster-whisper model or a `Recogniser`; `voice` a Piper voice."""
 
     recogniser: Any
     voice: Any
@@ -38,6 +38,10 @@ async def load_models(settings: CascadeSettings, weights: Mapping[str, str]) -> 
     try:
         if isinstance(settings.stt, StockWhisper):
             recogniser: Any = stock.load_whisper(settings.stt, weights.get(settings.stt.model, settings.stt.model))
+        elif isinstance(settings.stt, StreamingMoonshine):
+            from harness.agents.cascade.moonshine import Moonshine
+
+            recogniser = Moonshine(weights.get(settings.stt.model, settings.stt.model), settings.stt.threads)
         else:
             from harness.agents.cascade.short_context_whisper import ShortContextWhisper
 

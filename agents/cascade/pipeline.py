@@ -44,7 +44,8 @@ from harness.agents.cascade.settings import (
     ScorerName,
     SpeechTimeoutEndpoint,
     StreamingEndpoint,
-    StreamingWhisper,
+    StreamingMoonshine,
+    StreamingStt,
     TwoSpeedEndpoint,
 )
 from harness.agents.cascade.spoken_completeness import SpokenCompletenessScorer
@@ -100,7 +101,7 @@ class Session:
 
     def _processors(self, models: Models) -> list[FrameProcessor]:
         settings = self._settings
-        if isinstance(settings.stt, StreamingWhisper):
+        if isinstance(settings.stt, StreamingStt):
             stt: FrameProcessor = self._streaming_stt(settings.stt, models)
             params = LLMUserAggregatorParams()
         else:
@@ -113,7 +114,7 @@ class Session:
         held = [HeldAudio()] if settings.speculate else []
         return [self._transport.input(), stt, user, self._llm, tts, *held, self._transport.output(), assistant]
 
-    def _streaming_stt(self, stt: StreamingWhisper, models: Models) -> StreamingWhisperSTT:
+    def _streaming_stt(self, stt: StreamingStt, models: Models) -> StreamingWhisperSTT:
         endpoint = self._settings.endpoint
         assert isinstance(endpoint, StreamingEndpoint)
         return StreamingWhisperSTT(
@@ -122,6 +123,7 @@ class Session:
             session=self._marks,
             speech_probability=stt.speech_probability,
             eager_silence_ms=stt.eager_silence_ms,
+            partial_every_ms=stt.partial_every_ms if isinstance(stt, StreamingMoonshine) else None,
             delay_ms=self._settings.delays.asr_ms,
             on_frozen=self._warm_words if self._settings.llm.warm_prefix else None,
             enable_eager_end_of_turn=self._settings.speculate,

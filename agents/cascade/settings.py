@@ -62,6 +62,28 @@ class StreamingWhisper(_Settings):
     """Silence after which the words so far are transcribed and answered on speculation."""
 
 
+class StreamingMoonshine(_Settings):
+    """Moonshine on this machine's processor, which transcribes while the caller speaks."""
+
+    service: Literal["streaming-moonshine"]
+    model: str = "moonshine-tiny.en"
+    """A name of the model store, or a folder with the model's .ort files."""
+    threads: Threads = 1
+    speech_probability: Probability = 0.5
+    """Silero's probability at which a 32 ms window counts as speech."""
+    eager_silence_ms: Milliseconds = 0
+    """Silence after which the words so far are transcribed and answered on speculation."""
+    partial_every_ms: Annotated[float, Field(ge=100, le=10_000)] = 400
+    """Speech after which the words so far are transcribed, and prepared for the language model."""
+
+    @property
+    def device(self) -> Literal["cpu"]:
+        return "cpu"
+
+
+StreamingStt = StreamingWhisper | StreamingMoonshine
+
+
 class PipecatDefaultEndpoint(_Settings):
     """pipecat's default turn strategies: VAD and transcription start a turn, smart-turn v3 ends it."""
 
@@ -264,7 +286,7 @@ class CascadeSettings(_Settings):
     """A whole cascade. `speculate` answers at the first silence and buffers the audio until the turn is decided."""
 
     vad: VadSettings = VadSettings()
-    stt: Annotated[StockWhisper | StreamingWhisper, Field(discriminator="service")] = StockWhisper()
+    stt: Annotated[StockWhisper | StreamingWhisper | StreamingMoonshine, Field(discriminator="service")] = StockWhisper()
     endpoint: Endpoint = PipecatDefaultEndpoint()
     llm: LlmSettings = LlmSettings()
     tts: TtsSettings = TtsSettings()
@@ -276,12 +298,12 @@ class CascadeSettings(_Settings):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
-        streaming = isinstance(self.stt, StreamingWhisper)
+        streaming = isinstance(self.stt, StreamingStt)
         if streaming != isinstance(self.endpoint, StreamingEndpoint):
             needed = "fixed, two-speed or graded" if streaming else "pipecat-default or speech-timeout"
             raise ValueError(f'stt service "{self.stt.service}" needs the endpoint policy {needed}')
         if self.speculate and not streaming:
-            raise ValueError('speculate needs the stt service "streaming-whisper"')
+            raise ValueError('speculate needs an stt service that streams: "streaming-whisper" or "streaming-moonshine"')
         if self.speculate and self.reply.revisions:
             raise ValueError("speculate and reply.revisions cannot be combined")
         return self

