@@ -8,8 +8,8 @@ Joined parts are one synthesis: phases run on through the whole F0, and noise is
 Only the decoder's 8-bit rounding differs, because it adapts to the frames that it gets: log spectra of a part are within 0.04
 (0.35 dB, root mean square) of those of a whole decoding.
 
-Hibari says 0.3 s of near-silence before a piece and 0.4 s after it. The first would be heard as delay, and the second as a break
-where a piece ends inside a sentence; its own durations say where speech begins, its loudness where it ends.
+Hibari says 0.3 s of near-silence before a piece and 0.4 s after it. The first would be heard as delay, and the second as a
+break where a piece ends inside a sentence; its own durations say where speech begins, its loudness where it ends.
 
 Numbers, abbreviations and unknown words are hibari's own business; text without anything to say is silence and no error.
 """
@@ -44,8 +44,8 @@ MOST_PHONEMES: Final = 400
 LEAD_FRAMES: Final = 9
 """Frames kept before the first phoneme: sound began 19 to 95 ms before its nominal start (20 pieces)."""
 PAUSE_MS: Final = {"sentence": 400, "comma": 100, "none": 20}
-"""Longest near-silence after a piece, by its last mark. Hibari's own is about 400 ms after any; inside a sentence it makes none of
-over 60 ms, at commas either."""
+"""Longest near-silence after a piece, by its last mark. Hibari's own is about 400 ms after any; inside a sentence it makes
+none of over 60 ms, not even at commas."""
 _AUDIBLE: Final = 250 / 32768
 """About -42 dB of full scale, as in `harness.agents.cascade.stock`."""
 GAIN: Final = 1.6
