@@ -56,6 +56,10 @@ class CascadeProfile(AgentProfile):
         return self.cascade.weight_names
 
     @property
+    def own_voices(self) -> tuple[str, ...]:
+        return (self.cascade.tts.voice,)
+
+    @property
     def threads(self) -> Mapping[str, int]:
         return self.cascade.threads
 

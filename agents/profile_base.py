@@ -151,6 +151,11 @@ class AgentProfile(ProfileSettings):
         return ()
 
     @property
+    def own_voices(self) -> tuple[str, ...]:
+        """The names of the voices that it speaks with, where known; no caller of the same run may have one unchanged."""
+        return ()
+
+    @property
     def process_settings(self) -> ProcessSettings | None:
         """The start settings of a user's own agent; None for a shipped kind or a running agent."""
         return None

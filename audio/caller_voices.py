@@ -69,7 +69,7 @@ def caller_voice(wish: str) -> tuple[CallerVoice, bool]:
 def cast(wish: str, context_id: str, seed: int, taken: Collection[str] = ()) -> str:
     """The voice of a context: the one that its pack names, or one drawn from the seed.
 
-    `taken` are the weights of agents in the run: no caller gets these voices unchanged, and if a pack
+    `taken` are the voices of agents in the run: no caller gets these voices unchanged, and if a pack
     names one, another of the same sex is drawn. The draw is by rank, so that a taken voice changes only the contexts
     that it would have had.
     """

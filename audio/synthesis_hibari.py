@@ -10,12 +10,9 @@ Sources: the package's `hibari.dsp` for the frames' meaning (Apache-2.0); figure
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 from scipy.special import logsumexp
 
+from harness.audio.hibari_package import hibari_files
 from harness.audio.pcm import Float32
 from harness.audio.prosody import MOST_TILT_DB, TILT_PIVOT_HZ, Prosody, Speaker, audibly_voiced, with_tone
 from harness.audio.speech_floor import Stretch
@@ -48,19 +46,16 @@ class HibariSynthesiser:
     rate_hz = 24_000
 
     def __init__(self) -> None:
-        try:
-            import hibari
-            from hibari.g2p import G2P
-        except ImportError as error:
-            raise VoiceError('the package "hibari-tts" is missing: pip install "heart-voice-harness[local]"') from error
-        assets = Path(hibari.__file__).parent / "assets"
-        network = with_durations(assets / "hibari.onnx", "Round", "Clip", ["phonemes"])
+        files = hibari_files()
+        from hibari import Hibari
+        from hibari.g2p import G2P
+
+        network = with_durations(files.network, "Round", "Clip", ["phonemes"])
         self._session = _session(network)
-        self._vocabulary: dict[str, int] = json.loads((assets / "vocab.json").read_text(encoding="utf-8"))
+        self._vocabulary: dict[str, int] = json.loads(files.vocabulary.read_text(encoding="utf-8"))
         self._g2p = G2P()
-        self._split = hibari.Hibari.split_sentences
-        digest = hashlib.sha256((assets / "hibari.onnx").read_bytes()).hexdigest()
-        self.identity = f"hibari:{version('hibari-tts')}:{digest[:16]}"
+        self._split = Hibari.split_sentences
+        self.identity = f"hibari:{files.version}:{files.digest[:16]}"
 
     def perform(
         self, stretches: Sequence[Stretch], speaker: Speaker, prosody: Prosody, rate: float, seed: int

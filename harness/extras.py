@@ -10,7 +10,7 @@ from typing import Final
 
 from harness.errors import UserError
 
-_LOCAL: Final = ("faster_whisper", "piper", "xllamacpp", "onnxruntime", "gguf", "uvicorn", "fastapi")
+_LOCAL: Final = ("faster_whisper", "piper", "hibari", "xllamacpp", "onnxruntime", "gguf", "uvicorn", "fastapi")
 
 
 def missing_modules(modules: Sequence[str] = _LOCAL) -> tuple[str, ...]:

@@ -31,11 +31,35 @@ _OPENERS: Final = frozenset(
 """Words before which a speaker may breathe."""
 _OPENER_AFTER_WORDS: Final = 5
 """Least words before an opener, so that the piece is a phrase: "I'm so sorry to hear | that …"."""
+_DETERMINERS: Final = frozenset(
+    "a an the my your his her its our their some any no every each another such what which".split()  # noqa: SIM905
+)
+_JOINING: Final = frozenset(
+    "of in on at to for with from by about into over after before like as than and but or if because when while so who how where why".split()  # noqa: SIM905, E501
+)
+_SUBJECTS: Final = frozenset("i you he she it we they there this that these those let".split())  # noqa: SIM905
+_AUXILIARIES: Final = frozenset(
+    "am is are was were be been being have has had do does did can could will would should may might must going want".split()  # noqa: SIM905
+)
+_ADVERBS: Final = frozenset("not never just only even also still always really very too quite pretty more most".split())  # noqa: SIM905
+_LEANING: Final = _DETERMINERS | _JOINING | _SUBJECTS | _AUXILIARIES | _ADVERBS
+"""Words that lean on the next one: nobody breathes after them."""
+_CLINGING: Final = frozenset("me you him her it us them this that one to".split())  # noqa: SIM905
+"""Words that lean on the one before: objects, and the "to" of "want to"."""
+_MARKS: Final = ",;:.!?…—–"
+_CONTRACTED: Final = re.compile(r"(n['’]t|['’](m|re|ve|ll|d|s))$")
+"""Contractions lean too, and a possessive."""
 _ABBREVIATIONS: Final = frozenset(("mr.", "mrs.", "ms.", "dr.", "st.", "e.g.", "i.e.", "etc.", "vs.", "a.m.", "p.m."))
 
 
-def first_cut(text: str, least_words: int) -> int | None:
-    """The end of a reply's first piece in `text`; None while it may still grow. The rest begins at that index."""
+def first_cut(text: str, least_words: int, most_words: int | None = None) -> int | None:
+    """The end of a reply's first piece in `text`; None while it may still grow. The rest begins at that index.
+
+    After `most_words` the piece ends behind the first word that does not lean on the next one.
+    """
+    if most_words is not None and (early := _early(text, most_words)) is not None:
+        text = text[:early]
+        return first_cut(text, least_words) or early
     for found in _BREAK.finditer(text):
         if _is_end(text[: found.end()]) and len(text[: found.end()].split()) >= least_words:
             return found.end()
@@ -66,17 +90,45 @@ def _opener(text: str, least_words: int) -> int | None:
     return None
 
 
+def _early(text: str, most_words: int) -> int | None:
+    """The index of the first word, behind `most_words` words, before which a speaker may stop for a moment.
+
+    Of that word there may only be the beginning, for waiting until it is whole would cost a token.
+    """
+    words = list(re.finditer(r"\S+", text))
+    for k in range(most_words, len(words)):
+        determined = k > 1 and _bare(words[k - 2].group()) in _DETERMINERS
+        coming = _bare(words[k].group())
+        # "a good" may be the whole of it or not; what follows shows.
+        whole = coming in _LEANING if determined else coming not in _CLINGING and coming[-1:] not in _MARKS
+        if whole and not _leans(_bare(words[k - 1].group())):
+            return words[k].start()
+    return None
+
+
+def _leans(word: str) -> bool:
+    return word in _LEANING or _CONTRACTED.search(word) is not None
+
+
+def _bare(word: str) -> str:
+    return word.strip("\"'“”‘’()").lower()
+
+
 def _is_end(piece: str) -> bool:
     words = piece.split()
     return bool(words) and words[-1].lower() not in _ABBREVIATIONS
 
 
 class ClauseAggregator(BaseTextAggregator):
-    """A pipecat text aggregator that yields clauses. `least_words`: a shorter piece waits for the next boundary."""
+    """A pipecat text aggregator that yields clauses. `least_words`: a shorter piece waits for the next boundary.
 
-    def __init__(self, least_words: int = 3) -> None:
+    `most_first_words`: where given, the length from which the first piece need not wait for one.
+    """
+
+    def __init__(self, least_words: int = 3, most_first_words: int | None = None) -> None:
         super().__init__(aggregation_type=TextType.SENTENCE)
         self._least_words = least_words
+        self._most_first_words = most_first_words
         self._held = ""
         self._words_said = 0
 
@@ -94,7 +146,7 @@ class ClauseAggregator(BaseTextAggregator):
 
     def _cut(self) -> int | None:
         if not self._words_said:
-            return first_cut(self._held, self._least_words)
+            return first_cut(self._held, self._least_words, self._most_first_words)
         return later_cut(self._held, self._words_said)
 
     async def flush(self) -> Aggregation | None:

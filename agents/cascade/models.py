@@ -6,13 +6,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.agents.cascade.llm import Endpoint
-from harness.agents.cascade.settings import CascadeSettings, SettingsFailed, StockWhisper, StreamingMoonshine
+from harness.agents.cascade.settings import (
+    HIBARI,
+    CascadeSettings,
+    SettingsFailed,
+    StockWhisper,
+    StreamingMoonshine,
+    TtsSettings,
+)
 from harness.agents.llm_server import LlmServer, ServerOptions
 
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """`recogniser` is a faster-whisper model or a `Recogniser`; `voice` a Piper voice."""
+    """`recogniser` is a faster-whisper model or a `Recogniser`; `voice` a Piper voice or one with its interface."""
 
     recogniser: Any
     voice: Any
@@ -28,8 +35,8 @@ async def load_models(settings: CascadeSettings, weights: Mapping[str, str]) -> 
     """The loaded models of `settings`. `weights` maps names to paths; other names are used unchanged.
 
     Raises:
-        SettingsFailed: the environment variable that should hold the endpoint's key is empty, or the voice cannot be decoded in
-            parts though it should.
+        SettingsFailed: the environment variable that should hold the endpoint's key is empty, or the voice is not installed or
+            cannot be decoded in parts though it should.
         agents.llm_server.ServerFailed: the language-model server did not come up.
     """
     from harness.agents.cascade import stock
@@ -46,7 +53,7 @@ async def load_models(settings: CascadeSettings, weights: Mapping[str, str]) -> 
             from harness.agents.cascade.short_context_whisper import ShortContextWhisper
 
             recogniser = ShortContextWhisper(settings.stt, weights.get(settings.stt.model, settings.stt.model))
-        voice = stock.load_voice(settings.tts, weights.get(settings.tts.voice, settings.tts.voice))
+        voice = _voice(settings.tts, weights)
         # The first synthesis and transcription allocate and plan; no caller should wait for that.
         list(voice.synthesize("Hello."))
     except BaseException:
@@ -54,6 +61,16 @@ async def load_models(settings: CascadeSettings, weights: Mapping[str, str]) -> 
             await server.stop()
         raise
     return Models(recogniser, voice, endpoint, server)
+
+
+def _voice(tts: TtsSettings, weights: Mapping[str, str]) -> Any:
+    if tts.voice == HIBARI:
+        from harness.agents.cascade.voice_hibari import HibariVoice
+
+        return HibariVoice(tts.threads, tts.in_parts)
+    from harness.agents.cascade import stock
+
+    return stock.load_voice(tts, weights.get(tts.voice, tts.voice))
 
 
 async def _language_model(settings: CascadeSettings, weights: Mapping[str, str]) -> tuple[LlmServer | None, Endpoint]:

@@ -5,13 +5,16 @@ decides which settings exist: a setting that the chosen kind would ignore is an 
 tuning which never took effect. Defaults are pipecat's own, so an almost empty `[cascade]` is pipecat as it comes.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Milliseconds = Annotated[float, Field(ge=0, le=60_000)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Threads = Annotated[int, Field(ge=1, le=256)]
+
+HIBARI: Final = "hibari"
+"""The voice that is not a weight: it comes in its own package."""
 
 
 class SettingsFailed(Exception):
@@ -239,10 +242,10 @@ class LlmSettings(_Settings):
 
 
 class TtsSettings(_Settings):
-    """Piper, and how the reply's text is cut before it is synthesised."""
+    """The voice, and how the reply's text is cut before it is synthesised."""
 
     voice: str = "piper-joe"
-    """A name of the model store or the path of a Piper .onnx file with its .json beside it."""
+    """`hibari`, a Piper voice of the model store, or the path of a Piper .onnx file with its .json beside it."""
     cut: Literal["sentence", "clause"] = "sentence"
     """`sentence` is pipecat's way; `clause` hands over each breath group as soon as it is complete."""
     least_words: Annotated[int, Field(ge=1, le=20)] = 3
@@ -257,6 +260,12 @@ class TtsSettings(_Settings):
     send_ahead_ms: Milliseconds = 0
     """Time by which sent audio may be ahead of heard audio, to hide a stall; 0 leaves the clock to pipecat."""
     use_cuda: bool = False
+
+    @model_validator(mode="after")
+    def _cuda_is_pipers(self) -> Self:
+        if self.use_cuda and self.voice == HIBARI:
+            raise ValueError("use_cuda needs a Piper voice: hibari runs on the processor")
+        return self
 
 
 class ReplySettings(_Settings):
@@ -318,7 +327,9 @@ class CascadeSettings(_Settings):
     @property
     def weight_names(self) -> tuple[str, ...]:
         """Names that the model store must resolve before the cascade starts (paths and remote models are left out)."""
-        wanted = [self.stt.model, self.tts.voice]
+        wanted = [self.stt.model]
+        if self.tts.voice != HIBARI:
+            wanted.append(self.tts.voice)
         if self.llm.base_url is None:
             wanted.append(self.llm.model)
         return tuple(name for name in wanted if "/" not in name and not name.endswith((".gguf", ".onnx")))

@@ -71,7 +71,7 @@ async def try_agent(profile: AgentProfile, logs: Path, progress: RunProgress) ->
         return await _ask(profile, weights, logs, progress)
     require_local("speaking to an agent and hearing it")
     progress.phase("Rendering the caller", 2)
-    voices = open_voices(load_pack("heart-mini"), taken=profile.weights)
+    voices = open_voices(load_pack("heart-mini"), taken=profile.own_voices)
     spoken = [voices.render(Turn(role="seeker", text=text), _VOICE) for text in (WORDS_SPOKEN, WORDS["interruption"])]
     async with RunningAgents((profile,), weights, logs, progress) as running:
         caller = CallerProcess()

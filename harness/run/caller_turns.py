@@ -91,7 +91,7 @@ def render_turns(plan: RunPlan, progress: RunProgress) -> CallerTurns:
     """
     wanted = [(c, k) for c in plan.contexts for k in spoken_indices(c, plan.options.mode)]
     progress.phase("Rendering the caller", len(wanted))
-    voices = open_voices(plan.pack, plan.options.seed, plan.weights)
+    voices = open_voices(plan.pack, plan.options.seed, plan.own_voices)
     wishes = {c.id: voices.wish_of(c) for c in plan.contexts}
     voices.prepare([(c.turns[k], wishes[c.id]) for c, k in wanted], lambda: progress.step("rendered"))
     rendered = {(c.id, k): voices.render(c.turns[k], wishes[c.id]) for c, k in wanted}
@@ -112,7 +112,7 @@ def voice_weights(plan: RunPlan) -> frozenset[str]:
     Raises:
         UserError: the user's voices file is malformed.
     """
-    voices = open_voices(plan.pack, plan.options.seed, plan.weights)
+    voices = open_voices(plan.pack, plan.options.seed, plan.own_voices)
     said = [(c, c.turns[k]) for c in plan.contexts for k in spoken_indices(c, plan.options.mode)]
     spoken = [context for context, turn in said if plan.pack.recording_of(turn) is None]
     weights = {voices.weight_of(voices.wish_of(context)) for context in spoken}

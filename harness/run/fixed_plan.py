@@ -11,6 +11,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from harness import models
+from harness.audio.caller_voices import HIBARI
+from harness.audio.hibari_package import hibari_files
 from harness.calibrate.result import machine_id
 from harness.errors import UserError
 from harness.measuring.transcribe import TRANSCRIBER
@@ -28,7 +30,7 @@ def fixed(plan: RunPlan) -> FixedPlan:
     Raises:
         UserError: the user's voices file is malformed.
     """
-    voices = open_voices(plan.pack, plan.options.seed, plan.weights)
+    voices = open_voices(plan.pack, plan.options.seed, plan.own_voices)
     spoken = any(profile.kind != "text" for profile in plan.profiles)
     weights = plan.weights | ({TRANSCRIBER} if spoken else set())
     return FixedPlan(
@@ -99,6 +101,8 @@ def refuse_another_machine(manifest: RunManifest, folder: Path, played: bool) ->
 
 
 def pin_of(name: str) -> str:
-    """The name of a weight in a manifest: version, file and SHA-256."""
+    """The name of a weight, or of the voice in its own package, in a manifest: version, file and SHA-256."""
+    if name == HIBARI:
+        return hibari_files().pin
     weight = next(w for w in models.catalogue() if w.name == name)
     return f"{weight.version} {weight.files[0].name} {weight.files[0].sha256}"

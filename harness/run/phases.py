@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.agents.process import IMPATIENT_S
+from harness.audio.caller_voices import HIBARI
 from harness.audio.vocal import silero
 from harness.caller import CallerProcess
 from harness.errors import UserError
@@ -249,7 +250,7 @@ async def _call(
                 "voices": turns.voices,
                 "events": _with_voices(store.manifest.events, turns.events.voices),
                 "caller_priority": priority,
-                "models": {name: pin_of(name) for name in sorted({*weights, *heard})},
+                "models": {name: pin_of(name) for name in sorted({*weights, *heard, *(plan.own_voices & {HIBARI})})},
             }
         )
     )

@@ -61,8 +61,13 @@ class RunPlan:
 
     @property
     def weights(self) -> frozenset[str]:
-        """The weights that its agents load, their own voices among them."""
+        """The weights that its agents load."""
         return frozenset(weight for profile in self.profiles for weight in profile.weights)
+
+    @property
+    def own_voices(self) -> frozenset[str]:
+        """The voices that its agents speak with, which no caller has unchanged."""
+        return frozenset(voice for profile in self.profiles for voice in profile.own_voices)
 
     def event_of(self, key: SessionKey) -> CallerEvent | None:
         """The event during the reply of one session; None in a run without events."""

@@ -46,7 +46,7 @@ class Voices:
     seed: int = 0
     """Seed for the voices of contexts that name none."""
     taken: Collection[str] = ()
-    """Weights of the agents' own voices; no caller uses them."""
+    """The agents' own voices, as weights are named; no caller uses them."""
     floor: FloorSettings = FLOOR
     installed: Collection[str] = ()
     """Names of voices from other packages."""
@@ -122,8 +122,8 @@ class Voices:
 
 
 def open_voices(pack: Pack, seed: int = 0, taken: Collection[str] = ()) -> Voices:
-    """The voices of this machine for one pack. `seed` draws voices for contexts that name none, `taken` are the weights of
-    the agents' own voices.
+    """The voices of this machine for one pack. `seed` draws voices for contexts that name none, `taken` are the
+    agents' own voices.
 
     Raises:
         UserError: the user's voices file is malformed.
