@@ -15,13 +15,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.endpointing import SeenPause, spoken
 from harness.agents.cascade.endpoint_policies import PauseEvidence
+from harness.agents.cascade.recogniser import Recogniser
 from harness.agents.cascade.spoken_completeness import WEIGHTS
 from harness.agents.cascade.streaming_whisper import LevelGate
 from harness.agents.cascade.turn_text import TurnText
@@ -188,7 +188,7 @@ def _message(turn: Turn) -> dict[str, str]:
     return {"role": {"seeker": "user", "supporter": "assistant"}[turn.role], "content": turn.plain}
 
 
-def listen(signal: NDArray[np.float32], whisper: Any) -> Iterator[Silence]:
+def listen(signal: NDArray[np.float32], whisper: Recogniser) -> Iterator[Silence]:
     """Each silence of a turn, with the words before it.
 
     Long turns are transcribed in pieces, frozen at pauses, exactly as the live service does.
@@ -200,21 +200,21 @@ def listen(signal: NDArray[np.float32], whisper: Any) -> Iterator[Silence]:
     vad = SileroVADAnalyzer(sample_rate=RATE_HZ)
     vad.set_sample_rate(RATE_HZ)
     tracker, gate = TurnTracker(0.5), LevelGate()
-    turn = TurnText(0)
+    turn = TurnText.heard_by(whisper, 0)
     pcm = (np.clip(signal, -1, 1) * 32767).astype(np.int16)
 
     def words_until(silence_start: int) -> str:
         samples = signal[turn.piece_start : silence_start + live.TAIL_SAMPLES]
-        piece: str = whisper.transcribe(samples, live.least_words(turn.piece_words)).text
-        turn.heard_piece(len(piece.split()))
-        return piece
+        heard = whisper.transcribe(samples, live.least_words(turn.piece_words), turn.known)
+        turn.heard_piece(len(heard.text.split()), heard.tokens, whisper.agreed)
+        return heard.text
 
     while tracker.position + WINDOW_SAMPLES <= len(pcm):
         window = pcm[tracker.position : tracker.position + WINDOW_SAMPLES]
         probability = float(np.squeeze(vad.voice_confidence(window.tobytes())))
         event = tracker.push(probability if gate.push(window) else 0.0)
         if event is SpeechEvent.STARTED:
-            turn = TurnText(max(0, tracker.speech_start - live.LEAD_IN_SAMPLES))
+            turn = TurnText.heard_by(whisper, max(0, tracker.speech_start - live.LEAD_IN_SAMPLES))
         elif event is SpeechEvent.RESUMED:
             silence, resumed_at = tracker.silence_start, tracker.position - 2 * WINDOW_SAMPLES
             if resumed_at - silence < _EAGER_SAMPLES:

@@ -106,9 +106,7 @@ class Moonshine:
         text = self.text_of(tokens)
         return Heard(before_repetition(text), 0) if looks_looped(text, seconds) else Heard(text, 0, tuple(tokens))
 
-    def _decode(
-        self, states: NDArray[np.float32], known: Sequence[int], most: int, stop: threading.Event | None
-    ) -> list[int]:
+    def _decode(self, states: NDArray[np.float32], known: Sequence[int], most: int, stop: threading.Event | None) -> list[int]:
         given: dict[str, Any] = {
             "encoder_hidden_states": states,
             "encoder_attention_mask": np.ones(states.shape[:2], np.int64),

@@ -125,7 +125,7 @@ class Session:
             eager_silence_ms=stt.eager_silence_ms,
             partial_every_ms=stt.partial_every_ms if isinstance(stt, StreamingMoonshine) else None,
             delay_ms=self._settings.delays.asr_ms,
-            on_frozen=self._warm_words if self._settings.llm.warm_prefix else None,
+            on_words=self._warm_words if self._settings.llm.warm_prefix else None,
             enable_eager_end_of_turn=self._settings.speculate,
         )
 

@@ -119,8 +119,8 @@ class _Pause:
 class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
     """Whisper with eager transcripts and an endpoint policy. Expects 16 kHz mono input.
 
-    `on_frozen` gets the words of this turn that have changed while the caller speaks on, so that a language model can
-    have them in its cache before they are asked about.
+    `on_words` gets the words of this turn so far while the caller speaks on, so that a language model can have them in its
+    cache before they are asked about.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         eager_silence_ms: float = 0,
         partial_every_ms: float | None = None,
         delay_ms: float = 0,
-        on_frozen: Callable[[str], Awaitable[None]] | None = None,
+        on_words: Callable[[str], Awaitable[None]] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(audio_passthrough=False, settings=STTSettings(model="loaded", language=Language.EN), **kwargs)
@@ -143,7 +143,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         # The window that first fell silent has passed by the time it is known to be silent.
         self._eager_wait_s = max(0.0, eager_silence_ms / 1000 - WINDOW_SAMPLES / RATE_HZ)
         self._delay_s = delay_ms / 1000
-        self._on_frozen = on_frozen
+        self._on_words = on_words
         self._vad = SileroVADAnalyzer(sample_rate=RATE_HZ)
         self._vad.set_sample_rate(RATE_HZ)
         self._gate = LevelGate()
@@ -201,12 +201,8 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         if event is SpeechEvent.STARTED:
             self._session.stamp(marks.SPEECH_STARTED)
             begin = max(self._audio_start, self._tracker.speech_start - LEAD_IN_SAMPLES)
-            self._turn = TurnText(
-                begin,
-                piece_from_samples=round(self._recogniser.piece_from_s * RATE_HZ),
-                stretch_most_samples=round(self._recogniser.stretch_most_s * RATE_HZ),
-                said_before=self._said_before(self._tracker.speech_start),
-            )
+            said_before = self._said_before(self._tracker.speech_start)
+            self._turn = TurnText.heard_by(self._recogniser, begin, said_before)
             self._heard_until = begin
             await self.push_frame(ProposedUserStartedSpeakingFrame())
         elif event is SpeechEvent.FELL_SILENT:
@@ -266,7 +262,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
                 await self._hear_again(turn, piece_start + cut)
             return
         turn.heard_piece(0, heard.tokens, self._recogniser.agreed)
-        if self._on_frozen is not None and len(turn.known) > len(before) and self._pause is None:
+        if self._on_words is not None and len(turn.known) > len(before) and self._pause is None:
             await self._prepare(turn.with_piece(self._recogniser.text_of(turn.known)))
 
     async def _hear_again(self, turn: TurnText, silence_start: int) -> None:
@@ -280,13 +276,13 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             if len(heard.text.split()) < least or turn.piece_start != open_from:
                 return
             turn.heard_again(heard.text)
-        if self._on_frozen is not None and turn is self._turn and self._pause is None:
+        if self._on_words is not None and turn is self._turn and self._pause is None:
             await self._prepare(turn.with_piece(self._recogniser.text_of(turn.known)))
 
     async def _prepare(self, words: str) -> None:
-        assert self._on_frozen is not None
+        assert self._on_words is not None
         try:
-            await self._on_frozen(words)
+            await self._on_words(words)
         except Exception as failed:
             # The next answer comes later for it, and that is all.
             logger.warning("nothing was made of the words so far: {!r}", failed)

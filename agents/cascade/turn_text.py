@@ -9,6 +9,8 @@ nobody waits. Over the 60 regular turns of heart-open as they were played, piece
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from harness.agents.cascade.recogniser import RATE_HZ, Recogniser
+
 
 @dataclass(slots=True)
 class TurnText:
@@ -38,6 +40,11 @@ class TurnText:
 
     def __post_init__(self) -> None:
         self.piece_start = self.stretch_start
+
+    @classmethod
+    def heard_by(cls, recogniser: Recogniser, start: int, said_before: str = "") -> "TurnText":
+        """A turn from sample `start` on, in pieces and stretches as long as suits the recogniser."""
+        return cls(start, round(recogniser.piece_from_s * RATE_HZ), round(recogniser.stretch_most_s * RATE_HZ), said_before)
 
     @property
     def stretch_words(self) -> int:

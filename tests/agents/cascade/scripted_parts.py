@@ -9,7 +9,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from harness.agents.cascade.llm import Endpoint
 from harness.agents.cascade.models import Models
+from harness.agents.cascade.recogniser import Heard
 from harness.agents.cascade.server import make_app
 from harness.agents.cascade.settings import CascadeSettings
-from harness.agents.cascade.short_context_whisper import Heard
 from harness.calibrate.voice import synthetic_voice
 
 RATE_HZ = 16_000
@@ -109,7 +109,20 @@ class ScriptedVoice:
         yield SimpleNamespace(audio_int16_bytes=self._pcm)
 
 
-class ScriptedRecogniser:
+class WithoutTokens:
+    """A recogniser that cannot continue a transcript, as Whisper here."""
+
+    piece_from_s = 4.0
+    stretch_most_s = 24.0
+
+    def text_of(self, _tokens: Sequence[int]) -> str:
+        return ""
+
+    def agreed(self, _one: Sequence[int], _other: Sequence[int]) -> tuple[int, ...]:
+        return ()
+
+
+class ScriptedRecogniser(WithoutTokens):
     """Hears the same words in anything."""
 
     def __init__(self, truth: Truth, takes_s: float = 0.04) -> None:

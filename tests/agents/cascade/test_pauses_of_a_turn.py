@@ -12,18 +12,20 @@ from pipecat.frames.frames import Frame, InputAudioRawFrame, ProposedUserStopped
 from pipecat.processors.frame_processor import FrameDirection
 
 from harness.agents.cascade.endpoint_policies import PauseEvidence
+from harness.agents.cascade.recogniser import Heard, Recogniser
 from harness.agents.cascade.settings import StreamingWhisper
-from harness.agents.cascade.short_context_whisper import Heard, ShortContextWhisper
+from harness.agents.cascade.short_context_whisper import ShortContextWhisper
 from harness.agents.cascade.streaming_whisper import StreamingWhisperSTT
 from harness.agents.cascade.turn_tracker import WINDOW_SAMPLES
+from tests.agents.cascade.scripted_parts import WithoutTokens
 
 WAIT_MS = 320.0
 
 
-class Fixed:
+class Fixed(WithoutTokens):
     """A recogniser that hears the same words in everything."""
 
-    def transcribe(self, _samples: NDArray[np.float32], _least_words: int) -> Heard:
+    def transcribe(self, _samples: NDArray[np.float32], *_: object) -> Heard:
         return Heard("and then he left", 0)
 
 
@@ -49,10 +51,11 @@ class Alone(StreamingWhisperSTT):
     def __init__(
         self,
         policy: Waiting,
-        recogniser: ShortContextWhisper | None = None,
-        on_frozen: Callable[[str], Awaitable[None]] | None = None,
+        recogniser: Recogniser | None = None,
+        on_words: Callable[[str], Awaitable[None]] | None = None,
+        partial_every_ms: float | None = None,
     ) -> None:
-        super().__init__(recogniser or cast(ShortContextWhisper, Fixed()), policy, on_frozen=on_frozen)
+        super().__init__(recogniser or Fixed(), policy, on_words=on_words, partial_every_ms=partial_every_ms)
         self.sent: list[Frame] = []
         self._vad = cast(Any, self)
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from harness.agents.cascade.recogniser import RATE_HZ, looks_looped
 from harness.agents.cascade.settings import StreamingWhisper
-from harness.agents.cascade.short_context_whisper import RATE_HZ, ShortContextWhisper, looks_looped, window_frames
+from harness.agents.cascade.short_context_whisper import ShortContextWhisper, window_frames
 from harness.models.store import resolve
 
 
