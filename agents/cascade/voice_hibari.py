@@ -15,6 +15,7 @@ Numbers, abbreviations and unknown words are hibari's own business; text without
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -22,6 +23,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import onnx
 import onnxruntime
+from loguru import logger
 from numpy.typing import NDArray
 from onnx.utils import Extractor
 
@@ -50,6 +52,8 @@ _AUDIBLE: Final = 250 / 32768
 """About -42 dB of full scale, as in `harness.agents.cascade.stock`."""
 GAIN: Final = 1.6
 """Hibari's pieces are neither normalised nor loud; see the figures in docs/decisions/audio-hibari.md."""
+_LONG_WORD: Final = re.compile(r"(\S{30})(?=\S)")
+"""A network spells words that the dictionary lacks, in a time that grows with the square of their letters."""
 _NOISE_FRAMES: Final = 800
 """Noise is repeated after 10 s, longer than anybody's memory of a hiss."""
 _DECODER_INPUT: Final = "m.dec_in.weight"
@@ -127,9 +131,9 @@ class HibariVoice:
                 yield HibariChunk(np.clip(sound, -1.0, 1.0))
 
     def _sentences(self, text: str) -> Iterator[list[int]]:
-        for sentence in self._split(text):
+        for sentence in self._split(_LONG_WORD.sub(r"\1 ", text)):
             ids: list[int] = []
-            for word in self._g2p(sentence).split(" "):
+            for word in self._phonemes(sentence).split(" "):
                 spoken = [self._vocabulary[symbol] for symbol in word if symbol in self._vocabulary][:MOST_PHONEMES]
                 if ids and len(ids) + 1 + len(spoken) > MOST_PHONEMES:
                     yield [0, *ids, 0]
@@ -137,6 +141,17 @@ class HibariVoice:
                 ids += [self._vocabulary[" "], *spoken] if ids and spoken else spoken
             if ids:
                 yield [0, *ids, 0]
+
+    def _phonemes(self, sentence: str) -> str:
+        """The phonemes of a sentence, without words on which the package fails (a raised 1): an agent speaks on."""
+        try:
+            return str(self._g2p(sentence))
+        except Exception as error:  # a dictionary's rules, which may raise anything on strange text
+            words = sentence.split()
+            if len(words) < 2:
+                logger.warning("hibari cannot say {!r}: {}", sentence, error)
+                return ""
+            return " ".join(filter(None, map(self._phonemes, words)))
 
     def _parts(self, start: int, count: int) -> Iterator[tuple[int, int]]:
         length = FIRST_FRAMES if self._in_parts else count
