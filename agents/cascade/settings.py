@@ -250,6 +250,8 @@ class TtsSettings(_Settings):
     """`sentence` is pipecat's way; `clause` hands over each breath group as soon as it is complete."""
     least_words: Annotated[int, Field(ge=1, le=20)] = 3
     """With `clause`: a piece shorter than this waits for the next boundary."""
+    most_first_words: Annotated[int, Field(ge=1, le=20)] | None = None
+    """With `clause`: from this length a reply's first piece ends before any word that does not lean on the one before."""
     threads: Threads = 2
     trim_silence: bool = False
     """Drop the near-silence with which the voice begins."""
@@ -262,7 +264,9 @@ class TtsSettings(_Settings):
     use_cuda: bool = False
 
     @model_validator(mode="after")
-    def _cuda_is_pipers(self) -> Self:
+    def _has_effect(self) -> Self:
+        if self.most_first_words is not None and self.cut != "clause":
+            raise ValueError('most_first_words needs cut = "clause"')
         if self.use_cuda and self.voice == HIBARI:
             raise ValueError("use_cuda needs a Piper voice: hibari runs on the processor")
         return self

@@ -147,7 +147,7 @@ class MarkedPiper(PiperTTSService):
         self._trim = settings.trim_silence
         self._alone = alone
         if settings.cut == "clause":
-            self._text_aggregator = ClauseAggregator(settings.least_words)  # type: ignore[assignment]
+            self._text_aggregator = ClauseAggregator(settings.least_words, settings.most_first_words)  # type: ignore[assignment]
         self._delay_s = delays.tts_ms / 1000
         self._request: int | None = None
         self._piece = 0

@@ -9,8 +9,8 @@ from harness.agents.cascade.clauses import ClauseAggregator, first_cut, later_cu
 REPLY = "I'm so sorry to hear that you're alone with this, Dr. Reed said 1,200 things. It hurts, doesn't it? Tell me more"
 
 
-async def pieces(text: str, sizes: list[int], least_words: int = 3) -> list[str]:
-    clauses = ClauseAggregator(least_words)
+async def pieces(text: str, sizes: list[int], least_words: int = 3, most_first_words: int | None = None) -> list[str]:
+    clauses = ClauseAggregator(least_words, most_first_words)
     out, at, k = [], 0, 0
     while at < len(text):
         size = sizes[k % len(sizes)]
@@ -90,3 +90,38 @@ async def test_what_closes_a_spoken_piece_is_not_said_again() -> None:
     clauses = ClauseAggregator(3)
     out = [piece.text for token in ("That is hard.", "..", " Was he", " there? ") async for piece in clauses.aggregate(token)]
     assert out == ["That is hard.", "Was he there?"]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("I'm so sorry for", "I'm so sorry "),
+        ("I'm so sorry.", "I'm so sorry."),
+        ("I'm so sorry", None),
+        ("I'm sorry, I", "I'm sorry,"),
+        ("I hear you,", "I hear you,"),
+        ("You're not sure what", "You're not sure "),
+        ("You're not going to", None),
+        ("You're not going to tell", None),
+        ("You're not going to tell you", None),
+        ("You're not going to tell you what", None),
+        ("You're not going to tell me what", "You're not going to tell me "),
+        ("That's a good", None),
+        ("That's a good sto", None),
+        ("Mum is the one who", "Mum is the one "),
+        ("I can hear it, and", "I can hear it,"),
+        ("You have been carrying th", "You have been carrying "),
+        ("It is what it is because we", "It is what it is "),
+        ("It is what it was and", None),
+    ],
+)
+def test_a_first_piece_of_some_words_ends_where_nothing_leans_on_another_word(text: str, first: str | None) -> None:
+    cut = first_cut(text, 2, 3)
+    assert (None if cut is None else text[:cut]) == first
+
+
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=12), st.integers(1, 6))
+async def test_an_early_first_piece_loses_nothing_and_is_no_longer(sizes: list[int], most: int) -> None:
+    early = await pieces(REPLY, sizes, 2, most)
+    assert " ".join(early).split() == REPLY.split()
+    assert len(early[0].split()) <= len((await pieces(REPLY, sizes, 2))[0].split())

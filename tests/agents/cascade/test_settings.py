@@ -24,6 +24,8 @@ def test_an_empty_table_is_pipecat_as_it_comes() -> None:
         ({"speculate": True}, "speculate needs"),
         (STREAMING | {"speculate": True, "reply": {"revisions": 1}}, "cannot be combined"),
         ({"llm": {"api_key_env": "KEY"}}, "needs base_url"),
+        ({"tts": {"voice": "hibari", "use_cuda": True}}, "use_cuda needs a Piper voice"),
+        ({"tts": {"most_first_words": 3}}, "most_first_words needs cut"),
         (STREAMING | {"endpoint": {"policy": "two-speed", "short_ms": 900, "long_ms": 700}}, "must not exceed"),
     ],
 )
@@ -37,3 +39,5 @@ def test_only_names_of_the_store_are_asked_of_it() -> None:
     assert local.weight_names == ("whisper-tiny.en", "piper-joe")
     remote = CascadeSettings.model_validate({"llm": {"model": "any-model", "base_url": "http://127.0.0.1:8000/v1"}})
     assert remote.weight_names == ("whisper-tiny.en", "piper-joe")
+    packaged = CascadeSettings.model_validate({"tts": {"voice": "hibari"}})
+    assert packaged.weight_names == ("whisper-tiny.en", "smollm2-135m")

