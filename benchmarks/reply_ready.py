@@ -3,8 +3,8 @@
     python -m benchmarks.reply_ready RUN [RUN …] [--agent polaris-like] [--picture reply_ready.svg]
 
 A waterfall (`harness.timing.waterfall`) has the critical path alone; a speculating agent does most of its work beside the
-wait, and its waterfall says nothing about it. Here every step of the request that was heard is timed from the spoken end, whether
-anybody waited for it or not. *Ready* is the instant at which the reply's first sound existed. Runs given together are drawn
+wait, and its waterfall says nothing about it. Here every step of the request that was heard is timed from the spoken end,
+whether anybody waited for it or not. *Ready* is the instant at which the reply's first sound existed. Runs given together are drawn
 beside each other, named by their folders. Turns that others' programs touched are left out, as in a report.
 """
 
@@ -62,11 +62,9 @@ def _of_no_request(stamps: Stamps, asked_ns: int, heard_ns: int) -> dict[str, in
     return found | ({} if seen is None else {marks.SILENCE_SEEN: seen.at_ns})
 
 
-def _is_contended(turn: TurnTiming) -> bool:
-    if turn.contention is None or turn.ttfa_ms is None:
-        return False
-    owed_ms = turn.contention.owed_ms("ttfa_ms", turn.ttfa_ms)
-    return owed_ms is not None and owes_too_much(owed_ms, turn.ttfa_ms)
+def _touched(turn: TurnTiming) -> bool:
+    owed_ms = turn.owed_ms("ttfa_ms")
+    return owed_ms is not None and turn.ttfa_ms is not None and owes_too_much(owed_ms, turn.ttfa_ms)
 
 
 def of_run(folder: Path, agent: str, contended: bool) -> Iterator[dict[str, float]]:
@@ -77,7 +75,7 @@ def of_run(folder: Path, agent: str, contended: bool) -> Iterator[dict[str, floa
                 continue
             recording = run.recording(session)
             for turn in session.turn_timings:
-                if contended or not _is_contended(turn):
+                if contended or not _touched(turn):
                     yield instants_ms(recording, turn)
 
 
