@@ -4,8 +4,8 @@
 
 A waterfall (`harness.timing.waterfall`) has the critical path alone; a speculating agent does most of its work beside the
 wait, and its waterfall says nothing about it. Here every step of the request that was heard is timed from the spoken end,
-whether anybody waited for it or not. *Ready* is the instant at which the reply's first sound existed. Runs given together are drawn
-beside each other, named by their folders. Turns that others' programs touched are left out, as in a report.
+whether anybody waited for it or not. *Ready* is the instant at which the reply's first sound existed. Runs given together are
+drawn beside each other, named by their folders. Turns that others' programs touched are left out, as in a report.
 """
 
 import argparse

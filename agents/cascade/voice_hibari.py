@@ -51,8 +51,8 @@ none of over 60 ms, not even at commas."""
 _AUDIBLE: Final = 250 / 32768
 """About -42 dB of full scale, as in `harness.agents.cascade.stock`."""
 GAIN: Final = 1.4
-"""Hibari does not scale pieces to full range, so one factor keeps all of a reply as loud as Piper is in parts: active samples of
-207 pieces lay at -20.7 dB of full scale (standard deviation 0.5; Piper's of 63 at -21.1 and 1.7), the loudest at 0.72."""
+"""Hibari does not scale pieces to full range, so one factor keeps all of a reply as loud as Piper is in parts: active samples
+of 207 pieces lay at -20.7 dB of full scale (standard deviation 0.5; Piper's of 63 at -21.1 and 1.7), the loudest at 0.72."""
 _LONG_WORD: Final = re.compile(r"(\S{30})(?=\S)")
 """A network spells words that the dictionary lacks, in a time that grows with the square of their letters."""
 _NOISE_FRAMES: Final = 800
