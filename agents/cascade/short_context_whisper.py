@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.agents.cascade.reply_loops import before_repetition
-from harness.agents.cascade.settings import StreamingWhisper
+from harness.agents.cascade.settings import ShortContext
 
 RATE_HZ: Final = 16_000
 _FRAME_SAMPLES: Final = 160
@@ -64,7 +64,7 @@ def looks_looped(text: str, seconds: float) -> bool:
 class ShortContextWhisper:
     """A faster-whisper model decoded greedily, without timestamps, over short windows. Safe to share by sessions."""
 
-    def __init__(self, settings: StreamingWhisper, weights: str, guard_s: float = _GUARD_S) -> None:
+    def __init__(self, settings: ShortContext, weights: str, guard_s: float = _GUARD_S) -> None:
         from faster_whisper import WhisperModel
 
         self._settings = settings
