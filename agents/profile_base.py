@@ -27,6 +27,7 @@ from harness.agents.profile_plain import as_toml, compared, shown
 from harness.agents.this_machine import is_this_machine, local_ports
 
 _SECRET: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?$", re.IGNORECASE)
+_WORDS_ABOUT_IT: Final = {"description", "about_replies"}
 _SHIPPED: Final = Path(__file__).resolve().parent / "profiles"
 
 AgentName = Annotated[str, StringConstraints(min_length=1, max_length=60, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -105,6 +106,8 @@ class AgentProfile(ProfileSettings):
     name: AgentName
     kind: str
     description: str = ""
+    about_replies: str = ""
+    """What was found of its replies, for those who choose an agent."""
     stated_family: str | None = Field(default=None, alias="family")
 
     _source: Path | None = PrivateAttr(default=None)
@@ -140,9 +143,9 @@ class AgentProfile(ProfileSettings):
 
     @property
     def hash(self) -> str:
-        """SHA-256 of every setting (comments, order, description and the file's place do not count). Of settings that are not
-        plain it holds a short hash only, since who knows all others could else check guesses of a password against it."""
-        content = compared(self.model_dump(mode="json", exclude={"description"}))
+        """SHA-256 of every setting (comments, order, words about it and the file's place do not count). Of settings that are
+        not plain it holds a short hash only, since who knows all others could else check guesses of a password against it."""
+        content = compared(self.model_dump(mode="json", exclude=_WORDS_ABOUT_IT))
         return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     @property
@@ -178,7 +181,7 @@ class AgentProfile(ProfileSettings):
     @property
     def spoken_ports(self) -> frozenset[int]:
         """The ports of this machine that it is said to answer at or to speak to, in any address of its settings."""
-        return local_ports(self.model_dump(mode="json", exclude={"description", "name"}))
+        return local_ports(self.model_dump(mode="json", exclude=_WORDS_ABOUT_IT | {"name"}))
 
     @property
     def threads(self) -> Mapping[str, int]:

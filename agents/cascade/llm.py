@@ -169,7 +169,7 @@ class CascadeLLM(OpenAILLMService):
 
     async def _speak(self, answer: str, last: bool = False) -> None:
         if self._loops is not None:
-            answer = self._loops.push(answer)
+            answer = self._loops.push(answer) + (self._loops.flush() if last else "")
         if self._limiter is not None:
             answer = self._limiter.push(answer) + (self._limiter.flush() if last else "")
         if answer:

@@ -16,6 +16,7 @@ from pipecat.processors.aggregators.llm_context import LLMContext, LLMContextMes
 from pipecat.processors.aggregators.llm_response_universal import LLMUserAggregatorParams
 from pipecat.processors.frame_processor import FrameProcessor
 from pipecat.processors.frameworks.rtvi import RTVIObserverParams
+from pipecat.services.stt_service import STTService
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
@@ -29,6 +30,7 @@ from harness.agents.cascade.endpoint_policies import (
     ScoredSilence,
     TurnScorer,
 )
+from harness.agents.cascade.finalizing_whisper import FinalizingWhisperSTT
 from harness.agents.cascade.hazard import HazardSilence, load_head
 from harness.agents.cascade.held_audio import HeldAudio
 from harness.agents.cascade.llama_prompt import LlamaPrompt
@@ -38,11 +40,13 @@ from harness.agents.cascade.prompt import system_instruction
 from harness.agents.cascade.session_marks import SessionMarks
 from harness.agents.cascade.settings import (
     CascadeSettings,
+    FinalizingWhisper,
     FixedEndpoint,
     GradedEndpoint,
     HazardEndpoint,
     ScorerName,
     SpeechTimeoutEndpoint,
+    StockWhisper,
     StreamingEndpoint,
     StreamingMoonshine,
     StreamingStt,
@@ -105,7 +109,7 @@ class Session:
             stt: FrameProcessor = self._streaming_stt(settings.stt, models)
             params = LLMUserAggregatorParams()
         else:
-            stt = MarkedWhisper(models.recogniser, self._marks, settings.stt, settings.delays)
+            stt = self._stock_stt(settings.stt, models)
             vad = MarkedSilero(settings.vad, self._marks)
             params = LLMUserAggregatorParams(vad_analyzer=vad, user_turn_strategies=self._turn_strategies())
         user, assistant = aggregators(self._context, params, self._marks)
@@ -113,6 +117,14 @@ class Session:
         tts = MarkedPiper(models.voice, self._marks, settings.tts, settings.delays, alone)
         held = [HeldAudio()] if settings.speculate else []
         return [self._transport.input(), stt, user, self._llm, tts, *held, self._transport.output(), assistant]
+
+    def _stock_stt(self, stt: StockWhisper | FinalizingWhisper, models: Models) -> STTService:
+        """A recogniser that leaves the turn to pipecat's strategies."""
+        delays = self._settings.delays
+        if isinstance(stt, StockWhisper):
+            return MarkedWhisper(models.recogniser, self._marks, stt, delays)
+        ttfs_p99_s = stt.ttfs_p99_ms / 1000
+        return FinalizingWhisperSTT(models.recogniser, ttfs_p99_s=ttfs_p99_s, session=self._marks, delay_ms=delays.asr_ms)
 
     def _streaming_stt(self, stt: StreamingStt, models: Models) -> StreamingWhisperSTT:
         endpoint = self._settings.endpoint

@@ -47,10 +47,9 @@ class StockWhisper(_Settings):
     """Silence that the service appends to each segment before it transcribes."""
 
 
-class StreamingWhisper(_Settings):
-    """Whisper that transcribes at every first silence, with an encoder window only as long as the speech."""
+class ShortContext(_Settings):
+    """Whisper with an encoder window only as long as the speech."""
 
-    service: Literal["streaming-whisper"]
     model: str = "whisper-tiny.en"
     device: Literal["cpu", "cuda", "auto"] = "cpu"
     compute_type: str = "int8"
@@ -59,6 +58,21 @@ class StreamingWhisper(_Settings):
     """Shortest encoder window in 10 ms feature frames; under 8 s the decoder falls into loops."""
     padding_frames: Annotated[int, Field(ge=0, le=3000)] = 200
     """Zero feature frames after the speech; under 2 s the decoder falls into loops."""
+
+
+class FinalizingWhisper(ShortContext):
+    """Whisper in the place of a vendor's streaming recogniser: each stretch is finalized when the VAD has heard its stop."""
+
+    service: Literal["finalizing-whisper"]
+    ttfs_p99_ms: Milliseconds = 500
+    """Time from the end of speech to its transcript, 99 of 100 times: pipecat asks every service for this, and releases a turn
+    without a final transcript after it."""
+
+
+class StreamingWhisper(ShortContext):
+    """Whisper that transcribes at every first silence, and decides itself when the turn is over."""
+
+    service: Literal["streaming-whisper"]
     speech_probability: Probability = 0.5
     """Silero's probability at which a 32 ms window counts as speech."""
     eager_silence_ms: Milliseconds = 0
@@ -299,7 +313,9 @@ class CascadeSettings(_Settings):
     """A whole cascade. `speculate` answers at the first silence and buffers the audio until the turn is decided."""
 
     vad: VadSettings = VadSettings()
-    stt: Annotated[StockWhisper | StreamingWhisper | StreamingMoonshine, Field(discriminator="service")] = StockWhisper()
+    stt: Annotated[StockWhisper | FinalizingWhisper | StreamingWhisper | StreamingMoonshine, Field(discriminator="service")] = (
+        StockWhisper()
+    )
     endpoint: Endpoint = PipecatDefaultEndpoint()
     llm: LlmSettings = LlmSettings()
     tts: TtsSettings = TtsSettings()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from harness.agents.cascade.recogniser import RATE_HZ, Heard, looks_looped
 from harness.agents.cascade.reply_loops import before_repetition
-from harness.agents.cascade.settings import StreamingWhisper
+from harness.agents.cascade.settings import ShortContext
 
 _FRAME_SAMPLES: Final = 160
 _FULL_WINDOW_FRAMES: Final = 3_000
@@ -52,7 +52,7 @@ class ShortContextWhisper:
     """Whisper takes 30 s at most, and two of them are padding. Over 40 last turns of `heart-open`, 4.1 % of the words were
     misheard with 24 s, 7.7 % with 12 and 7.4 % with 8."""
 
-    def __init__(self, settings: StreamingWhisper, weights: str, guard_s: float = _GUARD_S) -> None:
+    def __init__(self, settings: ShortContext, weights: str, guard_s: float = _GUARD_S) -> None:
         from faster_whisper import WhisperModel
 
         self._settings = settings

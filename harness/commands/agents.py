@@ -34,12 +34,18 @@ def agents(
         return
     profiles = [load_profile(name) for name in shipped_profiles()]
     if as_json:
-        rows = {p.name: {"kind": p.kind, "family": p.family, "hash": p.hash, "description": p.description} for p in profiles}
+        rows = {
+            p.name: {
+                "kind": p.kind, "family": p.family, "hash": p.hash,
+                "description": p.description, "about_replies": p.about_replies,
+            }
+            for p in profiles
+        }  # fmt: skip
         print(json.dumps({"schema": 1, "agents": rows}, indent=2))
         return
     table = Table("agent", "kind", "what it is", box=None, pad_edge=False)
     for profile in profiles:
-        table.add_row(profile.name, profile.kind, profile.description)
+        table.add_row(profile.name, profile.kind, f"{profile.description} {profile.about_replies}".strip())
     screen().print(table)
 
 

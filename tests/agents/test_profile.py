@@ -117,7 +117,8 @@ def test_every_shipped_profile_loads_under_its_own_name() -> None:
 
 def test_the_hash_covers_settings_and_nothing_else() -> None:
     bot = parse_profile(BOT, HERE)
-    moved = parse_profile('description = "x"\n' + BOT.replace("# A bot of mine.", ""), Path("elsewhere/mine.toml"))
+    words = 'description = "x"\nabout_replies = "y"\n'
+    moved = parse_profile(words + BOT.replace("# A bot of mine.", ""), Path("elsewhere/mine.toml"))
     assert moved.hash == bot.hash
     for change in (BOT.replace("test", "live"), BOT.replace("bot.py", "bot2.py"), "input_rate_hz = 8000\n" + BOT):
         assert parse_profile(change, HERE).hash != bot.hash

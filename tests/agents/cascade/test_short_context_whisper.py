@@ -45,7 +45,7 @@ def test_a_decoder_that_loops_costs_a_bounded_time_and_what_is_known_is_used() -
     hurried.windows = []
     heard = hurried.transcribe(np.zeros(3 * RATE_HZ, np.float32))
     assert len(hurried.windows) == 1
-    assert heard.text == "I told him so and I just left and I just left"
+    assert heard.text == "I told him so and I just left"
 
     unhurried = _Loops(StreamingWhisper(service="streaming-whisper", threads=1), weights, guard_s=60)
     unhurried.windows = []
