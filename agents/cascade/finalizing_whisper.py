@@ -25,8 +25,9 @@ from pipecat.transcriptions.language import Language
 from pipecat.utils.time import time_now_iso8601
 
 from harness.agents import marks
+from harness.agents.cascade.recogniser import RATE_HZ, Heard
 from harness.agents.cascade.session_marks import SessionMarks
-from harness.agents.cascade.short_context_whisper import RATE_HZ, Heard, ShortContextWhisper
+from harness.agents.cascade.short_context_whisper import ShortContextWhisper
 
 _BYTES_PER_SAMPLE: Final = 2
 LEAD_IN_SAMPLES: Final = RATE_HZ // 2

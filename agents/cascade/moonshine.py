@@ -96,11 +96,16 @@ class Moonshine:
             same -= 1
         return tuple(one[: max(0, same - 1)])
 
-    def _piece(self, samples: NDArray[np.float32], known: Sequence[int], stop: threading.Event | None) -> Heard:
+    def states(self, samples: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The encoder's states, shape (states, 288), one for each 24 ms."""
         padded = np.zeros((1, max(len(samples), _LEAST_SAMPLES)), np.float32)
         padded[0, : len(samples)] = samples
         given = {"input_values": padded, "attention_mask": np.ones(padded.shape, np.int64)}
         (states,) = self._encoder.run(None, given)
+        return np.asarray(states[0], np.float32)
+
+    def _piece(self, samples: NDArray[np.float32], known: Sequence[int], stop: threading.Event | None) -> Heard:
+        states = self.states(samples)[None]
         seconds = len(samples) / RATE_HZ
         tokens = self._decode(states, known, int(seconds * _TOKENS_PER_SECOND) + _TOKENS_BESIDE, stop)
         text = self.text_of(tokens)
