@@ -64,9 +64,10 @@ class FinalizingWhisper(ShortContext):
     """Whisper in the place of a vendor's streaming recogniser: each stretch is finalized when the VAD has heard its stop."""
 
     service: Literal["finalizing-whisper"]
-    ttfs_p99_ms: Milliseconds = 500
+    ttfs_p99_ms: Milliseconds = 1000
     """Time from the end of speech to its transcript, 99 of 100 times: pipecat asks every service for this, and releases a turn
-    without a final transcript after it."""
+    without a final transcript after it. The default is pipecat's own for services that it has not measured. A transcript that
+    came later would be lost to its turn; one that comes sooner ends the turn at once, whatever is set here."""
 
 
 class StreamingWhisper(ShortContext):
