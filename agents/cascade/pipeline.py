@@ -30,6 +30,7 @@ from harness.agents.cascade.endpoint_policies import (
     ScoredSilence,
     TurnScorer,
 )
+from harness.agents.cascade.filled_pause import FilledPauseScorer
 from harness.agents.cascade.finalizing_whisper import FinalizingWhisperSTT
 from harness.agents.cascade.hazard import HazardSilence, load_head
 from harness.agents.cascade.held_audio import HeldAudio
@@ -131,7 +132,7 @@ class Session:
         assert isinstance(endpoint, StreamingEndpoint)
         return StreamingWhisperSTT(
             models.recogniser,
-            make_policy(endpoint, self._scorer),
+            make_policy(endpoint, lambda name: self._scorer(name, models)),
             session=self._marks,
             speech_probability=stt.speech_probability,
             eager_silence_ms=stt.eager_silence_ms,
@@ -141,11 +142,13 @@ class Session:
             enable_eager_end_of_turn=self._settings.speculate,
         )
 
-    def _scorer(self, name: ScorerName) -> TurnScorer:
+    def _scorer(self, name: ScorerName, models: Models) -> TurnScorer:
         if name == "smart-turn":
             return SmartTurnScorer()
         if name == "spoken":
             return SpokenCompletenessScorer()
+        if name == "filled-pause":
+            return FilledPauseScorer(models.recogniser.states)
         if name == "last-word" or self._prompt is None:
             return LastWordScorer()
         return LlmTurnScorer(self._prompt, lambda: self._context.messages)
@@ -228,7 +231,7 @@ def parse_history(data: Any) -> list[dict[str, str]]:
 
 _SLOW: Final[frozenset[ScorerName]] = frozenset(("llm", "smart-turn"))
 """Scorers that run a model: asked last, and only if they can change the result."""
-_BY_VOICE: Final[frozenset[ScorerName]] = frozenset(("smart-turn",))
+_BY_VOICE: Final[frozenset[ScorerName]] = frozenset(("smart-turn", "filled-pause"))
 
 MakeScorer = Callable[[ScorerName], TurnScorer]
 
@@ -254,6 +257,8 @@ def _hazard(settings: HazardEndpoint, make_scorer: MakeScorer) -> HazardSilence:
         least_ms=settings.least_ms,
         longest_ms=settings.longest_ms,
         sure_from=math.inf if settings.sure_from is None else settings.sure_from,
+        open_below=-math.inf if settings.open_below is None else settings.open_below,
+        open_ms=settings.open_ms,
     )
 
 

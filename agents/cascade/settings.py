@@ -115,7 +115,7 @@ class SpeechTimeoutEndpoint(_Settings):
     timeout_ms: Milliseconds = 600
 
 
-ScorerName = Literal["llm", "smart-turn", "last-word", "length", "spoken"]
+ScorerName = Literal["llm", "smart-turn", "last-word", "length", "spoken", "filled-pause"]
 
 
 class AdaptSettings(_Settings):
@@ -200,13 +200,23 @@ class HazardEndpoint(_Settings):
     longest_ms: Milliseconds = 2400
     sure_from: Annotated[float, Field(ge=-20, le=20)] | None = None
     """Log odds from which `least_ms` is enough."""
-    without: Literal["smart-turn", "llm", "spoken"] | None = None
-    """A scorer to leave out, so that its value can be measured."""
+    open_below: Annotated[float, Field(ge=-20, le=20)] | None = None
+    """Log odds below which the caller has clearly not finished, and the turn may stay open until `open_ms`."""
+    open_ms: Milliseconds = 6_000
+    without: Literal["smart-turn", "spoken", "filled-pause"] | None = None
+    """A scorer to leave out: `filled-pause` where the recogniser is not Moonshine, the others so that their value can be
+    measured."""
 
     @model_validator(mode="after")
     def _least_is_shorter(self) -> Self:
         if self.least_ms > self.longest_ms:
             raise ValueError("least_ms must not exceed longest_ms")
+        return self
+
+    @model_validator(mode="after")
+    def _open_is_used(self) -> Self:
+        if "open_ms" in self.model_fields_set and self.open_below is None:
+            raise ValueError("open_ms needs open_below")
         return self
 
 
@@ -332,6 +342,11 @@ class CascadeSettings(_Settings):
         if streaming != isinstance(self.endpoint, StreamingEndpoint):
             needed = "fixed, two-speed or graded" if streaming else "pipecat-default or speech-timeout"
             raise ValueError(f'stt service "{self.stt.service}" needs the endpoint policy {needed}')
+        hears_um = isinstance(self.endpoint, HazardEndpoint) and self.endpoint.without != "filled-pause"
+        if hears_um and not isinstance(self.stt, StreamingMoonshine):
+            raise ValueError(
+                'the policy hazard hears "um" by Moonshine\'s encoder: with another recogniser, set without = "filled-pause"'
+            )
         if self.speculate and not streaming:
             raise ValueError('speculate needs an stt service that streams: "streaming-whisper" or "streaming-moonshine"')
         if self.speculate and self.reply.revisions:
