@@ -34,15 +34,14 @@ _OPENER_AFTER_WORDS: Final = 5
 _DETERMINERS: Final = frozenset(
     "a an the my your his her its our their some any no every each another such what which".split()  # noqa: SIM905
 )
-_JOINING: Final = frozenset(
-    "of in on at to for with from by about into over after before like as than and but or if because when while so who how where why".split()  # noqa: SIM905, E501
-)
+_PREPOSITIONS: Final = frozenset("of in on at to for with from by about into over after before like as than".split())  # noqa: SIM905
+_CONJUNCTIONS: Final = frozenset("and but or if because when while so who how where why".split())  # noqa: SIM905
 _SUBJECTS: Final = frozenset("i you he she it we they there this that these those let".split())  # noqa: SIM905
 _AUXILIARIES: Final = frozenset(
     "am is are was were be been being have has had do does did can could will would should may might must going want".split()  # noqa: SIM905
 )
 _ADVERBS: Final = frozenset("not never just only even also still always really very too quite pretty more most".split())  # noqa: SIM905
-_LEANING: Final = _DETERMINERS | _JOINING | _SUBJECTS | _AUXILIARIES | _ADVERBS
+_LEANING: Final = _DETERMINERS | _PREPOSITIONS | _CONJUNCTIONS | _SUBJECTS | _AUXILIARIES | _ADVERBS
 """Words that lean on the next one: nobody breathes after them."""
 _CLINGING: Final = frozenset("me you him her it us them this that one to".split())  # noqa: SIM905
 """Words that lean on the one before: objects, and the "to" of "want to"."""
@@ -55,7 +54,7 @@ _ABBREVIATIONS: Final = frozenset(("mr.", "mrs.", "ms.", "dr.", "st.", "e.g.", "
 def first_cut(text: str, least_words: int, most_words: int | None = None) -> int | None:
     """The end of a reply's first piece in `text`; None while it may still grow. The rest begins at that index.
 
-    After `most_words` the piece ends behind the first word that does not lean on the next one.
+    With `most_words` a piece that has so many ends before the first word that does not lean on the one before, nor that on it.
     """
     if most_words is not None and (early := _early(text, most_words)) is not None:
         text = text[:early]
@@ -107,7 +106,7 @@ def _early(text: str, most_words: int) -> int | None:
 
 
 def _leans(word: str) -> bool:
-    return word in _LEANING or _CONTRACTED.search(word) is not None
+    return word in _LEANING or word in _ABBREVIATIONS or word.isdigit() or _CONTRACTED.search(word) is not None
 
 
 def _bare(word: str) -> str:

@@ -113,6 +113,8 @@ async def test_what_closes_a_spoken_piece_is_not_said_again() -> None:
         ("You have been carrying th", "You have been carrying "),
         ("It is what it is because we", "It is what it is "),
         ("It is what it was and", None),
+        ("Good to see Dr. Reed", None),
+        ("She waited for 3 days", None),
     ],
 )
 def test_a_first_piece_of_some_words_ends_where_nothing_leans_on_another_word(text: str, first: str | None) -> None:

@@ -141,7 +141,7 @@ def test_pieces_keep_one_level_without_overload(whole: HibariVoice) -> None:
         ("At 7:30 on the 3rd of March 2024, Dr. Reed paid $1,250.99 to NASA, i.e. 5 %.", 5),
         ("Call 911 or 999 now.", 1.5),
         ("I hear you \N{BROKEN HEART} so much", 0.7),
-        ("No" * 800, 1),
+        ("No" * 800, 0.5),
         ("no " * 400, 20),
         ("\x00\x1b[31m<think>*_~`{}\\|^ \N{RIGHT-TO-LEFT OVERRIDE}\ufffd", 0),
         ("안녕하세요 مرحبا 你好 Здравствуйте", 0),
