@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from benchmarks.endpointing import SeenPause, spoken
 from harness.agents.cascade.endpoint_policies import PauseEvidence
+from harness.agents.cascade.level_gate import LevelGate
 from harness.agents.cascade.recogniser import Recogniser
 from harness.agents.cascade.spoken_completeness import WEIGHTS
-from harness.agents.cascade.streaming_whisper import LevelGate
 from harness.agents.cascade.turn_text import TurnText
 from harness.agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
 from harness.audio.conditions import parse_condition
@@ -195,7 +195,7 @@ def listen(signal: NDArray[np.float32], whisper: Recogniser) -> Iterator[Silence
     """
     from pipecat.audio.vad.silero import SileroVADAnalyzer
 
-    from harness.agents.cascade import streaming_whisper as live
+    from harness.agents.cascade import streaming_stt as live
 
     vad = SileroVADAnalyzer(sample_rate=RATE_HZ)
     vad.set_sample_rate(RATE_HZ)

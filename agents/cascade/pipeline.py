@@ -55,7 +55,7 @@ from harness.agents.cascade.settings import (
 )
 from harness.agents.cascade.spoken_completeness import SpokenCompletenessScorer
 from harness.agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhisper, aggregators
-from harness.agents.cascade.streaming_whisper import StreamingWhisperSTT
+from harness.agents.cascade.streaming_stt import StreamingSTT
 from harness.agents.cascade.turn_scorers import HesitationVeto, LastWordScorer, LengthScorer, LlmTurnScorer, SmartTurnScorer
 from harness.agents.cascade.wire import EvalTransport, MarkedTransport
 
@@ -127,10 +127,10 @@ class Session:
         ttfs_p99_s = stt.ttfs_p99_ms / 1000
         return FinalizingWhisperSTT(models.recogniser, ttfs_p99_s=ttfs_p99_s, session=self._marks, delay_ms=delays.asr_ms)
 
-    def _streaming_stt(self, stt: StreamingStt, models: Models) -> StreamingWhisperSTT:
+    def _streaming_stt(self, stt: StreamingStt, models: Models) -> StreamingSTT:
         endpoint = self._settings.endpoint
         assert isinstance(endpoint, StreamingEndpoint)
-        return StreamingWhisperSTT(
+        return StreamingSTT(
             models.recogniser,
             make_policy(endpoint, lambda name: self._scorer(name, models)),
             session=self._marks,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.agents.cascade.streaming_whisper import LevelGate
+from harness.agents.cascade.level_gate import LevelGate
 
 WINDOW = 512
 

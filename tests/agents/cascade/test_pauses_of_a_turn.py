@@ -15,7 +15,7 @@ from harness.agents.cascade.endpoint_policies import PauseEvidence
 from harness.agents.cascade.recogniser import Heard, Recogniser
 from harness.agents.cascade.settings import StreamingWhisper
 from harness.agents.cascade.short_context_whisper import ShortContextWhisper
-from harness.agents.cascade.streaming_whisper import StreamingWhisperSTT
+from harness.agents.cascade.streaming_stt import StreamingSTT
 from harness.agents.cascade.turn_tracker import WINDOW_SAMPLES
 from tests.agents.cascade.scripted_parts import WithoutTokens
 
@@ -45,7 +45,7 @@ class Waiting:
         return None
 
 
-class Alone(StreamingWhisperSTT):
+class Alone(StreamingSTT):
     """The service without a pipeline: it keeps what it would send, and hears a voice in whatever is loud."""
 
     def __init__(

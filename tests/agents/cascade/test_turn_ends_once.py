@@ -7,13 +7,13 @@ from pipecat.turns.user_stop import EagerUserTurnStopStrategy, ExternalUserTurnS
 
 from harness.agents.cascade.endpoint_policies import FixedSilence
 from harness.agents.cascade.short_context_whisper import ShortContextWhisper
-from harness.agents.cascade.streaming_whisper import StreamingWhisperSTT, least_words
+from harness.agents.cascade.streaming_stt import StreamingSTT, least_words
 
 
 @pytest.mark.parametrize("eager", [True, False])
 async def test_the_end_of_a_turn_is_never_looked_for_by_the_clock(eager: bool) -> None:
     # Nothing here transcribes, so no recogniser is needed.
-    stt = StreamingWhisperSTT(cast(ShortContextWhisper, None), FixedSilence(500), enable_eager_end_of_turn=eager)
+    stt = StreamingSTT(cast(ShortContextWhisper, None), FixedSilence(500), enable_eager_end_of_turn=eager)
     strategies = stt.service_metadata_frame().user_turn_strategies
     assert strategies is not None
     assert strategies.stop is not None

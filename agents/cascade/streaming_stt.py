@@ -1,21 +1,23 @@
-"""A pipecat STT service that transcribes at every first silence and decides when the turn is over.
+"""A pipecat STT service that transcribes while the caller speaks and decides when the turn is over.
 
 Modelled on services that predict the end of a turn before they commit to it: at the first silence of a pause the words so
 far go out as an eager transcript, and the rest of the pipeline may begin to answer; if the caller goes on, it is
 withdrawn; once the silence has lasted as long as the endpoint policy asks, it is committed with the very same text, so
-that the prepared answer is valid. A long turn is transcribed in pieces (`turn_text`), each frozen at a pause, so that
-the last transcription never costs more than the last few seconds; the frozen ones are heard again together once the
-caller speaks on.
+that the prepared answer is valid.
+
+The answer waits for the last transcript, so that must be quick. Words are transcribed now and then while they are spoken, and
+the last transcript continues from what these agree on (a recogniser that cannot continue begins anew). A long turn is
+transcribed in pieces (`turn_text`), each closed at a pause, or in mid-speech if there is none; the closed ones are heard again
+together while the caller speaks on.
 """
 
 import asyncio
 import math
 import threading
 import time
-from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -41,47 +43,11 @@ from pipecat.utils.time import time_now_iso8601
 from harness.agents import marks
 from harness.agents.cascade.endpoint_policies import EndpointPolicy, PauseEvidence
 from harness.agents.cascade.hazard import ListeningPolicy
+from harness.agents.cascade.level_gate import LevelGate
 from harness.agents.cascade.recogniser import RATE_HZ, Heard, Recogniser, quietest_place
 from harness.agents.cascade.session_marks import SessionMarks
 from harness.agents.cascade.turn_text import TurnText
 from harness.agents.cascade.turn_tracker import GOES_ON_WITHIN_SAMPLES, WINDOW_SAMPLES, SpeechEvent, TurnTracker
-
-_MEMORY_WINDOWS: Final = 94
-"""Three seconds of 32 ms windows: long enough for a few gaps between words, short enough to follow a changing room."""
-_FLOOR_PERCENTILE: Final = 10.0
-_CALLER_PERCENTILE: Final = 90.0
-_CLEAR_SHARE: Final = 0.5
-_LEAST_CLEAR_DB: Final = 5.0
-_MOST_CLEAR_DB: Final = 8.0
-"""A window must be half way between the noise floor and the caller's level, which follows how loud the talkers behind are.
-Tried on the 60 turns of heart-open under `babble10`, with the waits of `polaris-like` and the language model's score held
-still: with 5 dB whatever the levels, 5 turns were open two seconds after their end, and the median wait was 521 ms; half
-way, but 5 to 8 dB, 1 turn and 413 ms, for 10 of 172 short pauses cut instead of 5. A share of 0.6 up to 10 dB took more gaps
-between words for silences of 410 ms (126, against 52 and 11). On the clean line the median silence is seen 1 ms sooner."""
-_QUIETEST_DB: Final = -80.0
-
-
-@dataclass(slots=True)
-class LevelGate:
-    """The gate. It needs every window in order; `push` returns True for one that is clearly above the noise floor.
-
-    It separates the caller's voice from background voices by level. A voice detector answers "is this speech?", and babble is
-    speech: among other talkers it never falls silent and the caller's turn never ends. The caller is the loudest voice on the
-    line. So a window counts as the caller's only if it is clearly above the noise floor of the line between the caller's
-    words, tracked as a low percentile of the last seconds. On a clean line that level is far below speech, and the gate only
-    closes sooner than the detector, which lags.
-    """
-
-    _levels_db: deque[float] = field(default_factory=lambda: deque(maxlen=_MEMORY_WINDOWS))
-
-    def push(self, window: NDArray[np.int16]) -> bool:
-        power = float(np.mean(np.square(window.astype(np.float64) / 32768)))
-        level_db = max(_QUIETEST_DB, 10 * float(np.log10(power + 1e-12)))
-        self._levels_db.append(level_db)
-        floor_db, caller_db = np.percentile(self._levels_db, [_FLOOR_PERCENTILE, _CALLER_PERCENTILE])
-        clear_db = min(max(_CLEAR_SHARE * (caller_db - floor_db), _LEAST_CLEAR_DB), _MOST_CLEAR_DB)
-        return bool(level_db >= floor_db + clear_db)
-
 
 LEAD_IN_SAMPLES: Final = RATE_HZ // 4
 """Audio before the start of detected speech: speech begins before silero is sure of it, and this saves first consonants."""
@@ -116,7 +82,7 @@ class _Pause:
     """The scores of the voice, if the policy uses it."""
 
 
-class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
+class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
     """Whisper with eager transcripts and an endpoint policy. Expects 16 kHz mono input.
 
     `on_words` gets the words of this turn so far while the caller speaks on, so that a language model can have them in its
