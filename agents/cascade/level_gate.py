@@ -1,9 +1,9 @@
 """The caller's voice and not voices behind it, by level.
 
 A voice detector answers "is this speech?", and babble is speech: among other talkers it never falls silent and the caller's
-turn never ends. The caller is the loudest voice on the line. So a window counts as the caller's only if it is clearly above the noise floor of the line between the caller's
-words, tracked as a low percentile of the last seconds. On a clean line that level is far below speech, and the gate only
-closes sooner than the detector, which lags.
+turn never ends. The caller is the loudest voice on the line. So a window counts as the caller's only if it is clearly above
+the noise floor of the line between the caller's words, tracked as a low percentile of the last seconds. On a clean line that
+level is far below speech, and the gate only closes sooner than the detector, which lags.
 """
 
 from collections import deque
