@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 from benchmarks.endpointing import SeenPause, spoken
 from harness.agents.cascade.endpoint_policies import PauseEvidence
+from harness.agents.cascade.filled_pause import pooled
+from harness.agents.cascade.short_context_whisper import Heard
 from harness.agents.cascade.spoken_completeness import WEIGHTS
 from harness.agents.cascade.streaming_whisper import LevelGate
 from harness.agents.cascade.turn_text import TurnText
@@ -51,10 +53,12 @@ class Silence:
     resumed: bool
     text: str
     heard_from: int
+    states: NDArray[np.float16] | None = None
+    """The recogniser's own states before the silence, pooled (`harness.agents.cascade.filled_pause`)."""
 
 
 async def observe(
-    out: Path, packs: Sequence[str], turns: str, limit: int | None, conditions: Sequence[str], weights: Path
+    out: Path, packs: Sequence[str], turns: str, limit: int | None, conditions: Sequence[str], weights: Path, llm: bool = True
 ) -> None:
     """Listen to every turn as the agent would, and write each pause with everybody's opinion of it."""
     from harness.agents.cascade.settings import StreamingWhisper
@@ -66,11 +70,13 @@ async def observe(
 
     whisper = ShortContextWhisper(StreamingWhisper(service="streaming-whisper"), str(resolve("whisper-tiny.en")))
     # One thread: this is no measurement of speed, and one does not stall beside other work.
-    server = LlmServer(ServerOptions(str(resolve("smollm2-135m")), threads=1, prompt_threads=1))
-    await server.start()
+    server = LlmServer(ServerOptions(str(resolve("smollm2-135m")), threads=1, prompt_threads=1)) if llm else None
+    if server is not None:
+        await server.start()
     try:
-        ask = Opinions(server.url, weights)
-        with out.open("w", encoding="utf-8") as file:
+        ask = Opinions(server.url if server else None, weights)
+        # One row of states for each line, so that a run that is ended early loses nothing.
+        with out.open("w", encoding="utf-8") as file, out.with_suffix(".f16").open("wb") as states:
             for name in packs:
                 voices = open_voices(load_pack(name))
                 contexts = voices.pack.contexts[:limit]
@@ -84,9 +90,13 @@ async def observe(
                         said = Said(context, k, wish, condition, track, at, rendered)
                         for seen in await ask.about(said, silences):
                             file.write(json.dumps(asdict(seen)) + "\n")
+                        file.flush()
+                        states.writelines(silence.states.tobytes() for silence in silences if silence.states is not None)
+                        states.flush()
                     print(f"{name}: {number + 1} of {len(wanted)}", file=sys.stderr, flush=True)
     finally:
-        await server.stop()
+        if server is not None:
+            await server.stop()
 
 
 def _indices(context: Context, turns: str) -> list[int]:
@@ -129,7 +139,7 @@ class Said:
 class Opinions:
     """What each scorer says of a silence."""
 
-    def __init__(self, url: str, weights: Path) -> None:
+    def __init__(self, url: str | None, weights: Path) -> None:
         from harness.agents.cascade.turn_scorers import LastWordScorer, SmartTurnScorer
 
         self._url, self._weights = url, weights
@@ -141,7 +151,7 @@ class Opinions:
         from harness.agents.cascade.prompt import system_instruction
         from harness.agents.cascade.settings import ReplySettings
 
-        prompt = LlamaPrompt(self._url, system_instruction(ReplySettings()))
+        prompt = None if self._url is None else LlamaPrompt(self._url, system_instruction(ReplySettings()))
         history = [_message(turn) for turn in said.context.turns[: said.turn]]
         found = []
         try:
@@ -150,21 +160,24 @@ class Opinions:
                 if silence.end - silence.begin >= _OPINION_SAMPLES:
                     listened = PauseEvidence(silence.text, said.track[: silence.begin + _LISTENS_SAMPLES])
                     scores = {
-                        "llm": await prompt.probability_complete(history, silence.text),
                         "smart-turn": await self._smart.probability_complete(listened),
                         "last-word": await self._word.probability_complete(listened),
                         "spoken": spoken(silence.text, self._weights),
                     }
+                    if prompt is not None:
+                        scores["llm"] = await prompt.probability_complete(history, silence.text)
                 found.append(_row(said, silence, scores))
         finally:
-            await prompt.close()
+            if prompt is not None:
+                await prompt.close()
         return found
 
 
 def _row(said: Said, silence: Silence, scores: dict[str, float]) -> SeenPause:
     ends = zip(said.marks, said.rendered.ends, strict=False)
-    met = [(b - a, end.kind) for (a, b), end in ends if a < silence.end and b > silence.begin]
-    marked = max(met) if met else None
+    met = [(b - a, end) for (a, b), end in ends if a < silence.end and b > silence.begin]
+    marked = max(met, key=lambda each: each[0]) if met else None
+    last = said.rendered.ends[-1:] if marked is None else [marked[1]]
 
     def ms(samples: int) -> float:
         return round(samples / RATE_HZ * 1000, 1)
@@ -177,10 +190,11 @@ def _row(said: Said, silence: Silence, scores: dict[str, float]) -> SeenPause:
         start_ms=ms(silence.begin - said.ends_at),
         length_ms=ms(silence.end - silence.begin) if silence.resumed else None,
         marked_ms=None if marked is None else ms(marked[0]),
-        kind="unmarked" if marked is None else marked[1],
+        kind="unmarked" if marked is None else marked[1].kind,
         text=silence.text,
         spoke_ms=ms(silence.begin - silence.heard_from),
         scores=scores,
+        cues=tuple(cue for end in last for cue in end.cues),
     )
 
 
@@ -189,7 +203,7 @@ def _message(turn: Turn) -> dict[str, str]:
 
 
 def listen(signal: NDArray[np.float32], whisper: Any) -> Iterator[Silence]:
-    """Each silence of a turn, with the words before it.
+    """Each silence of a turn, with the words before it and the recogniser's states.
 
     Long turns are transcribed in pieces, frozen at pauses, exactly as the live service does.
     """
@@ -203,11 +217,15 @@ def listen(signal: NDArray[np.float32], whisper: Any) -> Iterator[Silence]:
     turn = TurnText(0)
     pcm = (np.clip(signal, -1, 1) * 32767).astype(np.int16)
 
-    def words_until(silence_start: int) -> str:
+    def words_until(silence_start: int) -> Heard:
         samples = signal[turn.piece_start : silence_start + live.TAIL_SAMPLES]
-        piece: str = whisper.transcribe(samples, live.least_words(turn.piece_words)).text
-        turn.heard_piece(len(piece.split()))
-        return piece
+        heard: Heard = whisper.transcribe(samples, live.least_words(turn.piece_words))
+        turn.heard_piece(len(heard.text.split()))
+        return heard
+
+    def silent(begin: int, end: int, resumed: bool, heard: Heard) -> Silence:
+        states = None if heard.states is None else pooled(heard.states).astype(np.float16)
+        return Silence(begin, end, resumed, turn.with_piece(heard.text), tracker.speech_start, states)
 
     while tracker.position + WINDOW_SAMPLES <= len(pcm):
         window = pcm[tracker.position : tracker.position + WINDOW_SAMPLES]
@@ -220,15 +238,15 @@ def listen(signal: NDArray[np.float32], whisper: Any) -> Iterator[Silence]:
             if resumed_at - silence < _EAGER_SAMPLES:
                 continue
             piece = words_until(silence)
-            yield Silence(silence, resumed_at, True, turn.with_piece(piece), tracker.speech_start)
-            if turn.freeze(piece, silence, max(silence, resumed_at - live.LEAD_IN_SAMPLES)):
+            yield silent(silence, resumed_at, True, piece)
+            if turn.freeze(piece.text, silence, max(silence, resumed_at - live.LEAD_IN_SAMPLES)):
                 least = live.least_words(turn.stretch_words)
                 again = whisper.transcribe(signal[turn.stretch_start : silence + live.TAIL_SAMPLES], least).text
                 if len(again.split()) >= least:
                     turn.heard_again(again)
     if tracker.pausing:
         piece = words_until(tracker.silence_start)
-        yield Silence(tracker.silence_start, tracker.position, False, turn.with_piece(piece), tracker.speech_start)
+        yield silent(tracker.silence_start, tracker.position, False, piece)
 
 
 def main() -> None:
@@ -239,9 +257,10 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="contexts of each pack")
     parser.add_argument("--conditions", default="clean")
     parser.add_argument("--spoken", type=Path, help="weights of spoken_completeness that these callers took no part in")
+    parser.add_argument("--without-llm", action="store_true", help="leave the language model out: half of the time")
     given = parser.parse_args()
     packs, conditions = given.packs.split(","), given.conditions.split(",")
-    asyncio.run(observe(given.out, packs, given.turns, given.limit, conditions, given.spoken or WEIGHTS))
+    asyncio.run(observe(given.out, packs, given.turns, given.limit, conditions, given.spoken or WEIGHTS, not given.without_llm))
 
 
 if __name__ == "__main__":

@@ -19,11 +19,13 @@ class PauseEvidence:
     """The evidence when the caller falls silent. `samples` is the audio last transcribed: 16 kHz, -1 to 1.
 
     `text` is this turn's; `said_before` what the caller said in a turn that ended too soon, where this one goes on with it.
+    `states` are the recogniser's of the end of what it transcribed, 20 ms each, if it gives any.
     """
 
     text: str
     samples: NDArray[np.float32]
     said_before: str = ""
+    states: NDArray[np.float32] | None = None
 
 
 class TurnScorer(Protocol):

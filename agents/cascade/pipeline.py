@@ -29,6 +29,7 @@ from harness.agents.cascade.endpoint_policies import (
     ScoredSilence,
     TurnScorer,
 )
+from harness.agents.cascade.filled_pause import FilledPauseScorer
 from harness.agents.cascade.hazard import HazardSilence, load_head
 from harness.agents.cascade.held_audio import HeldAudio
 from harness.agents.cascade.llama_prompt import LlamaPrompt
@@ -132,6 +133,8 @@ class Session:
             return SmartTurnScorer()
         if name == "spoken":
             return SpokenCompletenessScorer()
+        if name == "filled-pause":
+            return FilledPauseScorer()
         if name == "last-word" or self._prompt is None:
             return LastWordScorer()
         return LlmTurnScorer(self._prompt, lambda: self._context.messages)

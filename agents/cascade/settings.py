@@ -75,7 +75,7 @@ class SpeechTimeoutEndpoint(_Settings):
     timeout_ms: Milliseconds = 600
 
 
-ScorerName = Literal["llm", "smart-turn", "last-word", "length", "spoken"]
+ScorerName = Literal["llm", "smart-turn", "last-word", "length", "spoken", "filled-pause"]
 
 
 class AdaptSettings(_Settings):
@@ -160,8 +160,8 @@ class HazardEndpoint(_Settings):
     longest_ms: Milliseconds = 2400
     sure_from: Annotated[float, Field(ge=-20, le=20)] | None = None
     """Log odds from which `least_ms` is enough."""
-    without: Literal["smart-turn", "llm", "spoken"] | None = None
-    """A scorer to leave out, so that its value can be measured."""
+    without: Literal["smart-turn", "llm", "spoken", "filled-pause"] | None = None
+    """A scorer to leave out, to spare its time or to measure its value."""
 
     @model_validator(mode="after")
     def _least_is_shorter(self) -> Self:

@@ -10,13 +10,14 @@ when a decoder stops in mid-speech, which shows when a grown clip has far fewer 
 
 import time
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.agents.cascade.filled_pause import STATES
 from harness.agents.cascade.reply_loops import before_repetition
 from harness.agents.cascade.settings import StreamingWhisper
 
@@ -42,10 +43,14 @@ first run the guard alone took five seconds."""
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A transcript, and how often the guard had to lengthen the window for it."""
+    """A transcript, and how often the guard had to lengthen the window for it.
+
+    `states` are the encoder's for the last `STATES` times 20 ms, for scorers that listen to more than words.
+    """
 
     text: str
     retries: int
+    states: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
 
 
 def window_frames(clip_frames: int, least: int, padding: int) -> int:
@@ -98,19 +103,19 @@ class ShortContextWhisper:
         seconds = len(samples) / RATE_HZ
         best, known, began_s = "", "", time.monotonic()
         for retries in count():
-            text = self._decode(features, window, seconds)
+            text, states = self._decode(features, window, seconds)
             if looks_looped(text, seconds):
                 known = known or before_repetition(text)
             else:
                 best = max(best, text, key=lambda heard: len(heard.split()))
                 if len(text.split()) >= least_words:
-                    return Heard(text, retries)
+                    return Heard(text, retries, states)
             if window == _FULL_WINDOW_FRAMES or time.monotonic() - began_s > self._guard_s:
-                return Heard(best or known, retries)
+                return Heard(best or known, retries, states)
             window = min(_FULL_WINDOW_FRAMES, window * 2)
         raise AssertionError("unreachable: the window grows until it is full")
 
-    def _decode(self, features: NDArray[np.float32], window: int, seconds: float) -> str:
+    def _decode(self, features: NDArray[np.float32], window: int, seconds: float) -> tuple[str, NDArray[np.float32]]:
         most = len(self._prompt) + min(2 * _GENERATED_LIMIT, 16 + round(seconds * _TOKENS_PER_SECOND))
         padded = np.zeros((1, features.shape[0], window), np.float32)
         padded[0, :, : min(window, features.shape[1])] = features[:, :window]
@@ -118,4 +123,7 @@ class ShortContextWhisper:
         results: list[Any] = self._whisper.model.generate(
             encoded, [self._prompt], beam_size=1, max_length=most, suppress_blank=True
         )
-        return str(self._whisper.hf_tokenizer.decode(results[0].sequences_ids[0])).strip()
+        # A state is two frames long.
+        spoken = max(1, min(features.shape[1], window) // 2)
+        states = np.array(encoded, dtype=np.float32)[0, max(0, spoken - STATES) : spoken]
+        return str(self._whisper.hf_tokenizer.decode(results[0].sequences_ids[0])).strip(), states

@@ -258,7 +258,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         pause.piece = heard.text
         text = turn.with_piece(heard.text)
         if any(character.isalnum() for character in text):
-            evidence = PauseEvidence(text, samples, turn.said_before)
+            evidence = PauseEvidence(text, samples, turn.said_before, heard.states)
             weighed: Mapping[str, float] = {}
             if isinstance(self._policy, ListeningPolicy):
                 weighed = await self._asked(self._policy.weigh_words(evidence), {})

@@ -45,10 +45,10 @@ def test_a_scorer_that_could_not_be_asked_counts_as_undecided() -> None:
 
 
 def test_heads_that_ship_believe_every_scorer_and_know_no_length() -> None:
-    for without in (None, "smart-turn", "llm", "spoken"):
+    for without in (None, "smart-turn", "llm", "spoken", "filled-pause"):
         head = load_head(without)
         assert without not in head.weights
-        assert set(head.weights) <= {"smart-turn", "llm", "spoken"}
+        assert set(head.weights) <= {"smart-turn", "llm", "spoken", "filled-pause"}
         assert all(weight > 0 for weight in head.weights.values())
 
 
@@ -72,7 +72,8 @@ async def test_profiles_listen_to_voice_and_words(name: str) -> None:
     words: Mapping[str, float] = await made.weigh_words(evidence)
     assert "smart-turn" not in asked
     weighed = {**words, **await made.weigh_voice(evidence)}
-    assert sorted(asked) == ["llm", "smart-turn", "spoken"]
+    # The language model would be asked before the reply is: what it adds is not worth the time.
+    assert sorted(asked) == ["filled-pause", "smart-turn", "spoken"]
     assert made.silence_for_ms(weighed) == endpoint.least_ms
 
 

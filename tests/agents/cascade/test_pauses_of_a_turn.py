@@ -125,9 +125,10 @@ class Forgetful(ShortContextWhisper):
         del padding
         return np.zeros((80, len(samples) // 160), np.float32)
 
-    def _decode(self, _features: NDArray[np.float32], window: int, _seconds: float) -> str:
+    def _decode(self, _features: NDArray[np.float32], window: int, _seconds: float) -> tuple[str, NDArray[np.float32]]:
         self.windows.append(window)
-        return "He left." if window < 1000 else "He left on Sunday and took the radio."
+        text = "He left." if window < 1000 else "He left on Sunday and took the radio."
+        return text, np.zeros((1, 384), np.float32)
 
 
 def test_words_that_were_heard_before_are_looked_for_in_a_longer_window() -> None:
