@@ -3,7 +3,9 @@
     python -m benchmarks.endpointing_observe open.jsonl --packs heart-open --turns all    # a quarter of an hour
     python -m benchmarks.completeness_fit utterances.csv --without day4_ --out no4.npz
     python -m benchmarks.endpointing_observe day4.jsonl --packs day4.yaml --spoken no4.npz    # benchmarks.primock_pack
-    python -m benchmarks.endpointing_fit open.jsonl day4.jsonl    # the head
+    python -m benchmarks.filled_pause_fit scored/ open.jsonl day4.jsonl    # the ear for "um"
+    python -m benchmarks.endpointing_fit scored/*.jsonl    # the head
+    python -m benchmarks.endpointing_choice scored/*.jsonl    # the waits
     python -m benchmarks.endpointing_observe held.jsonl --packs heart-mini,esconv.yaml,day5.yaml
     python -m benchmarks.endpointing --chosen-on open.jsonl day4.jsonl --reported-on held.jsonl --plot curve.svg
 
@@ -201,8 +203,12 @@ def silence_rule(silence_ms: float) -> Rule:
 
 def hazard_rule(head: Head, price: float, least_ms: float, longest_ms: float, sure_from: float) -> Rule:
     """`harness.agents.cascade.hazard`."""
-    policy = HazardSilence({}, {}, head, price, least_ms, longest_ms, sure_from)
-    return lambda seen: policy.silences_ms(joined(seen, head))
+    return rule_of(HazardSilence({}, {}, head, price, least_ms, longest_ms, sure_from))
+
+
+def rule_of(policy: HazardSilence) -> Rule:
+    """A policy of the agent as a rule."""
+    return lambda seen: policy.silences_ms(joined(seen, policy.head))
 
 
 def shipped(name: str) -> Rule:
@@ -213,7 +219,7 @@ def shipped(name: str) -> Rule:
     assert isinstance(endpoint, HazardEndpoint)
     policy = make_policy(endpoint, lambda _: _Silent())
     assert isinstance(policy, HazardSilence)
-    return hazard_rule(policy.head, policy.price, policy.least_ms, policy.longest_ms, policy.sure_from)
+    return rule_of(policy)
 
 
 class _Silent(TurnScorer):

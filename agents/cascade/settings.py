@@ -160,6 +160,9 @@ class HazardEndpoint(_Settings):
     longest_ms: Milliseconds = 2400
     sure_from: Annotated[float, Field(ge=-20, le=20)] | None = None
     """Log odds from which `least_ms` is enough."""
+    open_below: Annotated[float, Field(ge=-20, le=20)] | None = None
+    """Log odds below which hardly any turn ends, so that the wait is `open_ms` instead of `longest_ms`."""
+    open_ms: Milliseconds = 5_000
     without: Literal["smart-turn", "llm", "spoken", "filled-pause"] | None = None
     """A scorer to leave out, to spare its time or to measure its value."""
 
@@ -167,6 +170,8 @@ class HazardEndpoint(_Settings):
     def _least_is_shorter(self) -> Self:
         if self.least_ms > self.longest_ms:
             raise ValueError("least_ms must not exceed longest_ms")
+        if self.open_below is not None and self.longest_ms > self.open_ms:
+            raise ValueError("longest_ms must not exceed open_ms")
         return self
 
 

@@ -123,7 +123,7 @@ class ShortContextWhisper:
         results: list[Any] = self._whisper.model.generate(
             encoded, [self._prompt], beam_size=1, max_length=most, suppress_blank=True
         )
-        # A state is two frames long.
+        # A state covers two frames.
         spoken = max(1, min(features.shape[1], window) // 2)
         states = np.array(encoded, dtype=np.float32)[0, max(0, spoken - STATES) : spoken]
         return str(self._whisper.hf_tokenizer.decode(results[0].sequences_ids[0])).strip(), states

@@ -38,6 +38,11 @@ def test_a_higher_price_of_cutting_in_waits_longer_and_sureness_ends_the_wait() 
     assert waits(policy(6.0, sure_from=1.0), 0.99, 1.0) == [pytest.approx(200 * math.exp(5.01 / 2.43), rel=1e-3), 300]
 
 
+def test_where_hardly_anybody_ends_a_turn_the_wait_is_as_long_as_peoples_pauses() -> None:
+    asked = HazardSilence({}, {}, EVEN, 2.0, least_ms=300, longest_ms=2_400, sure_from=1.0, open_below=-3.0, open_ms=5_000)
+    assert waits(asked, -9.0, -3.1, -3.0, 1.0) == [5_000, 5_000, pytest.approx(200 * math.exp(5 / 2.43), rel=1e-6), 300]
+
+
 def test_a_scorer_that_could_not_be_asked_counts_as_undecided() -> None:
     asked = policy()
     assert asked.silence_for_ms({}) == asked.silence_for_ms({"voice": 0.5})
