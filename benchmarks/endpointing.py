@@ -3,7 +3,9 @@
     python -m benchmarks.endpointing_observe open.jsonl --packs heart-open --turns all    # a quarter of an hour
     python -m benchmarks.completeness_fit utterances.csv --without day4_ --out no4.npz
     python -m benchmarks.endpointing_observe day4.jsonl --packs day4.yaml --spoken no4.npz    # benchmarks.primock_pack
-    python -m benchmarks.endpointing_fit open.jsonl day4.jsonl    # the head
+    python -m benchmarks.filled_pause_fit scored/ open.jsonl day4.jsonl    # the ear for "um"
+    python -m benchmarks.endpointing_fit scored/*.jsonl    # the head
+    python -m benchmarks.endpointing_choice scored/*.jsonl    # the waits
     python -m benchmarks.endpointing_observe held.jsonl --packs heart-mini,esconv.yaml,day5.yaml
     python -m benchmarks.endpointing --chosen-on open.jsonl day4.jsonl --reported-on held.jsonl --plot curve.svg
 
@@ -22,7 +24,7 @@ import argparse
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Final
@@ -42,13 +44,15 @@ Floats = NDArray[np.float64]
 
 _FINAL_FROM_MS: Final = -150.0
 """A silence that begins this close to the spoken end is the end of the turn: a voice's last consonant can be inaudible."""
-_VOICED_AFTER_MS: Final = WINDOW_SAMPLES / 16
+VOICED_AFTER_MS: Final = WINDOW_SAMPLES / 16
 """The window in which speech resumes is known to be voiced only once it has passed; an endpoint within it still comes."""
 PAUSE_FROM_MS: Final = 200.0
 TARGETS: Final = (0.01, 0.05, 0.10)
 """Shares of inner pauses cut at which policies are compared: those of the profiles `patient`, `polaris-like` and `eager`."""
 BUDGET_MS: Final = 500.0
 DRAWS: Final = 400
+SCORERS: Final = ("llm", "smart-turn", "last-word", "filled-pause")
+"""Scorers of which a silence may have no score; it then counts as undecided."""
 SHIPPED: Final = ("polaris-like", "eager", "patient")
 
 
@@ -67,6 +71,8 @@ class SeenPause:
     text: str
     spoke_ms: float
     scores: dict[str, float]
+    cues: Sequence[str] = ()
+    """The caller's cues at this silence; for one that nobody marked and is no end, those of the turn's end."""
 
     @property
     def final(self) -> bool:
@@ -84,6 +90,9 @@ class Seen:
     context: NDArray[np.int64]
     kind: NDArray[np.str_]
     odds: Mapping[str, Floats]
+    marked_ms: Floats = field(default_factory=lambda: np.empty(0))
+    """Lengths of the pauses as they were marked; NaN for silences that nobody marked."""
+    cues: Sequence[Sequence[str]] = ()
 
     @property
     def turns(self) -> int:
@@ -97,7 +106,8 @@ class Seen:
         _, turn = np.unique(np.stack([copies, self.turn[rows]]), axis=1, return_inverse=True)
         odds = {name: values[rows] for name, values in self.odds.items()}
         return Seen(
-            self.final[rows], self.start_ms[rows], self.length_ms[rows], turn, self.context[rows], self.kind[rows], odds
+            self.final[rows], self.start_ms[rows], self.length_ms[rows], turn, self.context[rows], self.kind[rows], odds,
+            self.marked_ms[rows] if self.marked_ms.size else self.marked_ms, [self.cues[row] for row in rows if self.cues],
         )  # fmt: skip
 
 
@@ -112,7 +122,7 @@ def arrays(pauses: Sequence[SeenPause]) -> Seen:
     asked = [p for p in pauses if p.scores]
     turns = {key: k for k, key in enumerate(dict.fromkeys((p.context, p.turn, p.voice) for p in asked))}
     contexts = {name: k for k, name in enumerate(dict.fromkeys(p.context for p in asked))}
-    odds = {name: np.array([log_odds(p.scores[name]) for p in asked]) for name in ("llm", "smart-turn", "last-word")}
+    odds = {name: np.array([log_odds(p.scores.get(name, 0.5)) for p in asked]) for name in SCORERS}
     odds["spoken"] = np.array([log_odds(p.scores.get("spoken", spoken(p.text))) for p in asked])
     return Seen(
         np.array([p.final for p in asked]),
@@ -122,6 +132,8 @@ def arrays(pauses: Sequence[SeenPause]) -> Seen:
         np.array([contexts[p.context] for p in asked]),
         np.array(["end" if p.final else p.kind for p in asked]),
         odds,
+        np.array([math.nan if p.marked_ms is None else p.marked_ms for p in asked]),
+        [p.cues for p in asked],
     )
 
 
@@ -171,7 +183,7 @@ class Outcome:
 def evaluate(rule: Rule, seen: Seen, ready_ms: float = 0.0) -> Outcome:
     """Work a rule out on what was seen."""
     needed = rule(seen)
-    ends = seen.length_ms + _VOICED_AFTER_MS > needed
+    ends = seen.length_ms + VOICED_AFTER_MS > needed
     inner = ~seen.final & (seen.length_ms >= PAUSE_FROM_MS)
     dead = np.full(seen.turns, np.inf)
     last = seen.final & ends
@@ -191,8 +203,12 @@ def silence_rule(silence_ms: float) -> Rule:
 
 def hazard_rule(head: Head, price: float, least_ms: float, longest_ms: float, sure_from: float) -> Rule:
     """`harness.agents.cascade.hazard`."""
-    policy = HazardSilence({}, {}, head, price, least_ms, longest_ms, sure_from)
-    return lambda seen: policy.silences_ms(joined(seen, head))
+    return rule_of(HazardSilence({}, {}, head, price, least_ms, longest_ms, sure_from))
+
+
+def rule_of(policy: HazardSilence) -> Rule:
+    """A policy of the agent as a rule."""
+    return lambda seen: policy.silences_ms(joined(seen, policy.head))
 
 
 def shipped(name: str) -> Rule:
@@ -203,7 +219,7 @@ def shipped(name: str) -> Rule:
     assert isinstance(endpoint, HazardEndpoint)
     policy = make_policy(endpoint, lambda _: _Silent())
     assert isinstance(policy, HazardSilence)
-    return hazard_rule(policy.head, policy.price, policy.least_ms, policy.longest_ms, policy.sure_from)
+    return rule_of(policy)
 
 
 class _Silent(TurnScorer):

@@ -2,9 +2,9 @@
 
     python -m benchmarks.endpointing_observe seen.jsonl --packs heart-open --turns all     # ten minutes
 
-Each pause is observed once, with the very parts that the agent uses (silero, the level gate, the turn tracker, short-window
-Whisper, the scorers), so that any number of policies can be worked out on it afterwards (`benchmarks.endpointing`). Callers are
-rendered as in a run: who speaks is drawn per context from a seed. A turn that an agent would end too soon is observed to its
+Each pause is observed once, with the very parts that the agent uses (silero, the level gate, the turn tracker, Moonshine, the
+scorers), so that any number of policies can be worked out on it afterwards (`benchmarks.endpointing`). Callers are rendered as
+in a run: who speaks is drawn per context from a seed. A turn that an agent would end too soon is observed to its
 true end all the same, since a policy must be judged at every pause.
 """
 
@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from benchmarks.endpointing import SeenPause, spoken
 from harness.agents.cascade.endpoint_policies import PauseEvidence
+from harness.agents.cascade.filled_pause import HEARD_SAMPLES, pooled
 from harness.agents.cascade.level_gate import LevelGate
-from harness.agents.cascade.recogniser import Recogniser
+from harness.agents.cascade.moonshine import Moonshine
 from harness.agents.cascade.spoken_completeness import WEIGHTS
 from harness.agents.cascade.turn_text import TurnText
 from harness.agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
@@ -51,26 +52,28 @@ class Silence:
     resumed: bool
     text: str
     heard_from: int
+    states: NDArray[np.float16] | None = None
+    """The recogniser's own states before the silence, pooled (`harness.agents.cascade.filled_pause`)."""
 
 
 async def observe(
-    out: Path, packs: Sequence[str], turns: str, limit: int | None, conditions: Sequence[str], weights: Path
+    out: Path, packs: Sequence[str], turns: str, limit: int | None, conditions: Sequence[str], weights: Path, llm: bool = True
 ) -> None:
     """Listen to every turn as the agent would, and write each pause with everybody's opinion of it."""
-    from harness.agents.cascade.settings import StreamingWhisper
-    from harness.agents.cascade.short_context_whisper import ShortContextWhisper
     from harness.agents.llm_server import LlmServer, ServerOptions
     from harness.models.store import resolve
     from harness.scenarios.pack import load_pack
     from harness.voices.choice import open_voices
 
-    whisper = ShortContextWhisper(StreamingWhisper(service="streaming-whisper"), str(resolve("whisper-tiny.en")))
+    moonshine = Moonshine(str(resolve("moonshine-tiny.en")))
     # One thread: this is no measurement of speed, and one does not stall beside other work.
-    server = LlmServer(ServerOptions(str(resolve("smollm2-135m")), threads=1, prompt_threads=1))
-    await server.start()
+    server = LlmServer(ServerOptions(str(resolve("smollm2-135m")), threads=1, prompt_threads=1)) if llm else None
+    if server is not None:
+        await server.start()
     try:
-        ask = Opinions(server.url, weights)
-        with out.open("w", encoding="utf-8") as file:
+        ask = Opinions(server.url if server else None, weights)
+        # One row of states for each line, so that a run that is ended early loses nothing.
+        with out.open("w", encoding="utf-8") as file, out.with_suffix(".f16").open("wb") as states:
             for name in packs:
                 voices = open_voices(load_pack(name))
                 contexts = voices.pack.contexts[:limit]
@@ -80,13 +83,17 @@ async def observe(
                     rendered = voices.render(context.turns[k], wish)
                     for condition in conditions:
                         track, at = _track(rendered, condition, number)
-                        silences = list(listen(track, whisper))
+                        silences = list(listen(track, moonshine))
                         said = Said(context, k, wish, condition, track, at, rendered)
                         for seen in await ask.about(said, silences):
                             file.write(json.dumps(asdict(seen)) + "\n")
+                        file.flush()
+                        states.writelines(silence.states.tobytes() for silence in silences if silence.states is not None)
+                        states.flush()
                     print(f"{name}: {number + 1} of {len(wanted)}", file=sys.stderr, flush=True)
     finally:
-        await server.stop()
+        if server is not None:
+            await server.stop()
 
 
 def _indices(context: Context, turns: str) -> list[int]:
@@ -129,7 +136,7 @@ class Said:
 class Opinions:
     """What each scorer says of a silence."""
 
-    def __init__(self, url: str, weights: Path) -> None:
+    def __init__(self, url: str | None, weights: Path) -> None:
         from harness.agents.cascade.turn_scorers import LastWordScorer, SmartTurnScorer
 
         self._url, self._weights = url, weights
@@ -141,7 +148,7 @@ class Opinions:
         from harness.agents.cascade.prompt import system_instruction
         from harness.agents.cascade.settings import ReplySettings
 
-        prompt = LlamaPrompt(self._url, system_instruction(ReplySettings()))
+        prompt = None if self._url is None else LlamaPrompt(self._url, system_instruction(ReplySettings()))
         history = [_message(turn) for turn in said.context.turns[: said.turn]]
         found = []
         try:
@@ -150,21 +157,24 @@ class Opinions:
                 if silence.end - silence.begin >= _OPINION_SAMPLES:
                     listened = PauseEvidence(silence.text, said.track[: silence.begin + _LISTENS_SAMPLES])
                     scores = {
-                        "llm": await prompt.probability_complete(history, silence.text),
                         "smart-turn": await self._smart.probability_complete(listened),
                         "last-word": await self._word.probability_complete(listened),
                         "spoken": spoken(silence.text, self._weights),
                     }
+                    if prompt is not None:
+                        scores["llm"] = await prompt.probability_complete(history, silence.text)
                 found.append(_row(said, silence, scores))
         finally:
-            await prompt.close()
+            if prompt is not None:
+                await prompt.close()
         return found
 
 
 def _row(said: Said, silence: Silence, scores: dict[str, float]) -> SeenPause:
     ends = zip(said.marks, said.rendered.ends, strict=False)
-    met = [(b - a, end.kind) for (a, b), end in ends if a < silence.end and b > silence.begin]
-    marked = max(met) if met else None
+    met = [(b - a, end) for (a, b), end in ends if a < silence.end and b > silence.begin]
+    marked = max(met, key=lambda each: each[0]) if met else None
+    last = said.rendered.ends[-1:] if marked is None else [marked[1]]
 
     def ms(samples: int) -> float:
         return round(samples / RATE_HZ * 1000, 1)
@@ -177,10 +187,11 @@ def _row(said: Said, silence: Silence, scores: dict[str, float]) -> SeenPause:
         start_ms=ms(silence.begin - said.ends_at),
         length_ms=ms(silence.end - silence.begin) if silence.resumed else None,
         marked_ms=None if marked is None else ms(marked[0]),
-        kind="unmarked" if marked is None else marked[1],
+        kind="unmarked" if marked is None else marked[1].kind,
         text=silence.text,
         spoke_ms=ms(silence.begin - silence.heard_from),
         scores=scores,
+        cues=tuple(cue for end in last for cue in end.cues),
     )
 
 
@@ -188,8 +199,8 @@ def _message(turn: Turn) -> dict[str, str]:
     return {"role": {"seeker": "user", "supporter": "assistant"}[turn.role], "content": turn.plain}
 
 
-def listen(signal: NDArray[np.float32], whisper: Recogniser) -> Iterator[Silence]:
-    """Each silence of a turn, with the words before it.
+def listen(signal: NDArray[np.float32], moonshine: Moonshine) -> Iterator[Silence]:
+    """Each silence of a turn, with the words before it and the recogniser's states.
 
     Long turns are transcribed in pieces, frozen at pauses, exactly as the live service does.
     """
@@ -200,35 +211,40 @@ def listen(signal: NDArray[np.float32], whisper: Recogniser) -> Iterator[Silence
     vad = SileroVADAnalyzer(sample_rate=RATE_HZ)
     vad.set_sample_rate(RATE_HZ)
     tracker, gate = TurnTracker(0.5), LevelGate()
-    turn = TurnText.heard_by(whisper, 0)
+    turn = TurnText.heard_by(moonshine, 0)
     pcm = (np.clip(signal, -1, 1) * 32767).astype(np.int16)
 
     def words_until(silence_start: int) -> str:
         samples = signal[turn.piece_start : silence_start + live.TAIL_SAMPLES]
-        heard = whisper.transcribe(samples, live.least_words(turn.piece_words), turn.known)
-        turn.heard_piece(len(heard.text.split()), heard.tokens, whisper.agreed)
+        heard = moonshine.transcribe(samples, live.least_words(turn.piece_words), turn.known)
+        turn.heard_piece(len(heard.text.split()), heard.tokens, moonshine.agreed)
         return heard.text
+
+    def silent(begin: int, end: int, resumed: bool, piece: str) -> Silence:
+        until = begin + _LISTENS_SAMPLES
+        states = pooled(moonshine.states(signal[max(0, until - HEARD_SAMPLES) : until])).astype(np.float16)
+        return Silence(begin, end, resumed, turn.with_piece(piece), tracker.speech_start, states)
 
     while tracker.position + WINDOW_SAMPLES <= len(pcm):
         window = pcm[tracker.position : tracker.position + WINDOW_SAMPLES]
         probability = float(np.squeeze(vad.voice_confidence(window.tobytes())))
         event = tracker.push(probability if gate.push(window) else 0.0)
         if event is SpeechEvent.STARTED:
-            turn = TurnText.heard_by(whisper, max(0, tracker.speech_start - live.LEAD_IN_SAMPLES))
+            turn = TurnText.heard_by(moonshine, max(0, tracker.speech_start - live.LEAD_IN_SAMPLES))
         elif event is SpeechEvent.RESUMED:
             silence, resumed_at = tracker.silence_start, tracker.position - 2 * WINDOW_SAMPLES
             if resumed_at - silence < _EAGER_SAMPLES:
                 continue
             piece = words_until(silence)
-            yield Silence(silence, resumed_at, True, turn.with_piece(piece), tracker.speech_start)
+            yield silent(silence, resumed_at, True, piece)
             if turn.freeze(piece, silence, max(silence, resumed_at - live.LEAD_IN_SAMPLES)):
                 least = live.least_words(turn.stretch_words)
-                again = whisper.transcribe(signal[turn.stretch_start : silence + live.TAIL_SAMPLES], least).text
+                again = moonshine.transcribe(signal[turn.stretch_start : silence + live.TAIL_SAMPLES], least).text
                 if len(again.split()) >= least:
                     turn.heard_again(again)
     if tracker.pausing:
         piece = words_until(tracker.silence_start)
-        yield Silence(tracker.silence_start, tracker.position, False, turn.with_piece(piece), tracker.speech_start)
+        yield silent(tracker.silence_start, tracker.position, False, piece)
 
 
 def main() -> None:
@@ -239,9 +255,10 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="contexts of each pack")
     parser.add_argument("--conditions", default="clean")
     parser.add_argument("--spoken", type=Path, help="weights of spoken_completeness that these callers took no part in")
+    parser.add_argument("--without-llm", action="store_true", help="leave the language model out: half of the time")
     given = parser.parse_args()
     packs, conditions = given.packs.split(","), given.conditions.split(",")
-    asyncio.run(observe(given.out, packs, given.turns, given.limit, conditions, given.spoken or WEIGHTS))
+    asyncio.run(observe(given.out, packs, given.turns, given.limit, conditions, given.spoken or WEIGHTS, not given.without_llm))
 
 
 if __name__ == "__main__":
