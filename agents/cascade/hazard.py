@@ -9,11 +9,11 @@ no threshold at which a caller is finished or not, only a wait that shrinks as t
 A mean is not all: half of the ends are heard as ends by voice and words (area under the curve 0.83 on our callers, 0.85 on
 people for smart-turn alone). From `sure_from` on the silence is `least_ms`, which buys the median with few pauses, and
 `longest_ms` ends every turn but those that hardly anybody ends there: below `open_below` the wait is `open_ms`. Of our callers
-37 % of pauses lie there and 1 of 201 ends, and a pause that is not cut there may be cut in the sure half.
+37 % of pauses lie there and 3 of 313 ends, and a pause that is not cut there may be cut in the sure half.
 
 Voice: smart-turn, asked once the silence is as long as it was trained with. Words: the language model's probability of an
-end, `spoken_completeness`, and an "um" that the recogniser heard but need not have written (`filled_pause`). The head that joins
-their log odds is fitted by `benchmarks/endpointing_fit.py`.
+end, `spoken_completeness`, and an "um" that the recogniser heard but need not have written (`filled_pause`). The head that
+joins their log odds is fitted by `benchmarks/endpointing_fit.py`.
 """
 
 import json
