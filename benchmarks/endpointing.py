@@ -3,7 +3,7 @@
     python -m benchmarks.endpointing_observe open.jsonl --packs heart-open --turns all    # a quarter of an hour
     python -m benchmarks.completeness_fit utterances.csv --without day4_ --out no4.npz
     python -m benchmarks.endpointing_observe day4.jsonl --packs day4.yaml --spoken no4.npz    # benchmarks.primock_pack
-    python -m benchmarks.filled_pause_fit scored/ open.jsonl day4.jsonl    # the ear for "um"
+    python -m benchmarks.holding_cues_fit scored/ open.jsonl day4.jsonl    # the ear for "um"
     python -m benchmarks.endpointing_fit scored/*.jsonl    # the head
     python -m benchmarks.endpointing_choice scored/*.jsonl    # the waits
     python -m benchmarks.endpointing_observe held.jsonl --packs heart-mini,esconv.yaml,day5.yaml
@@ -51,7 +51,7 @@ TARGETS: Final = (0.01, 0.05, 0.10)
 """Shares of inner pauses cut at which policies are compared: those of the profiles `patient`, `polaris-like` and `eager`."""
 BUDGET_MS: Final = 500.0
 DRAWS: Final = 400
-SCORERS: Final = ("llm", "smart-turn", "last-word", "filled-pause")
+SCORERS: Final = ("llm", "smart-turn", "last-word", "holding-cues")
 """Scorers of which a silence may have no score; it then counts as undecided."""
 SHIPPED: Final = ("polaris-like", "eager", "patient")
 

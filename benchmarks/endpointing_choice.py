@@ -1,6 +1,6 @@
 """A policy chosen for the promise: the most ends answered within half a second as heard, at a share of pauses cut.
 
-    python -m benchmarks.endpointing_choice open.jsonl day1.jsonl day2.jsonl --transport-ms 35     # minutes
+    python -m benchmarks.endpointing_choice open.jsonl day1.jsonl,day2.jsonl --also esconv.jsonl     # minutes
 
 Cuts are worked out and not counted. Whether a wait cuts a pause depends on the pause's length, which people's law gives and
 nothing heard before foretells; so a marked pause counts with the share of the law's pauses that would still be silent by
@@ -14,19 +14,21 @@ end, the decision falls after the wait, the reply is ready at a time of its own,
 The oracle knows kind and cues of every pause, except of those that our callers leave ambiguous on purpose: pauses after a
 sentence as read, and ends on a plateau. Each of its groups has the log odds of its own members.
 
-Scores are those of heads fitted without the context in question, and settings are reported on the half of the contexts on
-which they were not chosen.
+Each set of callers (files joined by commas) has the same weight, however many turns it has. Scores are those of heads fitted
+on the first sets, without the context in question; sets after `--also` take part in the choice of the waits alone. Settings are
+reported on the half of the contexts on which they were not chosen, too.
 """
 
 import argparse
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from benchmarks.endpointing import BUDGET_MS, PAUSE_FROM_MS, VOICED_AFTER_MS, Floats, Seen, area, joined, load
@@ -53,8 +55,8 @@ OPEN_MS: Final = 6_000.0
 class Way:
     """The time from the silence's beginning to a ready reply (log-normal, by two points), and from a decision to the ear."""
 
-    ready_p50_ms: float = 280.0
-    ready_p95_ms: float = 400.0
+    ready_p50_ms: float = 230.0
+    ready_p95_ms: float = 350.0
     transport_ms: float = 35.0
 
     def ready_ms(self) -> Floats:
@@ -123,22 +125,33 @@ def expected(waits: Waits, odds: Floats, seen: Seen, way: Way) -> Expected:
     return Expected(agents, between, float((heard <= BUDGET_MS).mean()), float(heard.mean()), float(p50), float(p95))
 
 
-LEAST_MS: Final = (330.0, 350.0, 390.0, 420.0)
+LEAST_MS: Final = (350.0, 390.0, 420.0)
 LONGEST_MS: Final = 2_350.0
 """With transport, the latest answer is heard within 2.5 s. Longer ones free cuts for the sure half (at 4.5 %, 62 % of ends
 within the budget with 3 s and 55 % with this), and have callers wait for it."""
 OPEN_BELOW: Final = (-math.inf, -3.3)
 """Log odds below which the wait may be `OPEN_MS`. Two of 163 ends lie below, and 35 % of the pauses."""
-PRICES: Final = tuple(np.arange(2.0, 8.1, 0.5))
-SURE: Final = tuple(np.round(np.arange(-1.5, 2.1, 0.1), 1))
+PRICES: Final = tuple(np.arange(3.0, 7.1, 0.5))
+SURE: Final = tuple(np.round(np.arange(-1.0, 1.9, 0.1), 1))
 
 Worked = Sequence[tuple[Waits, Expected]]
+Listened = Sequence[tuple[Floats, Seen]]
+"""Sets of silences, each with its log odds of an end."""
 
 
-def swept(odds: Floats, seen: Seen, way: Way) -> Worked:
+def averaged(waits: Waits, listened: Listened, way: Way) -> Expected:
+    """The figures of a policy on several sets, each of the same weight."""
+    return _mean([expected(waits, odds, seen, way) for odds, seen in listened])
+
+
+def _mean(found: Sequence[Expected]) -> Expected:
+    return Expected(*np.mean([astuple(each) for each in found], axis=0).tolist())
+
+
+def swept(listened: Listened, way: Way) -> Worked:
     """Every policy that is compared, worked out."""
     grid = [Waits(float(p), least, LONGEST_MS, float(s), o) for p, least, s, o in product(PRICES, LEAST_MS, SURE, OPEN_BELOW)]
-    return [(waits, expected(waits, odds, seen, way)) for waits in grid]
+    return [(waits, averaged(waits, listened, way)) for waits in grid]
 
 
 def choose(worked: Worked, target: float, most_p50_ms: float = math.inf) -> tuple[Waits, Expected]:
@@ -179,42 +192,64 @@ def row(name: str, waits: Waits, got: Expected) -> str:
     return f"| {name} | {setting} | {shares} | {got.mean_ms:,.0f} | {got.p50_ms:,.0f} | {got.p95_ms:,.0f} |"
 
 
-def on_other_halves(odds: Floats, seen: Seen, way: Way, target: float) -> Expected:
-    """What settings chosen on one half of the contexts reach on the other, on average."""
+def on_other_halves(listened: Listened, way: Way, target: float) -> Expected:
+    """The figures on one half of the contexts of settings that were chosen on the other, on average."""
     rng, found = np.random.default_rng(0), []
-    whole = replace(seen, odds={"joined": odds})
+    whole = [replace(seen, odds={"joined": odds}) for odds, seen in listened]
     for _ in range(HALVES):
-        order = rng.permutation(np.unique(seen.context))
-        halves = order[: order.size // 2], order[order.size // 2 :]
-        for chosen, other in (halves, halves[::-1]):
-            on, off = whole.of(list(chosen)), whole.of(list(other))
-            waits, _ = choose(swept(on.odds["joined"], on, way), target)
-            found.append(expected(waits, off.odds["joined"], off, way))
-    mean: Callable[[str], float] = lambda name: float(np.mean([getattr(e, name) for e in found]))  # noqa: E731
-    return Expected(*(mean(name) for name in ("cut", "cut_between", "within", "mean_ms", "p50_ms", "p95_ms")))
+        orders = [rng.permutation(np.unique(seen.context)) for seen in whole]
+        parts = [
+            [seen.of(list(half)) for seen, order in zip(whole, orders, strict=True) for half in [_half(order, second)]]
+            for second in (False, True)
+        ]
+        for chosen, other in (parts, parts[::-1]):
+            waits, _ = choose(swept([(seen.odds["joined"], seen) for seen in chosen], way), target)
+            found.append(averaged(waits, [(seen.odds["joined"], seen) for seen in other], way))
+    return _mean(found)
+
+
+def _half(order: NDArray[np.int64], second: bool) -> NDArray[np.int64]:
+    return order[order.size // 2 :] if second else order[: order.size // 2]
+
+
+def listen(fitted_on: Sequence[Seen], also: Sequence[Seen], union: Seen, scorers: tuple[str, ...]) -> Listened:
+    """The log odds of every silence by a head that did not see its context. `union`: the sets of `fitted_on` as one."""
+    odds = np.split(left_out(union, scorers), np.cumsum([seen.final.size for seen in fitted_on])[:-1])
+    head = fit(union, scorers, union.final | (union.length_ms >= PAUSE_FROM_MS))
+    return [*zip(odds, fitted_on, strict=True), *((joined(seen, head), seen) for seen in also)]
+
+
+def _files(given: str) -> list[Path]:
+    return [Path(name) for name in given.split(",")]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Choose the waits of the hazard policy for the promise.")
-    parser.add_argument("seen", type=Path, nargs="+")
+    parser.add_argument("seen", nargs="+", help="a set each: files joined by commas")
+    parser.add_argument("--also", nargs="*", default=[], help="sets on which no head is fitted")
     parser.add_argument("--ready-p50-ms", type=float, default=Way().ready_p50_ms)
     parser.add_argument("--ready-p95-ms", type=float, default=Way().ready_p95_ms)
     parser.add_argument("--heads", default=",".join(HEADS), help="of endpointing_fit, to be compared")
     parser.add_argument("--transport-ms", type=float, default=Way().transport_ms)
     given = parser.parse_args()
-    seen = load(*given.seen)
+    fitted_on, also = ([load(*_files(each)) for each in sets] for sets in (given.seen, given.also))
+    union = load(*(path for each in given.seen for path in _files(each)))
     way = Way(given.ready_p50_ms, given.ready_p95_ms, given.transport_ms)
-    listeners = {name: left_out(seen, HEADS[name]) for name in given.heads.split(",")} | {"oracle": oracle(seen)}
+    listeners = {name: listen(fitted_on, also, union, HEADS[name]) for name in given.heads.split(",")}
+    listeners["oracle"] = [(oracle(seen), seen) for seen in (*fitted_on, *also)]
     print("| scorers and promise | settings | within 500 ms | cut, to agents | between people | mean | p50 | p95 |")
     print("|---" * 8 + "|")
-    for name, odds in listeners.items():
-        worked = swept(odds, seen, way)
+    for name, listened in listeners.items():
+        worked = swept(listened, way)
         for profile, target in TARGETS.items():
             most = EAGER_P50_MS if profile == "eager" else math.inf
-            print(row(f"{name}, {profile}", *choose(worked, target * MARGIN, most)))
+            waits, got = choose(worked, target * MARGIN, most)
+            print(row(f"{name}, {profile}", waits, got))
+            for number, (odds, seen) in enumerate(listened, 1):
+                print(row(f"… set {number}", waits, expected(waits, odds, seen, way)))
         waits, _ = choose(worked, 0.05)
-        print(row(f"{name}, 5 %, on other halves", waits, on_other_halves(odds, seen, way, 0.05)))
-    print("\n" + ", ".join(f"{name}: area {area(seen, odds):.3f}" for name, odds in listeners.items()))
+        print(row(f"{name}, 5 %, on other halves", waits, on_other_halves(listened, way, 0.05)))
+        print(f"areas of {name}: " + ", ".join(f"{area(seen, odds):.3f}" for odds, seen in listened))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Fit the heads of `harness.agents.cascade.hazard` on pauses that were seen: log odds of words and voice joined into one.
 
-    python -m benchmarks.endpointing_fit scored/*.jsonl        # of benchmarks.filled_pause_fit; seconds; writes the heads
+    python -m benchmarks.endpointing_fit scored/*.jsonl        # of benchmarks.holding_cues_fit; seconds; writes the heads
 
 Logistic regression of ends against inner pauses of 200 ms and more, each pause once. No length and no length of silence is
 among the inputs: the first would learn a pack's lengths, the second is people's law and stands in the policy. Areas under the
@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 from benchmarks.endpointing import PAUSE_FROM_MS, Floats, Seen, area, joined, load
 from harness.agents.cascade.hazard import HEAD, Head
 
-SCORERS: Final = ("smart-turn", "spoken", "filled-pause")
+SCORERS: Final = ("smart-turn", "spoken", "holding-cues")
 HEADS: Final = {"all": SCORERS} | {f"without {name}": tuple(n for n in SCORERS if n != name) for name in SCORERS}
 PENALTY: Final = 1.0
 """On four numbers over hundreds of pauses it hardly matters: it keeps the weight of a useless scorer near zero."""

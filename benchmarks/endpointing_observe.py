@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks.endpointing import SeenPause, spoken
 from harness.agents.cascade.endpoint_policies import PauseEvidence
-from harness.agents.cascade.filled_pause import HEARD_SAMPLES, pooled
+from harness.agents.cascade.holding_cues import HEARD_SAMPLES, pooled
 from harness.agents.cascade.level_gate import LevelGate
 from harness.agents.cascade.moonshine import Moonshine
 from harness.agents.cascade.spoken_completeness import WEIGHTS
@@ -53,7 +53,7 @@ class Silence:
     text: str
     heard_from: int
     states: NDArray[np.float16] | None = None
-    """The recogniser's own states before the silence, pooled (`harness.agents.cascade.filled_pause`)."""
+    """The recogniser's own states before the silence, pooled (`harness.agents.cascade.holding_cues`)."""
 
 
 async def observe(

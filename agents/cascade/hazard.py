@@ -11,8 +11,9 @@ which buys the median with few pauses. `longest_ms` ends every other turn, so th
 people's pauses at 2.3 s. Below `open_below`, where hardly any end lies and a third of the pauses do (after an "um"), the
 silence may therefore last until `open_ms`.
 
-Voice: smart-turn, asked once the silence is as long as it was trained with, and an ear for "um" (`filled_pause`). Words:
-`spoken_completeness`. The head that joins their log odds is fitted by `benchmarks/endpointing_fit.py`.
+Voice: smart-turn, asked once the silence is as long as it was trained with, and an ear for "um", drawn-out syllables and
+level pitch (`holding_cues`). Words: `spoken_completeness`. The head that joins their log odds is fitted by
+`benchmarks/endpointing_fit.py`.
 """
 
 import asyncio

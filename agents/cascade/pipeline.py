@@ -30,10 +30,10 @@ from harness.agents.cascade.endpoint_policies import (
     ScoredSilence,
     TurnScorer,
 )
-from harness.agents.cascade.filled_pause import FilledPauseScorer
 from harness.agents.cascade.finalizing_whisper import FinalizingWhisperSTT
 from harness.agents.cascade.hazard import HazardSilence, load_head
 from harness.agents.cascade.held_audio import HeldAudio
+from harness.agents.cascade.holding_cues import HoldingCuesScorer
 from harness.agents.cascade.llama_prompt import LlamaPrompt
 from harness.agents.cascade.llm import CascadeLLM, DeliberateLLM
 from harness.agents.cascade.models import Models
@@ -147,8 +147,8 @@ class Session:
             return SmartTurnScorer()
         if name == "spoken":
             return SpokenCompletenessScorer()
-        if name == "filled-pause":
-            return FilledPauseScorer(models.recogniser.states)
+        if name == "holding-cues":
+            return HoldingCuesScorer(models.recogniser.states)
         if name == "last-word" or self._prompt is None:
             return LastWordScorer()
         return LlmTurnScorer(self._prompt, lambda: self._context.messages)
@@ -231,7 +231,7 @@ def parse_history(data: Any) -> list[dict[str, str]]:
 
 _SLOW: Final[frozenset[ScorerName]] = frozenset(("llm", "smart-turn"))
 """Scorers that run a model: asked last, and only if they can change the result."""
-_BY_VOICE: Final[frozenset[ScorerName]] = frozenset(("smart-turn", "filled-pause"))
+_BY_VOICE: Final[frozenset[ScorerName]] = frozenset(("smart-turn", "holding-cues"))
 
 MakeScorer = Callable[[ScorerName], TurnScorer]
 

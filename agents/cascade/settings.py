@@ -115,7 +115,7 @@ class SpeechTimeoutEndpoint(_Settings):
     timeout_ms: Milliseconds = 600
 
 
-ScorerName = Literal["llm", "smart-turn", "last-word", "length", "spoken", "filled-pause"]
+ScorerName = Literal["llm", "smart-turn", "last-word", "length", "spoken", "holding-cues"]
 
 
 class AdaptSettings(_Settings):
@@ -203,8 +203,8 @@ class HazardEndpoint(_Settings):
     open_below: Annotated[float, Field(ge=-20, le=20)] | None = None
     """Log odds below which the caller has clearly not finished, and the turn may stay open until `open_ms`."""
     open_ms: Milliseconds = 6_000
-    without: Literal["smart-turn", "spoken", "filled-pause"] | None = None
-    """A scorer to leave out: `filled-pause` where the recogniser is not Moonshine, the others so that their value can be
+    without: Literal["smart-turn", "spoken", "holding-cues"] | None = None
+    """A scorer to leave out: `holding-cues` where the recogniser is not Moonshine, the others so that their value can be
     measured."""
 
     @model_validator(mode="after")
@@ -342,10 +342,10 @@ class CascadeSettings(_Settings):
         if streaming != isinstance(self.endpoint, StreamingEndpoint):
             needed = "fixed, two-speed or graded" if streaming else "pipecat-default or speech-timeout"
             raise ValueError(f'stt service "{self.stt.service}" needs the endpoint policy {needed}')
-        hears_um = isinstance(self.endpoint, HazardEndpoint) and self.endpoint.without != "filled-pause"
-        if hears_um and not isinstance(self.stt, StreamingMoonshine):
+        hears_cues = isinstance(self.endpoint, HazardEndpoint) and self.endpoint.without != "holding-cues"
+        if hears_cues and not isinstance(self.stt, StreamingMoonshine):
             raise ValueError(
-                'the policy hazard hears "um" by Moonshine\'s encoder: with another recogniser, set without = "filled-pause"'
+                'the policy hazard listens with Moonshine\'s encoder: with another recogniser, set without = "holding-cues"'
             )
         if self.speculate and not streaming:
             raise ValueError('speculate needs an stt service that streams: "streaming-whisper" or "streaming-moonshine"')

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.endpointing import VOICED_AFTER_MS, Seen, SeenPause, arrays
-from benchmarks.endpointing_choice import Waits, Way, choose, expected, oracle, swept
+from benchmarks.endpointing_choice import Waits, Way, averaged, choose, expected, oracle, swept
 from harness.scenarios.pause_law import BETWEEN_PEOPLE, TO_AGENTS
 
 AT_ONCE = Way(ready_p50_ms=10, ready_p95_ms=20, transport_ms=30)
@@ -58,11 +58,22 @@ def test_an_answer_is_heard_after_the_later_of_decision_and_reply_and_after_its_
 def test_the_choice_keeps_its_share_of_cuts_and_answers_more_ends_if_more_may_be_cut() -> None:
     seen = turns([300.0] * 40)
     odds = np.where(seen.final, 1.0, -1.0) + np.random.default_rng(0).normal(0, 1, seen.final.size)
-    worked = swept(odds, seen, Way())
+    worked = swept([(odds, seen)], Way())
     (_, few), (_, many) = choose(worked, 0.02), choose(worked, 0.10)
     assert few.cut <= 0.02 < many.cut <= 0.10
     assert few.within < many.within
     assert few.mean_ms > many.mean_ms
+
+
+def test_every_set_has_the_same_weight() -> None:
+    few, many = turns([300.0]), turns([300.0] * 9)
+    both = [(np.zeros(2), few), (np.where(many.final, 9.0, -9.0), many)]
+    waits = Waits(2.0, 350.0, 2_350.0, 8.0)
+    alone = [averaged(waits, [each], AT_ONCE) for each in both]
+    together = averaged(waits, both, AT_ONCE)
+    assert alone[0].cut > alone[1].cut
+    assert together.cut == pytest.approx((alone[0].cut + alone[1].cut) / 2)
+    assert together.mean_ms == pytest.approx((alone[0].mean_ms + alone[1].mean_ms) / 2)
 
 
 def test_the_oracle_knows_all_but_what_callers_leave_open() -> None:

@@ -53,10 +53,10 @@ def test_a_scorer_that_could_not_be_asked_counts_as_undecided() -> None:
 
 
 def test_heads_that_ship_believe_every_scorer_and_know_no_length() -> None:
-    for without in (None, "smart-turn", "spoken", "filled-pause"):
+    for without in (None, "smart-turn", "spoken", "holding-cues"):
         head = load_head(without)
         assert without not in head.weights
-        assert set(head.weights) <= {"smart-turn", "spoken", "filled-pause"}
+        assert set(head.weights) <= {"smart-turn", "spoken", "holding-cues"}
         assert all(weight > 0 for weight in head.weights.values())
 
 
@@ -80,7 +80,7 @@ async def test_profiles_listen_to_voice_and_words(name: str) -> None:
     words: Mapping[str, float] = await made.weigh_words(evidence)
     assert asked == ["spoken"]
     weighed = {**words, **await made.weigh_voice(evidence)}
-    assert sorted(asked) == ["filled-pause", "smart-turn", "spoken"]
+    assert sorted(asked) == ["holding-cues", "smart-turn", "spoken"]
     assert made.silence_for_ms(weighed) == endpoint.least_ms
 
 

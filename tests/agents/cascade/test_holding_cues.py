@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.agents.cascade.endpoint_policies import PauseEvidence
-from harness.agents.cascade.filled_pause import STATES, FilledPauseScorer, pooled
+from harness.agents.cascade.holding_cues import STATES, HoldingCuesScorer, pooled
 from harness.agents.cascade.moonshine import Moonshine
 from harness.agents.cascade.recogniser import RATE_HZ
 from harness.audio.pcm import resample
@@ -28,7 +28,7 @@ def said(text: str, tmp_path_factory: pytest.TempPathFactory) -> NDArray[np.floa
 
 
 async def test_an_um_before_the_silence_is_heard(moonshine: Moonshine, tmp_path_factory: pytest.TempPathFactory) -> None:
-    scorer = FilledPauseScorer(moonshine.states)
+    scorer = HoldingCuesScorer(moonshine.states)
     for words in ("I left the house", "my sister never called me", "it was about two weeks ago"):
         ended = await scorer.probability_complete(PauseEvidence("", said(f"{words}.", tmp_path_factory)))
         going_on = await scorer.probability_complete(PauseEvidence("", said(f"{words}, um, ", tmp_path_factory)))
@@ -38,7 +38,7 @@ async def test_an_um_before_the_silence_is_heard(moonshine: Moonshine, tmp_path_
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.9, 8.0])
 async def test_any_length_of_sound_has_a_score(moonshine: Moonshine, seconds: float) -> None:
     sound = np.zeros(int(seconds * RATE_HZ), np.float32)
-    assert 0 <= await FilledPauseScorer(moonshine.states).probability_complete(PauseEvidence("", sound)) <= 1
+    assert 0 <= await HoldingCuesScorer(moonshine.states).probability_complete(PauseEvidence("", sound)) <= 1
 
 
 def test_the_latest_stretch_comes_first_and_what_is_missing_is_repeated() -> None:
