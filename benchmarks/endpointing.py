@@ -38,14 +38,14 @@ from harness.agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
 from harness.agents.cascade.hazard import HazardSilence, Head, load_head, log_odds
 from harness.agents.cascade.pipeline import make_policy
 from harness.agents.cascade.settings import CascadeSettings, HazardEndpoint
-from harness.agents.cascade.turn_tracker import WINDOW_SAMPLES
+from harness.agents.cascade.streaming_stt import NEWEST_SAMPLES
 
 Floats = NDArray[np.float64]
 
 _FINAL_FROM_MS: Final = -150.0
 """A silence that begins this close to the spoken end is the end of the turn: a voice's last consonant can be inaudible."""
-VOICED_AFTER_MS: Final = WINDOW_SAMPLES / 16
-"""The window in which speech resumes is known to be voiced only once it has passed; an endpoint within it still comes."""
+VOICED_AFTER_MS: Final = NEWEST_SAMPLES / 16
+"""The agent ends no turn while its newest audio has sound; a caller who goes on with the very last of it is still cut."""
 PAUSE_FROM_MS: Final = 200.0
 TARGETS: Final = (0.01, 0.05, 0.10)
 """Shares of inner pauses cut at which policies are compared: those of the profiles `patient`, `polaris-like` and `eager`."""

@@ -27,6 +27,7 @@ from harness.agents.cascade.moonshine import Moonshine
 from harness.agents.cascade.spoken_completeness import WEIGHTS
 from harness.agents.cascade.turn_text import TurnText
 from harness.agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
+from harness.agents.cascade.voice_edge import voice_edge
 from harness.audio.conditions import parse_condition
 from harness.audio.level import last_sample
 from harness.audio.speech import RenderedTurn
@@ -52,8 +53,10 @@ class Silence:
     resumed: bool
     text: str
     heard_from: int
-    states: NDArray[np.float16] | None = None
-    """The recogniser's own states before the silence, pooled (`harness.agents.cascade.holding_cues`)."""
+    states: NDArray[np.float16]
+    """The recogniser's own states around the silence's beginning, pooled (`harness.agents.cascade.holding_cues`)."""
+    spoken_until: int
+    """The silence's beginning as the agent counts it (`harness.agents.cascade.voice_edge`)."""
 
 
 async def observe(
@@ -88,7 +91,7 @@ async def observe(
                         for seen in await ask.about(said, silences):
                             file.write(json.dumps(asdict(seen)) + "\n")
                         file.flush()
-                        states.writelines(silence.states.tobytes() for silence in silences if silence.states is not None)
+                        states.writelines(silence.states.tobytes() for silence in silences)
                         states.flush()
                     print(f"{name}: {number + 1} of {len(wanted)}", file=sys.stderr, flush=True)
     finally:
@@ -184,8 +187,8 @@ def _row(said: Said, silence: Silence, scores: dict[str, float]) -> SeenPause:
         turn=said.turn,
         voice=said.voice,
         condition=said.condition,
-        start_ms=ms(silence.begin - said.ends_at),
-        length_ms=ms(silence.end - silence.begin) if silence.resumed else None,
+        start_ms=ms(silence.spoken_until - said.ends_at),
+        length_ms=ms(silence.end - silence.spoken_until) if silence.resumed else None,
         marked_ms=None if marked is None else ms(marked[0]),
         kind="unmarked" if marked is None else marked[1].kind,
         text=silence.text,
@@ -223,7 +226,9 @@ def listen(signal: NDArray[np.float32], moonshine: Moonshine) -> Iterator[Silenc
     def silent(begin: int, end: int, resumed: bool, piece: str) -> Silence:
         until = begin + _LISTENS_SAMPLES
         states = pooled(moonshine.states(signal[max(0, until - HEARD_SAMPLES) : until])).astype(np.float16)
-        return Silence(begin, end, resumed, turn.with_piece(piece), tracker.speech_start, states)
+        edge = voice_edge(signal[max(0, until - live.LISTENED_SAMPLES) : until], until - begin)
+        spoken_until = begin if edge is None else until - edge.silent_samples
+        return Silence(begin, end, resumed, turn.with_piece(piece), tracker.speech_start, states, spoken_until)
 
     while tracker.position + WINDOW_SAMPLES <= len(pcm):
         window = pcm[tracker.position : tracker.position + WINDOW_SAMPLES]

@@ -48,6 +48,7 @@ from harness.agents.cascade.recogniser import RATE_HZ, Heard, Recogniser, quiete
 from harness.agents.cascade.session_marks import SessionMarks
 from harness.agents.cascade.turn_text import TurnText
 from harness.agents.cascade.turn_tracker import GOES_ON_WITHIN_SAMPLES, WINDOW_SAMPLES, SpeechEvent, TurnTracker
+from harness.agents.cascade.voice_edge import VoiceEdge, voice_edge
 
 LEAD_IN_SAMPLES: Final = RATE_HZ // 4
 """Audio before the start of detected speech: speech begins before silero is sure of it, and this saves first consonants."""
@@ -56,10 +57,14 @@ _NO_POLL_S: Final = 24 * 3600.0
 """pipecat's strategy looks every half second whether a turn has been left open, for services whose transcript may come late.
 Here it comes before the proposal to stop, and in one of fifty turns the look fell into the few milliseconds in which
 that proposal was taken up: the same turn was ended twice, and two replies were spoken."""
-_LISTENED_SAMPLES: Final = 8 * RATE_HZ
+LISTENED_SAMPLES: Final = 8 * RATE_HZ
 """Length of audio for smart-turn: eight seconds, including a turn that was ended too soon."""
 _SPEECH_PIECES: Final = 3
 """A piece that has found no pause is closed in mid-speech once it is this many times as long as one must be."""
+NEWEST_SAMPLES: Final = RATE_HZ // 50
+"""20 ms: one frame of the caller's audio."""
+_DOUBT_S: Final = 0.1
+"""Longest time for which sound that the detector takes for no speech puts off the end of a turn."""
 _LOOK_S: Final = 0.01
 """Interval of checks of the silence: audio arrives every 20 ms."""
 _Answer = TypeVar("_Answer")
@@ -75,6 +80,9 @@ class _Pause:
     """One pause of the caller, from its first silent window until speech resumes or the turn ends."""
 
     needed_ms: float
+    silent_from: int
+    """The sample from which the silence is counted."""
+    edge: VoiceEdge | None = None
     text: str | None = None
     piece: str = ""
     task: asyncio.Task[None] | None = None
@@ -174,7 +182,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         elif event is SpeechEvent.FELL_SILENT:
             self._session.stamp(marks.SILENCE_SEEN)
             self._partial_stop.set()
-            self._pause = _Pause(self._policy.longest_ms)
+            self._pause = _Pause(self._policy.longest_ms, self._tracker.silence_start)
             self._pause.task = self.create_task(self._hear(self._pause))
             if isinstance(self._policy, ListeningPolicy):
                 self._pause.listening = self.create_task(self._listen(self._policy, self._pause))
@@ -293,7 +301,10 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             await asyncio.sleep(_LOOK_S)
             if pause is not self._pause:
                 return {}
-        samples = self._slice(until - _LISTENED_SAMPLES, until)
+        samples = self._slice(until - LISTENED_SAMPLES, until)
+        pause.edge = voice_edge(samples, until - self._tracker.silence_start)
+        if pause.edge is not None:
+            pause.silent_from = until - pause.edge.silent_samples
         return await self._asked(policy.weigh_voice(PauseEvidence("", samples)), {})
 
     async def _asked(self, question: Awaitable[_Answer], otherwise: _Answer) -> _Answer:
@@ -323,8 +334,8 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         # A voiced window is not yet a resumption, but no moment to start talking either: the next one decides.
         if pause is None or pause.text is None or self._tracker.voiced:
             return
-        silent_samples = self._audio_start + len(self._audio) - self._tracker.silence_start
-        if silent_samples / RATE_HZ * 1000 < pause.needed_ms:
+        now = self._audio_start + len(self._audio)
+        if (now - pause.silent_from) / RATE_HZ * 1000 < pause.needed_ms or self._may_be_going_on(pause, now):
             return
         self._session.stamp(marks.ENDPOINT_REACHED, cause=waited_for)
         assert self._turn is not None
@@ -337,12 +348,18 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             await self.push_frame(TranscriptionFrame(pause.text, "", time_now_iso8601(), Language.EN, finalized=True))
         await self.push_frame(ProposedUserStoppedSpeakingFrame())
 
+    def _may_be_going_on(self, pause: _Pause, now: int) -> bool:
+        """True if there is sound in the newest audio that the detector has not judged yet."""
+        if pause.edge is None or now - pause.silent_from > round((pause.needed_ms / 1000 + _DOUBT_S) * RATE_HZ):
+            return False
+        return pause.edge.is_sound(self._slice(now - NEWEST_SAMPLES, now))
+
     def _slice(self, start: int, end: int) -> NDArray[np.float32]:
         piece = self._audio[max(0, start - self._audio_start) : end - self._audio_start]
         return piece.astype(np.float32) / np.float32(32768)
 
     def _forget_old_audio(self) -> None:
-        keep_from = self._tracker.position - _LISTENED_SAMPLES - LEAD_IN_SAMPLES
+        keep_from = self._tracker.position - LISTENED_SAMPLES - LEAD_IN_SAMPLES
         if self._turn is not None:
             keep_from = min(keep_from, self._turn.stretch_start)
         drop = keep_from - self._audio_start
