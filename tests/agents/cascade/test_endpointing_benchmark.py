@@ -35,14 +35,14 @@ SEEN = arrays(
         pause("two", 40, 210, 0.8),
         pause("two", 400, None, 0.8),
         pause("three", -900, 460, 0.1),
-        pause("three", -600, 480, 0.1),
+        pause("three", -600, 490, 0.1),
     ]
 )
 
 
 def test_cuts_and_dead_air_are_counted_as_defined() -> None:
     got = evaluate(silence_rule(500), SEEN)
-    # A pause of 480 ms is cut by a wait of 500: the window in which its caller goes on has passed before that is known.
+    # A pause of 490 ms is cut by a wait of 500: its caller goes on too late for the look that precedes a decision.
     assert (got.cut, got.pauses) == (3, 5)
     # A silence near the spoken end that somebody speaks after once more is an end that was missed; the next one counts.
     assert list(got.dead_ms) == [520, 900, math.inf]
