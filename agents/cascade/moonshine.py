@@ -42,7 +42,7 @@ _WORD_BEGINS: Final = "\N{LOWER ONE EIGHTH BLOCK}".encode()
 class Moonshine:
     """A Moonshine model on one processor. Safe to share by sessions. `weights` is the model's folder."""
 
-    piece_from_s = 2.0
+    piece_from_s = 1.5
     """A piece costs 16 ms of encoding per second, so it is closed at the first pause after this."""
     stretch_most_s = _MOST_SAMPLES / RATE_HZ
 

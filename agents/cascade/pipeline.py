@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, Literal, cast, get_args
 
 import httpx
@@ -22,6 +22,7 @@ from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from harness.agents import marks
 from harness.agents.cascade.endpoint_policies import (
     AdaptiveSilence,
     BlendedScorer,
@@ -139,6 +140,7 @@ class Session:
             partial_every_ms=stt.partial_every_ms if isinstance(stt, StreamingMoonshine) else None,
             delay_ms=self._settings.delays.asr_ms,
             on_words=self._warm_words if self._settings.llm.warm_prefix else None,
+            alone=lambda: self._without_model(models),
             enable_eager_end_of_turn=self._settings.speculate,
         )
 
@@ -152,6 +154,14 @@ class Session:
         if name == "last-word" or self._prompt is None:
             return LastWordScorer()
         return LlmTurnScorer(self._prompt, lambda: self._context.messages)
+
+    def _without_model(self, models: Models) -> AbstractContextManager[None]:
+        """The language model paused, if this silence's reply has its first sound: the rest of it has time."""
+        pauses = self._settings.llm.pause_for_first_audio and models.server is not None
+        if pauses and self._marks.happened_since(marks.TTS_FIRST_AUDIO, marks.SILENCE_SEEN):
+            assert models.server is not None
+            return models.server.paused()
+        return nullcontext()
 
     async def _warm_words(self, words: str) -> None:
         if self._prompt is not None:

@@ -91,7 +91,7 @@ class StreamingMoonshine(_Settings):
     """Silero's probability at which a 32 ms window counts as speech."""
     eager_silence_ms: Milliseconds = 0
     """Silence after which the words so far are transcribed and answered on speculation."""
-    partial_every_ms: Annotated[float, Field(ge=100, le=10_000)] = 400
+    partial_every_ms: Annotated[float, Field(ge=100, le=10_000)] = 300
     """Speech after which the words so far are transcribed, and prepared for the language model."""
 
     @property

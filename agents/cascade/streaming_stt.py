@@ -17,7 +17,8 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -86,15 +87,18 @@ class _Pause:
     text: str | None = None
     piece: str = ""
     task: asyncio.Task[None] | None = None
-    listening: asyncio.Task[Mapping[str, float]] | None = None
-    """The scores of the voice, if the policy uses it."""
+    listening: asyncio.Task[None] | None = None
+    """The scoring of the voice, if the policy uses it."""
+    words: Mapping[str, float] | None = None
+    voice: dict[str, float] = field(default_factory=dict)
 
 
 class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
     """Whisper with eager transcripts and an endpoint policy. Expects 16 kHz mono input.
 
     `on_words` gets the words of this turn so far while the caller speaks on, so that a language model can have them in its
-    cache before they are asked about.
+    cache before they are asked about. `alone` is entered while the voice is weighed: what competes for the cores can be stopped
+    there.
     """
 
     def __init__(
@@ -108,6 +112,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         partial_every_ms: float | None = None,
         delay_ms: float = 0,
         on_words: Callable[[str], Awaitable[None]] | None = None,
+        alone: Callable[[], AbstractContextManager[None]] = nullcontext,
         **kwargs: Any,
     ) -> None:
         super().__init__(audio_passthrough=False, settings=STTSettings(model="loaded", language=Language.EN), **kwargs)
@@ -118,6 +123,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         self._eager_wait_s = max(0.0, eager_silence_ms / 1000 - WINDOW_SAMPLES / RATE_HZ)
         self._delay_s = delay_ms / 1000
         self._on_words = on_words
+        self._alone = alone
         self._vad = SileroVADAnalyzer(sample_rate=RATE_HZ)
         self._vad.set_sample_rate(RATE_HZ)
         self._gate = LevelGate()
@@ -127,7 +133,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         self._partial_samples = None if partial_every_ms is None else round(partial_every_ms / 1000 * RATE_HZ)
         self._partial: asyncio.Task[None] | None = None
         self._partial_stop = threading.Event()
-        self._heard_until = 0
+        self._transcribed_until = 0
         # A repeated transcription must not delay words that a caller waits for: in 3 of 24 calls these came after 0.8 to 2.3 s.
         self._hearing_again = asyncio.Lock()
         self._audio = np.zeros(0, np.int16)
@@ -177,7 +183,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             begin = max(self._audio_start, self._tracker.speech_start - LEAD_IN_SAMPLES)
             said_before = self._said_before(self._tracker.speech_start)
             self._turn = TurnText.heard_by(self._recogniser, begin, said_before)
-            self._heard_until = begin
+            self._transcribed_until = begin
             await self.push_frame(ProposedUserStartedSpeakingFrame())
         elif event is SpeechEvent.FELL_SILENT:
             self._session.stamp(marks.SILENCE_SEEN)
@@ -214,10 +220,10 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         """Transcribe the open piece while the caller speaks, so that little of it is new when they fall silent."""
         if self._partial_samples is None or self._turn is None or self._pause is not None or not self._tracker.in_turn:
             return
-        if self._tracker.position - max(self._heard_until, self._turn.piece_start) < self._partial_samples:
+        if self._tracker.position - max(self._transcribed_until, self._turn.piece_start) < self._partial_samples:
             return
         if self._partial is None or self._partial.done():
-            self._heard_until = self._tracker.position
+            self._transcribed_until = self._tracker.position
             self._partial_stop = threading.Event()
             self._partial = self.create_task(self._hear_partial(self._turn, self._turn.piece_start, self._partial_stop))
 
@@ -236,8 +242,9 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
                 await self._hear_again(turn, piece_start + cut)
             return
         turn.heard_piece(0, heard.tokens, self._recogniser.agreed)
-        if self._on_words is not None and len(turn.known) > len(before) and self._pause is None:
-            await self._prepare(turn.with_piece(self._recogniser.text_of(turn.known)))
+        if self._on_words is not None and self._pause is None:
+            # All but the last word, which may be half a word.
+            await self._prepare(turn.with_piece(self._recogniser.text_of(self._recogniser.agreed(heard.tokens, heard.tokens))))
 
     async def _hear_again(self, turn: TurnText, silence_start: int) -> None:
         """Transcribe the frozen pieces as one while the caller speaks on: what one lacked as context, another has."""
@@ -271,7 +278,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             samples = self._slice(turn.piece_start, self._tracker.silence_start + TAIL_SAMPLES)
             heard = await self._transcribe(samples, least_words(turn.piece_words), turn.known)
             turn.heard_piece(len(heard.text.split()), heard.tokens, self._recogniser.agreed)
-            self._heard_until = self._tracker.position
+            self._transcribed_until = self._tracker.position
         if pause is not self._pause:
             return
         pause.piece = heard.text
@@ -286,26 +293,47 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             await self._push_eager_end_of_turn(text, user_id="")
             pause.text = text
             if isinstance(self._policy, ListeningPolicy) and pause.listening is not None:
-                words = await self._asked(self._policy.weigh_words(evidence), {})
-                weighed = {**words, **await asyncio.shield(pause.listening)}
-                pause.needed_ms = self._policy.silence_for_ms(weighed)
-                scores = {name: round(p, 3) for name, p in weighed.items()}
-                self._session.stamp(marks.TURN_SCORED, needed_ms=round(pause.needed_ms), scores=scores)
+                pause.words = await self._asked(self._policy.weigh_words(evidence), {})
+                self._weigh(self._policy, pause)
+                await asyncio.shield(pause.listening)
         pause.text = text
         await self._end_turn_if_due(marks.TURN_SCORED)
 
-    async def _listen(self, policy: ListeningPolicy, pause: _Pause) -> Mapping[str, float]:
-        """The scores of the voice, after the silence that the policy needs."""
+    async def _listen(self, policy: ListeningPolicy, pause: _Pause) -> None:
+        """Score the voice, after the silence that the policy needs."""
         until = self._tracker.silence_start + round(policy.listens_ms / 1000 * RATE_HZ)
-        while self._audio_start + len(self._audio) < until:
-            await asyncio.sleep(_LOOK_S)
-            if pause is not self._pause:
-                return {}
+        if not await self._heard_until(until, pause):
+            return
         samples = self._slice(until - LISTENED_SAMPLES, until)
         pause.edge = voice_edge(samples, until - self._tracker.silence_start)
         if pause.edge is not None:
             pause.silent_from = until - pause.edge.silent_samples
-        return await self._asked(policy.weigh_voice(PauseEvidence("", samples)), {})
+        if await self._heard_until(pause.silent_from + round(policy.asks_after_ms / 1000 * RATE_HZ), pause):
+            with self._alone():
+                evidence = PauseEvidence("", samples)
+                await asyncio.gather(*(self._score(policy, pause, name, evidence) for name in policy.voices))
+
+    async def _score(self, policy: ListeningPolicy, pause: _Pause, scorer: str, evidence: PauseEvidence) -> None:
+        # A scorer that fails is undecided.
+        pause.voice[scorer] = await self._asked(policy.weigh_voice(scorer, evidence), 0.5)
+        self._weigh(policy, pause)
+
+    def _weigh(self, policy: ListeningPolicy, pause: _Pause) -> None:
+        """Set the silence that the scores so far ask for: the quickest of the voice need not wait for the slowest."""
+        if pause.words is None or not pause.voice:
+            return
+        weighed = {**pause.words, **pause.voice}
+        pause.needed_ms = policy.silence_for_ms(weighed)
+        scores = {name: round(p, 3) for name, p in weighed.items()}
+        self._session.stamp(marks.TURN_SCORED, needed_ms=round(pause.needed_ms), scores=scores)
+
+    async def _heard_until(self, position: int, pause: _Pause) -> bool:
+        """Wait for audio up to a position; False if the pause is over before."""
+        while self._audio_start + len(self._audio) < position:
+            await asyncio.sleep(_LOOK_S)
+            if pause is not self._pause:
+                return False
+        return True
 
     async def _asked(self, question: Awaitable[_Answer], otherwise: _Answer) -> _Answer:
         try:

@@ -79,7 +79,7 @@ async def test_profiles_listen_to_voice_and_words(name: str) -> None:
     evidence = PauseEvidence("and then I left", np.zeros(160, np.float32))
     words: Mapping[str, float] = await made.weigh_words(evidence)
     assert asked == ["spoken"]
-    weighed = {**words, **await made.weigh_voice(evidence)}
+    weighed = {**words, **{name: await made.weigh_voice(name, evidence) for name in made.voices}}
     assert sorted(asked) == ["holding-cues", "smart-turn", "spoken"]
     assert made.silence_for_ms(weighed) == endpoint.least_ms
 

@@ -1,7 +1,7 @@
 """What the streaming recogniser makes of pauses: when it holds its tongue, and what it remembers of a turn cut short."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextvars import Context
 from typing import Any, cast
 
@@ -32,7 +32,7 @@ class Fixed(WithoutTokens):
 class Waiting:
     """A policy that keeps what it was shown."""
 
-    longest_ms = WAIT_MS
+    longest_ms: float = WAIT_MS
 
     def __init__(self) -> None:
         self.shown: list[PauseEvidence] = []
@@ -57,6 +57,7 @@ class Alone(StreamingSTT):
     ) -> None:
         super().__init__(recogniser or Fixed(), policy, on_words=on_words, partial_every_ms=partial_every_ms)
         self.sent: list[Frame] = []
+        self.faint = 2
         self._vad = cast(Any, self)
 
     def voice_confidence(self, window: bytes) -> float:
@@ -79,10 +80,10 @@ class Alone(StreamingSTT):
         return sum(isinstance(frame, ProposedUserStoppedSpeakingFrame) for frame in self.sent)
 
     async def hear(self, pattern: str) -> None:
-        """One window a letter: `x` is voice."""
+        """One window a letter: `x` is voice, `o` a sound too faint for the detector."""
         for letter in pattern:
             # A gate on level needs something to stand clear of.
-            level = 8000 if letter == "x" else 2
+            level = {"x": 8000, "o": self.faint}.get(letter, 2)
             window = np.resize(np.array([level, -level], np.int16), WINDOW_SAMPLES)
             await self.process_audio_frame(InputAudioRawFrame(window.tobytes(), 16_000, 1), FrameDirection.DOWNSTREAM)
             await asyncio.sleep(0.02)
@@ -140,3 +141,52 @@ def test_words_that_were_heard_before_are_looked_for_in_a_longer_window() -> Non
     assert doubted.transcribe(samples, least_words=6) == Heard("He left on Sunday and took the radio.", 1)
     assert doubted.windows == [800, 1600]
     assert Forgetful().transcribe(samples, least_words=50).text == "He left on Sunday and took the radio."
+
+
+class Listening(Waiting):
+    """A policy with two scorers of the voice: one quick and sure of an end, one that never answers."""
+
+    listens_ms = asks_after_ms = 128.0
+    voices = ("quick", "stuck")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weighed: list[set[str]] = []
+
+    async def weigh_words(self, evidence: PauseEvidence, /) -> dict[str, float]:
+        self.shown.append(evidence)
+        return {"words": 0.9}
+
+    async def weigh_voice(self, scorer: str, evidence: PauseEvidence, /) -> float:
+        del evidence
+        if scorer == "stuck":
+            await asyncio.sleep(3600)
+        return 0.9
+
+    def silence_for_ms(self, weighed: Mapping[str, float], /) -> float:
+        self.weighed.append(set(weighed))
+        return WAIT_MS
+
+
+async def test_a_scorer_that_is_not_ready_is_not_waited_for() -> None:
+    policy = Listening()
+    policy.longest_ms = 60_000.0
+    stt = Alone(policy)
+    await stt.hear("." * 10 + "x" * 20 + "." * 20)
+    assert stt.ends == 1
+    assert policy.weighed == [{"words", "quick"}]
+
+
+async def test_the_silence_is_counted_from_the_last_sound_and_a_new_one_puts_the_end_off() -> None:
+    policy = Listening()
+    stt = Alone(policy)
+    # The detector takes the faint last windows for silence; they are sound all the same.
+    stt.faint = 400
+    await stt.hear("." * 10 + "x" * 30 + "o" * 3 + "." * 9)
+    assert stt.ends == 0
+    await stt.hear("." * 3)
+    assert stt.ends == 1
+    going_on = Alone(Listening())
+    going_on.faint = 400
+    await going_on.hear("." * 10 + "x" * 30 + "." * 9 + "o")
+    assert going_on.ends == 0
