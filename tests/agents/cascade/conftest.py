@@ -19,10 +19,10 @@ SHIPPED = Path(__file__).parents[3] / "agents" / "profiles"
 
 @pytest.fixture(scope="session")
 def weights() -> dict[str, str]:
-    """The three weights of the shipped cascade profiles, from the model store."""
+    """The weights of the shipped cascade profiles, from the model store."""
     from harness.models.store import resolve
 
-    return {name: str(resolve(name)) for name in ("whisper-tiny.en", "piper-joe", "smollm2-135m")}
+    return {name: str(resolve(name)) for name in ("moonshine-tiny.en", "whisper-tiny.en", "piper-joe", "smollm2-135m")}
 
 
 @pytest.fixture(scope="session")

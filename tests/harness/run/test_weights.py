@@ -13,7 +13,7 @@ from harness.run import weights
 from harness.run.plan import make_plan
 from harness.run.weights import bring_weights
 
-NEEDED = {"minilm-l6", "piper-joe", "smollm2-135m", "whisper-base", "whisper-tiny.en"}
+NEEDED = {"minilm-l6", "piper-joe", "smollm2-135m", "whisper-base", "moonshine-tiny.en"}
 
 
 def test_everything_is_asked_for_before_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
