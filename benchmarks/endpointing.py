@@ -1,13 +1,13 @@
 """What waiting costs and cutting in saves, in eot-bench's terms: every policy over pauses that were seen once.
 
-    python -m benchmarks.endpointing_observe open.jsonl --packs heart-open --turns all    # a quarter of an hour
-    python -m benchmarks.completeness_fit utterances.csv --without day4_ --out no4.npz
-    python -m benchmarks.endpointing_observe day4.jsonl --packs day4.yaml --spoken no4.npz    # benchmarks.primock_pack
-    python -m benchmarks.holding_cues_fit scored/ open.jsonl day4.jsonl    # the ear for "um"
-    python -m benchmarks.endpointing_fit scored/*.jsonl    # the head
-    python -m benchmarks.endpointing_choice scored/*.jsonl    # the waits
-    python -m benchmarks.endpointing_observe held.jsonl --packs heart-mini,esconv.yaml,day5.yaml
-    python -m benchmarks.endpointing --chosen-on open.jsonl day4.jsonl --reported-on held.jsonl --plot curve.svg
+    python -m benchmarks.completeness_fit utterances.csv --without day4_ --out no4.npz      # one for each day that is observed
+    python -m benchmarks.endpointing_observe open.jsonl --packs heart-open --turns all      # a quarter of an hour
+    python -m benchmarks.endpointing_observe day4.jsonl --packs day4.yaml --spoken no4.npz  # benchmarks.primock_pack
+    python -m benchmarks.holding_cues_fit hear heard.npz heart-open day4.yaml
+    python -m benchmarks.holding_cues_fit fit scored/ open.jsonl day4.jsonl --heard heard.npz   # the ear
+    python -m benchmarks.endpointing_fit scored/open.jsonl scored/day4.jsonl                # the head
+    python -m benchmarks.endpointing_choice scored/open.jsonl scored/day4.jsonl             # the waits
+    python -m benchmarks.endpointing --chosen-on scored/open.jsonl --reported-on scored/held.jsonl --plot curve.svg
 
 Endpointing depends on audio time and on scores, not on how fast a machine is; so each pause is observed once, and every
 policy is then worked out on what was seen. A policy is a rule for the silence that ends a turn; its settings (threshold,
@@ -238,12 +238,12 @@ def families() -> Iterator[tuple[str, str, Rule]]:
     """Every rule that is compared: (family, setting, rule)."""
     for silence in (*_LEAST_MS, *_LONGEST_MS):
         yield "silence alone", f"{silence:.0f} ms", silence_rule(silence)
-    for name in ("smart-turn", "llm", "spoken"):
+    for name in ("smart-turn", "holding-cues", "spoken"):
         for odds, least, longest in product(_ODDS, _LEAST_MS, _LONGEST_MS):
             if least < longest:
                 setting = f"{least:.0f} ms from {1 / (1 + math.exp(-odds)):.2f}, else {longest:.0f}"
                 yield f"{name}, threshold", setting, threshold_rule(name, odds, least, longest)
-    for label, without in (("words and voice", None), ("words alone", "smart-turn"), ("without the language model", "llm")):
+    for label, without in (("all", None), ("without smart-turn", "smart-turn"), ("without holding cues", "holding-cues")):
         head = load_head(without)
         for price, longest, sure in product(_PRICES, (1_800.0, 2_400.0, 3_000.0), _SURE):
             setting = f"price {price:.2f}, at most {longest:.0f} ms" + (f", sure from {sure:.2f}" if sure < math.inf else "")
@@ -290,7 +290,7 @@ def report(chosen_on: Seen, seen: Seen, ready_ms: float) -> str:
         "| score | area, all | in mid-sentence | after a sentence |",
         "|---|---|---|---|",
     ]
-    scores = {**seen.odds, "words and voice": joined(seen, load_head()), "words alone": joined(seen, load_head("smart-turn"))}
+    scores = {**seen.odds, "words and voice": joined(seen, load_head())}
     for name, score in scores.items():
         whole = Seen(seen.final, seen.start_ms, seen.length_ms, seen.turn, seen.context, seen.kind, {name: score})
         bounds = interval(whole, lambda s, name=name: area(s, s.odds[name]))  # type: ignore[misc]

@@ -34,6 +34,8 @@ from scipy.special import ndtri
 from benchmarks.endpointing import BUDGET_MS, PAUSE_FROM_MS, VOICED_AFTER_MS, Floats, Seen, area, joined, load
 from benchmarks.endpointing_fit import FOLDS, HEADS, fit
 from harness.agents.cascade.hazard import HazardSilence, Head
+from harness.agents.cascade.settings import CascadeSettings, HazardEndpoint
+from harness.agents.profile import load_profile
 from harness.scenarios.pause_law import BETWEEN_PEOPLE, TO_AGENTS, PauseLaw
 
 READY_QUANTILES: Final = np.linspace(0.05, 0.95, 10)
@@ -55,8 +57,8 @@ OPEN_MS: Final = 6_000.0
 class Way:
     """The time from the silence's beginning to a ready reply (log-normal, by two points), and from a decision to the ear."""
 
-    ready_p50_ms: float = 230.0
-    ready_p95_ms: float = 350.0
+    ready_p50_ms: float = 280.0
+    ready_p95_ms: float = 450.0
     transport_ms: float = 35.0
 
     def ready_ms(self) -> Floats:
@@ -185,6 +187,20 @@ def oracle(seen: Seen) -> Floats:
     return odds
 
 
+def shipped(profile: str) -> Waits:
+    """The waits of a profile that ships."""
+    endpoint = CascadeSettings.model_validate(load_profile(profile).model_dump()["cascade"]).endpoint
+    assert isinstance(endpoint, HazardEndpoint)
+    sure, open_below = endpoint.sure_from, endpoint.open_below
+    return Waits(
+        endpoint.price,
+        endpoint.least_ms,
+        endpoint.longest_ms,
+        math.inf if sure is None else sure,
+        -math.inf if open_below is None else open_below,
+    )
+
+
 def row(name: str, waits: Waits, got: Expected) -> str:
     """One line of the table."""
     setting = f"price {waits.price:.1f}, {waits.least_ms:.0f} to {waits.longest_ms:,.0f} ms, sure from {waits.sure_from:.1f}"
@@ -250,6 +266,11 @@ def main() -> None:
                 print(row(f"… set {number}", waits, expected(waits, odds, seen, way)))
         waits, _ = choose(worked, 0.05)
         print(row(f"{name}, 5 %, on other halves", waits, on_other_halves(listened, way, 0.05)))
+        if name == "all":
+            for profile in TARGETS:
+                print(row(f"{profile} as shipped", shipped(profile), averaged(shipped(profile), listened, way)))
+                for number, (odds, seen) in enumerate(listened, 1):
+                    print(row(f"… set {number}", shipped(profile), expected(shipped(profile), odds, seen, way)))
         print(f"areas of {name}: " + ", ".join(f"{area(seen, odds):.3f}" for odds, seen in listened))
 
 

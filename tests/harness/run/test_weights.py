@@ -50,7 +50,7 @@ def test_too_little_room_is_said_before_anything_is_fetched(tmp_path: Path, monk
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     monkeypatch.setattr(weights, "free_bytes", lambda _: 300_000_000)
     with pytest.raises(
-        UserError, match=r"need about 1,053 MB .* 300 MB are free in .*models; free some space, or set HEART_HARNESS_CACHE"
+        UserError, match=r"need about 1,018 MB .* 300 MB are free in .*models; free some space, or set HEART_HARNESS_CACHE"
     ):
         bring_weights(make_plan(Experiment(limit=4)), ("embedded",), RunProgress(quiet=True))
     assert not list(tmp_path.iterdir())
