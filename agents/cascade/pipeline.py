@@ -157,11 +157,13 @@ class Session:
 
     def _without_model(self, models: Models) -> AbstractContextManager[None]:
         """The language model paused, if this silence's reply has its first sound: the rest of it has time."""
-        pauses = self._settings.llm.pause_for_first_audio and models.server is not None
-        if pauses and self._marks.happened_since(marks.TTS_FIRST_AUDIO, marks.SILENCE_SEEN):
-            assert models.server is not None
-            return models.server.paused()
-        return nullcontext()
+        if models.server is None or not self._settings.llm.pause_for_first_audio:
+            return nullcontext()
+        seen, called, made = (self._marks.last(m) for m in (marks.SILENCE_SEEN, marks.LLM_CALLED, marks.TTS_FIRST_AUDIO))
+        if seen is None or called is None or made is None or called["at_ns"] < seen["at_ns"]:
+            return nullcontext()
+        is_ready = made["detail"].get("request") == called["detail"].get("request")
+        return models.server.paused() if is_ready else nullcontext()
 
     async def _warm_words(self, words: str) -> None:
         if self._prompt is not None:

@@ -21,18 +21,18 @@ class SessionMarks:
 
     def __init__(self) -> None:
         self._waiting: asyncio.Queue[MarkMessage] = asyncio.Queue()
-        self._last_ns: dict[str, int] = {}
+        self._last: dict[str, MarkMessage] = {}
 
     def stamp(self, name: str, *, at_ns: int | None = None, **detail: object) -> None:
         """Record that `name` happened now, or at `at_ns` on the monotonic clock. A detail of None is left out."""
         stamped_ns = time.monotonic_ns() if at_ns is None else at_ns
-        self._last_ns[name] = stamped_ns
         known = {key: value for key, value in detail.items() if value is not None}
-        self._waiting.put_nowait({"type": "mark", "name": name, "at_ns": stamped_ns, "detail": known})
+        self._last[name] = {"type": "mark", "name": name, "at_ns": stamped_ns, "detail": known}
+        self._waiting.put_nowait(self._last[name])
 
-    def happened_since(self, name: str, other: str) -> bool:
-        """True if `name` was last stamped after the last `other`; False if either never was."""
-        return self._last_ns.get(name, -1) > self._last_ns.get(other, self._last_ns.get(name, 0))
+    def last(self, name: str) -> MarkMessage | None:
+        """The last mark of a name; None if there was none."""
+        return self._last.get(name)
 
     async def deliver(self, send: Callable[[MarkMessage], Awaitable[None]]) -> None:
         """Pass every mark to `send` until cancelled."""
