@@ -29,10 +29,11 @@ from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.frame_processor import FrameDirection
 
 from harness.agents.cascade.llm import CascadeLLM, Endpoint
+from harness.agents.cascade.moonshine import Moonshine
 from harness.agents.cascade.prompt import system_instruction
-from harness.agents.cascade.recogniser import RATE_HZ
+from harness.agents.cascade.recogniser import RATE_HZ, Recogniser
 from harness.agents.cascade.session_marks import SessionMarks
-from harness.agents.cascade.settings import CascadeSettings, StreamingWhisper
+from harness.agents.cascade.settings import CascadeSettings, StreamingMoonshine, StreamingStt
 from harness.agents.cascade.short_context_whisper import ShortContextWhisper
 from harness.agents.llm_server import LlmServer, ServerOptions
 from harness.agents.profile import CascadeProfile, load_profile
@@ -137,9 +138,11 @@ class _Ear:
         lines = before.read_text(encoding="utf-8").splitlines() if before else []
         self._before = {one["id"]: str(one["heard"]) for one in map(json.loads, lines)}
         self._voices = {name: open_voices(load_pack(name)) for name in packs}
-        assert isinstance(settings.stt, StreamingWhisper)
-        one_thread = settings.stt.model_copy(update={"threads": 1})
-        self._recogniser = ShortContextWhisper(one_thread, str(resolve(settings.stt.model)))
+        assert isinstance(settings.stt, StreamingStt)
+        one_thread, weights = settings.stt.model_copy(update={"threads": 1}), str(resolve(settings.stt.model))
+        self._recogniser: Recogniser = (
+            Moonshine(weights) if isinstance(one_thread, StreamingMoonshine) else ShortContextWhisper(one_thread, weights)
+        )
 
     def heard(self, pack: str, context: Context) -> str:
         """The words of the context's last turn as the agent would have them."""

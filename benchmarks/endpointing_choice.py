@@ -59,7 +59,7 @@ class Way:
 
     ready_p50_ms: float = 280.0
     ready_p95_ms: float = 450.0
-    transport_ms: float = 35.0
+    transport_ms: float = 30.0
 
     def ready_ms(self) -> Floats:
         """Ready times, all as likely."""
@@ -119,11 +119,12 @@ def expected(waits: Waits, odds: Floats, seen: Seen, way: Way) -> Expected:
     decided, begun = np.full(seen.turns, np.inf), np.full(seen.turns, np.inf)
     np.minimum.at(decided, seen.turn[ends], seen.start_ms[ends] + needed[ends])
     np.minimum.at(begun, seen.turn[ends], seen.start_ms[ends])
-    ended = np.isfinite(decided)
-    heard = np.maximum(decided[ended, None], begun[ended, None] + way.ready_ms()[None, :]) + way.transport_ms
+    # A turn without a final silence is never answered.
+    heard = np.maximum(decided[:, None], begun[:, None] + way.ready_ms()[None, :]) + way.transport_ms
+    mean_ms = float(heard[np.isfinite(heard)].mean())
     p50, p95 = np.percentile(heard, [50, 95])
     agents, between = (cut / int(inner.sum()) for cut in cuts)
-    return Expected(agents, between, float((heard <= BUDGET_MS).mean()), float(heard.mean()), float(p50), float(p95))
+    return Expected(agents, between, float((heard <= BUDGET_MS).mean()), mean_ms, float(p50), float(p95))
 
 
 LEAST_MS: Final = (365.0, 430.0)

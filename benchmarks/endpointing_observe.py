@@ -2,10 +2,10 @@
 
     python -m benchmarks.endpointing_observe seen.jsonl --packs heart-open --turns all     # ten minutes
 
-Each pause is observed once, with the very parts that the agent uses (silero, the level gate, the turn tracker, Moonshine, the
-scorers), so that any number of policies can be worked out on it afterwards (`benchmarks.endpointing`). Callers are rendered as
-in a run: who speaks is drawn per context from a seed. A turn that an agent would end too soon is observed to its
-true end all the same, since a policy must be judged at every pause.
+Each pause is observed once, with the parts that the agent uses (silero, the level gate, the turn tracker, Moonshine, the
+scorers; not its transcripts in mid-speech), so that any number of policies can be worked out on it afterwards
+(`benchmarks.endpointing`). Callers are rendered as in a run: who speaks is drawn per context from a seed. A turn that an
+agent would end too soon is observed to its true end all the same, since a policy must be judged at every pause.
 """
 
 import argparse
@@ -205,7 +205,7 @@ def _message(turn: Turn) -> dict[str, str]:
 def listen(signal: NDArray[np.float32], moonshine: Moonshine) -> Iterator[Silence]:
     """Each silence of a turn, with the words before it and the recogniser's states.
 
-    Long turns are transcribed in pieces, frozen at pauses, exactly as the live service does.
+    Long turns are transcribed in pieces, frozen at pauses, as the live service does where it finds one.
     """
     from pipecat.audio.vad.silero import SileroVADAnalyzer
 

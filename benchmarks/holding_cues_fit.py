@@ -17,7 +17,7 @@ import argparse
 import json
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -170,22 +170,27 @@ def read(path: Path) -> Seen:
     return Seen(path, rows, states.astype(np.float64))
 
 
-def scored(examples: Sequence[Example], seen: Sequence[Seen]) -> list[Floats]:
-    """The log odds of each observed silence, by a model without its voice and its fold of contexts."""
+def scored(examples: Sequence[Example], seen: Sequence[Seen], group: Callable[[str], str]) -> list[Floats]:
+    """The log odds of each observed silence, by a model without its fold of contexts and its group of voices."""
     odds = [np.zeros(len(each.rows)) for each in seen]
-    kinds = sorted({(str(row["voice"]), fold_of(str(row["context"]))) for each in seen for row in each.rows})
-    for voice, fold in kinds:
-        weights, intercept = fit([e for e in examples if e.voice != voice and fold_of(e.context) != fold])
+    kinds = sorted({(group(str(row["voice"])), fold_of(str(row["context"]))) for each in seen for row in each.rows})
+    for name, fold in kinds:
+        weights, intercept = fit([e for e in examples if group(e.voice) != name and fold_of(e.context) != fold])
         for each, found in zip(seen, odds, strict=True):
-            at = [k for k, r in enumerate(each.rows) if r["voice"] == voice and fold_of(str(r["context"])) == fold]
+            at = [k for k, r in enumerate(each.rows) if (group(str(r["voice"])), fold_of(str(r["context"]))) == (name, fold)]
             found[at] = each.states[at] @ weights + intercept
     return odds
+
+
+def synthesiser(voice: str) -> str:
+    """The synthesiser that a voice is made from."""
+    return CALLER_VOICES[voice].weight
 
 
 def report(examples: Sequence[Example]) -> None:
     """Print the areas of models without the voice, and without the synthesiser."""
     voice = np.array([e.voice for e in examples])
-    made_from = np.array([CALLER_VOICES[v].weight for v in voice])
+    made_from = np.array([synthesiser(v) for v in voice])
     end = np.array([e.kind == "turn_end" and not e.holds for e in examples])
     pause = np.array([e.kind != "turn_end" for e in examples])
     as_read = np.array([not e.holds for e in examples]) & pause
@@ -223,6 +228,7 @@ def main() -> None:
     fitting.add_argument("--heard", type=Path, nargs="+", required=True, help="files of *hear*")
     fitting.add_argument("scored", type=Path, help="folder for the observed files with scores of models that did not hear them")
     fitting.add_argument("seen", type=Path, nargs="*")
+    fitting.add_argument("--by-synthesiser", action="store_true", help="leave all voices of a synthesiser out, not one")
     fitting.add_argument("--out", type=Path, default=WEIGHTS)
     given = parser.parse_args()
     if given.command == "hear":
@@ -239,7 +245,7 @@ def main() -> None:
     np.savez_compressed(given.out, weights=weights.astype(np.float32), intercept=np.float32(intercept))
     given.scored.mkdir(parents=True, exist_ok=True)
     seen = [read(path) for path in given.seen]
-    for each, odds in zip(seen, scored(examples, seen), strict=True):
+    for each, odds in zip(seen, scored(examples, seen, synthesiser if given.by_synthesiser else str), strict=True):
         with (given.scored / each.path.name).open("w", encoding="utf-8") as file:
             for row, holding in zip(each.rows, odds, strict=True):
                 if scores := row["scores"]:

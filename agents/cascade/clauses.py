@@ -4,7 +4,8 @@ A synthesiser fed whole sentences starts late: a small model on two cores needs 
 synthesis takes its length again. A clause is enough to begin with, provided that the next piece is ready before it has
 been said. So the first piece ends at the first punctuation, or before a word that opens a new clause; later ones, for which
 there is time, end with their sentence, or at a comma once they are long. Where they would take longer to make than what was
-said before them takes to say, an earlier comma or opening word will do. No piece ends inside a clause.
+said before them takes to say, an earlier comma or opening word will do. No piece ends inside a clause, except a first one that
+may be short (`most_first_words`): it ends before a word that does not lean on the one before.
 """
 
 import re

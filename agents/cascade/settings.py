@@ -165,6 +165,12 @@ class _ScoredEndpoint(_StreamingEndpoint):
         return self
 
     @model_validator(mode="after")
+    def _voice_is_heard(self) -> Self:
+        if "holding-cues" in self.scorers:
+            raise ValueError('the scorer "holding-cues" needs the policy hazard, which listens into the silence')
+        return self
+
+    @model_validator(mode="after")
     def _short_is_shorter(self) -> Self:
         if self.short_ms > self.long_ms:
             raise ValueError("short_ms must not exceed long_ms")
@@ -217,6 +223,8 @@ class HazardEndpoint(_Settings):
     def _open_is_used(self) -> Self:
         if "open_ms" in self.model_fields_set and self.open_below is None:
             raise ValueError("open_ms needs open_below")
+        if self.open_below is not None and self.open_ms < self.longest_ms:
+            raise ValueError("open_ms must not be less than longest_ms")
         return self
 
 
@@ -292,6 +300,8 @@ class TtsSettings(_Settings):
     def _has_effect(self) -> Self:
         if self.most_first_words is not None and self.cut != "clause":
             raise ValueError('most_first_words needs cut = "clause"')
+        if self.most_first_words is not None and self.most_first_words < self.least_words:
+            raise ValueError("most_first_words must not be less than least_words")
         if self.use_cuda and self.voice == HIBARI:
             raise ValueError("use_cuda needs a Piper voice: hibari runs on the processor")
         return self
@@ -340,7 +350,7 @@ class CascadeSettings(_Settings):
     def _parts_fit(self) -> Self:
         streaming = isinstance(self.stt, StreamingStt)
         if streaming != isinstance(self.endpoint, StreamingEndpoint):
-            needed = "fixed, two-speed or graded" if streaming else "pipecat-default or speech-timeout"
+            needed = "fixed, two-speed, graded or hazard" if streaming else "pipecat-default or speech-timeout"
             raise ValueError(f'stt service "{self.stt.service}" needs the endpoint policy {needed}')
         hears_cues = isinstance(self.endpoint, HazardEndpoint) and self.endpoint.without != "holding-cues"
         if hears_cues and not isinstance(self.stt, StreamingMoonshine):

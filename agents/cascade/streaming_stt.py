@@ -62,6 +62,10 @@ LISTENED_SAMPLES: Final = 8 * RATE_HZ
 """Length of audio for smart-turn: eight seconds, including a turn that was ended too soon."""
 _SPEECH_PIECES: Final = 3
 """A piece that has found no pause is closed in mid-speech once it is this many times as long as one must be."""
+_NOT_HEARD: Final = 0.1
+"""The score of one that is not ready, or failed: it speaks against an end, because the quickest alone must not cut a pause that
+the others would know. At 0.1 the shipped heads end a turn at once without smart-turn if the rest is sure, and never without
+the ear for holding cues."""
 NEWEST_SAMPLES: Final = RATE_HZ // 50
 """20 ms: one frame of the caller's audio."""
 _DOUBT_S: Final = 0.1
@@ -158,6 +162,10 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
     async def cleanup(self) -> None:
         await super().cleanup()  # type: ignore[no-untyped-call]
         await self._vad.cleanup()  # type: ignore[no-untyped-call]
+        pause, self._pause, self._turn = self._pause, None, None
+        for task in (self._partial, *(() if pause is None else (pause.task, pause.listening))):
+            if task is not None and not task.done():
+                await self.cancel_task(task)
         self._worker.shutdown(wait=False)
 
     async def run_stt(self, audio: bytes) -> AsyncGenerator[Frame | None, None]:
@@ -214,7 +222,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         silence_start = self._tracker.silence_start
         next_start = max(silence_start, resumed_at - LEAD_IN_SAMPLES)
         if pause.text is not None and self._turn.freeze(pause.piece, silence_start, next_start):
-            self.create_task(self._hear_again(self._turn, silence_start))
+            self.create_task(self._hear_again(self._turn, silence_start + TAIL_SAMPLES))
 
     def _hear_partial_if_due(self) -> None:
         """Transcribe the open piece while the caller speaks, so that little of it is new when they fall silent."""
@@ -246,13 +254,13 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             # All but the last word, which may be half a word.
             await self._prepare(turn.with_piece(self._recogniser.text_of(self._recogniser.agreed(heard.tokens, heard.tokens))))
 
-    async def _hear_again(self, turn: TurnText, silence_start: int) -> None:
+    async def _hear_again(self, turn: TurnText, until: int) -> None:
         """Transcribe the frozen pieces as one while the caller speaks on: what one lacked as context, another has."""
         async with self._hearing_again:
             if turn is not self._turn or self._pause is not None:
                 return
             least, open_from = least_words(turn.stretch_words), turn.piece_start
-            heard = await self._transcribe(self._slice(turn.stretch_start, silence_start + TAIL_SAMPLES), least)
+            heard = await self._transcribe(self._slice(turn.stretch_start, until), least)
             # A piece that was frozen meanwhile is not in what was heard.
             if len(heard.text.split()) < least or turn.piece_start != open_from:
                 return
@@ -314,15 +322,16 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
                 await asyncio.gather(*(self._score(policy, pause, name, evidence) for name in policy.voices))
 
     async def _score(self, policy: ListeningPolicy, pause: _Pause, scorer: str, evidence: PauseEvidence) -> None:
-        # A scorer that fails is undecided.
-        pause.voice[scorer] = await self._asked(policy.weigh_voice(scorer, evidence), 0.5)
-        self._weigh(policy, pause)
+        pause.voice[scorer] = await self._asked(policy.weigh_voice(scorer, evidence), _NOT_HEARD)
+        if pause is self._pause:
+            self._weigh(policy, pause)
+            await self._end_turn_if_due(marks.TURN_SCORED)
 
     def _weigh(self, policy: ListeningPolicy, pause: _Pause) -> None:
         """Set the silence that the scores so far ask for: the quickest of the voice need not wait for the slowest."""
         if pause.words is None or not pause.voice:
             return
-        weighed = {**pause.words, **pause.voice}
+        weighed = {**dict.fromkeys(policy.voices, _NOT_HEARD), **pause.words, **pause.voice}
         pause.needed_ms = policy.silence_for_ms(weighed)
         scores = {name: round(p, 3) for name, p in weighed.items()}
         self._session.stamp(marks.TURN_SCORED, needed_ms=round(pause.needed_ms), scores=scores)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextvars import Context
 from typing import Any, cast
+from unittest.mock import AsyncMock
 
 import numpy as np
 import pytest
@@ -57,6 +58,7 @@ class Alone(StreamingSTT):
     ) -> None:
         super().__init__(recogniser or Fixed(), policy, on_words=on_words, partial_every_ms=partial_every_ms)
         self.sent: list[Frame] = []
+        self.tasks: list[asyncio.Task[Any]] = []
         self.faint = 2
         self._vad = cast(Any, self)
 
@@ -70,7 +72,8 @@ class Alone(StreamingSTT):
     def create_task(
         self, coroutine: Coroutine[Any, Any, Any], name: str | None = None, context: Context | None = None
     ) -> asyncio.Task[Any]:
-        return asyncio.create_task(coroutine, name=name, context=context)
+        self.tasks.append(asyncio.create_task(coroutine, name=name, context=context))
+        return self.tasks[-1]
 
     async def cancel_task(self, task: asyncio.Task[Any], *_: object) -> None:
         task.cancel()
@@ -151,7 +154,7 @@ class Listening(Waiting):
 
     def __init__(self) -> None:
         super().__init__()
-        self.weighed: list[set[str]] = []
+        self.weighed: list[Mapping[str, float]] = []
 
     async def weigh_words(self, evidence: PauseEvidence, /) -> dict[str, float]:
         self.shown.append(evidence)
@@ -164,7 +167,7 @@ class Listening(Waiting):
         return 0.9
 
     def silence_for_ms(self, weighed: Mapping[str, float], /) -> float:
-        self.weighed.append(set(weighed))
+        self.weighed.append(weighed)
         return WAIT_MS
 
 
@@ -174,7 +177,18 @@ async def test_a_scorer_that_is_not_ready_is_not_waited_for() -> None:
     stt = Alone(policy)
     await stt.hear("." * 10 + "x" * 20 + "." * 20)
     assert stt.ends == 1
-    assert policy.weighed == [{"words", "quick"}]
+    # It speaks against an end: the quickest alone must not cut a pause.
+    assert policy.weighed == [{"words": 0.9, "quick": 0.9, "stuck": 0.1}]
+
+
+async def test_a_session_that_ends_in_a_pause_leaves_nothing_running() -> None:
+    stt = Alone(Listening())
+    await stt.hear("." * 10 + "x" * 20 + "." * 5)
+    assert not all(task.done() for task in stt.tasks)
+    stt._vad = cast(Any, AsyncMock())
+    await stt.cleanup()
+    await asyncio.sleep(0.05)
+    assert all(task.done() for task in stt.tasks)
 
 
 async def test_the_silence_is_counted_from_the_last_sound_and_a_new_one_puts_the_end_off() -> None:
