@@ -8,6 +8,7 @@ from harness.agents.cascade.endpoint_policies import PauseEvidence
 from harness.agents.cascade.holding_cues import STATES, HoldingCuesScorer, pooled
 from harness.agents.cascade.moonshine import Moonshine
 from harness.agents.cascade.recogniser import RATE_HZ
+from harness.audio.level import last_sample
 from harness.audio.pcm import resample
 from harness.audio.speech import render_turn
 from harness.models.store import resolve
@@ -20,19 +21,23 @@ def moonshine() -> Moonshine:
 
 
 def said(text: str, tmp_path_factory: pytest.TempPathFactory) -> NDArray[np.float32]:
+    """The turn up to its first pause, or its end, and 200 ms of silence."""
     turn = render_turn(text, None, open_voice(Hibari()), tmp_path_factory.mktemp("speech"))
-    dry = resample(turn.samples, turn.rate_hz, RATE_HZ)
-    loud = np.flatnonzero(np.abs(dry.astype(np.int32)) > 300)
-    voiced = dry[: loud[-1] + 1].astype(np.float32) / np.float32(32768)
-    return np.concatenate([voiced, np.zeros(RATE_HZ // 5, np.float32)])
+    until = turn.pauses[0][0] if turn.pauses else len(turn.samples)
+    dry = resample(turn.samples[:until], turn.rate_hz, RATE_HZ)
+    last = last_sample(dry, RATE_HZ)
+    assert last is not None
+    return np.concatenate([dry[: last + 1].astype(np.float32) / np.float32(32768), np.zeros(RATE_HZ // 5, np.float32)])
 
 
-async def test_an_um_before_the_silence_is_heard(moonshine: Moonshine, tmp_path_factory: pytest.TempPathFactory) -> None:
+@pytest.mark.parametrize("words", ["I left the house", "my sister never called me", "it was about two weeks ago"])
+async def test_an_um_before_a_pause_is_heard_and_an_end_is_none(
+    words: str, moonshine: Moonshine, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     scorer = HoldingCuesScorer(moonshine.states)
-    for words in ("I left the house", "my sister never called me", "it was about two weeks ago"):
-        ended = await scorer.probability_complete(PauseEvidence("", said(f"{words}.", tmp_path_factory)))
-        going_on = await scorer.probability_complete(PauseEvidence("", said(f"{words}, um, ", tmp_path_factory)))
-        assert going_on < 0.5 < ended
+    ended = await scorer.probability_complete(PauseEvidence("", said(f"{words}.", tmp_path_factory)))
+    going_on = said(f"{words}, um, <pause 600> and then it rained.", tmp_path_factory)
+    assert await scorer.probability_complete(PauseEvidence("", going_on)) < 0.5 < ended
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.9, 8.0])

@@ -33,7 +33,7 @@ def test_instruction_sets_are_read_from_what_the_processor_says(tmp_path: Path, 
 
 
 def test_only_parts_that_compute_here_have_threads() -> None:
-    assert load_profile("polaris-like").threads == {"recogniser": 2, "model": 2, "prompts": 2, "voice": 1}
+    assert load_profile("polaris-like").threads == {"recogniser": 1, "model": 2, "prompts": 2, "voice": 1}
     text = (
         'kind = "cascade"\n[cascade.llm]\nmodel = "theirs"\nbase_url = "https://example.org/v1"\n[cascade.tts]\nthreads = 3\n'
     )
