@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks.endpointing import SeenPause, spoken
 from harness.agents.cascade.endpoint_policies import PauseEvidence
+from harness.agents.cascade.hazard import LISTENS_MS
 from harness.agents.cascade.holding_cues import HEARD_SAMPLES, pooled
 from harness.agents.cascade.level_gate import LevelGate
 from harness.agents.cascade.moonshine import Moonshine
@@ -38,8 +39,7 @@ _LEAD_SAMPLES = RATE_HZ // 2
 _TAIL_SAMPLES = 2 * RATE_HZ
 _EAGER_SAMPLES = RATE_HZ // 10
 """Shorter silences (a closed mouth between two sounds) end no turn under any policy, and the agent lets them pass too."""
-_LISTENS_SAMPLES = RATE_HZ // 5
-"""Silence that smart-turn was trained with, and at which the agent asks it."""
+_LISTENS_SAMPLES = round(LISTENS_MS / 1000 * RATE_HZ)
 _OPINION_SAMPLES = RATE_HZ // 5
 """Nobody is asked about silences under 200 ms: no policy ends a turn there, and an inner pause is 200 ms and more."""
 

@@ -28,6 +28,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import rankdata
 
+from harness.agents.cascade.hazard import LISTENS_MS
 from harness.agents.cascade.holding_cues import HEARD_SAMPLES, WEIGHTS, pooled
 from harness.agents.cascade.moonshine import Moonshine
 from harness.agents.cascade.recogniser import RATE_HZ
@@ -42,7 +43,7 @@ AS_IT_IS: Final = 2
 PAIRED: Final = ((2, 1), (3, 2), (1, 0))
 """Gains of a faded end, and of anything else, that are fitted together: they sound equally faded."""
 FADE_SAMPLES: Final = RATE_HZ // 2
-SILENCE_SAMPLES: Final = RATE_HZ // 5
+SILENCE_SAMPLES: Final = round(LISTENS_MS / 1000 * RATE_HZ)
 JITTER_MS: Final = (-60.0, 30.0)
 """The detector places a silence's beginning this far from the voice's last sound (observed turns, nearly all)."""
 COMPONENTS: Final = 150

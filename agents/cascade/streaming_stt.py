@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -62,10 +62,12 @@ LISTENED_SAMPLES: Final = 8 * RATE_HZ
 """Length of audio for smart-turn: eight seconds, including a turn that was ended too soon."""
 _SPEECH_PIECES: Final = 3
 """A piece that has found no pause is closed in mid-speech once it is this many times as long as one must be."""
-_NOT_HEARD: Final = 0.1
+NOT_HEARD: Final = 0.1
 """The score of one that is not ready, or failed: it speaks against an end, because the quickest alone must not cut a pause that
-the others would know. At 0.1 the shipped heads end a turn at once without smart-turn if the rest is sure, and never without
-the ear for holding cues."""
+the others would know. At 0.1 the shipped profiles end a turn at once without smart-turn if the rest is sure, and without the
+ear for holding cues only if words and smart-turn are nearly certain."""
+_ALONE_S: Final = 0.5
+"""Longest time for which the scores of the voice stop other work: a scorer that hangs must not hold up the reply."""
 NEWEST_SAMPLES: Final = RATE_HZ // 50
 """20 ms: one frame of the caller's audio."""
 _DOUBT_S: Final = 0.1
@@ -98,7 +100,7 @@ class _Pause:
 
 
 class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
-    """Whisper with eager transcripts and an endpoint policy. Expects 16 kHz mono input.
+    """A recogniser with eager transcripts and an endpoint policy. Expects 16 kHz mono input.
 
     `on_words` gets the words of this turn so far while the caller speaks on, so that a language model can have them in its
     cache before they are asked about. `alone` is entered while the voice is weighed: what competes for the cores can be stopped
@@ -317,12 +319,14 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         if pause.edge is not None:
             pause.silent_from = until - pause.edge.silent_samples
         if await self._heard_until(pause.silent_from + round(policy.asks_after_ms / 1000 * RATE_HZ), pause):
-            with self._alone():
-                evidence = PauseEvidence("", samples)
+            evidence = PauseEvidence("", samples)
+            with ExitStack() as quiet:
+                quiet.enter_context(self._alone())
+                asyncio.get_running_loop().call_later(_ALONE_S, quiet.close)
                 await asyncio.gather(*(self._score(policy, pause, name, evidence) for name in policy.voices))
 
     async def _score(self, policy: ListeningPolicy, pause: _Pause, scorer: str, evidence: PauseEvidence) -> None:
-        pause.voice[scorer] = await self._asked(policy.weigh_voice(scorer, evidence), _NOT_HEARD)
+        pause.voice[scorer] = await self._asked(policy.weigh_voice(scorer, evidence), NOT_HEARD)
         if pause is self._pause:
             self._weigh(policy, pause)
             await self._end_turn_if_due(marks.TURN_SCORED)
@@ -331,7 +335,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         """Set the silence that the scores so far ask for: the quickest of the voice need not wait for the slowest."""
         if pause.words is None or not pause.voice:
             return
-        weighed = {**dict.fromkeys(policy.voices, _NOT_HEARD), **pause.words, **pause.voice}
+        weighed = {**dict.fromkeys(policy.voices, NOT_HEARD), **pause.words, **pause.voice}
         pause.needed_ms = policy.silence_for_ms(weighed)
         scores = {name: round(p, 3) for name, p in weighed.items()}
         self._session.stamp(marks.TURN_SCORED, needed_ms=round(pause.needed_ms), scores=scores)

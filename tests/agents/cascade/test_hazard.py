@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from harness.agents.cascade.hazard import HazardSilence, Head, ListeningPolicy, 
 from harness.agents.cascade.pipeline import make_policy
 from harness.agents.cascade.settings import CascadeSettings, HazardEndpoint, ScorerName
 from harness.agents.cascade.spoken_completeness import SpokenCompletenessScorer, features, log_odds, words_of
+from harness.agents.cascade.streaming_stt import NOT_HEARD
 from harness.agents.profile import load_profile
 
 EVEN = Head(0.0, {"voice": 1.0})
@@ -120,3 +122,14 @@ def test_punctuation_of_a_recogniser_says_nothing() -> None:
     assert words_of("I’m ‘fine’, um…") == ["i'm", "fine", "um"]
     assert log_odds(" … ") == -math.inf
     assert len(features([])) == 4
+
+
+@pytest.mark.parametrize("name", ["polaris-like", "eager"])
+def test_a_score_that_is_not_ready_speaks_against_an_end(name: str) -> None:
+    endpoint = CascadeSettings.model_validate(load_profile(name).model_dump()["cascade"]).endpoint
+    assert isinstance(endpoint, HazardEndpoint)
+    made = make_policy(endpoint, lambda _: cast(TurnScorer, None))
+    assert isinstance(made, HazardSilence)
+    sure = {"spoken": 0.7, "holding-cues": 0.95}
+    assert made.silence_for_ms({**sure, "smart-turn": NOT_HEARD}) == endpoint.least_ms
+    assert made.silence_for_ms({"spoken": 0.7, "smart-turn": 0.99, "holding-cues": NOT_HEARD}) > 2 * endpoint.least_ms

@@ -1,7 +1,8 @@
 """What the streaming recogniser makes of pauses: when it holds its tongue, and what it remembers of a turn cut short."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import Context
 from typing import Any, cast
 from unittest.mock import AsyncMock
@@ -55,8 +56,10 @@ class Alone(StreamingSTT):
         recogniser: Recogniser | None = None,
         on_words: Callable[[str], Awaitable[None]] | None = None,
         partial_every_ms: float | None = None,
+        alone: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        super().__init__(recogniser or Fixed(), policy, on_words=on_words, partial_every_ms=partial_every_ms)
+        chosen = recogniser or Fixed()
+        super().__init__(chosen, policy, on_words=on_words, partial_every_ms=partial_every_ms, alone=alone)
         self.sent: list[Frame] = []
         self.tasks: list[asyncio.Task[Any]] = []
         self.faint = 2
@@ -179,6 +182,22 @@ async def test_a_scorer_that_is_not_ready_is_not_waited_for() -> None:
     assert stt.ends == 1
     # It speaks against an end: the quickest alone must not cut a pause.
     assert policy.weighed == [{"words": 0.9, "quick": 0.9, "stuck": 0.1}]
+
+
+async def test_a_scorer_that_hangs_does_not_hold_up_other_work() -> None:
+    stopped: list[bool] = []
+
+    @contextmanager
+    def alone() -> Iterator[None]:
+        stopped.append(True)
+        yield
+        stopped.append(False)
+
+    stt = Alone(Listening(), alone=alone)
+    await stt.hear("." * 10 + "x" * 20 + "." * 8)
+    assert stopped == [True]
+    await asyncio.sleep(1)
+    assert stopped == [True, False]
 
 
 async def test_a_session_that_ends_in_a_pause_leaves_nothing_running() -> None:
