@@ -4,7 +4,7 @@ A voice detector works in windows of 32 ms, and follows a voice that fades late 
 silence that it saw began 170 ms before to 30 ms after the caller's last sound. A wait that is counted from there is not the
 wait that was chosen. And it takes two windows to say that the caller goes on; a pause that ends just before the decision is
 then cut. So both edges are found by level, as an editor finds them by eye: sound is within 40 dB of the caller's speech, and
-above the line's noise. On those turns the last sound was found within 2 ms in 94 of 100.
+above the line's noise. On those turns the last sound was found within 2 ms in 92 of 100.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.agents.cascade.recogniser import RATE_HZ
-from harness.audio.level import EDGE_DB, SILENCE_DB, WINDOW_S, block_power, decibels, speech_power
+from harness.audio.level import EDGE_DB, SILENCE_DB, WINDOW_S, block_power, decibels, last_sample, speech_power
 
 HEARD_SAMPLES: Final = 3 * RATE_HZ
 """Sound from which the level of the speech and of the noise are taken."""
@@ -36,8 +36,7 @@ class VoiceEdge:
 
     def is_sound(self, samples: NDArray[np.float32]) -> bool:
         """True if 8 ms of `samples` are sound: the caller may be going on."""
-        loudest = _moving_power(samples).max(initial=0.0)
-        return decibels(float(loudest)) >= self.sound_from_db
+        return decibels(float(block_power(samples, _WINDOW).max(initial=0.0))) >= self.sound_from_db
 
 
 def voice_edge(samples: NDArray[np.float32], silence_samples: int) -> VoiceEdge | None:
@@ -50,12 +49,5 @@ def voice_edge(samples: NDArray[np.float32], silence_samples: int) -> VoiceEdge 
     searched = heard[-silence_samples - SEARCHED_SAMPLES :]
     noise = float(block_power(searched[len(searched) % _QUIET :], _QUIET).min(initial=1.0))
     sound_from_db = max(speech_db - EDGE_DB, decibels(noise) + _OVER_NOISE_DB)
-    loud = np.flatnonzero(_moving_power(searched) >= 10 ** (sound_from_db / 10))
-    # A window reaches into the signal from its first sample, which is the last loud one.
-    return VoiceEdge(len(searched) - int(loud[-1]) - 1, sound_from_db) if loud.size else None
-
-
-def _moving_power(samples: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The mean power of the 8 ms from each sample on."""
-    sums = np.concatenate([[0.0], np.cumsum(np.square(samples.astype(np.float64)))])
-    return np.asarray((sums[_WINDOW:] - sums[:-_WINDOW]) / _WINDOW)
+    last = last_sample(searched, RATE_HZ, decibels(speech_power(searched, RATE_HZ)) - sound_from_db)
+    return None if last is None else VoiceEdge(len(searched) - 1 - last, sound_from_db)
