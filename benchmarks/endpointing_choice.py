@@ -47,8 +47,6 @@ SLACK: Final = 0.06
 """Ends within the budget that may be given for a shorter mean. Without it the mean at 5 % was 1.7 s instead of 1.3 s for two
 ends in a hundred."""
 HALVES: Final = 4
-OPEN_MS: Final[float] = HazardEndpoint.model_fields["open_ms"].default
-"""The longest wait of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +71,11 @@ class Waits:
     least_ms: float
     longest_ms: float
     sure_from: float
-    open_below: float = -math.inf
 
     def silences_ms(self, odds: Floats) -> Floats:
-        policy = HazardSilence(
-            {}, {}, Head(0.0, {}), self.price, self.least_ms, self.longest_ms, self.sure_from, self.open_below, OPEN_MS
+        return HazardSilence({}, {}, Head(0.0, {}), self.price, self.least_ms, self.longest_ms, self.sure_from).silences_ms(
+            odds
         )
-        return policy.silences_ms(odds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +123,9 @@ def expected(waits: Waits, odds: Floats, seen: Seen, way: Way) -> Expected:
 
 LEAST_MS: Final = (365.0, 430.0)
 """The first is for `eager`. With 450 ms ten answers were heard 470 to 512 ms after the last sound, over the socket."""
-LONGEST_MS: Final = 2_350.0
+LONGEST_MS: Final = 2_400.0
 """With transport, the latest answer is heard within 2.5 s. Longer ones free cuts for the sure half (at 4.5 %, 62 % of ends
 within the budget with 3 s and 55 % with this), and have callers wait for it."""
-OPEN_BELOW: Final = (-math.inf, -4.0)
-"""Log odds below which the wait may be `OPEN_MS`. Under -4 lie 1 of 413 ends and 29 % of the pauses; under -3.3 4 and 41 %,
-under -2 12 and 60 %: at 4.25 % cut that would bring 59 and 67 % within the budget instead of 54 %, and answers after 2.5 s."""
 PRICES: Final = tuple(np.arange(3.0, 7.1, 0.5))
 SURE: Final = tuple(np.round(np.arange(-1.0, 1.9, 0.1), 1))
 
@@ -152,7 +145,7 @@ def _mean(found: Sequence[Expected]) -> Expected:
 
 def swept(listened: Listened, way: Way) -> Worked:
     """Every policy that is compared, worked out."""
-    grid = [Waits(float(p), least, LONGEST_MS, float(s), o) for p, least, s, o in product(PRICES, LEAST_MS, SURE, OPEN_BELOW)]
+    grid = [Waits(float(p), least, LONGEST_MS, float(s)) for p, least, s in product(PRICES, LEAST_MS, SURE)]
     return [(waits, averaged(waits, listened, way)) for waits in grid]
 
 
@@ -190,20 +183,18 @@ def shipped(profile: str) -> Waits:
     """The waits of a profile that ships."""
     endpoint = CascadeSettings.model_validate(load_profile(profile).model_dump()["cascade"]).endpoint
     assert isinstance(endpoint, HazardEndpoint)
-    sure, open_below = endpoint.sure_from, endpoint.open_below
+    sure = endpoint.sure_from
     return Waits(
         endpoint.price,
         endpoint.least_ms,
         endpoint.longest_ms,
         math.inf if sure is None else sure,
-        -math.inf if open_below is None else open_below,
     )
 
 
 def row(name: str, waits: Waits, got: Expected) -> str:
     """One line of the table."""
     setting = f"price {waits.price:.1f}, {waits.least_ms:.0f} to {waits.longest_ms:,.0f} ms, sure from {waits.sure_from:.1f}"
-    setting += f", open below {waits.open_below:.0f}" if waits.open_below > -math.inf else ""
     shares = f"{got.within:.0%} | {got.cut:.1%} | {got.cut_between:.1%}"
     return f"| {name} | {setting} | {shares} | {got.mean_ms:,.0f} | {got.p50_ms:,.0f} | {got.p95_ms:,.0f} |"
 

@@ -269,8 +269,6 @@ def _hazard(settings: HazardEndpoint, make_scorer: MakeScorer) -> HazardSilence:
         least_ms=settings.least_ms,
         longest_ms=settings.longest_ms,
         sure_from=math.inf if settings.sure_from is None else settings.sure_from,
-        open_below=-math.inf if settings.open_below is None else settings.open_below,
-        open_ms=settings.open_ms,
     )
 
 

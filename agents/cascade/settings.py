@@ -206,9 +206,6 @@ class HazardEndpoint(_Settings):
     longest_ms: Milliseconds = 2400
     sure_from: Annotated[float, Field(ge=-20, le=20)] | None = None
     """Log odds from which `least_ms` is enough."""
-    open_below: Annotated[float, Field(ge=-20, le=20)] | None = None
-    """Log odds below which the caller has clearly not finished, and the turn may stay open until `open_ms`."""
-    open_ms: Milliseconds = 6_000
     without: Literal["smart-turn", "spoken", "holding-cues"] | None = None
     """A scorer to leave out: `holding-cues` where the recogniser is not Moonshine, the others so that their value can be
     measured."""
@@ -217,14 +214,6 @@ class HazardEndpoint(_Settings):
     def _least_is_shorter(self) -> Self:
         if self.least_ms > self.longest_ms:
             raise ValueError("least_ms must not exceed longest_ms")
-        return self
-
-    @model_validator(mode="after")
-    def _open_is_used(self) -> Self:
-        if "open_ms" in self.model_fields_set and self.open_below is None:
-            raise ValueError("open_ms needs open_below")
-        if self.open_below is not None and self.open_ms < self.longest_ms:
-            raise ValueError("open_ms must not be less than longest_ms")
         return self
 
 

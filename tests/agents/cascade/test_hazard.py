@@ -40,14 +40,6 @@ def test_a_higher_price_of_cutting_in_waits_longer_and_sureness_ends_the_wait() 
     assert waits(policy(6.0, sure_from=1.0), 0.99, 1.0) == [pytest.approx(200 * math.exp(5.01 / 2.43), rel=1e-3), 300]
 
 
-def test_a_turn_that_is_clearly_not_over_may_stay_open_longer() -> None:
-    asked = HazardSilence({}, {}, EVEN, 9.0, 300, 2_400, sure_from=3.0, open_below=-3.0, open_ms=6_000)
-    assert waits(asked, -3.1, -2.9, 3.0) == [6_000, 2_400, 300]
-    assert asked.silence_for_ms({"voice": 0.001}) == 6_000
-    # Nothing heard is no sign that more will come.
-    assert asked.silence_for_ms({}) == 2_400
-
-
 def test_a_scorer_that_could_not_be_asked_counts_as_undecided() -> None:
     asked = policy()
     assert asked.silence_for_ms({}) == asked.silence_for_ms({"voice": 0.5})
