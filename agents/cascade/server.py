@@ -6,6 +6,7 @@ pipeline of its own, so that sessions cannot touch one another.
 
 import asyncio
 import contextlib
+import gc
 import json
 import signal
 import socket
@@ -43,6 +44,7 @@ def make_app(settings: CascadeSettings, models: Models) -> FastAPI:
     async def talk(websocket: WebSocket) -> None:
         await websocket.accept()
         await Session(websocket, settings, models).run()
+        _free_session()
 
     @app.websocket(_EVAL_PATH)
     async def be_evaluated(websocket: WebSocket) -> None:
@@ -52,8 +54,18 @@ def make_app(settings: CascadeSettings, models: Models) -> FastAPI:
             await websocket.close(1002, "the first message must be pipecat's eval-connect")
             return
         await Session(websocket, settings, models, asked).run()
+        _free_session()
 
     return app
+
+
+def _free_session() -> None:
+    """Free what a session has left.
+
+    Its objects refer to one another, and Python looks for such ones too seldom, because it counts objects and not the models'
+    memory: after 33 calls 1.4 GiB had not been freed.
+    """
+    gc.collect()
 
 
 def listen(port: int) -> socket.socket:

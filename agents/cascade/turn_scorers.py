@@ -9,6 +9,7 @@ to do. Smart-turn v3 listens to the voice instead of the words.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -84,13 +85,19 @@ class HesitationVeto:
         return await self.inner.probability_complete(evidence)
 
 
+@lru_cache(maxsize=1)
+def _smart_turn() -> Any:
+    """One model for all sessions: it remembers nothing of a caller, and each took 22 MiB."""
+    from pipecat.audio.turn.smart_turn.local_smart_turn_v3 import LocalSmartTurnAnalyzerV3
+
+    return LocalSmartTurnAnalyzerV3(cpu_count=1)
+
+
 class SmartTurnScorer:
     """pipecat's smart-turn v3, which judges intonation from the audio alone."""
 
     def __init__(self) -> None:
-        from pipecat.audio.turn.smart_turn.local_smart_turn_v3 import LocalSmartTurnAnalyzerV3
-
-        self._analyzer = LocalSmartTurnAnalyzerV3(cpu_count=1)
+        self._analyzer = _smart_turn()
 
     async def probability_complete(self, evidence: PauseEvidence) -> float:
         audio = evidence.samples[-_LISTENED_S * 16_000 :].astype(np.float32)
