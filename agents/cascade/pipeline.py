@@ -115,8 +115,7 @@ class Session:
             vad = MarkedSilero(settings.vad, self._marks)
             params = LLMUserAggregatorParams(vad_analyzer=vad, user_turn_strategies=self._turn_strategies())
         user, assistant = aggregators(self._context, params, self._marks)
-        alone = models.server.paused if settings.llm.pause_for_first_audio and models.server is not None else nullcontext
-        tts = MarkedPiper(models.voice, self._marks, settings.tts, settings.delays, alone)
+        tts = MarkedPiper(models.voice, self._marks, settings.tts, settings.delays, self._model_stops(models))
         held = [HeldAudio()] if settings.speculate else []
         return [self._transport.input(), stt, user, self._llm, tts, *held, self._transport.output(), assistant]
 
@@ -140,7 +139,8 @@ class Session:
             partial_every_ms=stt.partial_every_ms if isinstance(stt, StreamingMoonshine) else None,
             delay_ms=self._settings.delays.asr_ms,
             on_words=self._warm_words if self._settings.llm.warm_prefix else None,
-            alone=lambda: self._without_model(models),
+            alone=self._model_stops(models),
+            is_ready=self._is_ready,
             enable_eager_end_of_turn=self._settings.speculate,
         )
 
@@ -155,15 +155,18 @@ class Session:
             return LastWordScorer()
         return LlmTurnScorer(self._prompt, lambda: self._context.messages)
 
-    def _without_model(self, models: Models) -> AbstractContextManager[None]:
-        """The language model paused, if this silence's reply has its first sound: the rest of it has time."""
+    def _model_stops(self, models: Models) -> Callable[[], AbstractContextManager[None]]:
+        """A context in which the language model is stopped, so that what the caller waits for has the cores."""
         if models.server is None or not self._settings.llm.pause_for_first_audio:
-            return nullcontext()
+            return nullcontext
+        return models.server.paused
+
+    def _is_ready(self) -> bool:
+        """True if the reply to the words before this silence has its first sound."""
         seen, called, made = (self._marks.last(m) for m in (marks.SILENCE_SEEN, marks.LLM_CALLED, marks.TTS_FIRST_AUDIO))
         if seen is None or called is None or made is None or called["at_ns"] < seen["at_ns"]:
-            return nullcontext()
-        is_ready = made["detail"].get("request") == called["detail"].get("request")
-        return models.server.paused() if is_ready else nullcontext()
+            return False
+        return bool(made["detail"].get("request") == called["detail"].get("request"))
 
     async def _warm_words(self, words: str) -> None:
         if self._prompt is not None:
