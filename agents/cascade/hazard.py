@@ -33,13 +33,10 @@ PAUSE_EXPONENT: Final = 1.43
 """People's law of pauses, as in `harness.scenarios.pause_law`."""
 LISTENS_MS: Final = 200.0
 """Silence after which smart-turn is asked, as in pipecat and in its training."""
-VOICE_TAKES_MS: Final = 170.0
-"""Time for the scores of the voice, twice what they take on two idle cores. They are asked for this long before the shortest
-wait is over and not sooner: until then the reply is being made, and on two cores each delayed the other (asked at 200 ms, both
-took 190 ms, and the reply's first sound was made 470 ms after the caller's last, in the median of 16 calls; 330 ms since)."""
-VOICE_ALONE_MS: Final = 110.0
-"""The same with the language model stopped (60 to 85 ms). For a reply that is not ready the scores are put off until this long
-before the end of the shortest wait: beside them three words took the model 250 to 350 ms instead of 65, in 5 of 15 calls."""
+TAKES_MS: Final = {"smart-turn": 170.0, "holding-cues": 80.0}
+"""Time for each score of the voice, twice what it takes on two idle cores or more. They are asked for this long before the
+shortest wait is over and not sooner: until then the reply is being made, and on two cores each delays the other. Beside
+smart-turn three words took the model 250 to 350 ms instead of 65, in 5 of 15 calls."""
 SUREST: Final = 0.999
 """Bound of a probability, so that one model alone cannot outvote the others."""
 HEAD: Final = Path(__file__).parent / "data" / "endpoint_head.json"
@@ -58,11 +55,7 @@ class ListeningPolicy(Protocol):
 
     @property
     def asks_after_ms(self) -> float:
-        """The length of silence after which it is asked if the reply is ready, `listens_ms` or more."""
-
-    @property
-    def asks_by_ms(self) -> float:
-        """The length of silence after which it is asked in any case."""
+        """The length of silence after which it is asked, `listens_ms` or more."""
 
     async def weigh_words(self, evidence: PauseEvidence, /) -> Mapping[str, float]:
         """The scores of the words, by scorer."""
@@ -117,11 +110,7 @@ class HazardSilence:
 
     @property
     def asks_after_ms(self) -> float:
-        return max(self.listens_ms, self.least_ms - VOICE_TAKES_MS)
-
-    @property
-    def asks_by_ms(self) -> float:
-        return max(self.listens_ms, self.least_ms - VOICE_ALONE_MS)
+        return max(self.listens_ms, self.least_ms - max((TAKES_MS[name] for name in self.voice), default=0.0))
 
     async def weigh_words(self, evidence: PauseEvidence) -> Mapping[str, float]:
         return {name: await scorer.probability_complete(evidence) for name, scorer in self.words.items()}

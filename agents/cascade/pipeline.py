@@ -22,7 +22,6 @@ from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from harness.agents import marks
 from harness.agents.cascade.endpoint_policies import (
     AdaptiveSilence,
     BlendedScorer,
@@ -140,7 +139,6 @@ class Session:
             delay_ms=self._settings.delays.asr_ms,
             on_words=self._warm_words if self._settings.llm.warm_prefix else None,
             alone=self._model_stops(models),
-            is_ready=self._is_ready,
             enable_eager_end_of_turn=self._settings.speculate,
         )
 
@@ -160,13 +158,6 @@ class Session:
         if models.server is None or not self._settings.llm.pause_for_first_audio:
             return nullcontext
         return models.server.paused
-
-    def _is_ready(self) -> bool:
-        """True if the reply to the words before this silence has its first sound."""
-        seen, called, made = (self._marks.last(m) for m in (marks.SILENCE_SEEN, marks.LLM_CALLED, marks.TTS_FIRST_AUDIO))
-        if seen is None or called is None or made is None or called["at_ns"] < seen["at_ns"]:
-            return False
-        return bool(made["detail"].get("request") == called["detail"].get("request"))
 
     async def _warm_words(self, words: str) -> None:
         if self._prompt is not None:

@@ -64,8 +64,8 @@ _SPEECH_PIECES: Final = 3
 """A piece that has found no pause is closed in mid-speech once it is this many times as long as one must be."""
 NOT_HEARD: Final = 0.1
 """The score of one that is not ready, or failed: it speaks against an end, because the quickest alone must not cut a pause that
-the others would know. At 0.1 the shipped profiles end a turn at once without smart-turn if the rest is sure, and without the
-ear for holding cues only if words and smart-turn are nearly certain."""
+the others would know. At 0.1 a turn ends at once without smart-turn if the rest is sure, and without the ear for holding cues
+only if words and smart-turn are nearly certain."""
 _ALONE_S: Final = 0.5
 """Longest time for which the scores of the voice stop other work: a scorer that hangs must not hold up the reply."""
 NEWEST_SAMPLES: Final = RATE_HZ // 50
@@ -104,7 +104,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
 
     `on_words` gets the words of this turn so far while the caller speaks on, so that a language model can have them in its
     cache before they are asked about. `alone` is entered while the voice is weighed: what competes for the cores can be stopped
-    there. `is_ready` is True once the reply to the newest words can be heard; until then the weighing of the voice is put off.
+    there.
     """
 
     def __init__(
@@ -119,7 +119,6 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         delay_ms: float = 0,
         on_words: Callable[[str], Awaitable[None]] | None = None,
         alone: Callable[[], AbstractContextManager[None]] = nullcontext,
-        is_ready: Callable[[], bool] = lambda: True,
         **kwargs: Any,
     ) -> None:
         super().__init__(audio_passthrough=False, settings=STTSettings(model="loaded", language=Language.EN), **kwargs)
@@ -131,7 +130,6 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         self._delay_s = delay_ms / 1000
         self._on_words = on_words
         self._alone = alone
-        self._is_ready = is_ready
         self._vad = SileroVADAnalyzer(sample_rate=RATE_HZ)
         self._vad.set_sample_rate(RATE_HZ)
         self._gate = LevelGate()
@@ -320,8 +318,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         pause.edge = voice_edge(samples, until - self._tracker.silence_start)
         if pause.edge is not None:
             pause.silent_from = until - pause.edge.silent_samples
-        early, late = (pause.silent_from + round(ms / 1000 * RATE_HZ) for ms in (policy.asks_after_ms, policy.asks_by_ms))
-        if await self._heard_until(early, pause) and await self._heard_until(late, pause, or_if=self._is_ready):
+        if await self._heard_until(pause.silent_from + round(policy.asks_after_ms / 1000 * RATE_HZ), pause):
             evidence = PauseEvidence("", samples)
             with ExitStack() as quiet:
                 quiet.enter_context(self._alone())
@@ -343,9 +340,9 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         scores = {name: round(p, 3) for name, p in weighed.items()}
         self._session.stamp(marks.TURN_SCORED, needed_ms=round(pause.needed_ms), scores=scores)
 
-    async def _heard_until(self, position: int, pause: _Pause, or_if: Callable[[], bool] = lambda: False) -> bool:
-        """Wait for audio up to a position, or until `or_if`; False if the pause is over before."""
-        while self._audio_start + len(self._audio) < position and not or_if():
+    async def _heard_until(self, position: int, pause: _Pause) -> bool:
+        """Wait for audio up to a position; False if the pause is over before."""
+        while self._audio_start + len(self._audio) < position:
             await asyncio.sleep(_LOOK_S)
             if pause is not self._pause:
                 return False

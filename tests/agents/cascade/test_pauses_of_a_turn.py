@@ -57,10 +57,9 @@ class Alone(StreamingSTT):
         on_words: Callable[[str], Awaitable[None]] | None = None,
         partial_every_ms: float | None = None,
         alone: Callable[[], AbstractContextManager[None]] = nullcontext,
-        is_ready: Callable[[], bool] = lambda: True,
     ) -> None:
         chosen = recogniser or Fixed()
-        super().__init__(chosen, policy, on_words=on_words, partial_every_ms=partial_every_ms, alone=alone, is_ready=is_ready)
+        super().__init__(chosen, policy, on_words=on_words, partial_every_ms=partial_every_ms, alone=alone)
         self.sent: list[Frame] = []
         self.tasks: list[asyncio.Task[Any]] = []
         self.faint = 2
@@ -153,7 +152,7 @@ def test_words_that_were_heard_before_are_looked_for_in_a_longer_window() -> Non
 class Listening(Waiting):
     """A policy with two scorers of the voice: one quick and sure of an end, one that never answers."""
 
-    listens_ms = asks_after_ms = asks_by_ms = 128.0
+    listens_ms = asks_after_ms = 128.0
     voices = ("quick", "stuck")
 
     def __init__(self) -> None:
@@ -183,17 +182,6 @@ async def test_a_scorer_that_is_not_ready_is_not_waited_for() -> None:
     assert stt.ends == 1
     # It speaks against an end: the quickest alone must not cut a pause.
     assert policy.weighed == [{"words": 0.9, "quick": 0.9, "stuck": 0.1}]
-
-
-@pytest.mark.parametrize("is_ready", [True, False])
-async def test_the_voice_is_weighed_once_the_reply_is_ready_or_at_the_last_moment(is_ready: bool) -> None:
-    policy = Listening()
-    policy.asks_by_ms, policy.longest_ms = 320.0, 60_000.0
-    stt = Alone(policy, is_ready=lambda: is_ready)
-    await stt.hear("." * 10 + "x" * 20 + "." * 7)
-    assert bool(policy.weighed) == is_ready
-    await stt.hear("." * 8)
-    assert policy.weighed
 
 
 async def test_a_scorer_that_hangs_does_not_hold_up_other_work() -> None:
