@@ -11,9 +11,9 @@ which buys the median with few pauses. `longest_ms` ends every other turn, so th
 people's pauses at 2.4 s. A longer one for what sounds clearly unfinished would save 0.7 of these two, and now and then let a
 caller who trails off ("but.") wait for as long.
 
-Voice: smart-turn, asked once the silence is as long as it was trained with, and an ear for "um", drawn-out syllables and
-level pitch (`holding_cues`). Words: `spoken_completeness`. The head that joins their log odds is fitted by
-`benchmarks/endpointing_fit.py`.
+Voice: an ear for "um", drawn-out syllables and level pitch (`holding_cues`), and smart-turn, asked once the silence is as
+long as it was trained with; the profiles that ship leave it out. Words: `spoken_completeness`. The head that joins their log
+odds is fitted by `benchmarks/endpointing_fit.py`.
 """
 
 import json

@@ -154,7 +154,7 @@ class Session:
         return LlmTurnScorer(self._prompt, lambda: self._context.messages)
 
     def _model_stops(self, models: Models) -> Callable[[], AbstractContextManager[None]]:
-        """A context in which the language model is stopped, so that what the caller waits for has the cores."""
+        """A maker of contexts in which the language model is stopped, so that what the caller waits for has the cores."""
         if models.server is None or not self._settings.llm.pause_for_first_audio:
             return nullcontext
         return models.server.paused
