@@ -22,7 +22,6 @@ from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from harness.agents import marks
 from harness.agents.cascade.endpoint_policies import (
     AdaptiveSilence,
     BlendedScorer,
@@ -115,8 +114,7 @@ class Session:
             vad = MarkedSilero(settings.vad, self._marks)
             params = LLMUserAggregatorParams(vad_analyzer=vad, user_turn_strategies=self._turn_strategies())
         user, assistant = aggregators(self._context, params, self._marks)
-        alone = models.server.paused if settings.llm.pause_for_first_audio and models.server is not None else nullcontext
-        tts = MarkedPiper(models.voice, self._marks, settings.tts, settings.delays, alone)
+        tts = MarkedPiper(models.voice, self._marks, settings.tts, settings.delays, self._model_stops(models))
         held = [HeldAudio()] if settings.speculate else []
         return [self._transport.input(), stt, user, self._llm, tts, *held, self._transport.output(), assistant]
 
@@ -140,7 +138,7 @@ class Session:
             partial_every_ms=stt.partial_every_ms if isinstance(stt, StreamingMoonshine) else None,
             delay_ms=self._settings.delays.asr_ms,
             on_words=self._warm_words if self._settings.llm.warm_prefix else None,
-            alone=lambda: self._without_model(models),
+            alone=self._model_stops(models),
             enable_eager_end_of_turn=self._settings.speculate,
         )
 
@@ -155,15 +153,11 @@ class Session:
             return LastWordScorer()
         return LlmTurnScorer(self._prompt, lambda: self._context.messages)
 
-    def _without_model(self, models: Models) -> AbstractContextManager[None]:
-        """The language model paused, if this silence's reply has its first sound: the rest of it has time."""
+    def _model_stops(self, models: Models) -> Callable[[], AbstractContextManager[None]]:
+        """A maker of contexts in which the language model is stopped, so that what the caller waits for has the cores."""
         if models.server is None or not self._settings.llm.pause_for_first_audio:
-            return nullcontext()
-        seen, called, made = (self._marks.last(m) for m in (marks.SILENCE_SEEN, marks.LLM_CALLED, marks.TTS_FIRST_AUDIO))
-        if seen is None or called is None or made is None or called["at_ns"] < seen["at_ns"]:
-            return nullcontext()
-        is_ready = made["detail"].get("request") == called["detail"].get("request")
-        return models.server.paused() if is_ready else nullcontext()
+            return nullcontext
+        return models.server.paused
 
     async def _warm_words(self, words: str) -> None:
         if self._prompt is not None:

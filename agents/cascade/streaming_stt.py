@@ -64,8 +64,8 @@ _SPEECH_PIECES: Final = 3
 """A piece that has found no pause is closed in mid-speech once it is this many times as long as one must be."""
 NOT_HEARD: Final = 0.1
 """The score of one that is not ready, or failed: it speaks against an end, because the quickest alone must not cut a pause that
-the others would know. At 0.1 the shipped profiles end a turn at once without smart-turn if the rest is sure, and without the
-ear for holding cues only if words and smart-turn are nearly certain."""
+the others would know. At 0.1 a turn ends at once without smart-turn if the rest is sure, and without the ear for holding cues
+only if words and smart-turn are nearly certain."""
 _ALONE_S: Final = 0.5
 """Longest time for which the scores of the voice stop other work: a scorer that hangs must not hold up the reply."""
 NEWEST_SAMPLES: Final = RATE_HZ // 50

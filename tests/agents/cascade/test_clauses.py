@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.agents.cascade.clauses import ClauseAggregator, first_cut, later_cut
+from harness.agents.cascade.settings import CascadeSettings
+from harness.agents.profile import load_profile
 
 REPLY = "I'm so sorry to hear that you're alone with this, Dr. Reed said 1,200 things. It hurts, doesn't it? Tell me more"
 
@@ -127,3 +129,10 @@ async def test_an_early_first_piece_loses_nothing_and_is_no_longer(sizes: list[i
     early = await pieces(REPLY, sizes, 2, most)
     assert " ".join(early).split() == REPLY.split()
     assert len(early[0].split()) <= len((await pieces(REPLY, sizes, 2))[0].split())
+
+
+@pytest.mark.parametrize("name", ["polaris-like", "eager", "patient"])
+async def test_profiles_that_answer_early_say_a_word_that_stands_alone_at_once(name: str) -> None:
+    tts = CascadeSettings.model_validate(load_profile(name).model_dump()["cascade"]).tts
+    said = await pieces("Yes. I have been there for a long time.", [3], tts.least_words, tts.most_first_words)
+    assert said[0] == "Yes."

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harness.agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
-from harness.agents.cascade.hazard import HazardSilence, Head, ListeningPolicy, load_head
+from harness.agents.cascade.hazard import LISTENS_MS, HazardSilence, Head, ListeningPolicy, load_head
 from harness.agents.cascade.pipeline import make_policy
 from harness.agents.cascade.settings import CascadeSettings, HazardEndpoint, ScorerName
 from harness.agents.cascade.spoken_completeness import SpokenCompletenessScorer, features, log_odds, words_of
@@ -38,6 +38,16 @@ def test_the_surer_the_end_the_shorter_the_wait() -> None:
 def test_a_higher_price_of_cutting_in_waits_longer_and_sureness_ends_the_wait() -> None:
     assert waits(policy(4.0), 0.0)[0] > waits(policy(2.0), 0.0)[0]
     assert waits(policy(6.0, sure_from=1.0), 0.99, 1.0) == [pytest.approx(200 * math.exp(5.01 / 2.43), rel=1e-3), 300]
+
+
+def test_the_voice_is_asked_about_just_in_time_for_the_shortest_wait() -> None:
+    def asks_after_ms(*voices: str, least_ms: float = 430.0) -> float:
+        nobody = dict.fromkeys(voices, cast(TurnScorer, None))
+        return HazardSilence({}, nobody, EVEN, 6.0, least_ms, 2_400).asks_after_ms
+
+    # The slower score decides, and none is asked before it has as much silence as it needs.
+    assert 200 < asks_after_ms("holding-cues", "smart-turn") < asks_after_ms("holding-cues") < 430
+    assert asks_after_ms("smart-turn", least_ms=250.0) == LISTENS_MS
 
 
 def test_a_scorer_that_could_not_be_asked_counts_as_undecided() -> None:
@@ -74,7 +84,7 @@ async def test_profiles_listen_to_voice_and_words(name: str) -> None:
     words: Mapping[str, float] = await made.weigh_words(evidence)
     assert asked == ["spoken"]
     weighed = {**words, **{name: await made.weigh_voice(name, evidence) for name in made.voices}}
-    assert sorted(asked) == ["holding-cues", "smart-turn", "spoken"]
+    assert sorted(asked) == ["holding-cues", "spoken"]
     assert made.silence_for_ms(weighed) == endpoint.least_ms
 
 
@@ -120,7 +130,7 @@ def test_punctuation_of_a_recogniser_says_nothing() -> None:
 def test_a_score_that_is_not_ready_speaks_against_an_end(name: str) -> None:
     endpoint = CascadeSettings.model_validate(load_profile(name).model_dump()["cascade"]).endpoint
     assert isinstance(endpoint, HazardEndpoint)
-    made = make_policy(endpoint, lambda _: cast(TurnScorer, None))
+    made = make_policy(endpoint.model_copy(update={"without": None}), lambda _: cast(TurnScorer, None))
     assert isinstance(made, HazardSilence)
     sure = {"spoken": 0.7, "holding-cues": 0.95}
     assert made.silence_for_ms({**sure, "smart-turn": NOT_HEARD}) == endpoint.least_ms
