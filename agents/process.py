@@ -154,6 +154,15 @@ class AgentProcess:
             await self.stop(at_once=isinstance(error, asyncio.CancelledError))
             raise
 
+    async def dial(self) -> None:
+        """Check that an agent which is not started here can be reached; nothing for one that is.
+
+        Raises:
+            AgentFailed: nothing listens at its address on this machine. An address elsewhere is tried by its first call.
+        """
+        if self._plan() is None:
+            await self._reach_running_agent()
+
     async def stop(self, *, at_once: bool = False) -> None:
         """End the agent and everything that it started: SIGTERM, then SIGKILL. Safe to call twice.
 

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from harness.agents.new_profile import commented_profile, kinds_to_write
 from harness.agents.profile import AgentProfile, load_profile, shipped_profiles
-from harness.commands.screen import AsJson, screen
+from harness.commands.screen import AsJson, next_step, screen
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 
@@ -86,7 +86,7 @@ def new(
     except ValueError as error:
         raise UserError(f"--command: {error}; write it as in a shell") from error
     file.write_text(commented_profile(kind, url, words), encoding="utf-8")
-    print(f"{file} is written. Edit it for your agent, then test it: harness agents try {shlex.quote(str(file))}")
+    print(f"{file} is written. Edit it for your agent, then test it: {next_step('agents', 'try', file)}")
 
 
 @app.command("try")
@@ -123,5 +123,5 @@ def _show(profile: AgentProfile, name: str, found: "TrialReport") -> None:
     if found.log:
         console.print(f"\nThe agent's log:\n{found.log}", soft_wrap=True)
     if found.works:
-        mode = "" if profile.accepts_a_history else " --mode replay"
-        console.print(f"\nTo run it: harness run --agent {shlex.quote(name)}{mode} --limit 4", soft_wrap=True)
+        mode = () if profile.accepts_a_history else ("--mode", "replay")
+        console.print(f"\nTo run it: {next_step('run', '--agent', name, *mode, '--limit', 4)}", soft_wrap=True)

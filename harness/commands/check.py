@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console
 
-from harness.commands.play_options import NOTHING, Named, of_an_experiment
+from harness.commands.play_options import NOTHING, Named, WaitForQuiet, of_an_experiment
 from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.experiment import Experiment, flag
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CODES: Final = {"pass": 0, "fail": 1, "cannot tell": 4}
 
 
-@of_an_experiment({"pack", "limit", "mode", "conditions", "repeats"})
+@of_an_experiment({"pack", "limit", "mode", "conditions", "repeats", "concurrency", "seed"})
 def check(
     run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a run; or name agents with --agent.")] = None,
     budgets: Annotated[
@@ -42,6 +42,10 @@ def check(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", show_default="a new one under runs/", help="Folder of the new run.")
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the run in --out, then check it; start it if there is none.")
+    ] = False,
+    wait_for_quiet: WaitForQuiet = None,
     baseline: Annotated[
         Path | None,
         typer.Option(
@@ -68,14 +72,21 @@ def check(
     from harness.commands.check_files import refuse_unwritable, told, write
     from harness.commands.check_files import summary as as_markdown
     from harness.gate.budgets import read_budgets
+    from harness.store.database import DATABASE
 
     if budgets is None:
         raise UserError("--budgets: name the file of limits; docs/gate.md has an example")
-    if (run is None) == (not agent):
+    if resume and out is None:
+        raise UserError("--resume: name the run's folder with --out")
+    begun = resume and out is not None and (out / DATABASE).exists()
+    if (run is None) == (not agent and not begun):
         raise UserError("check: name either the folder of a run, or agents to play with --agent")
     if until_clear != (minutes is not None):
         raise UserError("--until-clear and --minutes go together; give both")
-    extra = [flag(name) for name in named] + (["--out"] if out is not None else [])
+    extra = [flag(name) for name in named]
+    extra += [option for option, given in (("--out", out), ("--resume", resume)) if given]
+    if run is not None and not until_clear and wait_for_quiet is not None:
+        extra.append("--wait-for-quiet")
     if run is not None and extra:
         raise UserError(f"{extra[0]}: has no effect on the finished run {run}; leave it out")
     for option, path in (("--junit", junit), ("--summary", summary)):
@@ -86,9 +97,10 @@ def check(
         raise UserError(f"--budgets {budgets}: compares with a baseline; name its run with --baseline")
     request = None
     if run is None:
-        request = _request(asked, {**named, "agents": agent}, judge, out)
+        given = {**named, **({"agents": agent} if agent else {}), **({"judges": judge} if judge else {})}
+        request = _request(asked, given, out, begun, wait_for_quiet)
     with RunProgress() as progress:
-        result, ended, page = _checked(run, request, asked, baseline, minutes, judge, progress)
+        result, ended, page = _checked(run, request, asked, baseline, minutes, judge, wait_for_quiet, progress)
     if junit is not None:
         write(junit, as_junit(result, page))
     if summary is not None:
@@ -107,6 +119,7 @@ def _checked(
     baseline: Path | None,
     minutes: float | None,
     judge: list[str] | None,
+    wait_s: float | None,
     progress: RunProgress,
 ) -> "tuple[CheckResult, str, Path | None]":
     """Open or play the run, check it once or until clear, and write its report."""
@@ -117,7 +130,7 @@ def _checked(
 
     before = RunStore.open(baseline) if baseline is not None else None
     before_votes = human_rows(before) if before is not None else ()
-    store = RunStore.open(run) if run is not None else _played(request, asked, before, progress)
+    store = RunStore.open(run) if run is not None else _played(request, asked, before, minutes, progress)
     began = len(store.manifest.context_ids)
 
     def look(at: "RunStore", number: int | None) -> "CheckResult":
@@ -131,7 +144,7 @@ def _checked(
         judges = tuple(judge) if judge else _judges_of(store)
         only = None if before is None else before.manifest.context_ids
         store, result, ended = play_until_clear(
-            store, look, minutes=minutes, judges=judges, progress=progress, votes=human_rows, only=only
+            store, look, minutes=minutes, judges=judges, progress=progress, votes=human_rows, only=only, wait_s=wait_s
         )
         ended = "" if result.verdict != "cannot tell" else ended
     grown = len(store.manifest.context_ids) > began
@@ -140,17 +153,29 @@ def _checked(
     return result, ended, page
 
 
-def _request(asked: "Budgets", named: Named, judge: list[str] | None, out: Path | None) -> "RunRequest":
-    from harness.run.phases import RunRequest
+def _request(
+    asked: "Budgets", given: Named, out: Path | None, begun: bool, wait_for_quiet: float | None
+) -> "RunRequest":
+    from harness.run.phases import RunRequest, asked_before
 
     budgets = {f"budget_{name}_ms": value for name, value in asked.budgets_ms.items()}
-    return RunRequest(Experiment.of({**named, **budgets, **({"judges": judge} if judge else {})}), out=out)
+    before = asked_before(out)[0] if begun and out is not None else Experiment()
+    options = before.with_named({**given, **budgets})
+    words = options.judged or asked.needs_words
+    return RunRequest(options, out=out, resume=begun, wait_for_quiet_s=wait_for_quiet, words=words)
 
 
-def _played(request: "RunRequest | None", asked: "Budgets", baseline: "RunStore | None", progress: RunProgress) -> "RunStore":
-    """Play the run, after a check that its limits apply to what will be played."""
+def _played(
+    request: "RunRequest | None",
+    asked: "Budgets",
+    baseline: "RunStore | None",
+    minutes: float | None,
+    progress: RunProgress,
+) -> "RunStore":
+    """Play the run, after a check that its limits apply to what will be played, and that a run of it can pass them."""
     from harness.gate.budgets import limits_for
     from harness.gate.check import refuse_other_conversations
+    from harness.gate.reach import refuse_out_of_reach
     from harness.reports.listening.results import human_rows
     from harness.run.phases import run as run_all
     from harness.run.plan import make_plan, new_manifest
@@ -158,9 +183,13 @@ def _played(request: "RunRequest | None", asked: "Budgets", baseline: "RunStore 
     assert request is not None
     plan = make_plan(request.options)
     manifest = new_manifest(plan)
-    limits_for(asked, manifest, plan.contexts, judged=request.options.judged)
+    limits = limits_for(asked, manifest, plan.contexts, judged=request.options.judged)
     if baseline is not None:
         refuse_other_conversations(baseline, manifest, plan.contexts)
+    whole = minutes is not None  # --until-clear goes on to the end of the pack, and its first check has a part of the error
+    refuse_out_of_reach(
+        limits, plan.pack.contexts if whole else plan.contexts, request.options, look=1 if whole else None
+    )
     store, _ = run_all(request, progress, human_rows)
     return store
 

@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
+from harness.commands.screen import next_step
 from harness.errors import UserError
-from harness.init import Answers, files_for, refuse_existing, write_files
-from harness.init.answers import CIS, INSTALL, Ci
-from harness.init.files import BUDGETS
+from harness.init import Answers, files_for, refuse_existing, refuse_own_checkout, write_files
+from harness.init.answers import CIS, DEMO, DEMO_BUDGET_MS, Ci
+from harness.init.files import BUDGETS, gate_options
+from harness.init.install_address import install_address
 
 
 def init(
@@ -21,7 +23,7 @@ def init(
         typer.Option(
             metavar="KIND",
             show_default="asked",
-            help="Protocol of your agent (see `harness agents new`), or the name of a shipped agent.",
+            help="Protocol of your agent (see `harness agents new`), a shipped agent, or demo: bots of your own to try.",
         ),
     ] = None,
     name: Annotated[
@@ -37,7 +39,7 @@ def init(
     ] = None,
     budget_ttfa: Annotated[
         float | None,
-        typer.Option(metavar="MS", help="Limit for the median TTFA in ms (TTFT for a text model); default: 500."),
+        typer.Option(metavar="MS", help="Limit for the median TTFA in ms (TTFT for a text model); default: 500, for the demo 1,500."),
     ] = None,
     pack: Annotated[str | None, typer.Option(help="Pack that CI plays; default: heart-open.")] = None,
     ci: Annotated[
@@ -48,27 +50,36 @@ def init(
             help=f"CI to write a job for: {', '.join(CIS)}; default: both.",
         ),
     ] = None,
-    install: Annotated[str, typer.Option(help="Package that CI installs with pip: a requirement, a path or a URL.")] = INSTALL,
+    install: Annotated[
+        str | None,
+        typer.Option(
+            show_default="the address that this harness came from",
+            help="Package that CI installs with pip: a requirement, a path or a URL.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Ask nothing; print one JSON object.")] = False,
 ) -> None:
     """Write a profile, a budgets file and CI jobs from a few answers. An option answers its question in advance."""
     asks = _somebody_is_there() and not as_json
+    refuse_own_checkout(folder)
     if kind is None:
         if not asks:
             raise UserError("init: name your agent's protocol, as in --kind pipecat-eval (docs/agents.md has all kinds)")
         kind = _ask_kind()
-    known = Answers(kind, ci=_known_ci(ci))  # a mistake in it is reported before the next question
-    if asks and not known.ships:
+    _known_ci(ci)  # a mistake in either is reported before the next question
+    known = Answers(kind, ci="none")
+    if asks and not known.ships and kind != DEMO:
         name = name if name is not None else _ask("Name of your agent?", "my-agent")
         if url is None and command is None:
             url = _ask("Address of the running agent (ws://…)? Leave empty to let the harness start it", "") or None
             command = None if url else _ask("Command that starts it? {port} becomes a free port", "python bot.py --port {port}")
+    usual_ms = DEMO_BUDGET_MS if kind == DEMO else 500.0
     if asks:
-        budget_ttfa = budget_ttfa if budget_ttfa is not None else _ask_ms("Limit for the median TTFA, in ms?")
+        budget_ttfa = budget_ttfa if budget_ttfa is not None else _ask_ms("Limit for the median TTFA, in ms?", usual_ms)
         ci = ci if ci is not None else _ask(f"CI to write a job for ({', '.join(CIS)})", "both")
     answers = Answers(
-        kind, name or "my-agent", url, _words(command), budget_ttfa if budget_ttfa is not None else 500.0, pack or "heart-open",
-        _known_ci(ci), install,
+        kind, name or "my-agent", url, _words(command), budget_ttfa if budget_ttfa is not None else usual_ms, pack or "heart-open",
+        _known_ci(ci), install if install is not None else _address(_known_ci(ci), asks=asks),
     )  # fmt: skip
     files = files_for(answers)
     refuse_existing(folder, files)
@@ -78,11 +89,25 @@ def init(
         return
     for path in written:
         print(f"written  {path}")
-    there = "" if folder == Path(".") else f"cd {shlex.quote(str(folder))} && "
-    print(f"\nTest the profile:   {there}harness agents try {shlex.quote(answers.agent)}")
-    mode = "" if answers.profile.accepts_a_history else " --mode replay"
-    check = f"harness check --agent {shlex.quote(answers.agent)}{mode} --budgets {BUDGETS} --judge none"
-    print(f"Check the limits: {there}{check}")
+    agent = answers.agent if answers.ships else folder / answers.agent
+    options = [*gate_options(answers), "--budgets", folder / BUDGETS, "--judge", "none"]
+    print(f"\nTest the profile:   {next_step('agents', 'try', agent)}")
+    print(f"Check the limits: {next_step('check', '--agent', agent, '--pack', answers.pack, *options)}")
+
+
+def _address(ci: Ci, *, asks: bool) -> str:
+    """The package that CI installs if none is named; empty without CI."""
+    if ci == "none":
+        return ""
+    found = install_address()
+    if found is None and asks:
+        found = _ask("Address from which CI installs the harness (git+https://HOST/REPOSITORY@TAG, or a wheel's)?", "")
+    if not found:
+        raise UserError(
+            "--install: CI cannot reach the folder that this harness was installed from; name an address, such as "
+            "git+https://HOST/REPOSITORY@TAG or a wheel in your repository, or choose --ci none"
+        )
+    return found
 
 
 def _somebody_is_there() -> bool:
@@ -94,15 +119,15 @@ def _ask(question: str, default: str) -> str:
     return answer.strip()
 
 
-def _ask_ms(question: str) -> float:
-    answer: float = typer.prompt(question, default=500.0, type=float, err=True)
+def _ask_ms(question: str, default: float) -> float:
+    answer: float = typer.prompt(question, default=default, type=float, err=True)
     return answer
 
 
 def _ask_kind() -> str:
     from harness.agents.new_profile import kinds_to_write
 
-    typer.echo(f"Kinds of agent: {', '.join(kinds_to_write())}; or polaris-like, a shipped agent, for a first try.", err=True)
+    typer.echo(f"Kinds of agent: {', '.join(kinds_to_write())}; demo, with bots to try; or polaris-like, a shipped agent.", err=True)
     return _ask("Protocol of your agent?", "pipecat-eval")
 
 

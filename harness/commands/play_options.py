@@ -44,6 +44,16 @@ RayMemory = Annotated[
     ),
 ]
 
+WaitForQuiet = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        show_default="ask at a terminal, otherwise continue",
+        help="Longest wait for other programs to become idle, in seconds; 0: do not ask.",
+        min=0,
+    ),
+]
+
 
 def of_an_experiment(
     asked: Collection[str] = frozenset(Experiment.model_fields),

@@ -39,15 +39,7 @@ def run(
             show_default="none", hidden=True, help="With --shard: file of ids of sessions stored elsewhere, one per line."
         ),
     ] = None,
-    wait_for_quiet: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            show_default="ask at a terminal, otherwise continue",
-            help="Longest wait for other programs to become idle, in seconds; 0: do not ask.",
-            min=0,
-        ),
-    ] = None,
+    wait_for_quiet: asked.WaitForQuiet = None,
     out: Annotated[
         Path | None,
         typer.Option(

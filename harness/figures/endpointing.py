@@ -143,12 +143,20 @@ def decision_delay_values(turns: Turns) -> dict[str, list[float]]:
 
 def inner_pauses_cut(turns: Turns) -> dict[str, list[float]]:
     """Context → for each inner pause in which the agent could choose, 1 where it was cut and 0 where it was not."""
-    found: dict[str, list[float]] = {}
+    chosen = {c: [cut for cut in group if cut is not None] for c, group in each_inner_pause(turns).items()}
+    return {context: cut for context, cut in chosen.items() if cut}
+
+
+def each_inner_pause(turns: Turns) -> dict[str, list[float | None]]:
+    """Context → for each inner pause 1 where it was cut, 0 where it was not, None where the agent was talking already."""
+    found: dict[str, list[float | None]] = {}
     for context, group in heard_turns(turns).items():
         for turn in group:
             pauses = turn.endpointing.pauses if turn.endpointing is not None else ()
-            found.setdefault(context, []).extend(float(p.fate == "cut") for p in pauses if p.fate != "already_talking")
-    return {context: cut for context, cut in found.items() if cut}
+            found.setdefault(context, []).extend(
+                None if pause.fate == "already_talking" else float(pause.fate == "cut") for pause in pauses
+            )
+    return found
 
 
 def _open_pauses(pauses: Iterable[_Pause]) -> list[OpenPause]:

@@ -80,6 +80,11 @@ class Budgets(BaseModel):
         """True if a limit compares with another run."""
         return any(limit.comparison == "worse_than_baseline_by" for limit in self.limits)
 
+    @property
+    def needs_words(self) -> bool:
+        """True if a limit is on a figure that needs the words of the replies."""
+        return any("words" in BY_PATH[name].needs for limit in self.limits if (name := limit.figure) in BY_PATH)
+
 
 class CellLimit(BaseModel):
     """One limit for one cell."""

@@ -172,8 +172,7 @@ def _checked(asked: CellLimit, cells: Cells, before: Cells | None, tail: float) 
     found: Evidence | None = cells.evidence(limit.figure, asked.agent, place)
     undecided, apart = cells.undecided_quality(limit.figure, place), ""
     if found is not None and limit.comparison == "worse_than_baseline_by":
-        earlier = before.evidence(limit.figure, asked.agent, place) if before is not None else None
-        found = Worsening(found, earlier, lower_is_better(limit.figure)) if earlier is not None else None
+        found = _worsening(found, cells, before, asked, place) if before is not None else None
         if found is not None and before is not None:
             apart = _scales_apart(limit.figure, place, cells, before)
             baselines = before.undecided_quality(limit.figure, place)
@@ -190,6 +189,15 @@ def _checked(asked: CellLimit, cells: Cells, before: Cells | None, tail: float) 
         more = math.ceil(decision.more_needed * cells.conversations_a_speaker(place))
         decision = replace(decision, more_needed=more)
     return Checked(asked, decision.verdict, decision, speakers=found.contexts)
+
+
+def _worsening(now: Evidence, cells: Cells, before: Cells, asked: CellLimit, place: Place) -> Evidence | None:
+    """The loss against the baseline: paired by conversation where the figure can be; None if the baseline has no such figure."""
+    figure = asked.limit.figure
+    earlier = before.evidence(figure, asked.agent, place)
+    if earlier is None:
+        return None
+    return cells.change_from(before, figure, asked.agent, place) or Worsening(now, earlier, lower_is_better(figure))
 
 
 def _scales_apart(figure: str, place: Place, cells: Cells, before: Cells) -> str:

@@ -8,14 +8,14 @@ A judge's opinion (`harness.figures.quality_state`) has a figure, and decides no
 known, one speaker is one observation in every figure but those of quality (`harness.figures.speakers`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Final, cast
 
 import numpy as np
 
 from harness.figures.catalogue import BY_PATH, Unit
-from harness.figures.endpointing import dead_air_values, decision_delay_values, inner_pauses_cut
+from harness.figures.endpointing import dead_air_values, decision_delay_values, each_inner_pause, inner_pauses_cut
 from harness.figures.judges import judge_summaries
 from harness.figures.latency import chances, latency_values, within_budget_flags
 from harness.figures.quality_state import state_of, words_of
@@ -26,6 +26,7 @@ from harness.ranking.board import Board
 from harness.ranking.bounds import EloOverReference, Evidence, Share, percentile_of, share_of_flags
 from harness.ranking.chosen import judges_of
 from harness.ranking.leaderboard import leaderboard
+from harness.ranking.paired import change_of_shares, change_of_times
 from harness.ranking.peoples_axis import PeoplesAxis
 from harness.store.judgment import Judgment, Presentation
 from harness.store.judgment_columns import table_of
@@ -107,23 +108,48 @@ class Cells:
             return _wins(self._rows(place, inside, people), agent) if axis is None else _pairs_won(axis, agent)
         if name in ("understood_wer", "heard_wer"):
             return self._word_errors(name, agent, place.condition, inside)
-        by_context = {c: g for c, g in self._selection.turns(agent, place.condition).items() if c in inside}
-        turns = by_speaker(by_context, self._speakers)
-        if "." in name and name.split(".")[0] != "within_budget":
-            return _of_times(turns, *name.split("."))
-        return self._of_turns(turns, name)
+        turns = by_speaker(self._turns(agent, place.condition, inside), self._speakers)
+        if _is_time(name):
+            return percentile_of(_times(turns, name), {"p50": 0.50, "p95": 0.95}[name.split(".")[1]])
+        return share_of_flags(self._flags(turns, name))
+
+    def change_from(self, before: "Cells", figure: str, agent: str, place: Place) -> Evidence | None:
+        """The change of a figure since another run, paired turn by turn: positive is worse. None where it cannot be paired: a
+        p95, errors of words, ratings, and under eight conversations that both runs have."""
+        if unit_of(figure) == "elo" or figure.endswith(".p95") or figure.endswith(("wer", "win_rate")):
+            return None
+        runs = []
+        for cells in (self, before):
+            turns = cells._turns(agent, place.condition, cells._inside(place))
+            each = {(c, k): [turn] for c, group in turns.items() for k, turn in enumerate(group)}
+            runs.append(({c: len(group) for c, group in turns.items()}, {_turn_name(*key): turn for key, turn in each.items()}))
+        (lengths, now), (lengths_before, then) = runs
+        # A lost session leaves its conversation without its later turns: which of the others belong together is then not known.
+        alike = {c for c, n in lengths.items() if lengths_before.get(c) == n}
+        now, then = ({name: turn for name, turn in run.items() if _context_of(name) in alike} for run in (now, then))
+
+        def bunch(turn: str) -> str:
+            return bunch_of(_context_of(turn), self._speakers)
+
+        if _is_time(figure):
+            return change_of_times(_times(now, figure), _times(then, figure), bunch)
+        if figure == "pauses_cut_share":  # pause by pause: after one that is cut there are some in which nobody could choose
+            return change_of_shares(each_inner_pause(now), each_inner_pause(then), bunch, lower_is_better=True)
+        better = lower_is_better(figure)
+        return change_of_shares(self._flags(now, figure), before._flags(then, figure), bunch, lower_is_better=better)
+
+    def _turns(self, agent: str, condition: str, inside: frozenset[str]) -> Turns:
+        return {c: g for c, g in self._selection.turns(agent, condition).items() if c in inside}
 
     def _inside(self, place: Place) -> frozenset[str]:
         inside = contexts_of(self._selection, place)
         return inside if self._only is None else inside & self._only
 
-    def _of_turns(self, turns: Turns, name: str) -> Evidence | None:
+    def _flags(self, turns: Turns, name: str) -> Mapping[str, Sequence[float]]:
         if name.startswith("within_budget."):
             figure = name.removeprefix("within_budget.")
-            return share_of_flags(within_budget_flags(turns, figure, self._selection.manifest.budgets_ms[figure]))
-        if name == "pauses_cut_share":
-            return share_of_flags(inner_pauses_cut(turns))
-        return share_of_flags(chances(turns, name))
+            return within_budget_flags(turns, figure, self._selection.manifest.budgets_ms[figure])
+        return inner_pauses_cut(turns) if name == "pauses_cut_share" else chances(turns, name)
 
     def _word_errors(self, name: str, agent: str, condition: str, inside: frozenset[str]) -> Evidence | None:
         sessions = [s for s in self._selection.of(agent, condition) if s.key.context_id in inside]
@@ -162,9 +188,21 @@ class Cells:
         return [row for row in rows if row.context in inside and row.source == "judge"]
 
 
-def _of_times(turns: Turns, name: str, kind: str) -> Evidence | None:
-    values = _DELAYS[name](turns) if name in _DELAYS else latency_values(turns, name.removesuffix("_ms"))
-    return percentile_of(values, {"p50": 0.50, "p95": 0.95}[kind])
+def _is_time(name: str) -> bool:
+    return "." in name and not name.startswith("within_budget.")
+
+
+def _times(turns: Turns, name: str) -> Mapping[str, Sequence[float]]:
+    figure = name.split(".")[0]
+    return _DELAYS[figure](turns) if figure in _DELAYS else latency_values(turns, figure.removesuffix("_ms"))
+
+
+def _turn_name(context: str, number: int) -> str:
+    return f"{context} {number}"  # no context's id has a space
+
+
+def _context_of(turn: str) -> str:
+    return turn.rpartition(" ")[0]
 
 
 def _wins(rows: Sequence[Judgment], agent: str) -> Evidence | None:

@@ -74,11 +74,13 @@ def play_until_clear(
     progress: RunProgress,
     votes: Votes = no_votes,
     only: Collection[str] | None = None,
+    wait_s: float | None = None,
 ) -> tuple[RunStore, CheckResult, str]:
     """Check, play more and check again, until clear. Returns the open store, the last result, and why it ended.
 
     Args:
         only: conversations that may be played (those of the baseline); None: all of the pack.
+        wait_s: longest wait for other programs to become idle before each batch, as in `RunRequest`.
 
     Raises:
         UserError: the run cannot be resumed.
@@ -95,7 +97,7 @@ def play_until_clear(
             if not again:
                 return store, result, why_not
             progress.note(f"Playing {counted(len(again), 'session')} again: the harness was at fault in them, not the agent")
-            store = _grown(store, pack, 0, judges, progress, votes, again)
+            store = _grown(store, pack, 0, judges, progress, votes, wait_s, again)
             # An invalid run decides nothing, so this check has used up no error.
             result = look_again(store, look)
             continue
@@ -114,7 +116,7 @@ def play_until_clear(
         if batch < 1 or left_s <= 0:
             return store, result, f"the {minutes:g} minutes are too short for another conversation"
         progress.note(f"Cannot tell yet; playing {batch} more of {len(more)} conversations (then check {look + 1})")
-        store = _grown(store, pack, batch, judges, progress, votes)
+        store = _grown(store, pack, batch, judges, progress, votes, wait_s)
         look += 1
         result = look_again(store, look)
     return store, result, "it is clear"
@@ -148,6 +150,7 @@ def _grown(
     judges: tuple[str, ...],
     progress: RunProgress,
     votes: Votes,
+    wait_s: float | None,
     again: frozenset[str] = frozenset(),
 ) -> RunStore:
     have, folder = len(store.manifest.context_ids), store.folder
@@ -156,7 +159,7 @@ def _grown(
             store.add_contexts(pack.contexts[have : have + batch])
     store.close()
     options = pack.options.model_copy(update={"limit": have + batch, "judges": judges})
-    request = RunRequest(options, out=folder, resume=True, again=again)
+    request = RunRequest(options, out=folder, resume=True, again=again, wait_for_quiet_s=wait_s)
     grown, summary = run(request, progress, votes)
     if len(summary.failures) and all(c.failed == c.turns for c in summary.whole):
         raise AgentError(f"{folder}: no session could be finished; see: {command('report', folder)}")

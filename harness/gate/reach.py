@@ -9,26 +9,34 @@ true rate of 0, 1 and 2 %.
 """
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate, repeat
+from operator import mul
 from typing import Final
 
 import numpy as np
 from scipy import stats
 
 from harness.audio.speech_text import parse_marked
+from harness.errors import UserError
+from harness.experiment import Experiment
+from harness.figures.speakers import bunch_of, speakers_of
 from harness.gate.budgets import CellLimit, Limit
 from harness.gate.decide import MOST_MORE, POWER, Rule, decide, tail_of
 from harness.gate.evidence import unit_of
 from harness.ranking.bounds import Evidence, Percentile, Share
 from harness.ranking.scale import Floats
 from harness.scenarios.context import Context, spoken_indices
+from harness.wording import counted
 
 OF_PAUSES: Final = frozenset(("pauses_cut_share", "false_start_rate"))
 """Figures that only conversations with an inner pause have."""
 PAUSE_FROM_MS: Final = 200
 """Shorter silences are no inner pauses (`harness.timing.endpointing`)."""
+ONE_TURN: Final[Floats] = np.ones(1)
 QUANTILES: Final = {"p50": 0.50, "p95": 0.95}
 
 
@@ -42,27 +50,57 @@ class OutOfReach:
     needs: int | None
     """Conversations like these in which a flawless run passes; None if no number up to `MOST_MORE` is enough."""
 
+    @property
+    def words(self) -> str:
+        """The limit, and the conversations that a flawless run needs to pass it."""
+        needs = f"at least {self.needs}" if self.needs is not None else "more than can be played"
+        have = f", and {self.have} have such a figure" if self.limit.figure in OF_PAUSES else ""
+        return f"{self.limit.words} (a flawless one needs {needs}{have})"
 
-def out_of_reach(limits: Sequence[CellLimit], contexts: Collection[Context], mode: str, look: int | None) -> list[OutOfReach]:
+
+def refuse_out_of_reach(
+    limits: Sequence[CellLimit], contexts: Collection[Context], options: Experiment, look: int | None
+) -> None:
+    """Refuse a gate that would never be green, before anything is played.
+
+    Raises:
+        UserError: no run of these conversations can pass one of the limits; names each, and the conversations that it needs.
+    """
+    found = out_of_reach([each.limit for each in limits], contexts, options.mode, look)
+    if found:
+        raise UserError(
+            f"--budgets: no run of these {counted(len(contexts), 'conversation')} can pass "
+            f"{'; or '.join(one.words for one in found)}; play more of them (--pack, --limit), or change the limits"
+        )
+
+
+def out_of_reach(limits: Sequence[Limit], contexts: Collection[Context], mode: str, look: int | None = None) -> list[OutOfReach]:
     """The limits that cannot be passed. One on Elo, or against a baseline, is never among them: its spread is not known before.
 
-    `look`: as in `harness.gate.decide.tail_of`.
+    `limits`: each as often as it has cells. `look`: as in `harness.gate.decide.tail_of`.
     """
     tail = tail_of(len(limits), look)
     found = {}
-    for each in limits:
-        of = trials(each.limit, contexts, mode)
-        ideal = flawless(each.limit, of)
-        if ideal is not None and decide(ideal, each.limit.rule, each.limit.bound, tail).verdict != "pass":
-            found[each.limit] = OutOfReach(each.limit, of.size, fewest(each.limit, tail, float(of.mean()) if of.size else 1.0))
+    for limit in limits:
+        of = trials(limit, contexts, mode)
+        ideal = flawless(limit, of) if of is not None else None
+        if of is not None and ideal is not None and decide(ideal, limit.rule, limit.bound, tail).verdict != "pass":
+            found[limit] = OutOfReach(limit, of.size, fewest(limit, tail, of if of.size else ONE_TURN))
     return list(found.values())
 
 
-def trials(limit: Limit, contexts: Collection[Context], mode: str) -> Floats:
-    """The number of trials of each conversation that has any: of its turns, or of their inner pauses."""
+def trials(limit: Limit, contexts: Collection[Context], mode: str) -> Floats | None:
+    """The number of trials of each conversation (speaker, where known) that has any: its turns, or their inner pauses.
+
+    None if the pauses of a recording are not known beforehand.
+    """
+    if limit.figure in OF_PAUSES and any(turn.audio and turn.pauses_s is None for c in contexts for turn in c.turns):
+        return None
     inside = [c for c in contexts if limit.subset in ("all", c.subset)]
-    counts = [sum(_trials_of(limit.figure, c, k) for k in spoken_indices(c, mode)) for c in inside]
-    return np.array([n for n in counts if n], dtype=np.float64)
+    speakers, counts = speakers_of(inside), Counter[str]()
+    for context in inside:
+        counts[bunch_of(context.id, speakers)] += sum(_trials_of(limit.figure, context, k) for k in spoken_indices(context, mode))
+    return np.array([n for n in counts.values() if n], dtype=np.float64)
 
 
 def _trials_of(figure: str, context: Context, turn: int) -> int:
@@ -76,7 +114,7 @@ def _trials_of(figure: str, context: Context, turn: int) -> int:
 
 def flawless(limit: Limit, of: Floats) -> Evidence | None:
     """The evidence of a run in which nothing counts against the limit; None where no such run can be imagined beforehand."""
-    if limit.comparison == "worse_than_baseline_by" or unit_of(limit.figure) == "elo":
+    if limit.comparison == "worse_than_baseline_by" or unit_of(limit.figure) == "elo" or limit.figure.endswith("win_rate"):
         return None
     if unit_of(limit.figure) == "share":
         return Share(np.zeros(of.size) if limit.rule == "at_most" else of, of)
@@ -85,14 +123,18 @@ def flawless(limit: Limit, of: Floats) -> Evidence | None:
     return Percentile(groups, QUANTILES[limit.figure.rsplit(".", 1)[1]]) if groups else Share(of, of)
 
 
-def fewest(limit: Limit, tail: float, each: float = 1.0) -> int | None:
-    """The fewest conversations, of `each` trials, with which a flawless run passes; None if `MOST_MORE` are too few."""
+def fewest(limit: Limit, tail: float, like: Floats = ONE_TURN) -> int | None:
+    """The fewest conversations with which a flawless run passes; None if `MOST_MORE` are too few.
+
+    `like`: trials of each, repeated as often as it takes. Where they are unequal, a share needs more of them.
+    """
 
     def passes(n: int) -> bool:
-        ideal = flawless(limit, np.full(n, max(1.0, round(each))))
+        ideal = flawless(limit, np.resize(like, n))
         return ideal is None or decide(ideal, limit.rule, limit.bound, tail).verdict == "pass"
 
-    return bisect_left(range(MOST_MORE), True, lo=1, key=passes) if passes(MOST_MORE) else None
+    enough = next((n for n in accumulate(repeat(2, MOST_MORE.bit_length()), mul) if passes(n)), None)
+    return None if enough is None else bisect_left(range(enough), True, lo=enough // 2, key=passes)
 
 
 @cache

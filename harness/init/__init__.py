@@ -4,6 +4,6 @@ All are texts, made from a few answers by pure functions, so that a test can try
 """
 
 from harness.init.answers import Answers
-from harness.init.files import files_for, refuse_existing, write_files
+from harness.init.files import files_for, refuse_existing, refuse_own_checkout, write_files
 
-__all__ = ["Answers", "files_for", "refuse_existing", "write_files"]
+__all__ = ["Answers", "files_for", "refuse_existing", "refuse_own_checkout", "write_files"]

@@ -1,85 +1,74 @@
 """The files of `harness init`. An existing file is never overwritten."""
 
 import json
+import math
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from harness.errors import UserError
-from harness.init.answers import Answers
+from harness.init.answers import DEMO, Answers, demo_files
+from harness.init.limits import limits_text
+from harness.run.plan import lasting_s
+from harness.scenarios.pack import Pack, load_pack
 
 BUDGETS: Final = "budgets.yaml"
 GITHUB: Final = ".github/workflows/voice-agent.yml"
 GITLAB: Final = ".gitlab-ci.yml"
 RUN: Final = "gate-run"
-CI_MINUTES: Final = 60
-_SPOKEN: Final = """\
-# Limits for the agent, checked with: harness check --agent {agent} --budgets {file}
-# Every figure that a limit can name, and how a verdict is made: docs/gate.md of the harness.
-schema: 1
-limits:
-  # From the caller's last word to the agent's voice, half of the turns within:
-  - {{figure: ttfa_ms.p50, at_most: {budget:g}}}
-  # The agent must not gain time by talking into its caller's pauses:
-  - {{figure: pauses_cut_share, at_most: 0.15}}
-  # It must answer. Alone, 44 turns without a miss pass 0.1, and 228 pass 0.02.
-  - {{figure: no_reply_rate, at_most: 0.1}}
-  # Slow turns too. A p95 needs 90 conversations, so this one waits for a larger pack:
-  # - {{figure: ttfa_ms.p95, at_most: {twice:g}}}
-  # Kindness, against the plain reference replies, by people's votes (harness listen), or by a judge that people bear out:
-  # - {{figure: "elo_over.ref:plain", at_least: -50}}
-"""
-_WRITTEN: Final = """\
-# Limits for the model, checked with: harness check --agent {agent} --budgets {file}
-# Every figure that a limit can name, and how a verdict is made: docs/gate.md of the harness.
-schema: 1
-limits:
-  # From the request to the first token of the answer, half of the turns within:
-  - {{figure: ttft_ms.p50, at_most: {budget:g}}}
-  # A p95 needs 90 conversations, so this one waits for a larger pack:
-  # - {{figure: ttft_ms.p95, at_most: {twice:g}}}
-  # Kindness, against the plain reference replies, by people's votes (harness listen), or by a judge that people bear out:
-  # - {{figure: "elo_over.ref:plain", at_least: -50}}
-"""
+_SETUP_MINUTES: Final = 20
+_TIMES_AS_LONG: Final = 1.5
+"""A CI job may last its calls, half as much again, and the time of an installation; then it is stopped."""
+_OWN_PROJECT: Final = 'name = "heart-voice-harness"'
 _GITHUB: Final = """\
 # Checks the voice agent against {budgets}: pass, fail, or a warning if the conversations are too few to decide.
 name: voice agent
 on: [pull_request, workflow_dispatch]
-permissions: {{contents: read}}
+permissions: {{contents: read, pull-requests: write}}   # the second only for the comment
 jobs:
   gate:
     runs-on: ubuntu-latest
     timeout-minutes: {minutes}
+    strategy:
+      fail-fast: false
+      matrix: {{agent: [{agent}]}}   # each agent is a job of its own: add yours
     steps:
       - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
-        with: {{python-version: "3.11"}}
       - uses: actions/cache@v4
         with: {{path: ~/.cache/heart-voice-harness, key: heart-voice-harness-1}}
       - name: Install (your agent's own packages go here, too)
-        run: {install}
+        run: |
+          python3 -m venv .venv
+          .venv/bin/pip install {install}
       # Keys that the agent needs: add env: {{NAME: "${{{{ secrets.NAME }}}}"}} to this step.
       - name: Gate
         run: |
           code=0
-          {check} || code=$?
+          .venv/bin/{check} || code=$?
           if [ -f gate.md ]; then cat gate.md >> "$GITHUB_STEP_SUMMARY"; fi
           if [ "$code" -eq 4 ]; then echo "::warning::The voice agent gate cannot tell yet: see the summary."; exit 0; fi
           exit "$code"
+        env: {{AGENT: "${{{{ matrix.agent }}}}"}}
+      - name: Comment
+        if: always() && github.event_name == 'pull_request' && hashFiles('gate.md') != ''
+        run: gh pr comment "$PULL" --edit-last --create-if-none --body-file gate.md || echo "::notice::The summary could not be added."
+        env: {{GH_TOKEN: "${{{{ github.token }}}}", PULL: "${{{{ github.event.number }}}}"}}
       - uses: actions/upload-artifact@v4
         if: always()
-        with: {{name: voice-agent-gate, path: "{run}\\ngate.xml\\ngate.md", if-no-files-found: ignore}}
+        with: {{name: "voice-agent-gate-${{{{ strategy.job-index }}}}", path: "{run}\ngate.xml\ngate.md", if-no-files-found: ignore}}
 """
 _GITLAB: Final = """\
 # Checks the voice agent against {budgets}: pass, fail, or a warning if the conversations are too few to decide (exit code 4).
 voice-agent:
   image: python:3.11
   timeout: {minutes} minutes
+  parallel: {{matrix: [{{AGENT: [{agent}]}}]}}   # each agent is a job of its own: add yours
   variables: {{HEART_HARNESS_CACHE: $CI_PROJECT_DIR/.cache/heart-voice-harness}}
   cache: {{key: heart-voice-harness-1, paths: [.cache/heart-voice-harness]}}
   script:
     # Your agent's own packages go here, too. Keys that it needs are CI/CD variables.
+    - python3 -m venv .venv
     - {install}
     - {check}
   allow_failure: {{exit_codes: [4]}}
@@ -92,30 +81,54 @@ voice-agent:
 
 def files_for(answers: Answers) -> Mapping[str, str]:
     """Path → text of every file to write, relative to the project's folder."""
-    profile = answers.profile
-    found = {} if answers.profile_text is None else {answers.agent: answers.profile_text}
-    budgets = _WRITTEN if profile.kind == "text" else _SPOKEN
-    found[BUDGETS] = budgets.format(agent=answers.agent, file=BUDGETS, budget=answers.budget_ms, twice=2 * answers.budget_ms)
+    profile, pack = answers.profile, load_pack(answers.pack)
+    found = dict(demo_files()) if answers.kind == DEMO else {}
+    if answers.profile_text is not None:
+        found[answers.agent] = answers.profile_text
+    found[BUDGETS] = limits_text(
+        answers.agent, BUDGETS, pack, answers.mode, answers.budget_ms, spoken=profile.kind != "text", at_once=answers.at_once
+    )
     words = {
         "budgets": BUDGETS,
-        "minutes": CI_MINUTES,
-        "install": json.dumps(f"pip install {shlex.quote(answers.install)}"),
+        "agent": json.dumps(answers.agent),
+        "minutes": _job_minutes(pack, answers.mode, answers.at_once),
         "run": RUN,
     }
+    check = check_command(answers)
     if answers.ci in ("github", "both"):
-        found[GITHUB] = _GITHUB.format(**words, check=check_command(answers))
+        found[GITHUB] = _GITHUB.format(**words, install=shlex.quote(answers.install), check=check)
     if answers.ci in ("gitlab", "both"):
-        found[GITLAB] = _GITLAB.format(**words, check=json.dumps(check_command(answers)))
+        install = json.dumps(f".venv/bin/pip install {shlex.quote(answers.install)}")
+        found[GITLAB] = _GITLAB.format(**words, install=install, check=json.dumps(f".venv/bin/{check}"))
     return found
 
 
 def check_command(answers: Answers) -> str:
-    """The command that checks the agent against its limits."""
-    mode = () if answers.profile.accepts_a_history else ("--mode", "replay")
-    return shlex.join(
-        ["harness", "check", "--agent", answers.agent, "--pack", answers.pack, *mode, "--budgets", BUDGETS, "--judge", "none",
+    """The command with which CI checks the agent in `$AGENT` against its limits."""
+    words = shlex.join(
+        ["--pack", answers.pack, *gate_options(answers), "--budgets", BUDGETS, "--judge", "none",
          "--out", RUN, "--junit", "gate.xml", "--summary", "gate.md"]
     )  # fmt: skip
+    return f'harness check --agent "$AGENT" {words}'
+
+
+def gate_options(answers: Answers) -> tuple[str, ...]:
+    """The options of a check that depend on the agent: its mode, and the number of simultaneous calls."""
+    mode = () if answers.mode == "seeded" else ("--mode", answers.mode)
+    return (*mode, *(("--concurrency", str(answers.at_once)) if answers.at_once > 1 else ()))
+
+
+def _job_minutes(pack: Pack, mode: str, at_once: int) -> int:
+    """The time-out of a CI job, in whole tens of minutes."""
+    calls_s = sum(lasting_s(context, pack, mode) for context in pack.contexts) / at_once
+    return 10 * math.ceil((_SETUP_MINUTES + _TIMES_AS_LONG * calls_s / 60) / 10)
+
+
+def refuse_own_checkout(folder: Path) -> None:
+    """Refuse to write a user's files into the harness's own source. Raises UserError."""
+    project = folder / "pyproject.toml"
+    if project.is_file() and _OWN_PROJECT in project.read_text(encoding="utf-8", errors="replace"):
+        raise UserError(f"{folder.resolve()}: is the harness's own source; name your project's folder, as in harness init ../my-agent")
 
 
 def refuse_existing(folder: Path, names: Mapping[str, str]) -> None:

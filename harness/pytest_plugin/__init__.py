@@ -32,6 +32,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--agent-limit", type=int, default=None, metavar="N", help="Only the first N contexts. Default: all.")
     group.addoption("--agent-mode", choices=("seeded", "replay"), default="seeded",
                     help="seeded: speak the last turn; replay: speak every turn. Default: seeded.")  # fmt: skip
+    group.addoption("--agent-concurrency", type=int, default=1, metavar="K",
+                    help="Number of simultaneous calls. Default: 1.")  # fmt: skip
     group.addoption("--agent-budgets", type=Path, default=None, metavar="FILE",
                     help="Budgets file (docs/gate.md): each limit is a case, decided by its interval.")  # fmt: skip
     group.addoption("--budget-ttfa", type=float, default=500.0, metavar="MS",
@@ -100,8 +102,20 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         call = getattr(item, "funcargs", {}).get(FIXTURE)
         if call is None:
             raise pytest.UsageError(f"{item.nodeid}: the marker budget needs the fixture {FIXTURE}")
-        call.assert_within(**marker.kwargs)
+        over = call.over(**marker.kwargs)
+        if over:  # the marker is all that a traceback could show
+            pytest.fail("\n".join(over), pytrace=False)
     return outcome
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the turn's figures, its stages and the path of its sound to every failed test that has a call."""
+    report = yield
+    call = getattr(item, "funcargs", {}).get(FIXTURE)
+    if report.when == "call" and report.failed and call is not None:
+        report.sections.append(("voice call", "\n".join(call.figures())))
+    return report
 
 
 def pytest_report_header(config: pytest.Config) -> Iterable[str]:

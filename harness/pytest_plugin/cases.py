@@ -47,7 +47,10 @@ class CallCase(_Case):
 
     def runtest(self) -> None:
         """Read the results, and assert."""
-        self.shared.call(self.place).assert_within(**self.budgets)
+        call = self.shared.call(self.place)
+        over = call.over(**self.budgets)
+        if over:
+            raise AssertionError("\n".join([*over, "", *call.figures()]))
 
 
 class LimitCase(_Case):

@@ -60,6 +60,7 @@ class SharedRun:
             "pack": config.getoption("--agent-pack"),
             "limit": config.getoption("--agent-limit"),
             "mode": config.getoption("--agent-mode"),
+            "concurrency": config.getoption("--agent-concurrency"),
             "budget_ttfa_ms": config.getoption("--budget-ttfa"),
             "budget_ttft_ms": config.getoption("--budget-ttft"),
             "judges": (),

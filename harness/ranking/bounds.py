@@ -96,6 +96,8 @@ class Percentile:
         low, high = int(np.floor(place)), int(np.ceil(place))
         if low == high or np.isinf(ordered[high]):
             return float(ordered[high])
+        if np.isinf(ordered[low]):  # of differences: a turn that had no reply before
+            return float(ordered[low])
         return float(ordered[low] + (place - low) * (ordered[high] - ordered[low]))
 
     @property

@@ -11,11 +11,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.agents.process import IMPATIENT_S
+from harness.agents.process import IMPATIENT_S, AgentFailed, AgentProcess
 from harness.audio.caller_voices import HIBARI
 from harness.audio.vocal import silero
 from harness.caller import CallerProcess
-from harness.errors import UserError
+from harness.errors import AgentError, UserError
 from harness.experiment import Experiment
 from harness.extras import require_local
 from harness.figures.cells import Failure
@@ -71,6 +71,8 @@ class RunRequest:
     """Finished sessions of a resumed run to play again; each is stored until its successor exists."""
     wait_for_quiet_s: float | None = None
     """Longest wait for other programs to become idle before the first call; None: ask at a terminal, otherwise continue."""
+    words: bool = True
+    """False: the replies are not transcribed, because nothing asks for their words."""
 
 
 def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> tuple[RunStore, RunSummary]:
@@ -89,24 +91,29 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
     judges = request.options.judges if load_judges(request.options.judges) else ()
     store = _open(request, plan, folder, fleet)
     with sigterm_as_ctrl_c(), store.lock(), storage_named(folder, lambda: _given_up(store, plan)):
-        _say_what_comes(plan, store, request.again, judges, progress)
+        _say_what_comes(plan, store, request, judges, progress)
         try:
-            weights = bring_weights(plan, _judging(plan, judges), progress)
-        except UserError:
+            if not store.finished_ids() - request.again >= {key.session_id for key in plan.session_keys()}:
+                asyncio.run(_refuse_absent(plan))
+            weights = bring_weights(plan, _judging(plan, judges), progress, words=request.words)
+        except (UserError, AgentError):
             if not request.resume:
                 store.discard()
             raise
         _say_what_else_is_busy(plan, request.wait_for_quiet_s, progress)
-        not_played = _play(plan, store, request.again, weights, progress)
-        summary = after_the_calls(store, request.options, progress, votes)
+        not_played = _play(plan, store, request, weights, progress)
+        summary = after_the_calls(store, request.options, progress, votes, words=request.words)
     return store, _with_unplayed(summary, not_played)
 
 
-def after_the_calls(store: RunStore, options: Experiment, progress: RunProgress, votes: Votes) -> RunSummary:
-    """The figures of a run whose calls are over, after what is missing has been timed, transcribed and judged."""
+def after_the_calls(
+    store: RunStore, options: Experiment, progress: RunProgress, votes: Votes, *, words: bool = True
+) -> RunSummary:
+    """The figures of a run whose calls are over, after what is missing has been timed, transcribed (`words`) and judged."""
     measure_missing(store, silero(), progress)
     store.set_manifest(with_validity(store))
-    transcribe_all(store, progress)
+    if words:
+        transcribe_all(store, progress)
     asyncio.run(judge_run(store, RunJudging(judges=options.judges, seed=options.seed), progress))
     return summarise(store, votes(store))
 
@@ -119,21 +126,37 @@ def _decide(request: RunRequest) -> tuple[RunPlan, Path]:
     return plan, folder
 
 
+async def _refuse_absent(plan: RunPlan) -> None:
+    """Dial the agents that are not started here, before minutes of rendering; refused if nobody could be called.
+
+    Raises:
+        AgentError: no agent of the plan can be reached; one line each.
+    """
+    absent = []
+    for profile in plan.profiles:
+        try:
+            await AgentProcess(profile, {}, Path("no-log")).dial()
+        except AgentFailed as error:
+            absent.append(str(error))
+    if len(absent) == len(plan.profiles):
+        raise AgentError("\n".join(absent))
+
+
 def _say_what_comes(
-    plan: RunPlan, store: RunStore, again: frozenset[str], judges: Sequence[str], progress: RunProgress
+    plan: RunPlan, store: RunStore, request: RunRequest, judges: Sequence[str], progress: RunProgress
 ) -> None:
     """Print one line with the steps and their duration, for a first-time user."""
-    done = store.finished_ids() - again
+    done = store.finished_ids() - request.again
     left = [key for key in plan.session_keys() if key.session_id not in done]
     if not left:
         return
     calls_s = calls_last_s(plan, left) / plan.options.concurrency
     about = f"{calls_s:.0f} s" if calls_s < 120 else f"{calls_s / 60:.0f} min"
     judged = "transcribed and judged" if judges else "transcribed"
+    after = f"; then the replies are {judged}" if request.words else ""
     progress.note(
         f"Steps: weights, the caller's voice, agents; {counted(len(left), 'call')} (about {about}), "
-        f"each with its TTFA as it ends; "
-        f"then the replies are {judged}. Folder: {store.folder}"
+        f"each with its TTFA as it ends{after}. Folder: {store.folder}"
     )
 
 
@@ -207,19 +230,19 @@ def _say_what_else_is_busy(plan: RunPlan, wait_s: float | None, progress: RunPro
 
 
 def _play(
-    plan: RunPlan, store: RunStore, again: frozenset[str], weights: Mapping[str, Path], progress: RunProgress
+    plan: RunPlan, store: RunStore, request: RunRequest, weights: Mapping[str, Path], progress: RunProgress
 ) -> Sequence[Failure]:
-    if store.finished_ids() - again >= {key.session_id for key in plan.session_keys()}:
+    if store.finished_ids() - request.again >= {key.session_id for key in plan.session_keys()}:
         asyncio.run(_calibrate_alone(plan, store, progress))
         return ()
     turns = render_turns(plan, progress)
-    return asyncio.run(_call(plan, store, again, turns, weights, progress))
+    return asyncio.run(_call(plan, store, request, turns, weights, progress))
 
 
 async def _call(
     plan: RunPlan,
     store: RunStore,
-    again: frozenset[str],
+    request: RunRequest,
     turns: CallerTurns,
     weights: Mapping[str, Path],
     progress: RunProgress,
@@ -234,7 +257,7 @@ async def _call(
             player = SessionPlayer(plan, store, turns, running, caller, vocal, progress)
             watched = {**running.pids(), **({CALLER: caller.pid} if caller.pid is not None else {})}
             with Telemetry(store.telemetry_file, watched):
-                not_played = await player.play_all(again)
+                not_played = await player.play_all(request.again)
             idle, priority = running.idle_cpu_percent, caller.priority
             await calibrated(plan, store, caller, progress)
     except asyncio.CancelledError:
@@ -242,7 +265,7 @@ async def _call(
         raise
     finally:
         await caller.stop()
-    heard = {TRANSCRIBER} if any(profile.kind != "text" for profile in plan.profiles) else set()
+    heard = {TRANSCRIBER} if request.words and any(profile.kind != "text" for profile in plan.profiles) else set()
     store.set_manifest(
         store.manifest.model_copy(
             update={

@@ -28,15 +28,17 @@ ROOM_FOR_EACH: Final = 2.4
 that are unpacked, and made, from them."""
 
 
-def bring_weights(plan: RunPlan, judges: Sequence[str], progress: RunProgress) -> Mapping[str, Path]:
+def bring_weights(
+    plan: RunPlan, judges: Sequence[str], progress: RunProgress, *, words: bool = True
+) -> Mapping[str, Path]:
     """Download every weight that the run will need, and return the paths of those that its agents load.
 
-    `judges` are the names of the run's judges; empty without judging.
+    `judges` are the names of the run's judges; empty without judging. `words`: the replies will be transcribed.
 
     Raises:
         UserError: a weight cannot be downloaded, or the disk has no room for them.
     """
-    spoken = any(profile.kind != "text" for profile in plan.profiles)
+    spoken = words and any(profile.kind != "text" for profile in plan.profiles)
     names = {*plan.weights, *voice_weights(plan), *([TRANSCRIBER] if spoken else [])}
     for judge in judges:
         names |= {name for name in weights_of_judge(load_judge_settings(judge)) if not name.lower().endswith(".gguf")}

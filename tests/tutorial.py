@@ -1,0 +1,109 @@
+"""docs/tutorial.md, run to the letter: `python -m tests.tutorial [--write]`.
+
+Each line of its `sh` blocks is run in a folder that was empty, with an empty home, and must exit with the code that its comment
+names (0 without one). `--write` puts the outputs and the seconds into the page, so that the page never says more than was seen.
+pip's own cache is shared, and weights are fetched.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from harness.store.manifest import machine_facts
+
+TOP: Final = Path(__file__).parents[1]
+PAGE: Final = TOP / "docs" / "tutorial.md"
+BLOCK: Final = re.compile(r"```sh\n(?P<lines>.*?)```\n(?P<shown>```text\n.*?```\n)?", re.DOTALL)
+EXITS: Final = re.compile(r"\s+# exits with (\d+)$")
+SECONDS: Final = re.compile(r"(?<=<!-- seconds -->\n).*?(?=<!-- /seconds -->)", re.DOTALL)
+MOST_LINES: Final = 30
+LONGEST_S: Final = 1_800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """One line of the page, as it was run."""
+
+    line: str
+    expected: int
+    code: int
+    seconds: float
+    said: str
+    complained: str
+
+
+def blocks_of(page: str) -> list[list[str]]:
+    """The command lines of each `sh` block."""
+    return [found["lines"].splitlines() for found in BLOCK.finditer(page)]
+
+
+def run_lines(lines: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Iterator[Done]:
+    """Each line, run in `folder`; after one that did not exit as expected, no more."""
+    for line in lines:
+        found = EXITS.search(line)
+        command, expected = (line[: found.start()], int(found[1])) if found else (line, 0)
+        begun_s = time.monotonic()
+        ran = subprocess.run(
+            ["bash", "-c", command], cwd=folder, env=dict(environment), capture_output=True, text=True, timeout=LONGEST_S,
+            check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        yield Done(command, expected, ran.returncode, time.monotonic() - begun_s, ran.stdout, ran.stderr)
+        if ran.returncode != expected:
+            return
+
+
+def written(page: str, done: Sequence[Sequence[Done]]) -> str:
+    """The page with these outputs and seconds."""
+    each = iter(done)
+
+    def with_output(found: re.Match[str]) -> str:
+        ran = next(each)
+        if found["shown"] is None:
+            return found[0]
+        said = "\n".join("\n".join(one.said for one in ran).strip().splitlines()[-MOST_LINES:])
+        return f"```sh\n{found['lines']}```\n```text\n{said}\n```\n"
+
+    facts = machine_facts()
+    rows = [f"| `{one.line}` | {one.seconds:.0f} |" for ran in done for one in ran]
+    total = f"| all | {sum(one.seconds for ran in done for one in ran):.0f} |"
+    machine = f"On {facts['processor']}, {facts['cores']} cores ({facts.get('instruction_sets', 'instruction sets not known')}):\n"
+    table = "\n".join([machine, "| line | seconds |", "|---|---|", *rows, total, ""])
+    return SECONDS.sub(lambda _: table, BLOCK.sub(with_output, page))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Run docs/tutorial.md to the letter.")
+    parser.add_argument("--write", action="store_true", help="write the outputs and seconds into the page")
+    given = parser.parse_args()
+    page, done = PAGE.read_text(encoding="utf-8"), []
+    with tempfile.TemporaryDirectory(prefix="tutorial-") as scratch:
+        folder, home = Path(scratch) / "work", Path(scratch) / "home"
+        folder.mkdir()
+        home.mkdir()
+        shared = {name: value for name, value in os.environ.items() if name.startswith("PIP_") or name in ("PATH", "LANG")}
+        cache = os.environ.get("PIP_CACHE_DIR", str(Path.home() / ".cache" / "pip"))
+        environment = {**shared, "HOME": str(home), "PIP_CACHE_DIR": cache, "VOICE_HARNESS": str(TOP)}
+        for lines in blocks_of(page):
+            ran = []
+            for one in run_lines(lines, folder, environment):
+                print(f"{one.seconds:7.1f} s  exit {one.code}  {one.line}", flush=True)
+                ran.append(one)
+            done.append(ran)
+            if ran[-1].code != ran[-1].expected:
+                print(ran[-1].said, ran[-1].complained, f"expected exit {ran[-1].expected}", sep="\n", file=sys.stderr)
+                return 1
+    if given.write:
+        PAGE.write_text(written(page, done), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
