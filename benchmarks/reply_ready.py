@@ -21,7 +21,6 @@ from harness.recording.record import Recording
 from harness.timeline import NS_PER_MS
 from harness.timing.chain import Stamps, heard_reply
 from harness.timing.figures import TurnTiming
-from harness.timing.left_out import owes_too_much
 from harness.timing.marks_chosen import stamps_in
 
 STEPS: Final[Mapping[str, str]] = {
@@ -63,8 +62,7 @@ def _of_no_request(stamps: Stamps, asked_ns: int, heard_ns: int) -> dict[str, in
 
 
 def _touched(turn: TurnTiming) -> bool:
-    owed_ms = turn.owed_ms("ttfa_ms")
-    return owed_ms is not None and turn.ttfa_ms is not None and owes_too_much(owed_ms, turn.ttfa_ms)
+    return turn.ttfa_ms is not None and turn.owes_too_much("ttfa")
 
 
 def of_run(folder: Path, agent: str, contended: bool) -> Iterator[dict[str, float]]:

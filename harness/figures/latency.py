@@ -7,6 +7,10 @@ then no accident. Figures that could owe too much to others on the agent's machi
 first figure is left out (*contended*) takes no part in counts by turns; they do not count towards those 5 %: the agent has no
 part in them, and where they are many the run is invalid (validity.py). Each figure that is left comes with the part of it that
 others could have caused.
+
+The share within a budget is the exception: a contended turn counts there unless others decide on which side it is. They can
+only delay, and 25 ms is a larger part of a quick reply than of a slow one, so leaving out every contended turn leaves out the
+quick ones: 66 % of 114 turns became 58 % of the 85 that were not contended (docs/performance.md).
 """
 
 from collections import Counter
@@ -172,11 +176,28 @@ def chances(turns: Turns, figure: str) -> dict[str, list[bool]]:
 
 
 def within_budget_flags(turns: Turns, figure: str, budget_ms: float) -> dict[str, list[bool]]:
-    """Context → whether each turn is within budget; `figure` is ttfa or ttft. No reply, or one that began early, is not."""
-    if figure == "ttfa":
-        return {c: [_is_within(t, t.ttfa_ms, budget_ms) for t in group] for c, group in heard_turns(turns).items()}
-    known = _having(_kept(turns, "ttft"), lambda t: t.ttft_ms)
-    return {c: [t.ttft_ms is not None and t.ttft_ms <= budget_ms for t in group] for c, group in known.items()}
+    """Context → whether each turn is within budget; `figure` is ttfa or ttft. No reply, or one that began early, is not.
+
+    A contended turn that is within the budget all the same counts as within it, one that is over it without all that others
+    could have caused counts as over; the others are unknown and take no part, as discarded turns.
+    """
+    if figure == "ttfa" and not _enough_heard(turns):
+        return {}
+    known = {c: [_is_within(t, figure, budget_ms) for t in group if t.discarded is None] for c, group in turns.items()}
+    found = {c: [within for within in group if within is not None] for c, group in known.items()}
+    return {c: group for c, group in found.items() if group}
+
+
+def _is_within(turn: TurnTiming, figure: str, budget_ms: float) -> bool | None:
+    """None: others may have caused it, or (TTFT) it was not measured."""
+    value_ms = turn.ttfa_ms if figure == "ttfa" else turn.ttft_ms
+    early = figure == "ttfa" and turn.signed_ms is not None
+    owes = _owes(turn, None if figure == "ttfa" else figure)
+    if value_ms is None or early:
+        return None if owes or figure == "ttft" else False
+    if owes and value_ms > budget_ms:
+        return None if value_ms - (turn.owed_ms(figure) or 0.0) <= budget_ms else False
+    return value_ms <= budget_ms
 
 
 def _kept(turns: Turns, figure: str | None = None) -> Turns:
@@ -195,10 +216,13 @@ def heard_turns(turns: Turns, figure: str | None = None) -> Turns:
 
     A person's page without a loop-back trial is an accident of the page: its turns are unknown, and count on neither side.
     """
+    return _kept(turns, figure) if _enough_heard(turns) else {}
+
+
+def _enough_heard(turns: Turns) -> bool:
     known = [t for group in turns.values() for t in group if t.discarded != NO_LATENCY]
     every = sum(not t.contended for t in known)
-    discarded = sum(t.discarded is not None for t in known)
-    return _kept(turns, figure) if discarded <= MOST_DISCARDED * every else {}
+    return sum(t.discarded is not None for t in known) <= MOST_DISCARDED * every
 
 
 def _transcribed(turns: Turns, figure: str) -> Turns:
@@ -237,15 +261,6 @@ def _or_slowest(value: float | None) -> float:
 def _known(turns: Turns, read: Callable[[TurnTiming], float | None]) -> dict[str, list[float]]:
     found = {c: [v for t in group if (v := read(t)) is not None] for c, group in turns.items()}
     return {c: group for c, group in found.items() if group}
-
-
-def _having(turns: Turns, read: Callable[[TurnTiming], float | None]) -> dict[str, list[TurnTiming]]:
-    found = {c: [t for t in group if read(t) is not None] for c, group in turns.items()}
-    return {c: group for c, group in found.items() if group}
-
-
-def _is_within(turn: TurnTiming, value: float | None, budget_ms: float) -> bool:
-    return value is not None and turn.signed_ms is None and value <= budget_ms
 
 
 def _unexplained_p95(turns: Sequence[TurnTiming]) -> float | None:

@@ -36,7 +36,7 @@ def of(*turns: TurnTiming) -> TurnFigures:
 
 
 def test_a_contended_turn_takes_no_part_in_any_latency() -> None:
-    late = replace(TURN, ttfa_ms=8_673.0, ttft_ms=4_000.0, contention=STARVED)
+    late = replace(TURN, ttfa_ms=3_400.0, ttft_ms=3_100.0, contention=STARVED)
     found = of(*[TURN] * 3, late)
     assert found == of(*[TURN] * 3).model_copy(update={"turns": 4, "contended": 1})
 
@@ -64,6 +64,25 @@ def test_silence_on_a_starved_machine_is_not_the_agent_s() -> None:
     found = of(TURN, replace(TURN, ttfa_ms=None, no_reply=True, contention=STARVED))
     assert (found.no_reply, found.contended) == (0, 1)
     assert of(TURN, replace(TURN, ttfa_ms=None, no_reply=True)).no_reply == 1
+
+
+def _with_others(ttfa_ms: float, owed_ms: float) -> TurnTiming:
+    return replace(TURN, ttfa_ms=ttfa_ms, contention=replace(STARVED, at_most_ms={"ttfa": owed_ms}))
+
+
+@pytest.mark.parametrize(
+    "turn, share",
+    [
+        pytest.param(_with_others(480, 30), 1.0, id="within the budget in spite of others"),
+        pytest.param(_with_others(2400, 130), 0.5, id="over it without them too"),
+        pytest.param(_with_others(520, 30), 1.0, id="others decide: unknown, so the other turn is all"),
+    ],
+)
+def test_a_contended_turn_counts_for_the_budget_unless_others_decide_it(turn: TurnTiming, share: float) -> None:
+    found = of(TURN, turn)
+    assert found.contended == 1
+    assert found.ttfa_ms.n == 1
+    assert found.within_budget.ttfa == share
 
 
 def test_contended_turns_do_not_use_up_what_may_be_discarded() -> None:
