@@ -71,7 +71,7 @@ def _with_others(ttfa_ms: float, owed_ms: float) -> TurnTiming:
 
 
 @pytest.mark.parametrize(
-    "turn, share",
+    ("turn", "share"),
     [
         pytest.param(_with_others(480, 30), 1.0, id="within the budget in spite of others"),
         pytest.param(_with_others(2400, 130), 0.5, id="over it without them too"),
