@@ -1,8 +1,8 @@
 """The record of an unchanged agent at the gate: `python -m tests.gate_record [--times 100] [--write]`.
 
 An agent that does not change should not change its verdict. The demo's echo bot is checked again and again over the same twelve
-conversations, against three limits: one far from its figures, one on the share of turns within its own median, where a gate without
-intervals would flap every second time, and one on pauses cut. A *flap* is a pass after a fail or a fail after a pass.
+conversations, against three limits: one far from its figures, one on the share of turns within its own median, where a gate
+without intervals would flap every second time, and one on pauses cut. A *flap* is a pass after a fail or a fail after a pass.
 """
 
 import argparse
@@ -47,8 +47,8 @@ def checks(times: int, folder: Path) -> list[dict[str, Any]]:
     for number in range(times):
         begun_s = time.monotonic()
         done = subprocess.run(
-            [*harness, "check", "--agent", "demo/echo_bot.toml", "--pack", "heart-mini", "--concurrency", "12", "--judge", "none",
-             "--budgets", "limits.yaml", "--out", f"runs/{number}", "--json"],
+            [*harness, "check", "--agent", "demo/echo_bot.toml", "--pack", "heart-mini", "--concurrency", "12",
+             "--judge", "none", "--budgets", "limits.yaml", "--out", f"runs/{number}", "--json"],
             cwd=folder, capture_output=True, text=True, check=False,
         )  # fmt: skip
         if not done.stdout:
@@ -64,9 +64,9 @@ def table(found: Sequence[dict[str, Any]]) -> str:
     facts = machine_facts()
     minutes = sorted(one["minutes"] for one in found)
     lines = [
-        f"{len(found)} checks in a row of the demo's echo bot, {found[0]['conversations']} conversations each, twelve calls at once, "
-        f"{datetime.now(UTC).date()}, on {facts['processor']}, {facts['cores']} cores; {minutes[len(minutes) // 2]:.1f} min each (median). "
-        f"Invalid runs: {sum(bool(one['invalid']) for one in found)}.",
+        f"{len(found)} checks in a row of the demo's echo bot, {found[0]['conversations']} conversations each, twelve calls at "
+        f"once, {datetime.now(UTC).date()}, on {facts['processor']}, {facts['cores']} cores; "
+        f"{minutes[len(minutes) // 2]:.1f} min each (median). Invalid runs: {sum(bool(one['invalid']) for one in found)}.",
         "",
         "| limit | pass | fail | cannot tell | flaps | figure from … to |",
         "|---|---|---|---|---|---|",
@@ -76,7 +76,7 @@ def table(found: Sequence[dict[str, Any]]) -> str:
         values = [one["limits"][k]["value"] for one in found if one["limits"][k]["value"] is not None]
         counts = Counter(verdicts)
         flaps = sum({a, b} == {"pass", "fail"} for a, b in pairwise(verdicts))
-        (comparison, bound), = row["limit"].items()
+        ((comparison, bound),) = row["limit"].items()
         span = f"{min(values):.4g} to {max(values):.4g}" if values else "–"
         lines.append(
             f"| {row['figure']} {comparison.replace('_', ' ')} {bound:g} | {counts['pass']} | {counts['fail']} | "

@@ -74,7 +74,9 @@ def written(page: str, done: Sequence[Sequence[Done]]) -> str:
     facts = machine_facts()
     rows = [f"| `{one.line}` | {one.seconds:.0f} |" for ran in done for one in ran]
     total = f"| all | {sum(one.seconds for ran in done for one in ran):.0f} |"
-    machine = f"On {facts['processor']}, {facts['cores']} cores ({facts.get('instruction_sets', 'instruction sets not known')}):\n"
+    machine = (
+        f"On {facts['processor']}, {facts['cores']} cores ({facts.get('instruction_sets', 'instruction sets not known')}):\n"
+    )
     table = "\n".join([machine, "| line | seconds |", "|---|---|", *rows, total, ""])
     return SECONDS.sub(lambda _: table, BLOCK.sub(with_output, page))
 

@@ -153,9 +153,7 @@ def _checked(
     return result, ended, page
 
 
-def _request(
-    asked: "Budgets", given: Named, out: Path | None, begun: bool, wait_for_quiet: float | None
-) -> "RunRequest":
+def _request(asked: "Budgets", given: Named, out: Path | None, begun: bool, wait_for_quiet: float | None) -> "RunRequest":
     from harness.run.phases import RunRequest, asked_before
 
     budgets = {f"budget_{name}_ms": value for name, value in asked.budgets_ms.items()}
@@ -187,9 +185,7 @@ def _played(
     if baseline is not None:
         refuse_other_conversations(baseline, manifest, plan.contexts)
     whole = minutes is not None  # --until-clear goes on to the end of the pack, and its first check has a part of the error
-    refuse_out_of_reach(
-        limits, plan.pack.contexts if whole else plan.contexts, request.options, look=1 if whole else None
-    )
+    refuse_out_of_reach(limits, plan.pack.contexts if whole else plan.contexts, request.options, look=1 if whole else None)
     store, _ = run_all(request, progress, human_rows)
     return store
 

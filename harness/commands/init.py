@@ -39,7 +39,9 @@ def init(
     ] = None,
     budget_ttfa: Annotated[
         float | None,
-        typer.Option(metavar="MS", help="Limit for the median TTFA in ms (TTFT for a text model); default: 500, for the demo 1,500."),
+        typer.Option(
+            metavar="MS", help="Limit for the median TTFA in ms (TTFT for a text model); default: 500, for the demo 1,500."
+        ),
     ] = None,
     pack: Annotated[str | None, typer.Option(help="Pack that CI plays; default: heart-open.")] = None,
     ci: Annotated[
@@ -78,7 +80,7 @@ def init(
         budget_ttfa = budget_ttfa if budget_ttfa is not None else _ask_ms("Limit for the median TTFA, in ms?", usual_ms)
         ci = ci if ci is not None else _ask(f"CI to write a job for ({', '.join(CIS)})", "both")
     answers = Answers(
-        kind, name or "my-agent", url, _words(command), budget_ttfa if budget_ttfa is not None else usual_ms, pack or "heart-open",
+        kind, name or "my-agent", url, _words(command), usual_ms if budget_ttfa is None else budget_ttfa, pack or "heart-open",
         _known_ci(ci), install if install is not None else _address(_known_ci(ci), asks=asks),
     )  # fmt: skip
     files = files_for(answers)
@@ -127,7 +129,9 @@ def _ask_ms(question: str, default: float) -> float:
 def _ask_kind() -> str:
     from harness.agents.new_profile import kinds_to_write
 
-    typer.echo(f"Kinds of agent: {', '.join(kinds_to_write())}; demo, with bots to try; or polaris-like, a shipped agent.", err=True)
+    typer.echo(
+        f"Kinds of agent: {', '.join(kinds_to_write())}; demo, with bots to try; or polaris-like, a shipped agent.", err=True
+    )
     return _ask("Protocol of your agent?", "pipecat-eval")
 
 

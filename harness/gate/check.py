@@ -192,7 +192,7 @@ def _checked(asked: CellLimit, cells: Cells, before: Cells | None, tail: float) 
 
 
 def _worsening(now: Evidence, cells: Cells, before: Cells, asked: CellLimit, place: Place) -> Evidence | None:
-    """The loss against the baseline: paired by conversation where the figure can be; None if the baseline has no such figure."""
+    """The loss against the baseline: paired by conversation where it can be; None if the baseline has no such figure."""
     figure = asked.limit.figure
     earlier = before.evidence(figure, asked.agent, place)
     if earlier is None:

@@ -116,7 +116,7 @@ class Cells:
     def change_from(self, before: "Cells", figure: str, agent: str, place: Place) -> Evidence | None:
         """The change of a figure since another run, paired turn by turn: positive is worse. None where it cannot be paired: a
         p95, errors of words, ratings, and under eight conversations that both runs have."""
-        if unit_of(figure) == "elo" or figure.endswith(".p95") or figure.endswith(("wer", "win_rate")):
+        if unit_of(figure) == "elo" or figure.endswith((".p95", "wer", "win_rate")):
             return None
         runs = []
         for cells in (self, before):

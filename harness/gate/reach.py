@@ -74,7 +74,9 @@ def refuse_out_of_reach(
         )
 
 
-def out_of_reach(limits: Sequence[Limit], contexts: Collection[Context], mode: str, look: int | None = None) -> list[OutOfReach]:
+def out_of_reach(
+    limits: Sequence[Limit], contexts: Collection[Context], mode: str, look: int | None = None
+) -> list[OutOfReach]:
     """The limits that cannot be passed. One on Elo, or against a baseline, is never among them: its spread is not known before.
 
     `limits`: each as often as it has cells. `look`: as in `harness.gate.decide.tail_of`.
@@ -99,7 +101,9 @@ def trials(limit: Limit, contexts: Collection[Context], mode: str) -> Floats | N
     inside = [c for c in contexts if limit.subset in ("all", c.subset)]
     speakers, counts = speakers_of(inside), Counter[str]()
     for context in inside:
-        counts[bunch_of(context.id, speakers)] += sum(_trials_of(limit.figure, context, k) for k in spoken_indices(context, mode))
+        counts[bunch_of(context.id, speakers)] += sum(
+            _trials_of(limit.figure, context, k) for k in spoken_indices(context, mode)
+        )
     return np.array([n for n in counts.values() if n], dtype=np.float64)
 
 

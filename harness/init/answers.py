@@ -47,7 +47,9 @@ class Answers:
     def __post_init__(self) -> None:
         """Check the answers. Raises UserError for one from which no file could be made."""
         if self.kind not in (*kinds_to_write(), *shipped_profiles(), DEMO):
-            known = f"{', '.join(kinds_to_write())}; a shipped agent: {', '.join(shipped_profiles())}; or {DEMO}, with bots to try"
+            known = (
+                f"{', '.join(kinds_to_write())}; a shipped agent: {', '.join(shipped_profiles())}; or {DEMO}, with bots to try"
+            )
             raise UserError(f"--kind {self.kind}: unknown; choose one of {known}")
         if not _NAME.fullmatch(self.name):
             raise UserError(f"--name {self.name}: letters, digits, dots, dashes and underscores, at most 60")

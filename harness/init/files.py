@@ -52,11 +52,16 @@ jobs:
         env: {{AGENT: "${{{{ matrix.agent }}}}"}}
       - name: Comment
         if: always() && github.event_name == 'pull_request' && hashFiles('gate.md') != ''
-        run: gh pr comment "$PULL" --edit-last --create-if-none --body-file gate.md || echo "::notice::The summary could not be added."
+        run: >-
+          gh pr comment "$PULL" --edit-last --create-if-none --body-file gate.md
+          || echo "::notice::The summary could not be added."
         env: {{GH_TOKEN: "${{{{ github.token }}}}", PULL: "${{{{ github.event.number }}}}"}}
       - uses: actions/upload-artifact@v4
         if: always()
-        with: {{name: "voice-agent-gate-${{{{ strategy.job-index }}}}", path: "{run}\ngate.xml\ngate.md", if-no-files-found: ignore}}
+        with:
+          name: voice-agent-gate-${{{{ strategy.job-index }}}}
+          path: "{run}\ngate.xml\ngate.md"
+          if-no-files-found: ignore
 """
 _GITLAB: Final = """\
 # Checks the voice agent against {budgets}: pass, fail, or a warning if the conversations are too few to decide (exit code 4).
@@ -128,7 +133,9 @@ def refuse_own_checkout(folder: Path) -> None:
     """Refuse to write a user's files into the harness's own source. Raises UserError."""
     project = folder / "pyproject.toml"
     if project.is_file() and _OWN_PROJECT in project.read_text(encoding="utf-8", errors="replace"):
-        raise UserError(f"{folder.resolve()}: is the harness's own source; name your project's folder, as in harness init ../my-agent")
+        raise UserError(
+            f"{folder.resolve()}: is the harness's own source; name your project's folder, as in harness init ../my-agent"
+        )
 
 
 def refuse_existing(folder: Path, names: Mapping[str, str]) -> None:

@@ -1,8 +1,8 @@
 """The limits of a first budgets file: those that a run of its pack can pass, and the others as comments with their reason.
 
-A limit that even a flawless agent cannot pass on so few conversations makes a gate that is never green, and nobody sees why. So
-each limit is tried on the very conversations (`harness.gate.reach`) before it is written. For silence, which is rare, a flawless
-agent is no measure: a limit on it is written only if an agent that misses one turn in a hundred passes, too.
+A limit that even a flawless agent cannot pass on so few conversations makes a gate that is never green, and nobody sees why.
+So each limit is tried on the very conversations (`harness.gate.reach`) before it is written. For silence, which is rare, a
+flawless agent is no measure: a limit on it is written only if an agent that misses one turn in a hundred passes, too.
 """
 
 import math
@@ -41,7 +41,7 @@ _KINDNESS: Final = """\
 
 
 def limits_text(agent: str, file: str, pack: Pack, mode: str, budget_ms: float, *, spoken: bool, at_once: int = 1) -> str:
-    """The text of a budgets file for an agent. `spoken`: False of a model that is asked in writing; `at_once`: calls at a time."""
+    """The text of a budgets file for an agent. `spoken`: False of a model that is asked in writing; `at_once`: calls at once."""
     contexts = pack.contexts
     minutes = sum(lasting_s(context, pack, mode) for context in contexts) / 60 / at_once
     head = _HEAD.format(
@@ -99,7 +99,8 @@ def _silence(sure: Sequence[Limit], contexts: Sequence[Context], mode: str) -> t
     counts = ", ".join("more than can be played" if n is None else str(n) for n in needs)
     rates = ", ".join(f"{100 * rate:g}" for rate in RATES)
     lines = (
-        f"  # It must answer. Of agents that are silent in {rates} % of their turns, four in five pass with {counts} conversations:\n"
+        f"  # It must answer. Of agents that are silent in {rates} % of their turns, four in five pass with {counts} "
+        "conversations:\n"
         f"  {'' if possible else '# '}- {{figure: no_reply_rate, at_most: {MOST_SILENT:g}}}\n"
     )
     return lines, [*sure, limit] if possible else sure

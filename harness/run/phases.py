@@ -142,9 +142,7 @@ async def _refuse_absent(plan: RunPlan) -> None:
         raise AgentError("\n".join(absent))
 
 
-def _say_what_comes(
-    plan: RunPlan, store: RunStore, request: RunRequest, judges: Sequence[str], progress: RunProgress
-) -> None:
+def _say_what_comes(plan: RunPlan, store: RunStore, request: RunRequest, judges: Sequence[str], progress: RunProgress) -> None:
     """Print one line with the steps and their duration, for a first-time user."""
     done = store.finished_ids() - request.again
     left = [key for key in plan.session_keys() if key.session_id not in done]

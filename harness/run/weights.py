@@ -28,9 +28,7 @@ ROOM_FOR_EACH: Final = 2.4
 that are unpacked, and made, from them."""
 
 
-def bring_weights(
-    plan: RunPlan, judges: Sequence[str], progress: RunProgress, *, words: bool = True
-) -> Mapping[str, Path]:
+def bring_weights(plan: RunPlan, judges: Sequence[str], progress: RunProgress, *, words: bool = True) -> Mapping[str, Path]:
     """Download every weight that the run will need, and return the paths of those that its agents load.
 
     `judges` are the names of the run's judges; empty without judging. `words`: the replies will be transcribed.

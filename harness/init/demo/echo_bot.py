@@ -37,7 +37,13 @@ async def read(reader: asyncio.StreamReader) -> tuple[int, bytes]:
 
 def send(writer: asyncio.StreamWriter, kind: int, content: bytes) -> None:
     size = len(content)
-    length = bytes([size]) if size < 126 else b"\x7e" + struct.pack(">H", size) if size < 1 << 16 else b"\x7f" + struct.pack(">Q", size)
+    length = (
+        bytes([size])
+        if size < 126
+        else b"\x7e" + struct.pack(">H", size)
+        if size < 1 << 16
+        else b"\x7f" + struct.pack(">Q", size)
+    )
     writer.write(bytes([128 | kind]) + length + content)
 
 

@@ -45,10 +45,10 @@ async def bot(arguments: RunnerArguments) -> None:
     runner = WorkerRunner(handle_sigint=False)
     await runner.add_workers(worker)
 
-    @transport.event_handler("on_client_disconnected")
     async def hung_up(*_: object) -> None:
         await runner.cancel()
 
+    transport.add_event_handler("on_client_disconnected", hung_up)
     await runner.run()
 
 

@@ -43,7 +43,10 @@ def test_more_limits_and_a_first_of_many_checks_need_more_conversations() -> Non
 
 
 def test_unequal_conversations_are_worth_less() -> None:
-    alike, unlike = fewest(PAUSES, tail_of(2, None), np.full(4, 3.0)), fewest(PAUSES, tail_of(2, None), np.array([9.0, 1, 1, 1]))
+    alike, unlike = (
+        fewest(PAUSES, tail_of(2, None), np.full(4, 3.0)),
+        fewest(PAUSES, tail_of(2, None), np.array([9.0, 1, 1, 1])),
+    )
     assert alike is not None
     assert unlike is not None
     assert unlike > 1.5 * alike
@@ -79,7 +82,9 @@ def test_an_agent_with_rare_silence_passes_as_often_as_stated(rate: float) -> No
     assert n is not None
     rng = np.random.default_rng(7)
     silent = rng.binomial(n, rate, 400)
-    verdicts = {k: decide(Share(np.r_[np.ones(k), np.zeros(n - k)], np.ones(n)), "at_most", 0.1, tail).verdict for k in {*silent}}
+    verdicts = {
+        k: decide(Share(np.r_[np.ones(k), np.zeros(n - k)], np.ones(n)), "at_most", 0.1, tail).verdict for k in {*silent}
+    }
     passed = np.mean([verdicts[k] == "pass" for k in silent])
     assert passed > POWER - 0.06  # three standard errors of 400 draws
     assert conversations_for(SILENCE.bound, tail, 0.1) is None, "an agent at the limit never passes by patience"

@@ -190,7 +190,9 @@ def test_the_jobs_run_in_a_clean_folder(tmp_path: Path) -> None:
             ["bash", "-e", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=False
         )
 
-    done = bash(f"harness init --kind raw-pcm --pack two-words.yaml --budget-ttfa 5000 --install . --command {json.dumps(command)}")
+    done = bash(
+        f"harness init --kind raw-pcm --pack two-words.yaml --budget-ttfa 5000 --install . --command {json.dumps(command)}"
+    )
     assert done.returncode == 0, done.stderr
     gate = bash(step_named("Gate", tmp_path)["run"])
     invalid = "The run is invalid" in gate.stdout

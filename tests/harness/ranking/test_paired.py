@@ -35,7 +35,7 @@ def test_a_median_change_is_bounded_as_often_as_promised_and_far_more_tightly_th
         low, high = change.bounds(TAIL)
         missed += not low <= 60.0 <= high
         widths.append(high - low)
-        medians = [percentile_of({k: v for k, v in run.items()}, 0.5) for run in (now, before)]
+        medians = [percentile_of(run, 0.5) for run in (now, before)]
         assert medians[0] is not None
         assert medians[1] is not None
         apart = Worsening(medians[0], medians[1], lower_is_better=True).bounds(TAIL)
