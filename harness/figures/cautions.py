@@ -74,7 +74,9 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "no_reply": Kind("warn", "No reply", f"Nothing within {NO_REPLY_TEXT}: {{}}. Such turns count as an agent's slowest."),
     "contended": Kind("warn", "Contended", "Other programs, other machines on the same host, or a quota took processor time "
                       f"that an agent needed, and could have caused more than {MOST_OWED_SHARE * 100:.0f} % of the first "
-                      f"sound's time and {MOST_OWED_MS:.0f} ms of it: {{}}. Such turns are left out of latencies."),
+                      f"sound's time and {MOST_OWED_MS:.0f} ms of it: {{}}. Percentiles leave such turns out, quick ones "
+                      "sooner than slow ones, and are rather too slow. The share within the budget counts them, unless others "
+                      "decide it on over 5 % of the turns."),
     "discarded": Kind("note", "Discarded", "Turns whose measurement could not be trusted give no figure: {}."),
     "unjudged": Kind("warn", "Missing verdicts", "{} of this run has no verdict at all."),
     "unfinished": Kind("warn", "Unfinished", "{} of the planned sessions are not finished; {}."),

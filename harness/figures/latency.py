@@ -10,7 +10,8 @@ others could have caused.
 
 The share within a budget is the exception: a contended turn counts there unless others decide on which side it is. They can
 only delay, and 25 ms is a larger part of a quick reply than of a slow one, so leaving out every contended turn leaves out the
-quick ones: 66 % of 114 turns became 58 % of the 85 that were not contended (docs/performance.md).
+quick ones: 63 % of 161 turns became 55 % of the 124 that were not contended (docs/performance.md). But where others decide on
+more than 5 % of the turns, those are no accident either: they are slow ones, and then every contended turn is left out.
 """
 
 from collections import Counter
@@ -178,22 +179,25 @@ def chances(turns: Turns, figure: str) -> dict[str, list[bool]]:
 def within_budget_flags(turns: Turns, figure: str, budget_ms: float) -> dict[str, list[bool]]:
     """Context → whether each turn is within budget; `figure` is ttfa or ttft. No reply, or one that began early, is not.
 
-    A contended turn that is within the budget all the same counts as within it, one that is over it without all that others
-    could have caused counts as over; the others are unknown and take no part, as discarded turns.
+    A contended turn counts as within the budget if it is so all the same, and as over it if it is so without all that others
+    could have caused; else it is unknown and takes no part. Where over 5 % are unknown, no contended turn takes part.
     """
     if figure == "ttfa" and not _enough_heard(turns):
         return {}
-    known = {c: [_is_within(t, figure, budget_ms) for t in group if t.discarded is None] for c, group in turns.items()}
-    found = {c: [within for within in group if within is not None] for c, group in known.items()}
-    return {c: group for c, group in found.items() if group}
+    counted = {c: [t for t in group if t.discarded is None] for c, group in turns.items()}
+    every = [t for group in counted.values() for t in group]
+    unknown = sum(_owes(t, figure) and _is_within(t, figure, budget_ms) is None for t in every)
+    used = counted if unknown <= MOST_DISCARDED * len(every) else _kept(turns, figure)
+    flags = {c: [_is_within(t, figure, budget_ms) for t in group] for c, group in used.items()}
+    known = {c: [within for within in group if within is not None] for c, group in flags.items()}
+    return {c: group for c, group in known.items() if group}
 
 
 def _is_within(turn: TurnTiming, figure: str, budget_ms: float) -> bool | None:
-    """None: others may have caused it, or (TTFT) it was not measured."""
+    """True if a turn is within its budget; None if others decide that, or if its TTFT was not measured."""
     value_ms = turn.ttfa_ms if figure == "ttfa" else turn.ttft_ms
-    early = figure == "ttfa" and turn.signed_ms is not None
-    owes = _owes(turn, None if figure == "ttfa" else figure)
-    if value_ms is None or early:
+    owes = _owes(turn, figure)
+    if value_ms is None or (figure == "ttfa" and turn.signed_ms is not None):
         return None if owes or figure == "ttft" else False
     if owes and value_ms > budget_ms:
         return None if value_ms - (turn.owed_ms(figure) or 0.0) <= budget_ms else False

@@ -73,16 +73,26 @@ def _with_others(ttfa_ms: float, owed_ms: float) -> TurnTiming:
 @pytest.mark.parametrize(
     ("turn", "share"),
     [
-        pytest.param(_with_others(480, 30), 1.0, id="within the budget in spite of others"),
-        pytest.param(_with_others(2400, 130), 0.5, id="over it without them too"),
-        pytest.param(_with_others(520, 30), 1.0, id="others decide: unknown, so the other turn is all"),
+        pytest.param(_with_others(480, 30), 11 / 21, id="within the budget in spite of others"),
+        pytest.param(_with_others(2400, 130), 10 / 21, id="over it without them too"),
+        pytest.param(_with_others(520, 30), 10 / 20, id="others decide: unknown"),
     ],
 )
 def test_a_contended_turn_counts_for_the_budget_unless_others_decide_it(turn: TurnTiming, share: float) -> None:
-    found = of(TURN, turn)
+    found = of(*[TURN, replace(TURN, ttfa_ms=600.0)] * 10, turn)
     assert found.contended == 1
-    assert found.ttfa_ms.n == 1
-    assert found.within_budget.ttfa == share
+    assert found.ttfa_ms.n == 20
+    assert found.within_budget.ttfa == pytest.approx(share)
+
+
+@pytest.mark.parametrize("owed_ms", [40.0, 3_000.0])
+def test_no_contention_makes_an_agent_seem_quicker(owed_ms: float) -> None:
+    """Half of the turns are within. Where others could have caused seconds, every slow turn is unknown, and no quick one."""
+    quiet = [TURN, replace(TURN, ttfa_ms=2_000.0)] * 10
+    contended = [_with_others(500, owed_ms), _with_others(2_000, max(owed_ms, 110.0))] * 10
+    found = of(*quiet, *contended)
+    assert found.contended == 20
+    assert found.within_budget.ttfa == 0.5
 
 
 def test_contended_turns_do_not_use_up_what_may_be_discarded() -> None:
