@@ -1,8 +1,8 @@
 """The address from which CI can install this very harness, taken from the way in which it was installed here.
 
 A job that names a package which no index has fails on its first line. pip records where a package came from
-(`direct_url.json`, PEP 610): a repository with its commit, an archive with its address, or a folder of this machine. A folder is
-of no use to CI, but where it is a checkout, its own repository and commit are.
+(`direct_url.json`, PEP 610): a repository with its commit, an archive with its address, or a folder of this machine. A folder
+is of no use to CI, but where it is a checkout, its own repository and commit are.
 """
 
 import json

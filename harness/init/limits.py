@@ -41,7 +41,7 @@ _KINDNESS: Final = """\
 
 
 def limits_text(agent: str, file: str, pack: Pack, mode: str, budget_ms: float, *, spoken: bool, at_once: int = 1) -> str:
-    """The text of a budgets file for an agent. `spoken`: False of a model that is asked in writing; `at_once`: calls at once."""
+    """The text of a budgets file. `spoken`: False of a model that is asked in writing; `at_once`: calls at once."""
     contexts = pack.contexts
     minutes = sum(lasting_s(context, pack, mode) for context in contexts) / 60 / at_once
     head = _HEAD.format(
