@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -79,10 +80,11 @@ def init(
     if asks:
         budget_ttfa = budget_ttfa if budget_ttfa is not None else _ask_ms("Limit for the median TTFA, in ms?", usual_ms)
         ci = ci if ci is not None else _ask(f"CI to write a job for ({', '.join(CIS)})", "both")
-    answers = Answers(
-        kind, name or "my-agent", url, _words(command), usual_ms if budget_ttfa is None else budget_ttfa, pack or "heart-open",
-        _known_ci(ci), install if install is not None else _address(_known_ci(ci), asks=asks),
-    )  # fmt: skip
+    budget_ms = usual_ms if budget_ttfa is None else budget_ttfa
+    answers = Answers(kind, name or "my-agent", url, _words(command), budget_ms, pack or "heart-open", ci="none")
+    _ = answers.profile  # a mistake in it is reported before the question about CI
+    if _known_ci(ci) != "none":
+        answers = replace(answers, ci=_known_ci(ci), install=install if install is not None else _address(asks=asks))
     files = files_for(answers)
     refuse_existing(folder, files)
     written = write_files(folder, files)
@@ -97,10 +99,8 @@ def init(
     print(f"Check the limits: {next_step('check', '--agent', agent, '--pack', answers.pack, *options)}")
 
 
-def _address(ci: Ci, *, asks: bool) -> str:
-    """The package that CI installs if none is named; empty without CI."""
-    if ci == "none":
-        return ""
+def _address(*, asks: bool) -> str:
+    """The package that CI installs if none is named."""
     found = install_address()
     if found is None and asks:
         found = _ask("Address from which CI installs the harness (git+https://HOST/REPOSITORY@TAG, or a wheel's)?", "")

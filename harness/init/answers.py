@@ -54,7 +54,7 @@ class Answers:
         if not _NAME.fullmatch(self.name):
             raise UserError(f"--name {self.name}: letters, digits, dots, dashes and underscores, at most 60")
         if (self.ships or self.kind == DEMO) and (self.url or self.command):
-            raise UserError(f"--kind {self.kind}: comes with the harness; leave out --url and --command")
+            raise UserError(f"--kind {self.kind}: ships with the harness; leave out --url and --command")
         if self.url and self.command:
             raise UserError("--url and --command: give one of them; a running agent is not started")
         if self.budget_ms <= 0:

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from harness.errors import UserError
 from harness.gate.budgets import Limit
 from harness.gate.decide import tail_of
 from harness.gate.reach import conversations_for, fewest, out_of_reach, trials
@@ -41,35 +42,40 @@ _KINDNESS: Final = """\
 
 
 def limits_text(agent: str, file: str, pack: Pack, mode: str, budget_ms: float, *, spoken: bool, at_once: int = 1) -> str:
-    """The text of a budgets file. `spoken`: False of a model that is asked in writing; `at_once`: calls at once."""
+    """The text of a budgets file. `spoken`: False of a model that is asked in writing; `at_once`: calls at once.
+
+    Raises:
+        UserError: the pack has too few conversations for any limit.
+    """
     contexts = pack.contexts
+    median = Limit(figure="ttfa_ms.p50" if spoken else "ttft_ms.p50", at_most=budget_ms)
+    if too_few := out_of_reach([median] * (2 if spoken else 1), contexts, mode):
+        raise UserError(f"--pack {pack.name}: no run of it can pass {too_few[0].words}; name a larger pack")
     minutes = sum(lasting_s(context, pack, mode) for context in contexts) / 60 / at_once
     head = _HEAD.format(
         agent=agent, file=file, pack=pack.name, conversations=counted(len(contexts), "conversation"),
         minutes=max(round(minutes), 1), at_once="one after another" if at_once == 1 else f"{at_once} at a time",
     )  # fmt: skip
-    return head + (_spoken(contexts, mode, budget_ms) if spoken else _written(contexts, mode, budget_ms)) + _KINDNESS
+    return head + (_spoken if spoken else _written)(median, contexts, mode) + _KINDNESS
 
 
-def _spoken(contexts: Sequence[Context], mode: str, budget_ms: float) -> str:
-    median = Limit(figure="ttfa_ms.p50", at_most=budget_ms)
+def _spoken(median: Limit, contexts: Sequence[Context], mode: str) -> str:
     pauses, about_pauses = _pauses_cut(contexts, mode)
     silence, with_silence = _silence([median, pauses], contexts, mode)
     return (
         "  # From the caller's last word to the agent's voice, half of the turns within:\n"
-        f"  - {{figure: ttfa_ms.p50, at_most: {budget_ms:g}}}\n"
+        f"  - {{figure: ttfa_ms.p50, at_most: {median.bound:g}}}\n"
         "  # The agent must not gain time by talking into its caller's pauses:\n"
         f"  - {{figure: pauses_cut_share, at_most: {pauses.bound:g}}}{about_pauses}\n"
         + silence
-        + _slow("ttfa_ms.p95", with_silence, contexts, mode, budget_ms)
+        + _slow("ttfa_ms.p95", with_silence, contexts, mode)
     )
 
 
-def _written(contexts: Sequence[Context], mode: str, budget_ms: float) -> str:
-    median = Limit(figure="ttft_ms.p50", at_most=budget_ms)
+def _written(median: Limit, contexts: Sequence[Context], mode: str) -> str:
     return (
         "  # From the request to the first token of the answer, half of the turns within:\n"
-        f"  - {{figure: ttft_ms.p50, at_most: {budget_ms:g}}}\n" + _slow("ttft_ms.p95", [median], contexts, mode, budget_ms)
+        f"  - {{figure: ttft_ms.p50, at_most: {median.bound:g}}}\n" + _slow("ttft_ms.p95", [median], contexts, mode)
     )
 
 
@@ -106,11 +112,12 @@ def _silence(sure: Sequence[Limit], contexts: Sequence[Context], mode: str) -> t
     return lines, [*sure, limit] if possible else sure
 
 
-def _slow(figure: str, sure: Sequence[Limit], contexts: Sequence[Context], mode: str, budget_ms: float) -> str:
-    limit = Limit(figure=figure, at_most=2 * budget_ms)
+def _slow(figure: str, sure: Sequence[Limit], contexts: Sequence[Context], mode: str) -> str:
+    """A limit on the p95 of `figure`, at twice that on its median, which is the first of the `sure` ones."""
+    limit = Limit(figure=figure, at_most=2 * sure[0].bound)
     possible = not out_of_reach([*sure, limit], contexts, mode)
     needs = fewest(limit, tail_of(len(sure) + 1, None))
     return (
         f"  # Slow turns too (a p95 needs {needs} conversations):\n"
-        f"  {'' if possible else '# '}- {{figure: {figure}, at_most: {2 * budget_ms:g}}}\n"
+        f"  {'' if possible else '# '}- {{figure: {figure}, at_most: {limit.bound:g}}}\n"
     )

@@ -54,10 +54,13 @@ def test_a_fast_one_passes_a_slow_one_fails_and_too_few_turns_cannot_tell(
     run = tmp_path / "r"
 
     with answering(tmp_path, "fast") as fast, answering(tmp_path, "slow", "answers-late") as slow:
-        few = harness_command(
-            "check", "--agent", fast, "--agent", slow, "--pack", pack, "--limit", 4, "--judge", "none",
-            "--budgets", keeps, "--out", run, "--json",
-        )  # fmt: skip
+        four = ("--agent", fast, "--agent", slow, "--pack", pack, "--limit", 4, "--judge", "none", "--out", run)
+        refused = harness_command("check", *four, "--budgets", keeps)
+        assert refused.code == 2
+        assert "no run of these 4 conversations can pass ttfa_ms.p50" in refused.err
+        assert not run.exists()
+        assert harness_command("run", *four).code == 0
+        few = harness_command("check", run, "--budgets", keeps, "--json")
         if few.json["invalid"]:
             pytest.skip(f"this machine cannot pace a call: {few.json['invalid']}")
         assert few.code == 4, few.err
