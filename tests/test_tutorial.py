@@ -25,9 +25,9 @@ def test_the_gate_of_the_page_is_red_and_then_green(tmp_path: Path) -> None:
     done = list(run_lines(short, tmp_path, os.environ))
     if "The run is invalid" in done[-1].said:
         pytest.skip("this machine cannot pace twelve calls at once")
-    assert [one.code for one in done] == [one.expected for one in done], done[-1].said + done[-1].complained
+    assert all(one.code in one.expected for one in done), done[-1].said + done[-1].complained
     assert len(done) == len(short)
-    assert {one.expected for one in done} == {0, 1}, "a red gate, and a green one"
+    assert {one.expected for one in done} == {(0,), (1,)}, "a red gate, and a green one"
 
 
 @pytest.mark.models
@@ -43,7 +43,10 @@ def test_the_pipecat_bot_of_the_page_answers(tmp_path: Path) -> None:
 
 def test_the_page_shows_what_its_lines_printed_and_nothing_else() -> None:
     page = "x\n```sh\nfirst\nsecond\n```\n```text\nold\n```\ny\n```sh\nthird\n```\n<!-- seconds -->\nold\n<!-- /seconds -->\n"
-    ran = [[Done("first", 0, 0, 1.4, "one\n", ""), Done("second", 0, 0, 2.0, "two\n", "")], [Done("third", 0, 0, 61.0, "", "")]]
+    ran = [
+        [Done("first", (0,), 0, 1.4, "one\n", ""), Done("second", (0,), 0, 2.0, "two\n", "")],
+        [Done("third", (0,), 0, 61.0, "", "")],
+    ]
     shown = written(page, ran)
     assert "```text\none\n\ntwo\n```" in shown
     assert "old" not in shown
