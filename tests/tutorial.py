@@ -1,8 +1,8 @@
 """docs/tutorial.md, run to the letter: `python -m tests.tutorial [--write]`.
 
 Each line of its `sh` blocks is run in a folder that was empty, with an empty home, and must exit with the code that its comment
-names (0 without one; `0 or 1` where it depends on the machine). `--write` puts the outputs and the seconds into the page, so that the page never says more than was seen.
-pip's own cache is shared, and weights are fetched.
+names (0 without one; `0 or 1` where it depends on the machine). `--write` puts the outputs and the seconds into the page, so
+that the page never says more than was seen. pip's own cache is shared, and weights are fetched.
 """
 
 import argparse
@@ -101,13 +101,8 @@ def main() -> int:
                 ran.append(one)
             done.append(ran)
             if ran[-1].code not in ran[-1].expected:
-                print(
-                    ran[-1].said,
-                    ran[-1].complained,
-                    f"expected exit {' or '.join(map(str, ran[-1].expected))}",
-                    sep="\n",
-                    file=sys.stderr,
-                )
+                wanted = " or ".join(map(str, ran[-1].expected))
+                print(ran[-1].said, ran[-1].complained, f"expected exit {wanted}", sep="\n", file=sys.stderr)
                 return 1
     if given.write:
         PAGE.write_text(written(page, done), encoding="utf-8")
