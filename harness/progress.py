@@ -6,6 +6,7 @@ minutes once a minute, its progress and the time left, so that an overnight judg
 Nothing is drawn by the process that paces audio.
 """
 
+import os
 import sys
 import time
 from collections import deque
@@ -30,12 +31,17 @@ _TELLS_FROM: Final = 2
 machine takes 20 s for one, and its time left should be there within the first minute."""
 
 
+def in_ci() -> bool:
+    """True in a CI job. It may have a terminal, and nobody at it: a question would wait until the job is stopped."""
+    return os.environ.get("CI", "") not in ("", "0", "false")
+
+
 class RunProgress:
     """A context manager that shows phases, one at a time; with `quiet` it shows nothing."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
-        self._live = self._console.is_terminal and not quiet
+        self._live = self._console.is_terminal and not quiet and not in_ci()
         self._bar = Progress(
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=24),

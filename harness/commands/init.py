@@ -15,6 +15,7 @@ from harness.init import Answers, files_for, refuse_existing, refuse_own_checkou
 from harness.init.answers import CIS, DEMO, DEMO_BUDGET_MS, Ci
 from harness.init.files import BUDGETS, gate_options
 from harness.init.install_address import install_address
+from harness.progress import in_ci
 
 
 def init(
@@ -113,7 +114,7 @@ def _address(*, asks: bool) -> str:
 
 
 def _somebody_is_there() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    return sys.stdin.isatty() and sys.stderr.isatty() and not in_ci()
 
 
 def _ask(question: str, default: str) -> str:

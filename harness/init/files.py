@@ -60,7 +60,10 @@ jobs:
         if: always()
         with:
           name: voice-agent-gate-${{{{ strategy.job-index }}}}
-          path: "{run}\ngate.xml\ngate.md"
+          path: |
+            {run}
+            gate.xml
+            gate.md
           if-no-files-found: ignore
 """
 _GITLAB: Final = """\

@@ -1,4 +1,4 @@
-"""A voice agent of Python alone: it waits for a silence, and says the caller's last words back.
+"""A voice agent of Python alone: it waits for a silence, and says the caller's first words back.
 
 It speaks the raw-PCM protocol of the harness: a WebSocket, 16-bit mono sound both ways, and a "start" message that it answers.
 """
@@ -11,7 +11,7 @@ import struct
 import sys
 
 WAIT_MS = 2_500  # the silence that ends the caller's turn: the line to change
-RATE_HZ, LOUD, LAST_WORDS_S = 16_000, 200, 1.5
+RATE_HZ, LOUD, FIRST_WORDS_S = 16_000, 200, 1.5
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
 
@@ -48,7 +48,7 @@ def send(writer: asyncio.StreamWriter, kind: int, content: bytes) -> None:
 
 
 async def call(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    heard, silent_ms, speaks_until_s = bytearray(), 0.0, 0.0
+    words, before, silent_ms, speaks_until_s = bytearray(), b"", 0.0, 0.0
     try:
         await accept(reader, writer)
         kind = TEXT
@@ -66,13 +66,14 @@ async def call(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
                 if loud and now_s < speaks_until_s:  # interrupted: drop what has not been heard yet
                     send(writer, TEXT, json.dumps({"type": "clear"}).encode())
                     speaks_until_s = 0.0
-                if loud or heard:
-                    heard += content
-                if heard and silent_ms >= WAIT_MS:
-                    end = len(heard) - 2 * int(silent_ms * RATE_HZ / 1_000)
-                    words = bytes(heard[max(0, end - 2 * int(LAST_WORDS_S * RATE_HZ)) : end])
-                    send(writer, BINARY, words)
-                    heard, speaks_until_s = bytearray(), now_s + len(words) / 2 / RATE_HZ
+                if loud or words:
+                    words += content if words else before + content
+                    del words[int(FIRST_WORDS_S * RATE_HZ) * 2 :]
+                before = content
+                if words and silent_ms >= WAIT_MS:
+                    send(writer, BINARY, bytes(words))
+                    speaks_until_s = now_s + len(words) / 2 / RATE_HZ
+                    words.clear()
     except (asyncio.IncompleteReadError, ConnectionError):
         pass  # hung up
     finally:

@@ -58,6 +58,7 @@ def test_every_kind_gives_files_that_the_harness_takes(kind: str, tmp_path: Path
     assert ("--mode replay" in line) == (mode == "replay")
     assert line in step_named("Gate")["run"]
     assert job(Path(GITHUB))["strategy"]["matrix"]["agent"] == [answers.agent]
+    assert job(Path(GITHUB))["steps"][-1]["with"]["path"].split("\n") == ["gate-run", "gate.xml", "gate.md", ""]
     assert job(Path(GITLAB))["parallel"]["matrix"] == [{"AGENT": [answers.agent]}]
 
 
@@ -142,7 +143,8 @@ def test_a_person_at_a_terminal_is_asked(tmp_path: Path) -> None:
     pid, terminal = pty.fork()
     if pid == 0:  # pragma: no cover
         os.chdir(tmp_path)
-        os.execv(sys.executable, [sys.executable, "-m", "harness", "init", "--install", "."])
+        at_home = {name: value for name, value in os.environ.items() if name != "CI"}
+        os.execve(sys.executable, [sys.executable, "-m", "harness", "init", "--install", "."], at_home)
     told = b""
     for question, answer in (
         (b"Protocol of", "pipecat-eval"), (b"Name of your agent", "ours"), (b"running agent", ""),
@@ -158,6 +160,15 @@ def test_a_person_at_a_terminal_is_asked(tmp_path: Path) -> None:
     assert settings.command == ("python", "bot.py", "--port", "{port}")
     assert (tmp_path / GITHUB).exists()
     assert not (tmp_path / GITLAB).exists()
+
+
+def test_a_terminal_of_a_ci_job_is_asked_nothing(tmp_path: Path) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:  # pragma: no cover
+        os.chdir(tmp_path)
+        os.execve(sys.executable, [sys.executable, "-m", "harness", "init"], {**os.environ, "CI": "true"})
+    assert b"name your agent's protocol" in _until(terminal, b"has all kinds)")
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2
 
 
 def _until(terminal: int, words: bytes) -> bytes:
