@@ -269,6 +269,7 @@ def _check(run: Path | None, asked: "RunJudging") -> _Found:
 
 def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Found:
     from harness.judging.record import read_records
+    from harness.measuring.transcribe import transcribe_all
     from harness.store.run_store import RunStore
     from harness.verdicts.judge import estimate_run, heard_wer_by_agent, judge_run
 
@@ -276,6 +277,7 @@ def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Found:
     if dry_run:
         return _Found(estimates=estimate_run(store, asked))
     with RunProgress() as progress, store.lock():
+        transcribe_all(store, progress)  # a check leaves out the words that no limit needs
         outcomes = asyncio.run(judge_run(store, asked, progress))
     judged = {row.judge for outcome in outcomes for row in outcome.judgments}
     stops = [r.stop for r in read_records(run) if r.judge in judged and r.presentation == asked.presentation]
