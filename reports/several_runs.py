@@ -58,24 +58,28 @@ def together(runs: Sequence[Run]) -> ShownRuns:
     )
 
 
-def joint_rows(parts: Sequence[Part], condition: str) -> tuple[list[Judgment], str]:
-    """The verdicts that rank all judged runs together in one condition; or none, with the reason."""
+def joint_rows(parts: Sequence[Part], condition: str, inside: Set[str] | None = None) -> tuple[list[Judgment], str]:
+    """The verdicts that rank all judged runs together in one condition; or none, with the reason. `inside`: only these
+    conversations; None: all."""
     quoted = quoted_on_page(parts, condition)
     others = [p for p in parts if condition in p.selection.conditions and p.selection.presentations(condition)]
     others = [p for p in others if quoted not in p.selection.presentations(condition)]
     if others:
         return [], (
             f"{others[0].label} was judged on {' and '.join(others[0].selection.presentations(condition))}, and the page is of "
-            f"{quoted}; presentations never share a ranking, so this page has no Elo. Judge the runs alike."
+            f"{quoted}; presentations never share a ranking, so there is no joint Elo. Judge the runs alike."
         )
-    rows = {p.label: board_rows(p.counted(), condition, quoted) for p in parts}
+    rows = {
+        p.label: [row for row in board_rows(p.counted(), condition, quoted) if inside is None or row.context in inside]
+        for p in parts
+    }
     judged = {label: found for label, found in rows.items() if found}
     if not judged:
         return [], ""
     shared = set.intersection(*({row.judge for row in found if not is_rule(row.judge)} for found in judged.values()))
     if not shared:
         return [], (
-            "The runs were judged by different judges, whose scales are not one; so this page has no Elo. Judge the runs with "
+            "The runs were judged by different judges, whose scales are not one; so there is no joint Elo. Judge the runs with "
             "the same judge, or read the rating of each in its own report."
         )
     by_rule = {no_reply_rule(judge) for judge in shared}
@@ -89,7 +93,7 @@ def joint_rows(parts: Sequence[Part], condition: str) -> tuple[list[Judgment], s
     if apart:
         return [], (
             f"No verdict connects {apart[0]} with {apart[1]}: their replies were never compared with the same reference reply "
-            "to the same conversation. So this page has no Elo; each run's own report has one."
+            "to the same conversation. So there is no joint Elo; each run's own report has one."
         )
     return [row for found in kept.values() for row in found], ""
 
@@ -111,7 +115,7 @@ def peoples_axis(parts: Sequence[Part], condition: str, inside: Set[str]) -> tup
     return axis, refused
 
 
-def _way_to_people(parts: Sequence[Part], contexts: int) -> str:
+def way_to_people(parts: Sequence[Part], contexts: int) -> str:
     """The way from these runs to one axis of people's, in one sentence; or why there is none."""
     if apart := _without_a_reference_in_common(parts):
         return f"People's votes cannot rate {apart[0]} and {apart[1]} together: they have no reference reply in common."
@@ -248,7 +252,7 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
     quoted = [found.board for place, found in boards.items() if found.board is not None and place.subset == "all"]
     people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
     people |= {p.names.of(seat.agent, seat.condition) for p in parts for seat in p.summary.seats if seat.is_people}
-    way = _way_to_people(parts, len(contexts))
+    way = way_to_people(parts, len(contexts))
     summaries = [b for place, r in boards.items() if (b := board_summary(r, place, base.mode, each, way)) is not None]
     return RunSummary(
         run=" + ".join(str(p.store.folder) for p in parts),
