@@ -8,6 +8,7 @@ runs give one people's axis. Otherwise the page has no Elo at all, because two s
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from harness.figures.board_figures import board_summary, quality_figures, refusa
 from harness.figures.cells import JudgeSummary, PacingSummary
 from harness.figures.quality_state import state_of, way_to_people_together
 from harness.figures.rank import Place, Rated, axis_or_why, pairs_of, rated_rows
+from harness.figures.rated_on import RatedOn, rated_on
 from harness.figures.seat import Bounded
 from harness.figures.summary import RunSummary
 from harness.ranking.peoples_axis import Pairs, PeoplesAxis
@@ -253,7 +255,9 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
     people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
     people |= {p.names.of(seat.agent, seat.condition) for p in parts for seat in p.summary.seats if seat.is_people}
     way = way_to_people(parts, len(contexts))
-    summaries = [b for place, r in boards.items() if (b := board_summary(r, place, base.mode, each, way)) is not None]
+    summaries = [
+        b for place, r in boards.items() if (b := board_summary(r, place, _rated_on(parts, place), each, way)) is not None
+    ]
     return RunSummary(
         run=" + ".join(str(p.store.folder) for p in parts),
         valid=all(p.summary.valid for p in parts),
@@ -287,6 +291,15 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
         ],
         failures=[f.model_copy(update={"agent": p.names.of(f.agent, f.condition)}) for p in parts for f in p.summary.failures],
     )
+
+
+def _rated_on(parts: Sequence[Part], place: Place) -> RatedOn:
+    """The circumstances of a joint board; those that differ between its runs are all named."""
+    having = [p for p in parts if place.condition in p.selection.conditions]
+    each = [rated_on(p.store.manifest, p.sessions, place.condition, place.presentation) for p in having]
+    ears = [one.transcriber for one in each if one.transcriber is not None]
+    packs, transcribers = (dict.fromkeys(found) for found in ([one.pack for one in each], ears))
+    return replace(each[0], pack=" and ".join(packs), transcriber=" and ".join(transcribers) or None)
 
 
 def _shown_name(part: Part, agent: str) -> str:

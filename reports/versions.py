@@ -244,6 +244,7 @@ def _wait(value_ms: float) -> str:
 def _signed(value_ms: float) -> str:
     if math.isinf(value_ms):
         return "no reply any more" if value_ms > 0 else "a reply again"
+    value_ms = float(round(value_ms)) or 0.0  # never a minus zero
     return f"{'+' if value_ms > 0 else ''}{milliseconds(value_ms)}"
 
 

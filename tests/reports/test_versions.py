@@ -88,9 +88,9 @@ def test_a_kinder_version_is_called_so_by_those_who_may_decide_it(run: Run, by: 
     whose = "by people's votes" if by.startswith("human") else "by tester@1, borne out by people elsewhere"
     assert found.words.startswith(f"kinder by {found.elo.value:.0f} Elo [")
     assert found.words.endswith(whose)
-    lost = only(since(before, now)).kinder
-    assert lost.words.startswith("less kind by ")
-    assert lost.elo.value == pytest.approx(-found.elo.value)
+    worse = only(since(before, now)).kinder
+    assert worse.words.startswith("less kind by ")
+    assert worse.elo.value == pytest.approx(-found.elo.value)
 
 
 def test_pairing_cancels_what_a_conversation_has_in_both_versions(run: Run) -> None:
