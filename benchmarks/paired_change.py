@@ -11,8 +11,8 @@ p95), and the rank-sum test, which hardly any rule without pairs beats. Kindness
 one board; unpaired, each version has a board of its own, and the variances of its Elo over the first reference add up.
 
     python benchmarks/paired_change.py times --draws 400 --seed 1
-    python benchmarks/paired_change.py shares --draws 400 --seed 2
-    python benchmarks/paired_change.py elo --draws 200 --seed 3
+    python benchmarks/paired_change.py shares --draws 400 --seed 1
+    python benchmarks/paired_change.py elo --draws 120 --seed 3
     python benchmarks/paired_change.py observed RUN RUN ...
 
 Each prints the rows of a table of docs/gate.md, "Against a baseline".
@@ -90,8 +90,8 @@ def change_of(now: Floats, before: Floats, *, is_time: bool) -> Evidence:
 def apart(now: Floats, before: Floats, *, is_time: bool) -> Evidence:
     """The unpaired change by two bounds."""
     if is_time:
-        return Worsening(*(Percentile(tuple(run[:, None]), 0.5) for run in (now, before)), lower_is_better=True)
-    return Worsening(*(Share(run, np.ones(run.size)) for run in (now, before)), lower_is_better=False)
+        return Worsening(Percentile(tuple(now[:, None]), 0.5), Percentile(tuple(before[:, None]), 0.5), lower_is_better=True)
+    return Worsening(Share(now, np.ones(now.size)), Share(before, np.ones(before.size)), lower_is_better=False)
 
 
 def is_found(evidence: Evidence) -> bool:
@@ -170,7 +170,11 @@ def elo_of(rows: Sequence[Judgment]) -> tuple[float, float, float]:
     if found.interval is None or found.interval[0] is None:
         return found.elo, np.inf, np.inf
     contexts = len({row.context for row in rows})
-    return found.elo, found.elo - found.interval[0], float(np.hypot(*errors) * stats.t.ppf(1 - END, contexts - 1))
+    return (
+        found.elo,
+        found.elo - found.interval[0],
+        float(np.sqrt(np.square(errors).sum()) * stats.t.ppf(1 - END, contexts - 1)),
+    )
 
 
 def elo_rows(draws: int, seed: int) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from harness.errors import UserError
 from harness.figures.summarise import summarise
+from harness.gate.budgets import read_budgets
+from harness.gate.check import check_run
 from harness.reports.listening.results import human_rows
 from harness.reports.versions import VersionChange, Versions, versions
 from harness.reports.write import write_joint_report
@@ -197,6 +199,20 @@ def test_another_transcriber_is_stated(run: Run) -> None:
             store.set_heard(session.id, "I am here.", ())
     notes = " ".join(since(*stores).notes)
     assert "Runs differ (transcriber): this run: base.en; the baseline: small.en." in notes
+
+
+def test_a_limit_against_a_baseline_pairs_a_renamed_agent_on_the_shared_conversations(run: Run, tmp_path: Path) -> None:
+    now, before = run("now", {"quick-2": 462.0}, contexts=20), run("before", {"quick-1": 400.0}, first=4, contexts=20)
+    budgets = tmp_path / "budgets.yaml"
+    worse = "schema: 1\nlimits:\n  - {figure: ttfa_ms.p50, worse_than_baseline_by: 50}\n"
+    budgets.write_text(worse, encoding="utf-8")
+    (found,) = check_run(now, read_budgets(budgets), baseline=before).checked
+    assert found.verdict == "fail"
+    assert found.decision is not None
+    assert found.decision.value == 66, "62 ms, and 4 for the place of its conversation in each run"
+    other = run("other", {"quick-2": 462.0, "new": 500.0}, contexts=20)
+    with pytest.raises(UserError, match="has no agent quick-2; it has quick-1"):
+        check_run(other, read_budgets(budgets), baseline=before)
 
 
 def test_terminal_summary_json_and_page_say_the_same(run: Run, harness_here: Callable[..., Finished], tmp_path: Path) -> None:
