@@ -1,9 +1,10 @@
-"""Changes since another run: paired by conversation, with intervals, regressions first.
+"""Changes of shares since another run: paired by conversation, with intervals, regressions first.
 
-Elo is not compared, because it is relative to the systems of its own run. The comparable figures are how often a reply was
-preferred to the *same reference reply* of the same conversation by the same judge, and all figures of latency and turn-taking.
-A difference counts as one only when its interval excludes zero; under eight shared conversations there is none. A judge's
-opinion (`harness.figures.quality_state`) never makes a difference count, however sure it is; votes are compared with votes.
+Compared are how often a reply was preferred to the *same reference reply* of the same conversation by the same judge, and all
+shares of turn-taking. Waits and Elo are compared beside these (`harness.reports.versions`): the one by turn, the other on one
+board of both runs, because an Elo is relative to its board. A difference counts as one only when its interval excludes zero;
+under eight shared conversations there is none. A judge's opinion (`harness.figures.quality_state`) never makes a difference
+count, however sure it is; votes are compared with votes.
 """
 
 from collections import defaultdict
@@ -13,14 +14,14 @@ from typing import Literal
 
 import numpy as np
 
+from harness.figures.paired_runs import not_shared
 from harness.figures.quality_state import QUOTED
 from harness.ranking.board import QualityState
 from harness.ranking.clustered_means import clustered_mean
 from harness.reports.changes import BaselineView, Change
-from harness.reports.paired import figures, paired
-from harness.reports.view import METRICS, Estimate, PageView, TurnView
+from harness.reports.view import Estimate, PageView, TurnView
 from harness.store.judgment import is_reference
-from harness.wording import milliseconds, share
+from harness.wording import share
 
 ByConversation = Mapping[str, list[float]]
 _RANK = {"worse": 0, "unclear": 1, "better": 2}
@@ -32,8 +33,6 @@ class _Figure:
 
     name: str
     of: Callable[[PageView, str], ByConversation]
-    words: Callable[[float | None], str]
-    centre: Literal["median", "mean"]
     low_is_good: bool
 
 
@@ -45,6 +44,26 @@ def compare(now: PageView, before: PageView) -> BaselineView:
     now, before = _judged_by(now, judges), _judged_by(before, judges)
     changes = [change for agent in now.agents if agent.name in known for change in _changes(now, before, agent.name)]
     return BaselineView(before.run, most_telling_first(changes), missing)
+
+
+def renamed(view: PageView, names: Mapping[str, str]) -> PageView:
+    """The view with its agents under the names of their later versions (`harness.figures.paired_runs.counterparts`)."""
+    if all(name == later for name, later in names.items()):
+        return view
+
+    def of(name: str) -> str:
+        return names.get(name, name)
+
+    contexts = [
+        replace(
+            c,
+            turns=tuple(replace(turn, agent=of(turn.agent)) for turn in c.turns),
+            judgments=tuple(replace(row, system_a=of(row.system_a), system_b=of(row.system_b)) for row in c.judgments),
+        )
+        for c in view.contexts
+    ]
+    agents = tuple(replace(agent, name=of(agent.name)) for agent in view.agents)
+    return replace(view, agents=agents, contexts=tuple(contexts))
 
 
 def most_telling_first(changes: Iterable[Change]) -> tuple[Change, ...]:
@@ -76,14 +95,14 @@ def _changes(now: PageView, before: PageView, agent: str) -> Iterator[Change]:
         if not shared:
             continue
         undecided = _undecided(states) if is_quality else ""
-        difference = _difference({c: new[c] for c in shared}, {c: old[c] for c in shared}, figure.centre)
+        difference = Estimate.of(*clustered_mean([(c, float(np.mean(new[c])) - float(np.mean(old[c]))) for c in shared]))
         yield Change(
             agent=agent,
             figure=f"{figure.name} ({undecided})" if undecided else figure.name,
-            before=figure.words(_centre([v for c in shared for v in old[c]], figure.centre)),
-            after=figure.words(_centre([v for c in shared for v in new[c]], figure.centre)),
-            difference=_signed(difference.value, figure),
-            interval=" – ".join(_signed(end, figure) for end in (difference.low, difference.high) if end is not None),
+            before=share(float(np.mean([v for c in shared for v in old[c]]))),
+            after=share(float(np.mean([v for c in shared for v in new[c]]))),
+            difference=_signed(difference.value),
+            interval=" – ".join(_signed(end) for end in (difference.low, difference.high) if end is not None),
             conversations=len(shared),
             verdict="unclear" if undecided else _verdict(difference, figure.low_is_good),
         )
@@ -105,19 +124,8 @@ def _of_source(view: PageView, human: bool) -> PageView:
     return replace(view, contexts=tuple(contexts))
 
 
-def _difference(new: ByConversation, old: ByConversation, centre: str) -> Estimate:
-    if centre == "median":
-        found = paired(new, old)
-        return found.difference if found is not None else Estimate()
-    return Estimate.of(*clustered_mean([(c, float(np.mean(new[c])) - float(np.mean(old[c]))) for c in sorted(new)]))
-
-
-def _centre(values: list[float], centre: str) -> float:
-    return float(np.median(values) if centre == "median" else np.mean(values))
-
-
-def _signed(value: float | None, figure: _Figure) -> str:
-    words = figure.words(value)
+def _signed(value: float | None) -> str:
+    words = share(value)
     return f"+{words}" if value is not None and value > 0 else words
 
 
@@ -134,9 +142,8 @@ def _missing(now: PageView, before: PageView) -> Iterator[str]:
         yield f"Not in the baseline: {', '.join(sorted(here - there))}."
     if there - here:
         yield f"In the baseline only: {', '.join(sorted(there - here))}."
-    ours, theirs = {c.id for c in now.contexts}, {c.id for c in before.contexts}
-    if ours != theirs:
-        yield f"{len(ours & theirs)} of {len(ours | theirs)} conversations are in both runs; the others are left out."
+    if left_out := not_shared({c.id for c in now.contexts}, {c.id for c in before.contexts}):
+        yield left_out
     if _judges(now) != _judges(before):
         yield "The runs were judged by different judges; only verdicts of judges that both have are compared."
     for view, which in ((now, "This run"), (before, "The baseline")):
@@ -166,15 +173,10 @@ def _preferred(view: PageView, agent: str) -> ByConversation:
     return found
 
 
-def _latency(metric: str) -> Callable[[PageView, str], ByConversation]:
-    return lambda view, agent: figures(view, agent, metric)
-
-
 _FIGURES: tuple[_Figure, ...] = (
-    *(_Figure(words.split(":")[0], _latency(metric), milliseconds, "median", True) for metric, words in METRICS.items()),
-    _Figure("Preferred to references", _preferred, share, "mean", False),
-    _Figure("Cut-ins", _share_of(lambda turn: [turn.cut_in] if turn.spoken_end_ms is not None else []), share, "mean", True),
-    _Figure("Pauses cut", _share_of(lambda turn: [pause.name == "cut" for pause in turn.pauses]), share, "mean", True),
-    _Figure("No reply", _share_of(lambda turn: [turn.no_reply] if turn.status == "finished" else []), share, "mean", True),
-    _Figure("Failed sessions", _share_of(lambda turn: [turn.status == "failed"]), share, "mean", True),
+    _Figure("Preferred to references", _preferred, False),
+    _Figure("Cut-ins", _share_of(lambda turn: [turn.cut_in] if turn.spoken_end_ms is not None else []), True),
+    _Figure("Pauses cut", _share_of(lambda turn: [pause.name == "cut" for pause in turn.pauses]), True),
+    _Figure("No reply", _share_of(lambda turn: [turn.no_reply] if turn.status == "finished" else []), True),
+    _Figure("Failed sessions", _share_of(lambda turn: [turn.status == "failed"]), True),
 )

@@ -69,11 +69,13 @@ def method_words(view: PageView) -> str:
             return "There is no Elo, because nothing was judged."
         not_joint = any(topic == NOT_JOINT for topic, _ in view.differences)
         return "There is no joint Elo." if not_joint else "There is no Elo; the sentence above the answers says why."
+    met = dict(view.provenance).get("Replies rated", UNKNOWN_TEXT)
+    replies = f"Replies were {met}. " if met != UNKNOWN_TEXT else ""
     lengths = any(a.whole.rating.elo_with_length is not None for a in view.agents)
     states = dict.fromkeys(_STATES[state] for a in view.agents if (state := a.whole.cell.quality_state) in _STATES)
     return (
         f"Elo{' (' + '; '.join(states) + ')' if states else ''}: {view.elo_method}; small figures are 95 % intervals over "
-        f"conversations, and none is based on fewer than 8. {LENGTH_WORDS['without' if lengths else 'unknown']}"
+        f"conversations, and none is based on fewer than 8. {replies}{LENGTH_WORDS['without' if lengths else 'unknown']}"
     )
 
 

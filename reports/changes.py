@@ -27,8 +27,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class BaselineView:
-    """The changes since another run. `missing`: reasons why an agent or conversation could not be compared."""
+    """The changes since another run.
+
+    `versions`: each agent on both axes, in a sentence. `missing`: reasons why an agent or conversation could not be compared.
+    """
 
     run: str
     changes: tuple[Change, ...]
     missing: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from harness.reports.wording import judge_sentence
 from harness.scenarios.context import by_a_person
 from harness.store.judgment import reference_id
 from harness.store.manifest import PEOPLE
-from harness.wording import counted
+from harness.wording import UNKNOWN_TEXT, counted
 
 
 def conditions(view: PageView) -> str:
@@ -24,10 +24,10 @@ def conditions(view: PageView) -> str:
 
 
 def _setting(view: PageView) -> str:
-    """Pack, mode and line conditions, if they are the same in all runs."""
+    """Pack, mode, line conditions, and how replies were read or heard, if they are the same in all runs."""
     facts = dict(view.provenance)
-    known = [f"{name.lower()} {facts[name]}" for name in ("Pack", "Mode", "Line conditions") if name in facts]
-    return "".join(f", {fact}" for fact in known)
+    names = ("Pack", "Mode", "Line conditions", "Replies rated", "Transcriber")
+    return "".join(f", {name.lower()} {facts[name]}" for name in names if facts.get(name, UNKNOWN_TEXT) != UNKNOWN_TEXT)
 
 
 def human_baseline(view: PageView) -> str:

@@ -33,6 +33,7 @@ def markdown(view: PageView) -> str:
     lines += [f"- **{plain(v.agent)}**: {_halves(v)}. {plain(v.sentence)} ({plain(v.text)})" for v in verdicts(view)]
     if view.baseline is not None:
         lines += ["", f"### Since {plain(view.baseline.run)}", ""]
+        lines += [f"- {plain(text)}" for text in view.baseline.versions]
         clear = [change for change in view.baseline.changes if change.verdict != "unclear"]
         lines += [
             f"- {'Regression' if c.verdict == 'worse' else 'Improvement'}: {plain(c.agent)}, {c.figure}: {plain(c.before)} → "

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from harness.figures import rated_on
 from harness.figures.machine import ran_here, thread_words
 from harness.reports.shown_runs import Part
 from harness.store.manifest import PEOPLE, REHEARSAL, RunManifest
@@ -35,9 +36,7 @@ def provenance(parts: Sequence[Part]) -> tuple[Fact, ...]:
 
 def transcriber_of(part: Part) -> str | None:
     """The transcriber of the judged replies; None if nothing was transcribed."""
-    if all(session.heard_text is None for session in part.sessions):
-        return None
-    return part.store.manifest.transcriber or "not recorded by the harness that transcribed"
+    return rated_on.transcriber_of(part.store.manifest, part.sessions)
 
 
 def _facts(part: Part) -> tuple[Fact, ...]:
@@ -60,6 +59,7 @@ def _facts(part: Part) -> tuple[Fact, ...]:
             else UNKNOWN_TEXT,
         ),
         ("Calibration", _pairs(calibration) if calibration else _not_calibrated(manifest)),
+        ("Replies rated", _rated(part)),
         ("Transcriber", transcriber_of(part) or UNKNOWN_TEXT),
         ("Caller voices", _pairs(manifest.voices)),
         ("Machine", _pairs(manifest.machine)),
@@ -77,6 +77,11 @@ def _facts(part: Part) -> tuple[Fact, ...]:
     ]
     facts += [(f"Supporter's seat: {name}", _SEATED[name]) for name in sorted(manifest.seated)]
     return tuple(facts)
+
+
+def _rated(part: Part) -> str:
+    found = (part.summary.board(condition) for condition in part.summary.conditions)
+    return "; ".join(dict.fromkeys(board.reads for board in found if board is not None and board.reads)) or UNKNOWN_TEXT
 
 
 def _not_calibrated(manifest: RunManifest) -> str:

@@ -8,6 +8,7 @@ runs give one people's axis. Otherwise the page has no Elo at all, because two s
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from harness.figures.board_figures import board_summary, quality_figures, refusa
 from harness.figures.cells import JudgeSummary, PacingSummary
 from harness.figures.quality_state import state_of, way_to_people_together
 from harness.figures.rank import Place, Rated, axis_or_why, pairs_of, rated_rows
+from harness.figures.rated_on import RatedOn, rated_on
 from harness.figures.seat import Bounded
 from harness.figures.summary import RunSummary
 from harness.ranking.peoples_axis import Pairs, PeoplesAxis
@@ -58,24 +60,28 @@ def together(runs: Sequence[Run]) -> ShownRuns:
     )
 
 
-def joint_rows(parts: Sequence[Part], condition: str) -> tuple[list[Judgment], str]:
-    """The verdicts that rank all judged runs together in one condition; or none, with the reason."""
+def joint_rows(parts: Sequence[Part], condition: str, inside: Set[str] | None = None) -> tuple[list[Judgment], str]:
+    """The verdicts that rank all judged runs together in one condition; or none, with the reason. `inside`: only these
+    conversations; None: all."""
     quoted = quoted_on_page(parts, condition)
     others = [p for p in parts if condition in p.selection.conditions and p.selection.presentations(condition)]
     others = [p for p in others if quoted not in p.selection.presentations(condition)]
     if others:
         return [], (
             f"{others[0].label} was judged on {' and '.join(others[0].selection.presentations(condition))}, and the page is of "
-            f"{quoted}; presentations never share a ranking, so this page has no Elo. Judge the runs alike."
+            f"{quoted}; presentations never share a ranking, so there is no joint Elo. Judge the runs alike."
         )
-    rows = {p.label: board_rows(p.counted(), condition, quoted) for p in parts}
+    rows = {
+        p.label: [row for row in board_rows(p.counted(), condition, quoted) if inside is None or row.context in inside]
+        for p in parts
+    }
     judged = {label: found for label, found in rows.items() if found}
     if not judged:
         return [], ""
     shared = set.intersection(*({row.judge for row in found if not is_rule(row.judge)} for found in judged.values()))
     if not shared:
         return [], (
-            "The runs were judged by different judges, whose scales are not one; so this page has no Elo. Judge the runs with "
+            "The runs were judged by different judges, whose scales are not one; so there is no joint Elo. Judge the runs with "
             "the same judge, or read the rating of each in its own report."
         )
     by_rule = {no_reply_rule(judge) for judge in shared}
@@ -89,7 +95,7 @@ def joint_rows(parts: Sequence[Part], condition: str) -> tuple[list[Judgment], s
     if apart:
         return [], (
             f"No verdict connects {apart[0]} with {apart[1]}: their replies were never compared with the same reference reply "
-            "to the same conversation. So this page has no Elo; each run's own report has one."
+            "to the same conversation. So there is no joint Elo; each run's own report has one."
         )
     return [row for found in kept.values() for row in found], ""
 
@@ -111,7 +117,7 @@ def peoples_axis(parts: Sequence[Part], condition: str, inside: Set[str]) -> tup
     return axis, refused
 
 
-def _way_to_people(parts: Sequence[Part], contexts: int) -> str:
+def way_to_people(parts: Sequence[Part], contexts: int) -> str:
     """The way from these runs to one axis of people's, in one sentence; or why there is none."""
     if apart := _without_a_reference_in_common(parts):
         return f"People's votes cannot rate {apart[0]} and {apart[1]} together: they have no reference reply in common."
@@ -248,8 +254,10 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
     quoted = [found.board for place, found in boards.items() if found.board is not None and place.subset == "all"]
     people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
     people |= {p.names.of(seat.agent, seat.condition) for p in parts for seat in p.summary.seats if seat.is_people}
-    way = _way_to_people(parts, len(contexts))
-    summaries = [b for place, r in boards.items() if (b := board_summary(r, place, base.mode, each, way)) is not None]
+    way = way_to_people(parts, len(contexts))
+    summaries = [
+        b for place, r in boards.items() if (b := board_summary(r, place, _rated_on(parts, place), each, way)) is not None
+    ]
     return RunSummary(
         run=" + ".join(str(p.store.folder) for p in parts),
         valid=all(p.summary.valid for p in parts),
@@ -283,6 +291,15 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
         ],
         failures=[f.model_copy(update={"agent": p.names.of(f.agent, f.condition)}) for p in parts for f in p.summary.failures],
     )
+
+
+def _rated_on(parts: Sequence[Part], place: Place) -> RatedOn:
+    """The circumstances of a joint board; those that differ between its runs are all named."""
+    having = [p for p in parts if place.condition in p.selection.conditions]
+    each = [rated_on(p.store.manifest, p.sessions, place.condition, place.presentation) for p in having]
+    ears = [one.transcriber for one in each if one.transcriber is not None]
+    packs, transcribers = (dict.fromkeys(found) for found in ([one.pack for one in each], ears))
+    return replace(each[0], pack=" and ".join(packs), transcriber=" and ".join(transcribers) or None)
 
 
 def _shown_name(part: Part, agent: str) -> str:

@@ -91,7 +91,7 @@ class ShownRuns:
 
 def alone(store: RunStore, summary: RunSummary, beside: ShownRuns | None = None) -> ShownRuns:
     """A page of one run; `beside`: a page with the same names, for comparison."""
-    unsaid = _unsaid(store.manifest.conditions) if beside is None else beside.parts[0].names.unsaid
+    unsaid = only_condition(store.manifest.conditions) if beside is None else beside.parts[0].names.unsaid
     names = Names({agent.name: "" for agent in store.manifest.agents}, unsaid)
     only = part(store, summary, store.folder.name, names)
     cells = [cell.model_copy(update={"agent": names.of(cell.agent, cell.condition)}) for cell in summary.cells]
@@ -103,14 +103,15 @@ def alone(store: RunStore, summary: RunSummary, beside: ShownRuns | None = None)
 def names_of(stores: Mapping[str, RunStore]) -> dict[str, Names]:
     """Label → the names of that run's agents on a page of all these runs."""
     seen = Counter(agent.name for store in stores.values() for agent in store.manifest.agents)
-    unsaid = _unsaid([condition for store in stores.values() for condition in store.manifest.conditions])
+    unsaid = only_condition([condition for store in stores.values() for condition in store.manifest.conditions])
     return {
         label: Names({a.name: label if seen[a.name] > 1 else "" for a in store.manifest.agents}, unsaid)
         for label, store in stores.items()
     }
 
 
-def _unsaid(conditions: Sequence[str]) -> str | None:
+def only_condition(conditions: Sequence[str]) -> str | None:
+    """The condition of all of these, which no name needs to say; None if there are several."""
     return conditions[0] if len(set(conditions)) == 1 else None
 
 

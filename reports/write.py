@@ -11,8 +11,8 @@ from harness.errors import StorageError, UserError
 from harness.figures.summarise import with_drawing
 from harness.figures.summary import RunSummary
 from harness.reports.assemble import assemble
-from harness.reports.baseline import compare, most_telling_first
-from harness.reports.changes import BaselineView
+from harness.reports.baseline import compare, most_telling_first, renamed
+from harness.reports.changes import BaselineView, Change
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
 from harness.reports.html import render
@@ -23,6 +23,7 @@ from harness.reports.several_runs import together
 from harness.reports.shown_runs import ShownRuns, alone
 from harness.reports.sound import draw_sessions
 from harness.reports.tables import Row, tables
+from harness.reports.versions import versions
 from harness.reports.view import PageView
 from harness.store.disk import storage_fault, storage_named
 from harness.store.run_store import RunStore
@@ -85,8 +86,10 @@ def write_joint_report(
     return Written(page, summary.model_copy(update={"report": str(page)}), written)
 
 
-def write_played(store: RunStore, summary: RunSummary, *, page: bool = True) -> RunSummary:
+def write_played(store: RunStore, summary: RunSummary, *, page: bool = True, baseline: Run | None = None) -> RunSummary:
     """Write the figures of a run that was just played into its folder, with its page unless it is a shard; returns them.
+
+    `baseline`: an earlier run, for the changes since then on the page.
 
     Raises:
         StorageError: the disk is full; every session is saved.
@@ -95,7 +98,7 @@ def write_played(store: RunStore, summary: RunSummary, *, page: bool = True) -> 
         store.folder, lambda: f"every session is saved; free some space, then: {command('report', store.folder)}"
     ):
         if page:
-            summary = write_joint_report([(store, summary)], store.folder).summary
+            summary = write_joint_report([(store, summary)], store.folder, baseline=baseline).summary
         (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
     return summary
 
@@ -144,18 +147,26 @@ def _put_together(runs: Sequence[Run]) -> ShownRuns:
 
 def _since(page_runs: ShownRuns, view: PageView, baseline: Run, folder: Path) -> BaselineView:
     """The comparison of each run with the baseline, separately, because an agent is compared under the name in its own run."""
-    before = assemble(alone(*baseline, beside=page_runs), folder, audio=False)
-    if not page_runs.several:
-        return compare(view, before)
-    changes, missing = [], []
+    earlier = alone(*baseline, beside=page_runs)
+    before = assemble(earlier, folder, audio=False)
+    changes: list[Change] = []
+    said: list[str] = []
+    missing: list[str] = []
     for part in page_runs.parts:
-        own = alone(part.store, part.summary, beside=page_runs)
-        page_names = {
-            own.parts[0].names.of(agent.name, condition): part.names.of(agent.name, condition)
+        found = versions((part.store, part.summary), baseline)
+        own = alone(part.store, part.summary, beside=page_runs) if page_runs.several else page_runs
+        mine, theirs = own.parts[0].names, earlier.parts[0].names
+        pairs = {theirs.of(one.was, one.condition): mine.of(one.agent, one.condition) for one in found.changes}
+        shown = view if own is page_runs else assemble(own, folder, audio=False)
+        table = compare(shown, renamed(before, pairs))
+        on_page = {
+            mine.of(agent.name, condition): part.names.of(agent.name, condition)
             for agent in part.store.manifest.agents
             for condition in part.selection.conditions
         }
-        found = compare(assemble(own, folder, audio=False), before)
-        changes += [replace(change, agent=page_names[change.agent]) for change in found.changes]
-        missing += [f"{part.label}: {text}" for text in found.missing]
-    return BaselineView(before.run, most_telling_first(changes), tuple(missing))
+        changes += [replace(change, agent=on_page[change.agent]) for change in table.changes]
+        changes += [replace(wait, agent=part.names.of(one.agent, one.condition)) for one in found.changes for wait in one.waits]
+        label = f"{part.label}: " if page_runs.several else ""
+        said += [f"{label}{one.words}." for one in found.changes]
+        missing += [f"{label}{text}" for text in dict.fromkeys([*table.missing, *found.notes])]
+    return BaselineView(before.run, most_telling_first(changes), tuple(missing), tuple(said))

@@ -16,6 +16,7 @@ from harness.progress import RunProgress
 if TYPE_CHECKING:
     from harness.gate.budgets import Budgets
     from harness.gate.check import CheckResult
+    from harness.reports.versions import Versions
     from harness.run.phases import RunRequest
     from harness.store.run_store import RunStore
 
@@ -48,9 +49,7 @@ def check(
     wait_for_quiet: WaitForQuiet = None,
     baseline: Annotated[
         Path | None,
-        typer.Option(
-            metavar="RUN", show_default="none", help="Earlier run of the same conversations, for worse_than_baseline_by."
-        ),
+        typer.Option(metavar="RUN", show_default="none", help="Earlier run of the same conversations, to compare with."),
     ] = None,
     until_clear: Annotated[
         bool, typer.Option("--until-clear", help="Play more sessions until each limit passes or fails.")
@@ -100,15 +99,17 @@ def check(
         given = {**named, **({"agents": agent} if agent else {}), **({"judges": judge} if judge else {})}
         request = _request(asked, given, out, begun, wait_for_quiet)
     with RunProgress() as progress:
-        result, ended, page = _checked(run, request, asked, baseline, minutes, judge, wait_for_quiet, progress)
+        result, ended, page, since = _checked(run, request, asked, baseline, minutes, judge, wait_for_quiet, progress)
     if junit is not None:
         write(junit, as_junit(result, page))
     if summary is not None:
-        write(summary, as_markdown(result, page, ended).encode())
+        write(summary, as_markdown(result, page, ended, since).encode())
     if as_json:
-        print(json.dumps({**result.as_object(), "ended": ended or None, "report": str(page) if page else None}, indent=2))
+        more = {"baseline": since.as_object()} if since is not None else {}
+        whole = {**result.as_object(), **more, "ended": ended or None, "report": str(page) if page else None}
+        print(json.dumps(whole, indent=2))
     else:
-        _print(result, told(result, ended), page)
+        _print(result, [*(since.sentences if since is not None else ()), *told(result, ended)], page)
     return CODES[result.verdict]
 
 
@@ -121,11 +122,14 @@ def _checked(
     judge: list[str] | None,
     wait_s: float | None,
     progress: RunProgress,
-) -> "tuple[CheckResult, str, Path | None]":
-    """Open or play the run, check it once or until clear, and write its report."""
+) -> "tuple[CheckResult, str, Path | None, Versions | None]":
+    """Open or play the run, check it once or until clear, compare it with the baseline, and write its report."""
+    from harness.figures.summarise import summarise
     from harness.gate.check import check_run
     from harness.gate.extend_run import play_until_clear
     from harness.reports.listening.results import human_rows
+    from harness.reports.versions import versions
+    from harness.reports.write import write_played
     from harness.store.run_store import RunStore
 
     before = RunStore.open(baseline) if baseline is not None else None
@@ -148,9 +152,15 @@ def _checked(
         )
         ended = "" if result.verdict != "cannot tell" else ended
     grown = len(store.manifest.context_ids) > began
-    page = _page(store, progress, again=request is not None or grown)
+    page, since = store.folder / "report.html", None
+    if request is not None or grown or before is not None:
+        progress.phase("Writing the report")
+        now = (store, summarise(store, human_rows(store)))
+        then = None if before is None else (before, summarise(before, before_votes))
+        since = None if then is None else versions(now, then)
+        write_played(*now, baseline=then)
     store.close()
-    return result, ended, page
+    return result, ended, page if page.exists() else None, since
 
 
 def _request(asked: "Budgets", given: Named, out: Path | None, begun: bool, wait_for_quiet: float | None) -> "RunRequest":
@@ -172,7 +182,7 @@ def _played(
 ) -> "RunStore":
     """Play the run, after a check that its limits apply to what will be played, and that a run of it can pass them."""
     from harness.gate.budgets import limits_for
-    from harness.gate.check import refuse_other_conversations
+    from harness.gate.check import refuse_unpaired
     from harness.gate.reach import refuse_out_of_reach
     from harness.reports.listening.results import human_rows
     from harness.run.phases import run as run_all
@@ -183,7 +193,7 @@ def _played(
     manifest = new_manifest(plan)
     limits = limits_for(asked, manifest, plan.contexts, judged=request.options.judged)
     if baseline is not None:
-        refuse_other_conversations(baseline, manifest, plan.contexts)
+        refuse_unpaired(baseline, manifest, plan.contexts, limits)
     whole = minutes is not None  # --until-clear goes on to the end of the pack, and its first check has a part of the error
     refuse_out_of_reach(limits, plan.pack.contexts if whole else plan.contexts, request.options, look=1 if whole else None)
     store, _ = run_all(request, progress, human_rows)
@@ -193,19 +203,6 @@ def _played(
 def _judges_of(store: "RunStore") -> tuple[str, ...]:
     """The judges of the sessions that are added: those of the run, none if it has no verdicts."""
     return ("embedded",) if any(row.source == "judge" for row in store.judgments()) else ("none",)
-
-
-def _page(store: "RunStore", progress: RunProgress, *, again: bool) -> Path | None:
-    """The report of the run: a new one if sessions were played, otherwise the existing one or None."""
-    page = store.folder / "report.html"
-    if again:
-        from harness.figures.summarise import summarise
-        from harness.reports.listening.results import human_rows
-        from harness.reports.write import write_played
-
-        progress.phase("Writing the report")
-        write_played(store, summarise(store, human_rows(store)))
-    return page if page.exists() else None
 
 
 def _print(result: "CheckResult", lines: list[str], page: Path | None) -> None:

@@ -17,6 +17,7 @@ from harness.errors import UserError
 from harness.gate.check import Checked, CheckResult
 from harness.gate.evidence import unit_of
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
+from harness.reports.versions import Versions
 from harness.wording import UNKNOWN_TEXT, counted
 
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -128,9 +129,11 @@ def junit(result: CheckResult, page: Path | None) -> bytes:
     return written
 
 
-def summary(result: CheckResult, page: Path | None, ended: str = "") -> str:
-    """The check as Markdown, for a pull request's comment or a CI job's summary."""
+def summary(result: CheckResult, page: Path | None, ended: str = "", since: Versions | None = None) -> str:
+    """The check as Markdown, for a pull request's comment or a CI job's summary. `since`: the changes since a baseline."""
     lines = [f"### {SIGNS[result.verdict]}: voice agent gate", ""]
+    if since is not None:
+        lines += [f"Since {_escaped(since.run)}:", "", *(f"* {_escaped(text)}" for text in since.sentences), ""]
     lines += [f"{_escaped(line)}  " for line in told(result, ended)]
     lines += ["", "| verdict | agent | condition | limit | value | interval |", "|---|---|---|---|---|---|"]
     for checked in result.checked:

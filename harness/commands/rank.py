@@ -88,7 +88,7 @@ def rank(
         draws=draws,
         **options,
     )
-    table = board_markdown(ranking.board, ranking.joint, ranking.quality_words)
+    table = board_markdown(ranking.board, ranking.joint, ranking.quality_words, ranking.rated_on_words)
     if as_csv is not None:
         write(as_csv, board_csv(ranking.board, ranking.joint, ranking.quality_state).encode())
     if as_markdown is not None:

@@ -73,6 +73,9 @@ def print_summary(summary: RunSummary, console: Console) -> None:
         console.print(Text(f"{seat_words(seat)}."), soft_wrap=True)
     for words_of_state in summary.quality:
         console.print(Text(words_of_state), soft_wrap=True)
+    for condition in summary.conditions:
+        if (board := summary.board(condition)) is not None and board.rated_on:
+            console.print(Text(board.rated_on, style="dim"), soft_wrap=True)
     for machine in summary.machines:
         console.print(Text(f"Local latencies are of {machine.words}.", style="dim"), soft_wrap=True)
     for caution in cautions_for_people(summary):

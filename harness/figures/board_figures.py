@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any, cast
 
 from harness.figures.cells import BoardSummary, EloOver, JudgeSummary, PeopleVotes, ReferenceSummary
 from harness.figures.quality_state import QUOTED, state_of, way_to_people, words_of
 from harness.figures.rank import Place, Rated, contexts_of
+from harness.figures.rated_on import RatedOn
 from harness.ranking.board import Board, QualityState
 from harness.ranking.peoples_axis import PeoplesAxis
 from harness.store.judgment import Presentation, is_reference
@@ -48,15 +50,23 @@ def _over_references(board: Board, agent: str) -> dict[str, EloOver]:
     return found
 
 
-def board_summary(found: Rated, place: Place, mode: str, judges: Sequence[JudgeSummary], way: str = "") -> BoardSummary | None:
+def board_summary(
+    found: Rated, place: Place, made: RatedOn, judges: Sequence[JudgeSummary], way: str = ""
+) -> BoardSummary | None:
     """A board in the form of the summary; None where nothing was judged. `way`: from the run to people's axis."""
     board, people = found.board, found.people
     if board is None:
         return None
+    if people is not None:  # votes may be on replies heard where judges read them
+        made = replace(made, presentation=cast(Presentation, people.board.presentation))
     return BoardSummary(
         condition=place.condition,
-        mode=mode,
+        mode=made.mode,
         presentation=place.presentation,
+        pack=made.pack,
+        transcriber=made.transcriber,
+        reads=made.reads,
+        rated_on=made.words,
         subset=place.subset,
         method=board.method,
         terms=dict(board.terms),

@@ -177,6 +177,13 @@ class BoardSummary(Model):
     mode: str
     presentation: Presentation
     subset: Subset
+    pack: str = ""
+    transcriber: str | None = None
+    """Transcriber of the replies; None if nothing was transcribed, or in an older summary."""
+    reads: str = ""
+    """How a rater met the replies: read or heard, in words."""
+    rated_on: str = ""
+    """These circumstances in one sentence."""
     method: str
     terms: dict[str, float] = Field(default_factory=dict)
     """Every further term of the rating model, by name (position, …), in log-odds."""

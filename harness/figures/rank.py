@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from harness.experiment import BUDGET_MS
 from harness.figures.latency import FIGURES, latency_values
 from harness.figures.persons import PERSON, by_person
 from harness.figures.quality_state import in_its_state
+from harness.figures.rated_on import rated_on
 from harness.figures.silence import not_voted_on, votes_with_silences
 from harness.ranking import chosen
 from harness.ranking.board import Board
@@ -277,6 +278,9 @@ def rank_condition(
             **options,
         )
     ranking = in_its_state(ranking, judge_summaries(selection))
+    made = rated_on(selection.manifest, selection.sessions, condition, cast(Presentation, ranking.board.presentation))
+    facts = {"reads": made.reads, **{name: getattr(made, name) for name in ("condition", "mode", "pack", "transcriber")}}
+    ranking = replace(ranking, rated_on=facts, rated_on_words=made.words)
     invalid = selection.manifest.invalid
     ranking = ranking.without_chances if invalid else ranking
     judged = selection.table.where(selection.table.named("condition", condition))

@@ -28,6 +28,7 @@ from harness.figures.machine import machines_of
 from harness.figures.onset_error import largest, onset_error
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, contexts_of, rated
+from harness.figures.rated_on import RatedOn, rated_on
 from harness.figures.reply_flags import FLAGS, flags_of
 from harness.figures.seat_figures import Seat, beside_seat, figures_over_persons, seat_summary, seats_of
 from harness.figures.speakers import speakers_of
@@ -62,7 +63,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
     found = [
         board
         for place, rating in boards.items()
-        if (board := board_summary(rating, place, manifest.mode, judges, way_of(selection, place))) is not None
+        if (board := board_summary(rating, place, _rated_on(selection, place), judges, way_of(selection, place))) is not None
     ]
     heard = Place(manifest.conditions[0], HEARD)
     seats = seats_of(selection)
@@ -101,6 +102,10 @@ def with_drawing(summary: RunSummary, store: RunStore, failed: Sequence[StepFail
             "circumstances": summary.circumstances.model_copy(update={"not_analysed": not_analysed}),
         }
     )
+
+
+def _rated_on(selection: Selection, place: Place) -> RatedOn:
+    return rated_on(selection.manifest, selection.sessions, place.condition, place.presentation)
 
 
 def _failure(key: SessionKey, kind: str, detail: str) -> Failure:

@@ -11,12 +11,13 @@ other: people's, and those of each set of judges.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from harness.errors import UserError
+from harness.figures.paired_runs import counterparts, refuse_other_callers, shared_ids
 from harness.figures.rank import Place
 from harness.gate.budgets import Budgets, CellLimit, limits_for
 from harness.gate.decide import Decision, Verdict, decide, overall, tail_of
@@ -24,7 +25,6 @@ from harness.gate.evidence import Cells, lower_is_better
 from harness.ranking.bounds import Evidence, Worsening
 from harness.ranking.percentiles import finite
 from harness.scenarios.context import Context
-from harness.scenarios.pack import context_hash
 from harness.store.judgment import Judgment
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
@@ -115,13 +115,18 @@ def check_run(
     manifest = store.manifest
     judged = any(row.source == "judge" and row.presentation == HEARD for row in selection.verdicts)
     asked = limits_for(budgets, manifest, selection.contexts, judged)
-    before = None
-    if baseline is not None:
-        refuse_other_conversations(baseline, manifest, store.contexts_as_played())
-        before = Cells(Selection(baseline, baseline_votes), frozenset(manifest.context_ids))
     cells, tail = Cells(selection), tail_of(len(asked), look)
+    earlier = None
+    if baseline is not None:
+        refuse_unpaired(baseline, manifest, store.contexts_as_played(), asked)
+        shared = shared_ids(manifest, baseline.manifest)
+        earlier = _Earlier(
+            cells if len(shared) == len(manifest.context_ids) else Cells(selection, shared),
+            Cells(Selection(baseline, baseline_votes), shared),
+            counterparts(manifest, baseline.manifest),
+        )
     invalid = tuple(manifest.invalid)
-    checked = tuple(_checked(one, cells, before, tail) for one in asked)
+    checked = tuple(_checked(one, cells, earlier, tail) for one in asked)
     if invalid:
         checked = tuple(_undecided(one) for one in checked)
     return CheckResult(
@@ -141,41 +146,46 @@ def _missing(selection: Selection) -> int:
     return planned - sum(s.status == "finished" or is_agents_fault(s.failure_kind) for s in selection.of_the_plan)
 
 
-def refuse_other_conversations(baseline: RunStore, manifest: RunManifest, contexts: Sequence[Context]) -> None:
-    """Check that run and baseline have the same conversations; otherwise these could cause a difference.
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """The two runs on the conversations that both have. `agents`: agent → its counterpart in the baseline."""
+
+    now: Cells
+    before: Cells
+    agents: Mapping[str, str]
+
+
+def refuse_unpaired(
+    baseline: RunStore, manifest: RunManifest, contexts: Collection[Context], asked: Sequence[CellLimit]
+) -> None:
+    """Check that the baseline can be compared with a run, and has every agent and condition that a limit compares.
 
     Raises:
-        UserError: the baseline lacks a conversation, an agent, a condition or the mode of the run.
+        UserError: it cannot, or lacks one.
     """
-    then = baseline.manifest
-    before = {c.id: context_hash(c) for c in baseline.contexts_as_played()}
-    other = [c.id for c in contexts if before.get(c.id) != context_hash(c)]
-    if other:
-        more = f" and {len(other) - 1} more" if len(other) > 1 else ""
-        raise UserError(
-            f"--baseline {baseline.folder}: has other conversations ({other[0]}{more} differs or is missing); "
-            "play the baseline again on the same pack"
-        )
-    for what, here, there in (
-        ("agent", [a.name for a in manifest.played], [a.name for a in then.agents]),
-        ("condition", manifest.conditions, then.conditions),
-        ("mode", [manifest.mode], [then.mode]),
-    ):
-        missing = [name for name in here if name not in there]
-        if missing:
-            raise UserError(f"--baseline {baseline.folder}: has no {what} {missing[0]}; it has {', '.join(there)}")
+    refuse_other_callers(baseline, manifest, contexts)
+    agents = counterparts(manifest, baseline.manifest)
+    for one in asked:
+        if one.limit.comparison != "worse_than_baseline_by":
+            continue
+        if one.agent not in agents:
+            have = ", ".join(agent.name for agent in baseline.manifest.played)
+            raise UserError(f"--baseline {baseline.folder}: has no agent {one.agent}; it has {have}")
+        if one.condition not in baseline.manifest.conditions:
+            have = ", ".join(baseline.manifest.conditions)
+            raise UserError(f"--baseline {baseline.folder}: has no condition {one.condition}; it has {have}")
 
 
-def _checked(asked: CellLimit, cells: Cells, before: Cells | None, tail: float) -> Checked:
+def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, tail: float) -> Checked:
     limit = asked.limit
     place = Place(asked.condition, HEARD, limit.subset)
     found: Evidence | None = cells.evidence(limit.figure, asked.agent, place)
     undecided, apart = cells.undecided_quality(limit.figure, place), ""
     if found is not None and limit.comparison == "worse_than_baseline_by":
-        found = _worsening(found, cells, before, asked, place) if before is not None else None
-        if found is not None and before is not None:
-            apart = _scales_apart(limit.figure, place, cells, before)
-            baselines = before.undecided_quality(limit.figure, place)
+        found = _worsening(earlier, asked, place) if earlier is not None else None
+        if found is not None and earlier is not None:
+            apart = _scales_apart(limit.figure, place, earlier)
+            baselines = earlier.before.undecided_quality(limit.figure, place)
             undecided = undecided or (baselines and f"Baseline: {baselines}") or apart
     if found is None:
         return Checked(asked, "ignored" if limit.missing == "ignore" else limit.missing, None)
@@ -191,17 +201,19 @@ def _checked(asked: CellLimit, cells: Cells, before: Cells | None, tail: float) 
     return Checked(asked, decision.verdict, decision, speakers=found.contexts)
 
 
-def _worsening(now: Evidence, cells: Cells, before: Cells, asked: CellLimit, place: Place) -> Evidence | None:
-    """The loss against the baseline: paired by conversation where it can be; None if the baseline has no such figure."""
-    figure = asked.limit.figure
-    earlier = before.evidence(figure, asked.agent, place)
-    if earlier is None:
+def _worsening(earlier: _Earlier, asked: CellLimit, place: Place) -> Evidence | None:
+    """The loss against the baseline: paired by conversation where it can be; None if one of the runs has no such figure."""
+    figure, agent = asked.limit.figure, asked.agent
+    was = earlier.agents[agent]
+    now, before = earlier.now.evidence(figure, agent, place), earlier.before.evidence(figure, was, place)
+    if now is None or before is None:
         return None
-    return cells.change_from(before, figure, asked.agent, place) or Worsening(now, earlier, lower_is_better(figure))
+    paired = earlier.now.change_from(earlier.before, figure, agent, place, was=was)
+    return paired or Worsening(now, before, lower_is_better(figure))
 
 
-def _scales_apart(figure: str, place: Place, cells: Cells, before: Cells) -> str:
-    ours, theirs = cells.scale(figure, place), before.scale(figure, place)
+def _scales_apart(figure: str, place: Place, earlier: _Earlier) -> str:
+    ours, theirs = earlier.now.scale(figure, place), earlier.before.scale(figure, place)
     if ours == theirs:
         return ""
     return f"This run is rated by {ours} and the baseline by {theirs}, which are different scales"

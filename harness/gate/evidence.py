@@ -113,14 +113,15 @@ class Cells:
             return percentile_of(_times(turns, name), {"p50": 0.50, "p95": 0.95}[name.split(".")[1]])
         return share_of_flags(self._flags(turns, name))
 
-    def change_from(self, before: "Cells", figure: str, agent: str, place: Place) -> Evidence | None:
+    def change_from(self, before: "Cells", figure: str, agent: str, place: Place, was: str | None = None) -> Evidence | None:
         """The change of a figure since another run, paired turn by turn: positive is worse. None where it cannot be paired: a
-        p95, errors of words, ratings, and under eight conversations that both runs have."""
+        p95, errors of words, ratings, and under eight conversations that both runs have. `was`: the agent's name in that run.
+        """
         if unit_of(figure) == "elo" or figure.endswith((".p95", "wer", "win_rate")):
             return None
         runs = []
-        for cells in (self, before):
-            turns = cells._turns(agent, place.condition, cells._inside(place))
+        for cells, name in ((self, agent), (before, was or agent)):
+            turns = cells._turns(name, place.condition, cells._inside(place))
             each = {(c, k): [turn] for c, group in turns.items() for k, turn in enumerate(group)}
             runs.append(({c: len(group) for c, group in turns.items()}, {_turn_name(*key): turn for key, turn in each.items()}))
         (lengths, now), (lengths_before, then) = runs

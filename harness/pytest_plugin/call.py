@@ -28,7 +28,7 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
 """The figures of a turn that a budget can limit."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Call:
     """The call of one agent in one context."""
 
@@ -39,6 +39,10 @@ class Call:
     """Stereo FLAC file of both sides, the caller left."""
     page: Path
     """The report of its run."""
+
+    def __repr__(self) -> str:
+        """Its agent and context alone: pytest prints it beside every failed assertion, and the figures below."""
+        return f"<call of {self.agent} in {self.context}>"
 
     @property
     def turns(self) -> tuple[TurnTiming, ...]:

@@ -59,8 +59,8 @@ def board_csv(board: Board, joint: JointFigure | None = None, quality_state: Qua
     return out.getvalue()
 
 
-def board_markdown(board: Board, joint: JointFigure | None = None, quality_words: str = "") -> str:
-    """A table, best first, then the state of the board and its warnings as sentences."""
+def board_markdown(board: Board, joint: JointFigure | None = None, quality_words: str = "", rated_on: str = "") -> str:
+    """A table, best first, then its circumstances, the state of the board and its warnings as sentences."""
     points = {p.system: p for p in joint.points} if joint else {}
     axes = [axis for axis in AXES if any(axis in row.axes for row in board.systems)]
     head = ["system", "Elo", "95 %", "wins", *axes, "judgments"] + (
@@ -84,7 +84,7 @@ def board_markdown(board: Board, joint: JointFigure | None = None, quality_words
         "",
         f"{board.method}; {board.judgments} judgments in {board.contexts} contexts; presentation: {board.presentation}.",
     ]
-    lines += [_escape(note) for note in (f"{quality_words}." if quality_words else "", *board.warnings) if note]
+    lines += [_escape(note) for note in (rated_on, f"{quality_words}." if quality_words else "", *board.warnings) if note]
     return "\n".join(lines) + "\n"
 
 

@@ -74,6 +74,10 @@ class Ranking:
     quality_state: QualityState = "none"
     quality_words: str = ""
     """The state in one sentence without its full stop."""
+    rated_on: Mapping[str, str | None] = field(default_factory=dict)
+    """Circumstances of the replies (reads, condition, mode, pack, transcriber); empty for rows of which nothing is known."""
+    rated_on_words: str = ""
+    """These in one sentence."""
 
     @property
     def with_length(self) -> Board | None:

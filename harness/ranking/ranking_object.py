@@ -36,6 +36,7 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
         "schema": 1,
         "method": board.method,
         "presentation": board.presentation,
+        **{name: ranking.rated_on.get(name) for name in ("reads", "condition", "mode", "pack", "transcriber")},
         "quality_state": ranking.quality_state,
         "quality_words": ranking.quality_words,
         "judgments": board.judgments,
@@ -150,6 +151,7 @@ def _people_votes(ranking: Ranking) -> dict[str, Any]:
     return {
         "refused": None,
         "presentation": board.presentation,
+        **{name: ranking.rated_on.get(name) for name in ("reads", "condition", "mode", "pack", "transcriber")},
         "method": board.method,
         "votes": people.votes,
         "raters": people.raters,

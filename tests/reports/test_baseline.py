@@ -8,40 +8,31 @@ from harness.reports.view import JudgmentView, PageView
 from tests.reports.invented import in_state, invented_view
 
 
-def slower(view: PageView, agent: str, by_ms: float) -> PageView:
-    """The same run with one agent later by a constant."""
+def silent(view: PageView, agent: str) -> PageView:
+    """The same run in which one agent never replies."""
     contexts = tuple(
-        replace(
-            c,
-            turns=tuple(
-                replace(t, figures_ms={name: value + by_ms for name, value in t.figures_ms.items()}) if t.agent == agent else t
-                for t in c.turns
-            ),
-        )
-        for c in view.contexts
+        replace(c, turns=tuple(replace(t, no_reply=True) if t.agent == agent else t for t in c.turns)) for c in view.contexts
     )
     return replace(view, contexts=contexts)
 
 
-def test_a_constant_delay_is_found_to_the_millisecond_and_stands_first() -> None:
+def test_silence_is_a_regression_and_stands_first() -> None:
     before = invented_view(agents=2, contexts=12)
-    found = compare(slower(before, "invented-b", 200), before)
+    found = compare(silent(before, "invented-b"), before)
     first = found.changes[0]
-    assert (first.agent, first.verdict) == ("invented-b", "worse")
-    assert first.difference == "+200 ms"
-    assert first.interval == "+200 ms – +200 ms"
+    assert (first.agent, first.figure, first.verdict, first.after) == ("invented-b", "No reply", "worse", "100 %")
     assert {c.verdict for c in found.changes if c.agent == "invented-a"} == {"unclear"}
 
 
-def test_faster_is_an_improvement_and_stands_last() -> None:
+def test_replies_again_are_an_improvement_and_stand_last() -> None:
     before = invented_view(agents=2, contexts=12)
-    last = compare(slower(before, "invented-a", -100), before).changes[-1]
+    last = compare(before, silent(before, "invented-a")).changes[-1]
     assert (last.agent, last.verdict) == ("invented-a", "better")
 
 
 def test_under_eight_conversations_nothing_is_called_a_change() -> None:
     before = invented_view(agents=2, contexts=6)
-    found = compare(slower(before, "invented-a", 900), before)
+    found = compare(silent(before, "invented-a"), before)
     assert {change.verdict for change in found.changes} == {"unclear"}
 
 
@@ -106,9 +97,9 @@ def test_where_quality_is_peoples_their_votes_are_compared_and_no_verdict_of_a_j
 
 def test_the_summary_for_a_pull_request_names_the_regression() -> None:
     before = invented_view(agents=2, contexts=12)
-    now = slower(before, "invented-b", 200)
+    now = silent(before, "invented-b")
     text = markdown(replace(now, baseline=compare(now, before)))
-    assert "- Regression: invented-b, TTFA" in text
+    assert "- Regression: invented-b, No reply" in text
 
 
 def test_verdicts_of_a_judge_that_failed_its_check_change_nothing() -> None:

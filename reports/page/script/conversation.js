@@ -53,6 +53,8 @@ const turnCard = (turn, index) => {
     turn.stages.length || turn.figures_ms.ttfa !== undefined ? waterfall(turn) : null, figures(turn));
 };
 const verdictsAndVotes = ({ verdicts, votes }) => [verdicts || !votes ? counted(verdicts, "verdict") : null, votes ? `${counted(votes, "vote")} by people` : null].filter(Boolean).join(", ");
+const LONG_REASON = 240;
+const reason = (text) => (text.length <= LONG_REASON ? text || "—" : el("details", { class: "reason" }, el("summary", {}, `${text.slice(0, LONG_REASON / 2)}… `, el("small", {}, "the whole reason")), el("p", {}, text)));
 const verdictTable = (data) => {
   if (!data.judgments.length) return el("p", { class: "hint" }, "No verdict on this conversation.");
   const winner = (row) => (row.winner === "tie" ? "same" : (row.winner === "a" ? row.system_a : row.system_b));
@@ -67,7 +69,7 @@ const verdictTable = (data) => {
         el("td", {}, said(row.system_a), " / ", said(row.system_b)), el("td", {}, said(winner(row))), el("td", { class: "n" }, row.strength),
         el("td", {}, said(row.judge), row.human ? " (person)" : "", row.own_family ? el("span", { class: "chip warn" }, "own family") : null, row.presentation === "written" ? null : el("small", {}, row.presentation.replaceAll("_", " "))),
         el("td", {}, row.shown_first ? said(row.shown_first === "a" ? row.system_a : row.system_b) : "—"),
-        el("td", { dir: "auto" }, row.rationale || "—", axes(row) ? el("small", {}, axes(row)) : null)))))));
+        el("td", { dir: "auto" }, reason(row.rationale), axes(row) ? el("small", {}, axes(row)) : null)))))));
 };
 const showConversation = async (details) => {
   const body = details.querySelector(".body");

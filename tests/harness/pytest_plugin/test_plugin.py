@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -44,12 +44,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *arguments: str) -> tuple[int, str]:
-    """How pytest ended, and what it said."""
+def run(folder: Path, *arguments: str, clock: Mapping[str, str] = VIRTUAL_TIME) -> tuple[int, str]:
+    """How pytest ended, and what it said. `clock`: empty for calls that take their real time."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "harness.pytest_plugin", "-p", "no:cacheprovider", "-rA",
          "-W", "ignore", *arguments],
-        cwd=folder, env={**os.environ, **VIRTUAL_TIME}, capture_output=True, text=True, timeout=300, check=False,
+        cwd=folder, env={**os.environ, **clock}, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
@@ -113,6 +113,82 @@ def test_no_test_passes_on_an_invalid_run_and_no_agent_is_blamed_for_it(folder: 
     assert code == 1, said
     assert "2 errors" in said, "the fixture cannot give a call, which is an error of the test and no failed assertion"
     assert "passed" not in said.splitlines()[-1]
+
+
+OWN = """
+import pytest
+
+def must_ask(call):
+    assert "xyzzy" in call.reply, "no magic word"
+
+def test_own_assertion(voice_call):
+    must_ask(voice_call)
+
+def test_within(voice_call):
+    voice_call.assert_within(ttfa_ms=10)
+
+@pytest.mark.budget(ttfa_ms=10)
+def test_marked(voice_call):
+    pass
+
+def test_of_nothing():
+    assert False, "a failure without a call"
+"""
+PLUGINS_CODE = ("harness/pytest_plugin", "def over(", "def assert_within", "shared.call(", "outcome = yield", "pytest.fail(")
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
+def test_a_failed_assertion_prints_figures_stages_and_sound_and_no_code_of_the_plugin(
+    folder: Path, old_run: Callable[[str], Path], workers: tuple[str, ...]
+) -> None:
+    kept = old_run("one-condition")
+    store = RunStore.open(kept)
+    store.set_manifest(store.manifest.model_copy(update={"invalid": []}))
+    (first,) = (s for s in store.sessions() if (s.key.agent, s.key.context_id) == ("prompt", "first"))
+    store.close()
+    (kept / "report.html").write_text("", encoding="utf-8")
+    (folder / "my.toml").rename(folder / "prompt.toml")
+    (folder / "test_mine.py").write_text(OWN, encoding="utf-8")
+    asked = ("--agent", "prompt.toml", "--agent-pack", "two-words.yaml", "--agent-out", str(kept), "-k", "first or nothing")
+    code, said = run(folder, *asked, *workers)
+    assert code == 1, said
+    assert "4 failed" in said
+    assert said.count("\nprompt in first\n") == 3, "the figures of its call beside each failed test that has one"
+    turn = first.turn_timings[-1]
+    assert turn.waterfall is not None
+    stages = ", ".join(f"{stage.name} {stage.duration_ms:.0f}" for stage in turn.waterfall.stages)
+    assert said.count(f"turn 1: ttfa_ms {turn.ttfa_ms:.0f}, ") == 3
+    assert said.count(f"spent (ms): {stages}") == 3
+    sound = kept / "report-audio" / f"{first.id}.flac"
+    assert said.count(f"sound: {sound}") == 3
+    assert '>       assert "xyzzy" in call.reply, "no magic word"' in said, "the user's own code"
+    assert ">       voice_call.assert_within(ttfa_ms=10)" in said
+    assert "<call of prompt in first>" in said
+    for code_of_plugin in PLUGINS_CODE:
+        assert code_of_plugin not in said
+
+
+def test_calls_at_once_are_at_least_one(folder: Path) -> None:
+    code, said = run(folder, "--agent", "my.toml", "--agent-concurrency", "0")
+    assert code == 4, said
+    assert "concurrency" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.models
+@pytest.mark.long
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_calls_are_played_at_once_if_asked(folder: Path, at_once: int) -> None:
+    (folder / "test_mine.py").write_text("def test_it(voice_call):\n    assert voice_call.reply\n", encoding="utf-8")
+    given = ("--agent", "my.toml", "--agent-pack", "two-words.yaml", "--agent-out", "kept", "-n", "2")
+    _, said = run(folder, *given, "--agent-concurrency", str(at_once), clock={})
+    store = RunStore.open(folder / "kept")
+    assert store.manifest.concurrency == at_once, said
+    one, other = sorted(s.started_ns for s in store.sessions() if s.started_ns is not None)
+    ends = max(s.timing.spoken_end_ms for s in store.sessions() if s.timing is not None)
+    store.close()
+    # Calls one after the other begin at least the caller's turn apart.
+    assert ((other - one) / 1e6 < ends) == (at_once == 2), said
 
 
 @pytest.mark.models

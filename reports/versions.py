@@ -1,0 +1,340 @@
+"""A version of an agent against an earlier one on the same callers: how much slower, and how much kinder, each with its
+interval.
+
+Both halves are paired by conversation. A wait is compared with the wait on the same turn (`harness.ranking.paired`). An Elo
+is relative to its board, so the two versions are rated on *one* board, of both runs' verdicts, where the baseline's agent has
+a name of its own; the covariance of that fit is clustered by conversation, so the part that a conversation has in both
+versions cancels in their difference. That takes verdicts of one judge on both, against the same reference replies, or
+people's votes on both (`several_runs`). Where neither is there, the change of kindness is not known, and the reason says how
+to get it. A judge's opinion may have changed; that is no claim on kindness.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+
+from harness.figures.paired_runs import counterparts, not_shared, refuse_other_callers, shared_ids
+from harness.figures.quality_state import QUOTED, state_of
+from harness.figures.rank import Place
+from harness.figures.summary import RunSummary
+from harness.gate.evidence import Cells
+from harness.ranking.board import Board, QualityState
+from harness.ranking.chosen import judges_of
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
+from harness.ranking.leaderboard import leaderboard
+from harness.reports.changes import Change
+from harness.reports.runs_differ import differences
+from harness.reports.several_runs import joint_rows, peoples_axis, way_to_people
+from harness.reports.shown_runs import Names, Part, only_condition, part
+from harness.reports.view import METRICS, UNKNOWN, Estimate
+from harness.store.judgment_columns import table_of
+from harness.store.run_store import RunStore
+from harness.store.selection import HEARD
+from harness.timing.figures import NO_REPLY_TEXT
+from harness.wording import UNKNOWN_TEXT, counted, milliseconds
+
+Run = tuple[RunStore, RunSummary]
+NOW, BEFORE = "this run", "the baseline"
+END: Final = 0.025
+"""Error of each end of a 95 % interval."""
+_SAID_ELSEWHERE: Final = frozenset({"Conversations", "Validity"})
+
+
+@dataclass(frozen=True, slots=True)
+class Kinder:
+    """The change of a rating in Elo, positive is kinder; without a value, `why_not` has the reason."""
+
+    elo: Estimate = UNKNOWN
+    conversations: int = 0
+    state: QualityState = "none"
+    raters: str = ""
+    why_not: str = ""
+
+    @property
+    def words(self) -> str:
+        """The change in words: `kinder by 48 Elo [12, 85] by people's votes`."""
+        found = self.elo
+        if found.value is None:
+            return f"kindness {UNKNOWN_TEXT} ({self.why_not})"
+        if self.state not in QUOTED:
+            opinion = f"a judge's opinion changed by {_rounded(found.value, '+')} Elo{_band(found)}"
+            return f"{opinion}, which is no claim on kindness"
+        by = "by people's votes" if self.state == "people" else f"by {self.raters}, borne out by people elsewhere"
+        match _side(found):
+            case "more":
+                return f"kinder by {found.value:.0f} Elo{_band(found)} {by}"
+            case "less":
+                return f"less kind by {-found.value:.0f} Elo{_band(found, flip=True)} {by}"
+            case "same":
+                return f"kindness unchanged within ± {_widest(found):.0f} Elo {by}"
+            case _:
+                return f"no clear change of kindness ({_rounded(found.value, '+')} Elo{_band(found)}) {by}"
+
+
+@dataclass(frozen=True, slots=True)
+class Slower:
+    """The median change of a wait in ms, positive is slower; without a value, `why_not` has the reason."""
+
+    figure: Literal["TTFA", "TTFT"] = "TTFA"
+    ms: Estimate = UNKNOWN
+    observations: str = ""
+    """`12 shared conversations`."""
+    why_not: str = ""
+
+    @property
+    def words(self) -> str:
+        """The change in words: `62 ms slower [40, 85] on 12 shared conversations`."""
+        found = self.ms
+        if found.value is None:
+            return f"{self.figure} {UNKNOWN_TEXT} ({self.why_not})"
+        on = f"on {self.observations}"
+        if math.isinf(found.value):
+            return f"half of the turns {'lost' if found.value > 0 else 'gained'} their reply {on}"
+        match _side(found):
+            case "more":
+                return f"{found.value:.0f} ms slower{_band(found)} {on}"
+            case "less":
+                return f"{-found.value:.0f} ms faster{_band(found, flip=True)} {on}"
+            case "same":
+                return f"{self.figure} unchanged within ± {_widest(found):.0f} ms {on}"
+            case _:
+                return f"no clear change of {self.figure} ({_rounded(found.value, '+')} ms{_band(found)}) {on}"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionChange:
+    """One agent in one condition against its counterpart in the baseline."""
+
+    agent: str
+    was: str
+    condition: str
+    slower: Slower
+    kinder: Kinder
+    waits: tuple[Change, ...] = ()
+    """Every wait that both versions have, for a table."""
+    several_conditions: bool = False
+
+    @property
+    def words(self) -> str:
+        """Both halves, in one sentence without its full stop."""
+        against = "" if self.was == self.agent else f" against {self.was}"
+        on = f" ({self.condition})" if self.several_conditions else ""
+        return f"{self.agent}{against}{on}: {self.slower.words}; {self.kinder.words}"
+
+    def as_object(self) -> dict[str, Any]:
+        """The change for programs; an end that is not known is null."""
+        return {
+            "agent": self.agent,
+            "baseline_agent": self.was,
+            "condition": self.condition,
+            "words": self.words,
+            "slower_ms": _numbers(self.slower.ms)
+            | {"figure": self.slower.figure.lower(), "on": self.slower.observations, "why_not": self.slower.why_not or None},
+            "kinder_elo": _numbers(self.kinder.elo)
+            | {
+                "conversations": self.kinder.conversations,
+                "state": self.kinder.state,
+                "raters": self.kinder.raters or None,
+                "why_not": self.kinder.why_not or None,
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The changes of all agents, and notes on the comparison: conversations left out, other circumstances, the way to votes."""
+
+    run: str
+    changes: tuple[VersionChange, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The changes and then the notes, for a reader."""
+        return (*(f"{change.words}." for change in self.changes), *self.notes)
+
+    def as_object(self) -> dict[str, Any]:
+        """The comparison for programs."""
+        return {"run": self.run, "changes": [change.as_object() for change in self.changes], "notes": list(self.notes)}
+
+
+def versions(now: Run, before: Run) -> Versions:
+    """The changes of a run's agents since a baseline.
+
+    Raises:
+        UserError: the two runs' callers are not the same.
+    """
+    (store, _), (earlier, _) = now, before
+    manifest, then = store.manifest, earlier.manifest
+    refuse_other_callers(earlier, manifest, store.contexts_as_played())
+    agents, shared = counterparts(manifest, then), shared_ids(manifest, then)
+    both = [condition for condition in manifest.conditions if condition in then.conditions]
+    parts = _parts(now, before)
+    cells = [Cells(each.selection, shared) for each in parts]
+    found = [
+        VersionChange(
+            agent, was, condition,
+            _slower(cells, agent, was, condition, spoken=_spoken(store, agent) and _spoken(earlier, was)),
+            _kinder(parts, agent, was, condition, shared),
+            tuple(_waits(cells, agent, was, condition)),
+            len(both) > 1,
+        )
+        for condition in both
+        for agent, was in agents.items()
+    ]  # fmt: skip
+    return Versions(str(earlier.folder), tuple(found), tuple(_notes(parts, found, shared)))
+
+
+def _parts(now: Run, before: Run) -> tuple[Part, Part]:
+    """Both runs, with the baseline's agents under names of their own."""
+    (store, summary), (earlier, theirs) = now, before
+    unsaid = only_condition([*store.manifest.conditions, *earlier.manifest.conditions])
+    here = Names({agent.name: "" for agent in store.manifest.agents}, unsaid)
+    there = Names({agent.name: "baseline" for agent in earlier.manifest.agents}, unsaid)
+    return part(store, summary, NOW, here), part(earlier, theirs, BEFORE, there)
+
+
+def _spoken(store: RunStore, name: str) -> bool:
+    return all(agent.kind != "text" for agent in store.manifest.agents if agent.name == name)
+
+
+def _slower(cells: Sequence[Cells], agent: str, was: str, condition: str, *, spoken: bool) -> Slower:
+    now, before = cells
+    figure: Literal["TTFA", "TTFT"] = "TTFA" if spoken else "TTFT"
+    path, place = f"{figure.lower()}_ms.p50", Place(condition, HEARD)
+    change = now.change_from(before, path, agent, place, was=was)
+    if change is None:
+        known = [each.evidence(path, name, place) for each, name in ((now, agent), (before, was))]
+        missing = [which for which, evidence in zip((NOW, BEFORE), known, strict=True) if evidence is None]
+        why = f"{missing[0]} has none" if missing else f"under {FEWEST_CONTEXTS} shared conversations there is no interval"
+        return Slower(figure, why_not=why)
+    low, high = change.bounds(END)
+    what = "speaker" if now.over_speakers(path) else "shared conversation"
+    return Slower(figure, Estimate(change.value, _finite(low), _finite(high)), counted(change.contexts, what))
+
+
+def _waits(cells: Sequence[Cells], agent: str, was: str, condition: str) -> Iterator[Change]:
+    """The median change of each wait. None of them under eight conversations, where it would have no interval."""
+    now, before = cells
+    place = Place(condition, HEARD)
+    for metric, words in METRICS.items():
+        path = f"{metric}_ms.p50"
+        change = now.change_from(before, path, agent, place, was=was)
+        new, old = now.evidence(path, agent, place), before.evidence(path, was, place)
+        if change is None or new is None or old is None:
+            continue
+        low, high = change.bounds(END)
+        yield Change(
+            agent=agent,
+            figure=words.split(":")[0],
+            before=_wait(old.value),
+            after=_wait(new.value),
+            difference=_signed(change.value),
+            interval=" – ".join(_signed(end) for end in (low, high) if math.isfinite(end)),
+            conversations=change.contexts,
+            verdict="worse" if low > 0 else "better" if high < 0 else "unclear",
+        )
+
+
+def _wait(value_ms: float) -> str:
+    return milliseconds(value_ms) if math.isfinite(value_ms) else f"over {NO_REPLY_TEXT}"
+
+
+def _signed(value_ms: float) -> str:
+    if math.isinf(value_ms):
+        return "no reply any more" if value_ms > 0 else "a reply again"
+    value_ms = float(round(value_ms)) or 0.0  # never a minus zero
+    return f"{'+' if value_ms > 0 else ''}{milliseconds(value_ms)}"
+
+
+def _kinder(parts: tuple[Part, Part], agent: str, was: str, condition: str, shared: frozenset[str]) -> Kinder:
+    now, before = parts
+    names = now.names.of(agent, condition), before.names.of(was, condition)
+    known = [judge for each in parts for judge in each.summary.judges]
+    axis, refused = peoples_axis(parts, condition, shared)
+    if axis is not None and set(names) <= set(axis.systems):
+        return _difference(axis.board, names, state_of(axis, (), known), "people's votes")
+    rows, why_not = joint_rows(parts, condition, shared)
+    if why_not:
+        return Kinder(why_not=_clause(why_not))
+    rows = [row for row in rows if row.source == "judge"]
+    systems = {system for row in rows for system in (row.system_a, row.system_b)}
+    lacking = [each.label for each, name in zip(parts, names, strict=True) if name not in systems]
+    if lacking:
+        votes = f"; by people: {refused}" if refused else ""
+        return Kinder(why_not=f"nobody judged {' or '.join(lacking)} on the shared conversations{votes}")
+    judges = judges_of(table_of(rows))
+    board = leaderboard(rows, source="judge", seed=now.store.manifest.seed)
+    return _difference(board, names, state_of(None, judges, known), ", ".join(judges))
+
+
+def _difference(board: Board, names: tuple[str, str], state: QualityState, raters: str) -> Kinder:
+    one, other = (board[name] for name in names)
+    if one.part != other.part:
+        return Kinder(why_not="no verdict connects the two versions, directly or over a reference reply")
+    fewest = min(one.contexts, other.contexts)
+    found = board.difference(*names)
+    if found.quoted is None:
+        why = (
+            f"{counted(fewest, 'conversation')} with verdicts on both, and an interval needs {FEWEST_CONTEXTS}"
+            if fewest < FEWEST_CONTEXTS
+            else "one of the two won or lost every comparison, so that its rating has no bound"
+        )
+        return Kinder(conversations=fewest, state=state, raters=raters, why_not=why)
+    return Kinder(Estimate.of(found.elo, found.interval), fewest, state, raters)
+
+
+def _notes(parts: tuple[Part, Part], found: Sequence[VersionChange], shared: frozenset[str]) -> Iterator[str]:
+    now, before = parts
+    if left_out := not_shared(now.store.manifest.context_ids, before.store.manifest.context_ids):
+        yield left_out
+    for each in parts:
+        if not each.summary.valid:
+            yield f"{each.label.capitalize()} is invalid; its figures must not be quoted."
+    yield from (f"Runs differ ({what.lower()}): {words}" for what, words in differences(parts) if what not in _SAID_ELSEWHERE)
+    if any(change.kinder.state != "people" for change in found):
+        yield way_to_people(parts, len(shared))
+
+
+def _clause(reason: str) -> str:
+    """Sentences as one clause: the first letter small, without the last full stop."""
+    return f"{reason[0].lower()}{reason[1:].removesuffix('.')}"
+
+
+def _side(found: Estimate) -> Literal["more", "less", "same", "unknown"]:
+    if found.low is not None and found.low > 0:
+        return "more"
+    if found.high is not None and found.high < 0:
+        return "less"
+    return "same" if found.low is not None and found.high is not None else "unknown"
+
+
+def _band(found: Estimate, *, flip: bool = False) -> str:
+    """` [40, 85]`, with one end ` [at least 40]`; `flip` for a loss that is worded as a gain."""
+    low, high = found.low, found.high
+    if flip:
+        low, high = (None if high is None else -high), (None if low is None else -low)
+    if low is None and high is None:
+        return ""
+    if low is None or high is None:
+        return f" [at least {_rounded(low)}]" if low is not None else f" [at most {_rounded(high)}]"
+    return f" [{_rounded(low)}, {_rounded(high)}]"
+
+
+def _rounded(value: float | None, sign: str = "") -> str:
+    """A whole number with a real minus sign and never a minus zero; `sign`: + to show it for a gain too."""
+    return f"{round(value or 0.0):{sign}d}".replace("-", "−")
+
+
+def _widest(found: Estimate) -> float:
+    return max(abs(found.low or 0.0), abs(found.high or 0.0))
+
+
+def _finite(end: float) -> float | None:
+    return end if math.isfinite(end) else None
+
+
+def _numbers(found: Estimate) -> dict[str, float | None]:
+    numbers: dict[str, float | None] = asdict(found)
+    return {name: end if end is None or math.isfinite(end) else None for name, end in numbers.items()}
