@@ -155,7 +155,7 @@ def _unfinished(store: RunStore) -> str:
     whole = manifest.fleet is not None and manifest.fleet.shard is None
     contexts = len(manifest.planned_contexts if whole else manifest.context_ids)
     planned = contexts * len(manifest.played) * len(manifest.conditions) * manifest.repeats
-    played = sum(s.key.agent not in manifest.seated for s in store.sessions())
+    played = len(Selection(store).of_the_plan)
     if played >= planned:
         return ""
     return (

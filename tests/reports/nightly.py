@@ -26,18 +26,19 @@ def night(
     unplayed: int = 0,
     silent: int = 0,
     jitter_ms: float = 0.0,
+    kind: str = "cascade",
     check: JudgeCheck | None = None,
     **manifest: Any,
 ) -> RunStore:
     """A run in which each agent answers after its ms, a little more on every next conversation.
 
     `cut`: share of inner pauses that are cut; `unplayed`: last conversations that were not played; `silent`: first ones with no
-    reply; `jitter_ms`: spread of each turn, another in every folder; `check`: of a judge who then prefers most replies to the
-    reference.
+    reply; `jitter_ms`: spread of each turn, another in every folder; `kind`: of the agents; `check`: of a judge who prefers
+    most replies to the reference.
     """
     items = [context(n) for n in range(contexts)]
     rng = np.random.default_rng(crc32(folder.name.encode()))
-    entries = [AgentEntry(name=a, kind="cascade", profile_hash="h", profile_text="") for a in agents]
+    entries = [AgentEntry(name=a, kind=kind, profile_hash="h", profile_text="") for a in agents]
     facts: dict[str, Any] = {
         "created": "2030-01-01T00:00:00Z", "harness_version": "0", "pack": "test", "pack_source": "test", "pack_hash": "0" * 64,
         "mode": "seeded", "conditions": ["clean"], "repeats": 1, "seed": 1, "machine_id": "m",

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.cli import app
+from harness.commands import report_index
 from harness.errors import UserError
 from harness.figures.summarise import summarise
 from harness.reports.index.page import index_json, render_index
@@ -216,6 +217,27 @@ def test_the_command_writes_the_page_and_prints_the_same_rows(tmp_path: Path) ->
     plain = CliRunner().invoke(app, ["report", "--index", str(tmp_path / "runs"), "--out", str(tmp_path / "here" / "all.html")])
     assert f"index   {tmp_path / 'here' / 'all.html'} (2 runs)" in plain.stdout
     assert (tmp_path / "here" / "all.html").is_file()
+
+
+def test_a_text_endpoint_has_its_first_token_and_no_pauses(tmp_path: Path) -> None:
+    summary = summarise(night(tmp_path / "one", {"a": 400.0}, kind="text"))
+    (row,) = rows(read_index(tmp_path))
+    assert row["measure"] == "ttft"
+    assert row["median_ms"] == summary.whole[0].ttft_ms.p50
+    assert row["within_budget"] == summary.whole[0].within_budget.ttft
+    assert row["pauses_cut"] is None
+    assert "TTFT" in page_of(read_index(tmp_path))
+
+
+@pytest.mark.parametrize(("soon_s", "shown"), [(0.0, True), (1e9, False)])
+def test_progress_is_shown_once_reading_takes_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, soon_s: float, shown: bool
+) -> None:
+    nights(tmp_path, [400.0, 470.0])
+    monkeypatch.setattr(report_index, "_SOON_S", soon_s)
+    told = CliRunner().invoke(app, ["report", "--index", str(tmp_path)])
+    assert ("Reading runs (2)" in told.stderr) == shown
+    assert "Reading" not in told.stdout
 
 
 def test_no_sound_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
