@@ -43,10 +43,14 @@ class Trend:
 
 
 def trends(runs: Sequence[RunRow]) -> tuple[Trend, ...]:
-    """The series of at least two of these runs (newest first), those that became worse before the others."""
+    """The series with a latency in at least two of these runs (newest first), those that became worse before the others."""
     found: defaultdict[Series, list[Point]] = defaultdict(list)
     for run in runs:
         for cell in run.cells:
             found[cell.series].append(Point(run, cell))
-    several = [Trend(series, tuple(reversed(points))) for series, points in found.items() if len(points) > 1]
+    several = [Trend(series, tuple(reversed(points))) for series, points in found.items() if _measured(points) > 1]
     return tuple(sorted(several, key=lambda trend: not trend.is_worse))
+
+
+def _measured(points: Sequence[Point]) -> int:
+    return sum(point.cell.figures.latency.n > 0 for point in points)

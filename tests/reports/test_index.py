@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -217,6 +218,18 @@ def test_the_command_writes_the_page_and_prints_the_same_rows(tmp_path: Path) ->
     plain = CliRunner().invoke(app, ["report", "--index", str(tmp_path / "runs"), "--out", str(tmp_path / "here" / "all.html")])
     assert f"index   {tmp_path / 'here' / 'all.html'} (2 runs)" in plain.stdout
     assert (tmp_path / "here" / "all.html").is_file()
+
+
+def test_runs_that_measured_nothing_are_no_trend(tmp_path: Path) -> None:
+    night(tmp_path / "n0", {"a": 400.0}, created="2030-01-01T00:00:00Z")
+    night(tmp_path / "n1", {"a": 400.0}, created="2030-01-02T00:00:00Z")
+    assert len(trends(read_index(tmp_path).runs)) == 1
+    for folder in ("n0", "n1"):
+        store = RunStore.open(tmp_path / folder)
+        for session in store.sessions():
+            store.set_timing(session.id, [replace(turn, discarded="detectors disagree") for turn in session.turn_timings])
+    assert trends(read_index(tmp_path).runs) == ()
+    assert "Trends" not in page_of(read_index(tmp_path))
 
 
 def test_a_text_endpoint_has_its_first_token_and_no_pauses(tmp_path: Path) -> None:
