@@ -6,9 +6,7 @@ pictures cannot differ. Conversations are compressed and are unpacked when opene
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
-import jinja2
 from markupsafe import Markup
 
 from harness.figures.endpointing_words import (
@@ -33,6 +31,7 @@ from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
 from harness.reports.embedding import content_policy, packed, safe_json, script_text, vega_script
 from harness.reports.failures import losses
+from harness.reports.page_files import environment, page_file
 from harness.reports.verdict import verdicts
 from harness.reports.view import METRICS, SUBSETS, PageView, Subset, TableView
 from harness.reports.vote_pairs import vote_data
@@ -41,7 +40,8 @@ from harness.wording import counted
 
 _SCRIPTS = (
     "el.js", "dom.js", "unpack.js", "joint.js", "player.js", "waterfall.js", "address.js", "search.js", "board.js",
-    "conversation.js", "download.js", "vote_votes.js", "vote.js", "browse.js", "charts.js", "print.js",
+    "conversation.js", "handover.js", "download.js", "vote_votes.js", "vote.js", "browse.js", "theme.js", "charts.js",
+    "print.js",
 )  # fmt: skip
 _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("verdict", "Verdicts", "sections/verdicts.html.jinja"),
@@ -111,11 +111,11 @@ def render(view: PageView) -> str:
     script, vega = own_script(), vega_script()
     found, drawings = merged(cautions(view)), _drawings(view)
     return (
-        _environment()
+        environment()
         .get_template("report.html.jinja")
         .render(
             view=view,
-            style=Markup(_read("report.css")),
+            style=Markup(page_file("report.css")),
             script=Markup(script),
             vega=Markup(vega),
             data=Markup(data),
@@ -187,18 +187,4 @@ def _subsets(view: PageView) -> tuple[tuple[Subset, int], ...]:
 @cache
 def own_script() -> str:
     """The page's own script, exactly as in the file."""
-    return script_text("\n".join(_read(f"script/{name}") for name in _SCRIPTS))
-
-
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("harness.reports", "page"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _read(name: str) -> str:
-    return files("harness.reports").joinpath("page", *name.split("/")).read_text(encoding="utf-8")
+    return script_text("\n".join(page_file(f"script/{name}") for name in _SCRIPTS))

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from harness.commands.report_index import report_index
 from harness.commands.screen import AsJson, screen
 from harness.extras import require_pictures
 from harness.progress import RunProgress
@@ -38,9 +39,16 @@ def report(
         float | None,
         typer.Option(metavar="MS", show_default="as the run says", help="New TTFT budget of the run, in ms."),
     ] = None,
+    index: Annotated[
+        bool, typer.Option("--index", help="RUN is a folder of runs: write a page that lists them all, with trends.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the report of one or several runs, and print its figures."""
+    if index:
+        budgets = {"--budget-ttfa": budget_ttfa, "--budget-ttft": budget_ttft}
+        report_index(runs, out, {"--baseline": baseline, "--export": export, "--bundle": bundle, **budgets}, as_json=as_json)
+        return
     from harness.commands.table import print_summary
     from harness.figures.summarise import summarise
     from harness.reports.listening.results import human_rows

@@ -32,9 +32,11 @@ from harness.reports.listening.entry import (
     refuse,
 )
 from harness.reports.listening.guard import WINDOW_S, Ceiling
+from harness.reports.listening.length import session_length
 from harness.reports.listening.material import Material
 from harness.reports.listening.plan import deal
 from harness.reports.listening.session import HEARING_SHARE, Refused, Sessions
+from harness.reports.listening.welcome import welcome_page
 
 COOKIE = "listener"
 BEGINS_PER_MINUTE = 20
@@ -81,6 +83,8 @@ class ListeningApp:
         self._collection = Collection(votes, material)
         self._dealing = threading.Lock()
         self._pages = {name: listening_page(name) for name in ("listen.html", "collect.html", *_ASSETS)}
+        length = session_length(material, design, votes.answers())
+        self._pages["listen.html"] = welcome_page(self._pages["listen.html"], design, length)
 
     def asgi(self) -> Starlette:
         """The application to serve."""

@@ -99,7 +99,7 @@ const item = (step, heading, questions, ready, answer) => form(step, heading, (h
 const goodbye = (title, text) => {
   byId("top").hidden = true;
   stage.replaceChildren(el("h1", { tabindex: -1 }, title), el("p", {}, text),
-    el("div", { class: "card" }, el("p", {}, "Some of what you heard was heavy. Do something kind for yourself. If it stays with you, talk to somebody you trust, or to a crisis line in your country."),
+    el("div", { class: "card" }, el("p", {}, "Some of what you met here was heavy. Do something kind for yourself. If it stays with you, talk to somebody you trust, or to a crisis line in your country."),
       el("p", { class: "quiet" }, "The replies came from machines, and perhaps from some people. None of them was advice, and none shows how to treat a person in distress.")));
   stage.querySelector("h1").focus();
 };

@@ -72,6 +72,7 @@ const applyFilters = async () => {
 };
 /* The two chosen agents on one conversation, in a line: who was sooner, and whom judges and people preferred. */
 const compare = async (card) => {
+  showHandover(card);
   const line = card.querySelector(".compared");
   const { agent, with: other } = chosen();
   if (!line || !agent || !other || agent === other) return;

@@ -1,4 +1,4 @@
-/* Opens what the address names, remembers what is chosen, and changes colours. */
+/* Opens what the address names, and remembers what is chosen. */
 /* A strip of twenty agents on each of three hundred rows is six thousand elements: each is made when its row comes near. */
 const stateOf = (flags) => (flags < 0 ? "not played" : flags & 8 ? "failed" : flags & 4 ? "no reply" : flags & 1 ? "over budget" : "within budget");
 const fillStrip = (strip) => strip.append(...page.contexts[strip.dataset.strip].flags.map((flags, k) => el("i", {
@@ -39,9 +39,3 @@ document.getElementById("clear-filters").addEventListener("click", () => { KEYS.
 document.getElementById("copy-link").addEventListener("click", () => copyLink(document.getElementById("tools-note"), linkTo()));
 addEventListener("hashchange", follow);
 applyFilters().then(follow);
-const themeButtons = [...document.querySelectorAll("[data-theme-choice]")];
-themeButtons.forEach((button) => button.addEventListener("click", () => {
-  const choice = button.dataset.themeChoice;
-  if (choice === "auto") delete document.documentElement.dataset.theme; else document.documentElement.dataset.theme = choice;
-  themeButtons.forEach((other) => other.setAttribute("aria-pressed", other === button));
-}));

@@ -1,0 +1,64 @@
+"""The few figures of an agent that a list of many runs shows: its latency, its share within the budget, pauses cut, and whose
+the quality is.
+
+A summary ranks and resamples every figure of every subset, which takes a second or more for one run. A list of two hundred
+runs needs six figures of each, from the same turns by the same rules, so they are computed here alone; a test compares them
+with the summary's. No sound is decoded.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.figures.cells import JudgeSummary
+from harness.figures.endpointing import inner_pauses_cut
+from harness.figures.latency import latency_values, within_budget_flags
+from harness.figures.quality_state import state_of
+from harness.figures.rank import Place, board_table, contexts_of, people_or_why
+from harness.figures.speakers import by_speaker, share_over_speakers, speakers_of
+from harness.ranking.board import Interval, QualityState
+from harness.ranking.chosen import judges_of
+from harness.ranking.clustered_means import clustered_share
+from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
+from harness.store.manifest import AgentEntry
+from harness.store.selection import Selection
+
+Share = tuple[float | None, Interval | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """One agent in one line condition. `measure`: `ttfa`, or `ttft` of a text endpoint."""
+
+    measure: str
+    turns: int
+    latency: Quantiles
+    within_budget: Share
+    pauses_cut: Share
+    inner_pauses: int
+    """Inner pauses in which it could choose."""
+
+
+def glance(selection: Selection, entry: AgentEntry, condition: str) -> Glance:
+    """The figures of one agent in one condition, equal to those of its cell in the run's summary."""
+    manifest, speakers = selection.manifest, speakers_of(selection.contexts)
+    turns = by_speaker(selection.turns(entry.name, condition), speakers)
+    spoken = entry.kind != "text"
+    measure = "ttfa" if spoken else "ttft"
+    of_turns = share_over_speakers if speakers else share_of
+    cut = [(bunch, each) for bunch, group in inner_pauses_cut(turns).items() for each in group] if spoken else []
+    return Glance(
+        measure=measure,
+        turns=sum(len(group) for group in turns.values()),
+        latency=quantiles_of(latency_values(turns, measure), manifest.seed),
+        within_budget=of_turns(within_budget_flags(turns, measure, manifest.budgets_ms[measure]), manifest.seed),
+        pauses_cut=clustered_share(cut, seed=manifest.seed) if cut else (None, None),
+        inner_pauses=len(cut),
+    )
+
+
+def state_at_a_glance(selection: Selection, condition: str, judges: Sequence[JudgeSummary]) -> QualityState:
+    """The state of the board that a condition is quoted on, without rating anything. `judges`: those of the run."""
+    place = Place(condition, selection.quoted(condition))
+    inside = contexts_of(selection, place)
+    people, _ = people_or_why(selection, condition, inside)
+    return state_of(people, judges_of(board_table(selection, place, inside)), judges)
