@@ -3,7 +3,9 @@
 const filters = document.getElementById("filters");
 const KEYS = ["text", "agent", "with", "subset", "emotion", "flag", "sort"];
 const chosen = () => Object.fromEntries(KEYS.map((key) => [key, filters.elements[key].value.trim()]));
-const shown = { context: "", order: "" };
+/* Tables that can be sorted, and the part of the address with their order. */
+const SORTED = { answers: "answers", board: "order" };
+const shown = { context: "", order: "", answers: "" };
 const linkTo = (more = {}) => {
   const all = { ...chosen(), ...shown, ...more };
   const link = new URLSearchParams(Object.entries(all).filter(([, value]) => value));

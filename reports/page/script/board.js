@@ -91,23 +91,23 @@ const compare = async (card) => {
   line.replaceChildren(said(sooner), ...tally(judged, counted(judged.length, "verdict")), ...tally(voted, `${counted(voted.length, "vote")} by people`),
     both.length ? "." : "; no verdict compares the two.");
 };
-/* The table of all systems, by any of its columns; a figure that is not known goes last, whichever way it is sorted. */
-const sortBoard = (order) => {
+/* A table of agents by any of its columns; a figure that is not known goes last, whichever way it is sorted. */
+const sortTable = (table, order) => {
   const [key, way] = order.split("-");
-  const heads = [...document.querySelectorAll("#board thead th")];
+  const heads = [...document.querySelectorAll(`#${table} thead th`)];
   const column = heads.findIndex((head) => head.firstElementChild.dataset.order === key);
   if (column < 0) return;
-  shown.order = order;
+  shown[SORTED[table]] = order;
   heads.forEach((head, k) => { if (k === column) head.setAttribute("aria-sort", way === "up" ? "ascending" : "descending"); else head.removeAttribute("aria-sort"); });
   const valueOf = (row) => (column === 0 ? row.cells[0].textContent.trim() : row.cells[column].dataset.value);
-  document.querySelectorAll("#board tbody").forEach((body) => body.append(...[...body.rows].map((row) => [row, valueOf(row)]).sort(([, a], [, b]) => {
+  document.querySelectorAll(`#${table} tbody`).forEach((body) => body.append(...[...body.rows].map((row) => [row, valueOf(row)]).sort(([, a], [, b]) => {
     if (a === undefined || b === undefined) return (a === undefined) - (b === undefined);
     const found = column === 0 ? a.localeCompare(b) : Number(a) - Number(b);
     return way === "up" ? found : -found;
   }).map(([row]) => row)));
 };
-document.querySelectorAll("#board [data-order]").forEach((button) => button.addEventListener("click", () => {
-  const key = button.dataset.order;
-  sortBoard(`${key}-${shown.order === `${key}-down` || (key === "name" && shown.order !== "name-up") ? "up" : "down"}`);
+Object.keys(SORTED).forEach((table) => document.querySelectorAll(`#${table} [data-order]`).forEach((button) => button.addEventListener("click", () => {
+  const key = button.dataset.order, now = shown[SORTED[table]];
+  sortTable(table, `${key}-${now === `${key}-down` || (key === "name" && now !== "name-up") ? "up" : "down"}`);
   remember();
-}));
+})));

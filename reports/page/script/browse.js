@@ -7,10 +7,15 @@ const strips = new IntersectionObserver((entries) => entries.filter((e) => e.isI
 document.querySelectorAll("[data-strip]").forEach((strip) => strips.observe(strip));
 const follow = async () => {
   const hash = location.hash.slice(1);
-  if (!hash.includes("=")) { place(hash ? document.getElementById(decodeURIComponent(hash)) : null); return; }
+  if (!hash.includes("=")) {
+    const target = hash ? document.getElementById(decodeURIComponent(hash)) : null;
+    target?.closest("#main details:not(.context)")?.setAttribute("open", "");
+    place(target);
+    return;
+  }
   const wanted = new URLSearchParams(hash);
   KEYS.forEach((key) => { filters.elements[key].value = wanted.get(key) ?? ""; });
-  if (wanted.has("order")) sortBoard(wanted.get("order"));
+  Object.entries(SORTED).forEach(([table, part]) => { if (wanted.has(part)) sortTable(table, wanted.get(part)); });
   await applyFilters();
   const index = page.contexts.findIndex((entry) => entry.id === wanted.get("context"));
   const disagreement = index < 0 && wanted.get("flag") === "disputed" ? visibleCards()[0] : undefined;
