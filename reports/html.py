@@ -23,6 +23,7 @@ from harness.figures.endpointing_words import (
 from harness.figures.events_words import HEAD, event_notes, event_rows
 from harness.figures.seat_words import seat_words
 from harness.reports import payload
+from harness.reports.answers import answers
 from harness.reports.audits import compared_in_pairs_words
 from harness.reports.board import board, method_words
 from harness.reports.cautions_shown import cautions, in_one_line, merged
@@ -109,7 +110,7 @@ def render(view: PageView) -> str:
         }
     )
     script, vega = own_script(), vega_script()
-    found, drawings = merged(cautions(view)), _drawings(view)
+    found, drawings, shown = merged(cautions(view)), _drawings(view), verdicts(view)
     return (
         environment()
         .get_template("report.html.jinja")
@@ -130,7 +131,8 @@ def render(view: PageView) -> str:
             joint=[Markup(drawing) for drawing in drawings.get(elo_latency.default_choice(view).key, ())],
             drawings=Markup(packed(drawings)),
             marker=_marker,
-            verdicts=verdicts(view),
+            verdicts=shown,
+            answers=answers(shown),
             left_out=compared_in_pairs_words(view.verdicts + view.votes),
             boards={(condition, subset): board(view, condition, subset) for condition in view.conditions for subset in SUBSETS},
             subsets=_subsets(view),

@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.reports.view import AgentView, ContextView, JudgmentView, PageView, Span, TurnView
 from harness.reports.wording import system_name
-from harness.store.judgment import is_rule
+from harness.store.judgment import is_reference, is_rule
 
 OVER, CUT, SILENT, FAILED, DISCARDED, DISPUTED, SLOWEST = 1, 2, 4, 8, 16, 32, 64
 """The filters of the page, one bit each; −1 means "this agent did not play this conversation"."""
@@ -102,9 +102,27 @@ def conversation(context: ContextView) -> Json:
             for row in _disputed_first(context.judgments, disputed)[:MOST_VERDICTS]
         ],
         "disputed": [[system_name(a), system_name(b)] for a, b in sorted(disputed)],
+        "tally": tally(context.judgments),
         "verdicts": sum(not row.human for row in context.judgments),
         "votes": sum(row.human for row in context.judgments),
     }  # fmt: skip
+
+
+def tally(rows: Sequence[JudgmentView]) -> list[list[str | int | bool]]:
+    """[system, repeat, rater, whether people, presentation, verdicts won, ties, verdicts]: of all verdicts that a figure uses.
+
+    People are one rater.
+    """
+    seen: dict[tuple[str, int, str, bool, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for row in rows:
+        if not row.counts or is_rule(row.judge):
+            continue
+        for side, system in (("a", row.system_a), ("b", row.system_b)):
+            found = seen[system, row.replicate, "people" if row.human else row.judge, row.human, row.presentation]
+            found[0] += row.winner == side
+            found[1] += row.winner == "tie"
+            found[2] += 1
+    return [[*key, *found] for key, found in sorted(seen.items()) if not is_reference(key[0])]
 
 
 def _disputed_first(rows: Sequence[JudgmentView], disputed: frozenset[tuple[str, str]]) -> list[JudgmentView]:
@@ -122,7 +140,7 @@ def _turn(turn: TurnView) -> Json:
         "agent_spans": _spans(turn.agent_spans), "stages": _spans(turn.stages), "hidden": _spans(turn.hidden),
         "stages_note": turn.stages_note,
         "marks": _spans(turn.marks), "refused": list(turn.refused), "cut_in": turn.cut_in, "no_reply": turn.no_reply,
-        "discarded": turn.discarded, "labels": list(turn.labels), "envelope": turn.envelope,
+        "discarded": turn.discarded, "slowest": turn.slowest, "labels": list(turn.labels), "envelope": turn.envelope,
         "length_ms": turn.length_ms, "repeat": turn.repeat, "condition": turn.condition, "mode": turn.mode,
     }  # fmt: skip
 

@@ -1,22 +1,24 @@
-"""The verdict on each agent: two answers and one sentence, written so that they do not mislead a reader who stops there.
+"""The verdict on each agent: its answers and one sentence, written so that they do not mislead a reader who stops there.
 
 People who answered the same callers are no agent and get no verdict; each agent is compared with them on both axes.
 *Fast* is yes or no only if the interval of the median is completely on one side of the budget. *Kind* is compared with the
 reference that sets the bar: a person's reply if one competes, otherwise the one that its author meant to be best. It is yes or
 no only if the interval of that comparison excludes "as good as the bar", and only where the axis is people's, or a judge's that
-is borne out (`harness.figures.quality_state`). A judge's opinion gives no verdict, whatever the Elo.
+is borne out (`harness.figures.quality_state`). A judge's opinion gives no verdict, whatever the Elo. *Pauses cut* stand beside
+the two, because speed can be bought by answering before the caller has ended.
 The sentence says the same in plain words. The facts behind it follow in a fixed order: the budget, the rating with its
 band, cut-ins, the measurement error and the accuracy of the judges; one that is not known is named as missing.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from harness.figures.cells import JudgeSummary
 from harness.figures.seat_words import beside_words
 from harness.ranking.percentiles import Quantiles
 from harness.reports.view import (
+    UNKNOWN,
     AgentView,
     Estimate,
     PageView,
@@ -24,24 +26,31 @@ from harness.reports.view import (
     ReferenceView,
     percentile,
 )
-from harness.reports.wording import elo, elo_interval, latency, latency_interval
+from harness.reports.wording import elo, elo_interval, latency, latency_interval, share_interval
 from harness.scenarios.context import by_a_person
 from harness.store.judgment import reference_id
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.wording import counted, milliseconds, share
 
-Answer = Literal["yes", "no", "unclear", "no verdict"]
+Answer = Literal["yes", "no", "unclear", "no verdict", "few", "many"]
+PAUSES_CUT_LIMIT: Final = 0.05
+"""Share of inner pauses up to which *few* are cut: detectors are compared at this share (`harness.turn_taking.detectors`)."""
 NO_INTERVAL = "too few conversations for an interval"
 INVALID = "INVALID RUN, not to be quoted"
 
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """One of the two answers, with its figure and 95 % interval, or the reason why it has none."""
+    """One answer, with its figure and 95 % interval, or the reason why it has none."""
 
     answer: Answer
     figure: str
     interval: str
+    value: Estimate = UNKNOWN
+    """The figure as a number, in the unit of `limit`."""
+    limit: float = 0.0
+    against: str = ""
+    """The limit in words; empty if there is nothing to compare with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,8 @@ class Verdict:
     number: int
     fast: Half
     kind: Half
+    pauses: Half | None
+    """None without inner pauses."""
     sentence: str
     p_best: str
     text: str
@@ -94,6 +105,7 @@ def _verdict(number: int, agent: AgentView, view: PageView) -> Verdict:
         number,
         fast(agent, view),
         kind(agent, view),
+        pauses(agent),
         _sentence(agent, view),
         share(agent.whole.cell.p_best_within_budget),
         "; ".join(part for part in parts if part) + ".",
@@ -106,11 +118,27 @@ def fast(agent: AgentView, view: PageView) -> Half:
     p50 = percentile(figure, "p50")
     if p50.value is None and not figure.p50_over_limit:
         return Half("unclear", "not measured", "" if agent.valid else INVALID)
+    name, budget, _ = _limit(agent, view)
+    limit = p50, budget, f"budget {milliseconds(budget)}{'' if agent.spoken else f' of {name}'}"
     if not agent.valid:
-        return Half("unclear", latency(figure), INVALID)
-    _, budget, _ = _limit(agent, view)
+        return Half("unclear", latency(figure), INVALID, *limit)
     beyond = Estimate(p50.value, *(None if end is None else end - budget for end in (p50.low, p50.high)))
-    return Half(_side(beyond, up="no", down="yes"), latency(figure), latency_interval(p50) or NO_INTERVAL)
+    return Half(_side(beyond, up="no", down="yes"), latency(figure), latency_interval(p50) or NO_INTERVAL, *limit)
+
+
+def pauses(agent: AgentView) -> Half | None:
+    """The answer to "few or many inner pauses cut"; None if the agent had none to cut."""
+    cell = agent.whole.cell
+    cut = Estimate.of(cell.pauses_cut_share, cell.pauses_cut_interval)
+    if cut.value is None:
+        return None
+    limit = cut, PAUSES_CUT_LIMIT, f"limit {share(PAUSES_CUT_LIMIT)}"
+    if not agent.valid:
+        return Half("unclear", share(cut.value), INVALID, *limit)
+    if cut.low is None or cut.high is None:
+        return Half("unclear", share(cut.value), NO_INTERVAL, *limit)
+    answer: Answer = "few" if cut.high <= PAUSES_CUT_LIMIT else "many" if cut.low > PAUSES_CUT_LIMIT else "unclear"
+    return Half(answer, share(cut.value), share_interval(cut), *limit)
 
 
 def _judged(rating: RatingView) -> bool:
@@ -121,7 +149,7 @@ def _judged(rating: RatingView) -> bool:
 def kind(agent: AgentView, view: PageView) -> Half:
     """The answer to "kind": are its replies preferred to the bar, by valid verdicts?"""
     found = _kind(agent, view)
-    return found if agent.valid else Half("unclear", found.figure, INVALID)
+    return found if agent.valid else replace(found, answer="unclear", interval=INVALID)
 
 
 def _kind(agent: AgentView, view: PageView) -> Half:
@@ -135,8 +163,9 @@ def _kind(agent: AgentView, view: PageView) -> Half:
         return Half("unclear", "no reference to compare it with", "")
     over = rating.over.get(bar.name or bar.system, Estimate())
     met = "too little known against" if (bar.name or bar.system) in rating.over else "never met"
-    figure = f"{_signed(over.value)} Elo against “{_short(bar)}”" if over.value is not None else f"{met} “{_short(bar)}”"
-    return Half(_side(over, up="yes", down="no"), figure, _signed_interval(over) or NO_INTERVAL)
+    figure = f"{signed(over.value)} Elo against “{_short(bar)}”" if over.value is not None else f"{met} “{_short(bar)}”"
+    between = _signed_interval(over) or NO_INTERVAL
+    return Half(_side(over, up="yes", down="no"), figure, between, over, 0.0, f"against “{_short(bar)}”")
 
 
 def the_bar(agent: AgentView, view: PageView) -> ReferenceView | None:
@@ -162,17 +191,17 @@ def _side(of_zero: Estimate, *, up: Answer, down: Answer) -> Answer:
     return "unclear"
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
     return f"{value:+.0f}".replace("-", "−")
 
 
 def _signed_interval(estimate: Estimate) -> str:
     low, high = estimate.low, estimate.high
     if low is not None and high is not None:
-        return f"{_signed(low)} to {_signed(high)}"
+        return f"{signed(low)} to {signed(high)}"
     if low is not None:
-        return f"at least {_signed(low)}"
-    return f"at most {_signed(high)}" if high is not None else ""
+        return f"at least {signed(low)}"
+    return f"at most {signed(high)}" if high is not None else ""
 
 
 def _sentence(agent: AgentView, view: PageView) -> str:

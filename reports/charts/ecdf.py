@@ -4,6 +4,8 @@ A median hides the turn that took four seconds; this curve does not. A curve tha
 left callers without a reply. Curves are thinned to one point per percentile, which cannot be distinguished from all points.
 """
 
+from typing import Any
+
 import altair as alt
 import numpy as np
 
@@ -54,9 +56,8 @@ def chart(view: PageView) -> Chart | None:
     )
     layers = (
         rules.mark_rule(style=LIMIT, strokeDash=[6, 4], opacity=0.85).encode(x="at:Q")
-        + rules.mark_text(style=LIMIT, align="left", baseline="top", dx=5, dy=3, fontSize=11).encode(
-            x="at:Q", y=alt.value(0), text="label:N"
-        )
+        + _label(lines[0], 3)
+        + _label(lines[1], 19)
         + curves
     )
     return Chart(
@@ -65,6 +66,15 @@ def chart(view: PageView) -> Chart | None:
         caption="Each curve climbs to the share of turns that were answered at all. Choose an agent in the legend.",
         spec=subset_spec(layers, 340),
     )
+
+
+def _label(line: dict[str, Any], down_px: int) -> alt.Chart:
+    """The label of one limit; each has a row of its own, because the two are near each other on a phone."""
+    text = alt.Chart(alt.InlineData(values=[line])).mark_text(
+        style=LIMIT, align="left", baseline="top", dx=5, dy=down_px, fontSize=11
+    )
+    placed: alt.Chart = text.encode(x="at:Q", y=alt.value(0), text="label:N")
+    return placed
 
 
 def _curve(view: PageView, agent: str, subset: Subset) -> list[tuple[float, float]]:

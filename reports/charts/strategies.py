@@ -31,8 +31,8 @@ def chart(view: PageView) -> Chart | None:
         for strategy in order
     ]
     base = alt.Chart(alt.InlineData(values=values)).encode(
-        x=alt.X("system:N", axis=alt.Axis(title=None, orient="top", labelAngle=35, labelLimit=160)),
-        y=alt.Y("strategy:N", sort=order, axis=alt.Axis(title=None)),
+        x=alt.X("strategy:N", sort=order, axis=alt.Axis(title=None, orient="top", labelAngle=35, labelLimit=160)),
+        y=alt.Y("system:N", axis=alt.Axis(title=None)),
     )
     cells = base.mark_rect(cornerRadius=3).encode(
         color=alt.Color("share:Q", scale=alt.Scale(domain=[0, 1], range=["#f3f2ef", "#62a6d8"]), legend=None),

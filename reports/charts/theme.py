@@ -51,7 +51,7 @@ LATENCY_LABEL = "datum.value >= 1000 ? format(datum.value / 1000, '~g') + ' s' :
 
 def latency_axis(title: str | None) -> alt.Axis:
     """An axis with ticks at common latencies, on any scale."""
-    return alt.Axis(title=title, values=LATENCY_TICKS, labelExpr=LATENCY_LABEL, grid=True)
+    return alt.Axis(title=title, values=LATENCY_TICKS, labelExpr=LATENCY_LABEL, labelPadding=6, grid=True)
 
 
 def legend(labels: Sequence[str], room_px: float = 600.0) -> alt.Legend:

@@ -67,6 +67,13 @@ _STAGES = (
     "unexplained",
 )
 
+LONG_NAMES: Final = tuple(
+    f"{('acme-voice', 'polaris-like', 'eager', 'baseline-streaming', 'omni-realtime-voice')[k % 5]}-"
+    f"{('eu-west-streaming-v2', 'us-east-long-context-2030', 'mini', 'patient-endpointing-900ms')[k % 4]}-{k:02d}"
+    for k in range(20)
+)
+"""Names as long as those of real profiles, alike at their beginnings."""
+
 EXACT = OnsetError(within_ms=6.2, trials=64)
 
 

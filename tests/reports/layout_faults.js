@@ -34,7 +34,7 @@
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode, over = node.parentElement;
-    if (!node.data.trim() || over.closest("svg, script, style, select, .skip, noscript") || !over.checkVisibility()) continue;
+    if (!node.data.trim() || over.closest("svg, script, style, select, .skip, .unseen, noscript") || !over.checkVisibility()) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     for (const rect of range.getClientRects()) {

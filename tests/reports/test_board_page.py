@@ -250,7 +250,9 @@ def test_what_is_shown_is_downloaded_as_csv_and_json_under_its_conditions(
     whole = json.loads((tmp_path / "board.json").read_text(encoding="utf-8"))
     assert [row["context"] for row in rows] == [c.id for c in view.contexts if c.emotion == "anger"]
     assert {row["agent"] for row in rows} == {"invented-b"}
-    assert all("Human baseline" in row["made_under"] for row in rows)
+    assert "Human baseline" in rows[0]["made_under"]
+    assert not any(row["made_under"] for row in rows[1:]), "once"
+    assert whole["conditions"] == rows[0]["made_under"]
     assert [str(row["latency_ms"]) for row in whole["rows"]] == [row["latency_ms"] for row in rows]
     assert whole["schema"] == 1
 

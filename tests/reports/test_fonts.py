@@ -13,13 +13,14 @@ import pytest
 from harness.reports.html import render
 from harness.reports.view import Estimate, PageView
 from tests.reports.conftest import running
-from tests.reports.fonts import FACES, LIBERATION, Face, chosen
-from tests.reports.invented import invented_view
+from tests.reports.fonts import FACES, LIBERATION, TWICE, Face, chosen
+from tests.reports.invented import LONG_NAMES, invented_view
 from tests.reports.test_page import until
 
 FAULTS = (Path(__file__).parent / "layout_faults.js").read_text(encoding="utf-8")
 ALL_OF_IT = f"() => ({FAULTS})('.picture > svg, .chart svg', true)"
 JOINT = f"() => ({FAULTS})('#chart-elo_latency > svg', false)"
+BEYOND = "boxes => boxes.map((box) => box.scrollWidth - box.clientWidth)"
 DRAW = "() => dispatchEvent(new Event('beforeprint'))"
 """Paper has every chart and no fold: the quickest way to see all that a page can show."""
 EVERY_SWITCH = f"""async () => {{
@@ -61,10 +62,15 @@ def crowded(view: PageView) -> PageView:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Addresses: a page with all that one can show, and twenty agents, apart and at one place."""
+    """Addresses: a page with all that one can show, and twenty agents, with long names, apart and at one place."""
     folder = tmp_path_factory.mktemp("pages")
     twenty = invented_view(agents=20, contexts=3)
-    views = {"whole": invented_view(agents=4, contexts=9), "apart": twenty, "crowded": crowded(twenty)}
+    views = {
+        "whole": invented_view(agents=4, contexts=9),
+        "long": invented_view(agents=20, contexts=8, names=LONG_NAMES),
+        "apart": twenty,
+        "crowded": crowded(twenty),
+    }
     for name, view in views.items():
         (folder / f"{name}.html").write_text(render(view), encoding="utf-8")
     return {name: (folder / f"{name}.html").as_uri() for name in views}
@@ -85,16 +91,19 @@ def reader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield browser
 
 
-@pytest.mark.parametrize("width", [360, 1_280])
-def test_all_of_a_page_is_readable(reader: Any, pages: dict[str, str], width: int) -> None:
+@pytest.mark.parametrize(("shown", "width"), [("whole", 360), ("whole", 1_280), ("long", 390)])
+def test_all_of_a_page_is_readable(
+    reader: Any, pages: dict[str, str], shown: str, width: int, request: pytest.FixtureRequest
+) -> None:
     page = reader.new_page(viewport={"width": width, "height": 900})
-    page.goto(pages["whole"])
+    page.goto(pages[shown])
     page.locator("#c-1 > summary").click()
     page.locator("#c-1 .turn").first.wait_for()
     page.evaluate(DRAW)
     page.wait_for_selector(".chart[data-ready]", state="attached")
     until(lambda: page.locator(".chart:not([data-ready])").count() == 0)
     found = page.evaluate(ALL_OF_IT)
+    beyond = page.locator(".scroll:has(> .chart)").evaluate_all(BEYOND)
     page.set_viewport_size({"width": 768, "height": 900})
     between = page.evaluate("document.documentElement.scrollWidth")
     page.close()
@@ -102,6 +111,8 @@ def test_all_of_a_page_is_readable(reader: Any, pages: dict[str, str], width: in
     assert found["lines"] > 300
     assert not found["faults"]
     assert found["width"] <= width
+    assert len(beyond) > 8
+    assert max(beyond) <= 1 or request.node.callspec.params["reader"] is TWICE, "no chart has to be moved sideways to see it"
     assert between <= 768
 
 

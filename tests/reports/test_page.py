@@ -111,7 +111,7 @@ def test_the_first_screen_needs_no_script(address: str, browser: Any) -> None:
     box = page.locator("#chart-elo_latency svg.wide").bounding_box()
     assert box is not None
     assert box["y"] + box["height"] < 800
-    assert page.locator(".verdicts li").first.is_visible()
+    assert page.locator("#answers tbody tr").first.is_visible()
     context.close()
 
 
@@ -211,5 +211,5 @@ def test_paper_is_white_with_dark_words_whatever_the_screen_was(address: str, op
     page.emulate_media(media="print", color_scheme="dark")
     colour = "(node, what) => getComputedStyle(node)[what]"
     assert page.locator("section").first.evaluate(colour, "backgroundColor") == "rgb(255, 255, 255)"
-    assert page.locator("section p").first.evaluate(colour, "color") == "rgb(28, 35, 41)"
+    assert page.locator("#answers tbody th a").first.evaluate(colour, "color") == "rgb(28, 35, 41)"
     assert page.locator("#chart-waterfall .role-axis-label text").first.evaluate(colour, "fill") == "rgb(85, 96, 107)"

@@ -1,18 +1,30 @@
-/* The address after # says what is chosen and what is open, so that a link shows what its sender saw. A plain #section is
-   a place on the page. Charts grow as they are drawn, so a place is held until the reader moves. */
+/* The address after # says what is chosen and what is open, so that a link shows what its sender saw, and every act of the reader
+   is a place in the browser's history, so that Back undoes it. A plain #section is a place on the page. Charts grow as they are
+   drawn, so a place is held until the reader moves. */
 const filters = document.getElementById("filters");
 const KEYS = ["text", "agent", "with", "subset", "emotion", "flag", "sort"];
 const chosen = () => Object.fromEntries(KEYS.map((key) => [key, filters.elements[key].value.trim()]));
-const shown = { context: "", order: "" };
+/* Tables that can be sorted, and the part of the address with their order. */
+const SORTED = { answers: "answers", board: "order" };
+const shown = { context: "", order: "", answers: "" };
 const linkTo = (more = {}) => {
   const all = { ...chosen(), ...shown, ...more };
   const link = new URLSearchParams(Object.entries(all).filter(([, value]) => value));
   return `${location.href.split("#")[0]}#${link}`;
 };
-const remember = () => history.replaceState(null, "", linkTo());
-const place = (node) => {
-  if (!node) return;
-  const go = () => node.scrollIntoView({ behavior: "instant", block: "start" });
+const seenNow = () => ({ view: linkTo().split("#")[1], open: [...document.querySelectorAll("details.context[open]")].map((card) => card.id) });
+let entry = { view: "", open: [] }; /* What the history's present entry shows. */
+const pathOf = (node) => (node?.id ? `#${node.id}` : node?.name ? `#filters [name="${node.name}"]` : node?.matches("summary") ? `#${node.parentElement.id} > summary`
+  : node?.dataset.order ? `#${node.closest("table").id} [data-order="${node.dataset.order}"]` : "");
+/* An act at this control, as an entry of its own; as a part of the present entry if it goes on with the act before, as typing does. */
+const remember = (node, goesOn = false) => {
+  const next = seenNow();
+  if (JSON.stringify(next) === JSON.stringify(entry)) return;
+  if (!goesOn) history.replaceState({ ...entry, focus: pathOf(node), y: scrollY }, "");
+  history[goesOn ? "replaceState" : "pushState"]({ ...next, focus: pathOf(node) }, "", linkTo());
+  entry = next;
+};
+const hold = (go) => {
   const watch = new ResizeObserver(go);
   const stop = () => { watch.disconnect(); MOVES.forEach((move) => removeEventListener(move, stop, true)); };
   const MOVES = ["wheel", "touchmove", "keydown", "pointerdown"];
@@ -21,6 +33,7 @@ const place = (node) => {
   setTimeout(stop, 4000);
   go();
 };
+const place = (node) => { if (node) hold(() => node.scrollIntoView({ behavior: "instant", block: "start" })); };
 const copyText = async (text) => {
   try { await navigator.clipboard.writeText(text); return true; } catch {
     const field = el("textarea", { style: { position: "fixed", opacity: "0" }, "aria-hidden": "true" });

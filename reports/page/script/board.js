@@ -30,11 +30,23 @@ const matches = (entry, index, wanted, found) => {
     && (!named || mine.every((k) => entry.flags[k] >= 0)) && (!wanted.flag || (flags & FLAGS[wanted.flag]) > 0 || (wanted.flag === "disputed" && !named && entry.disputed > 0)) && (found === null || found.has(index));
 };
 const whyNone = (flags) => (flags & FLAGS.silent ? "no reply" : flags & FLAGS.failed ? "failed" : "began too early");
+const waitOf = (entry, k) => (isSlowest(entry, k) && entry.ms[k] === null ? whyNone(entry.flags[k]) : ms(entry.ms[k]));
+/* Each agent's latency where there are few; where there are many, the quickest and the slowest. */
+const MOST_NAMED = 3;
+const LATENCY = page.spoken.every(Boolean) ? "TTFA" : page.spoken.some(Boolean) ? "TTFA or TTFT" : "TTFT";
+const waitsOf = (entry) => {
+  const played = columns().filter((k) => rank(entry, k) !== null);
+  if (!played.length) return [];
+  const of = (k) => [said(page.agents[k]), ` ${waitOf(entry, k)}`];
+  if (page.agents.length <= MOST_NAMED) return [`${LATENCY} `, ...played.flatMap((k, n) => [n ? ", " : "", ...of(k)])];
+  const [first, last] = [Math.min, Math.max].map((most) => played.find((k) => rank(entry, k) === most(...played.map((one) => rank(entry, one)))));
+  return [`${LATENCY} `, el("span", { title: page.agents[first] }, waitOf(entry, first)), ...(first === last ? [] : [" to ", el("span", { title: page.agents[last] }, waitOf(entry, last))])];
+};
 const figureOf = (entry, wanted) => {
-  if (!wanted.agent) return "";
-  const [first, second] = columns().map((k) => (isSlowest(entry, k) && entry.ms[k] === null ? whyNone(entry.flags[k]) : ms(entry.ms[k])));
+  if (!wanted.agent) return waitsOf(entry);
+  const [first, second] = columns().map((k) => waitOf(entry, k));
   const apart = difference(entry);
-  return second === undefined ? first : `${first} against ${second}${Number.isFinite(apart ?? NaN) ? ` (${apart > 0 ? "+" : ""}${ms(apart)})` : ""}`;
+  return [second === undefined ? first : `${first} against ${second}${Number.isFinite(apart ?? NaN) ? ` (${apart > 0 ? "+" : ""}${ms(apart)})` : ""}`];
 };
 const showTurns = (root = document) => {
   const { agent, with: other } = chosen();
@@ -57,7 +69,7 @@ const applyFilters = async () => {
   cards.forEach((card, index) => {
     const entry = page.contexts[index];
     card.hidden = !matches(entry, index, wanted, found);
-    card.querySelector(".figure").textContent = figureOf(entry, wanted);
+    card.querySelector(".figure").replaceChildren(...figureOf(entry, wanted));
     count += card.hidden ? 0 : 1;
   });
   const key = SORTS[wanted.sort];
@@ -92,23 +104,25 @@ const compare = async (card) => {
   line.replaceChildren(said(sooner), ...tally(judged, counted(judged.length, "verdict")), ...tally(voted, `${counted(voted.length, "vote")} by people`),
     both.length ? "." : "; no verdict compares the two.");
 };
-/* The table of all systems, by any of its columns; a figure that is not known goes last, whichever way it is sorted. */
-const sortBoard = (order) => {
+/* A table of agents by any of its columns; a figure that is not known goes last, whichever way it is sorted. */
+const sortTable = (table, order) => {
   const [key, way] = order.split("-");
-  const heads = [...document.querySelectorAll("#board thead th")];
+  const rows = [...document.querySelectorAll(`#${table} tbody tr`)];
+  rows.forEach((row, k) => { row.dataset.first ??= k; });
+  const heads = [...document.querySelectorAll(`#${table} thead th`)];
   const column = heads.findIndex((head) => head.firstElementChild.dataset.order === key);
-  if (column < 0) return;
-  shown.order = order;
+  if (column < 0 && (order || !shown[SORTED[table]])) return;
+  shown[SORTED[table]] = order;
   heads.forEach((head, k) => { if (k === column) head.setAttribute("aria-sort", way === "up" ? "ascending" : "descending"); else head.removeAttribute("aria-sort"); });
-  const valueOf = (row) => (column === 0 ? row.cells[0].textContent.trim() : row.cells[column].dataset.value);
-  document.querySelectorAll("#board tbody").forEach((body) => body.append(...[...body.rows].map((row) => [row, valueOf(row)]).sort(([, a], [, b]) => {
+  const valueOf = (row) => (column < 0 ? -row.dataset.first : column === 0 ? row.cells[0].textContent.trim() : row.cells[column].dataset.value);
+  document.querySelectorAll(`#${table} tbody`).forEach((body) => body.append(...[...body.rows].map((row) => [row, valueOf(row)]).sort(([, a], [, b]) => {
     if (a === undefined || b === undefined) return (a === undefined) - (b === undefined);
     const found = column === 0 ? a.localeCompare(b) : Number(a) - Number(b);
     return way === "up" ? found : -found;
   }).map(([row]) => row)));
 };
-document.querySelectorAll("#board [data-order]").forEach((button) => button.addEventListener("click", () => {
-  const key = button.dataset.order;
-  sortBoard(`${key}-${shown.order === `${key}-down` || (key === "name" && shown.order !== "name-up") ? "up" : "down"}`);
-  remember();
-}));
+Object.keys(SORTED).forEach((table) => document.querySelectorAll(`#${table} [data-order]`).forEach((button) => button.addEventListener("click", () => {
+  const key = button.dataset.order, now = shown[SORTED[table]];
+  sortTable(table, `${key}-${now === `${key}-down` || (key === "name" && now !== "name-up") ? "up" : "down"}`);
+  remember(button);
+})));

@@ -2,9 +2,7 @@
 const wordsOf = new Map();
 const textOf = async (index) => {
   if (!wordsOf.has(index)) {
-    const known = unpacked.has(`context-${index}`);
-    const data = await conversation(index);
-    if (!known) unpacked.delete(`context-${index}`);
+    const data = await conversationOnce(index);
     const { id, emotion, problem } = page.contexts[index];
     wordsOf.set(index, [id, emotion, problem, data.situation, ...data.history.map((said) => said[1]), ...data.references.map((r) => r[2]),
       ...data.turns.flatMap((t) => [t.written, t.heard, t.understood, t.failure, ...t.replayed.map((said) => said[1])]),

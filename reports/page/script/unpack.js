@@ -9,3 +9,10 @@ const packed = (id) => {
   return unpacked.get(id);
 };
 const conversation = (index) => packed(`context-${index}`);
+/* The same for reading it once: it is let go of, unless it is open. */
+const conversationOnce = async (index) => {
+  const known = unpacked.has(`context-${index}`);
+  const data = await conversation(index);
+  if (!known) unpacked.delete(`context-${index}`);
+  return data;
+};

@@ -1,0 +1,159 @@
+"""The table on the first screen: a row of answers per agent, each with its figure and a bar.
+
+A word alone hides how near the limit a figure is, and a figure alone hides how uncertain it is. So each cell has both, and a
+bar on the scale of its column: it runs from the limit to the figure (from zero for a share), with the interval over it. The
+latency scale is logarithmic, as in the chart beside it. Every mark is in words too, for readers who do not see it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.reports.verdict import INVALID, NO_INTERVAL, PAUSES_CUT_LIMIT, Half, Verdict, signed
+from harness.reports.view import Estimate
+from harness.timing.figures import NO_REPLY_MS
+from harness.wording import UNKNOWN_TEXT
+
+_TONES: Final = {"yes": "good", "few": "good", "no": "bad", "many": "bad"}
+_UNDECIDED: Final = "warn"
+_WHOLE: Final = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar, in percent of the width of its cell."""
+
+    limit: float
+    fill: tuple[float, float] | None
+    """Start and width of the bar itself; None without a figure."""
+    end: float | None
+    """The figure."""
+    interval: tuple[float, float] | None
+    """Start and end; an interval without one bound runs to the edge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One answer. `words` has what the bar shows, and `note` the reason why there is no interval."""
+
+    answer: str
+    figure: str = ""
+    words: str = ""
+    note: str = ""
+    tone: str = _UNDECIDED
+    bar: Bar | None = None
+    value: float | None = None
+    """The value to sort by; a cell without one is last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The row of one agent: fast, kind, pauses cut."""
+
+    verdict: Verdict
+    cells: tuple[Cell, Cell, Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The table. `against` says under each heading with what its figures are compared; empty where rows differ."""
+
+    rows: tuple[Row, ...]
+    against: tuple[str, str, str]
+
+
+Place = Callable[[float], float]
+"""From a value to its place in percent."""
+
+
+def answers(found: Sequence[Verdict]) -> Answers:
+    """The table of these verdicts, in their order."""
+    fast, kind, pauses = ([half for v in found if (half := getattr(v, name)) is not None] for name in _COLUMNS)
+    scales = _latency_scale(fast), _rating_scale(kind), _share_scale(pauses)
+    return Answers(
+        tuple(
+            Row(v, (_fast(v.fast, scales[0]), _kind(v.kind, scales[1]), _pauses(v.pauses, scales[2]))) for v in found
+        ),
+        (_common(fast), _common(kind), _common(pauses)),
+    )  # fmt: skip
+
+
+_COLUMNS: Final = ("fast", "kind", "pauses")
+
+
+def _common(halves: Sequence[Half]) -> str:
+    """What all figures of a column are compared with; empty if that differs."""
+    found = {half.against for half in halves if half.against}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _fast(half: Half, place: Place) -> Cell:
+    over = half.value.value is None and half.against
+    return _cell(half, half.figure, _bar(half, place, half.limit), NO_REPLY_MS if over else half.value.value)
+
+
+def _kind(half: Half, place: Place) -> Cell:
+    value = half.value.value
+    if half.answer == "no verdict":
+        return Cell(half.answer, words=f"({half.figure})")
+    return _cell(half, half.figure if value is None else f"{signed(value)} Elo", _bar(half, place, half.limit), value)
+
+
+def _pauses(half: Half | None, place: Place) -> Cell:
+    if half is None:
+        return Cell(UNKNOWN_TEXT, words="no inner pauses", tone="")
+    return _cell(half, half.figure, _bar(half, place, 0.0), half.value.value)
+
+
+def _cell(half: Half, figure: str, bar: Bar | None, value: float | None) -> Cell:
+    note = half.interval if half.interval in (NO_INTERVAL, INVALID) else ""
+    known = [f"95 % interval {half.interval}" if half.interval and not note else "", half.against]
+    return Cell(half.answer, figure, ", ".join(w for w in known if w), note, _TONES.get(half.answer, _UNDECIDED), bar, value)
+
+
+def _bar(half: Half, place: Place, start: float) -> Bar | None:
+    """The bar of a figure that has a limit. A latency without a value is over 15 s: its bar runs to the edge."""
+    if not half.against:
+        return None
+    estimate = half.value
+    end = _WHOLE if estimate.value is None and half.limit else _placed(estimate.value, place)
+    ends = None
+    if estimate.low is not None or estimate.high is not None:
+        low, high = _placed(estimate.low, place), _placed(estimate.high, place)
+        ends = (0.0 if low is None else low, _WHOLE if high is None else high)
+    fill = None if end is None else (min(place(start), end), abs(end - place(start)))
+    return Bar(place(half.limit), fill, end, ends)
+
+
+def _placed(value: float | None, place: Place) -> float | None:
+    return None if value is None else place(value)
+
+
+def _numbers(halves: Sequence[Half]) -> list[float]:
+    """All finite values of a column."""
+    return [n for half in halves for n in _ends(half.value) if n is not None]
+
+
+def _ends(estimate: Estimate) -> tuple[float | None, ...]:
+    return estimate.value, estimate.low, estimate.high
+
+
+def _latency_scale(halves: Sequence[Half]) -> Place:
+    known = [max(n, 1.0) for n in [*_numbers(halves), *(half.limit for half in halves if half.limit)]]
+    low, high = (min(known) / 1.15, max(known) * 1.15) if known else (1.0, 10.0)
+    return lambda ms: _within(math.log(max(ms, 1.0) / low) / math.log(high / low))
+
+
+def _rating_scale(halves: Sequence[Half]) -> Place:
+    widest = max((abs(n) for n in _numbers(halves)), default=0.0) * 1.08 or 1.0
+    return lambda elo: _within((elo / widest + 1) / 2)
+
+
+def _share_scale(halves: Sequence[Half]) -> Place:
+    widest = max([2 * PAUSES_CUT_LIMIT, *_numbers(halves)]) * 1.04
+    return lambda part: _within(part / widest)
+
+
+def _within(share: float) -> float:
+    return round(_WHOLE * min(1.0, max(0.0, share)), 2)
