@@ -9,7 +9,6 @@ from typing import Final
 
 from harness.errors import UserError
 from harness.init.answers import DEMO, Answers, demo_files
-from harness.init.limits import limits_text
 from harness.run.plan import lasting_s
 from harness.scenarios.pack import Pack, load_pack
 
@@ -89,6 +88,8 @@ voice-agent:
 
 def files_for(answers: Answers) -> Mapping[str, str]:
     """Path → text of every file to write, relative to the project's folder."""
+    from harness.init.limits import limits_text
+
     profile, pack = answers.profile, load_pack(answers.pack)
     found = dict(demo_files()) if answers.kind == DEMO else {}
     if answers.profile_text is not None:
