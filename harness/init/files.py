@@ -9,7 +9,6 @@ from typing import Final
 
 from harness.errors import UserError
 from harness.init.answers import DEMO, Answers, demo_files
-from harness.run.plan import lasting_s
 from harness.scenarios.pack import Pack, load_pack
 
 BUDGETS: Final = "budgets.yaml"
@@ -129,6 +128,8 @@ def gate_options(answers: Answers) -> tuple[str, ...]:
 
 def _job_minutes(pack: Pack, mode: str, at_once: int) -> int:
     """The time-out of a CI job, in whole tens of minutes."""
+    from harness.run.plan import lasting_s
+
     calls_s = sum(lasting_s(context, pack, mode) for context in pack.contexts) / at_once
     return 10 * math.ceil((_SETUP_MINUTES + _TIMES_AS_LONG * calls_s / 60) / 10)
 
