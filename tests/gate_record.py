@@ -80,7 +80,7 @@ def checks(times: int, folder: Path) -> list[dict[str, Any]]:
         begun_s = time.monotonic()
         done = subprocess.run(
             [*HARNESS, "check", "--agent", "demo/echo_bot.toml", "--pack", PACK.name, "--concurrency", str(CONVERSATIONS),
-             "--judge", "none", "--budgets", "limits.yaml", "--out", "run", "--json"],
+             "--until-clear", "--minutes", "5", "--judge", "none", "--budgets", "limits.yaml", "--out", "run", "--json"],
             cwd=folder, capture_output=True, text=True, check=False,
         )  # fmt: skip
         if not done.stdout:

@@ -183,6 +183,7 @@ def _played(
     """Play the run, after a check that its limits apply to what will be played, and that a run of it can pass them."""
     from harness.gate.budgets import limits_for
     from harness.gate.check import refuse_unpaired
+    from harness.gate.extend_run import first_look
     from harness.gate.reach import refuse_out_of_reach
     from harness.reports.listening.results import human_rows
     from harness.run.phases import run as run_all
@@ -194,8 +195,9 @@ def _played(
     limits = limits_for(asked, manifest, plan.contexts, judged=request.options.judged)
     if baseline is not None:
         refuse_unpaired(baseline, manifest, plan.contexts, limits)
-    whole = minutes is not None  # --until-clear goes on to the end of the pack, and its first check has a part of the error
-    refuse_out_of_reach(limits, plan.pack.contexts if whole else plan.contexts, request.options, look=1 if whole else None)
+    # --until-clear goes on to the end of the pack, and its first check has a part of the error if others may follow.
+    played, look = (plan.contexts, None) if minutes is None else (plan.pack.contexts, first_look(request.options))
+    refuse_out_of_reach(limits, played, request.options, look)
     store, _ = run_all(request, progress, human_rows)
     return store
 

@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 
 from harness.errors import AgentError, UserError
+from harness.experiment import Experiment
 from harness.figures.validity import sessions_at_fault
 from harness.gate.check import CheckResult
 from harness.progress import RunProgress
@@ -48,6 +49,14 @@ def plan_to_grow(store: RunStore) -> RunPlan:
     return make_plan(began.model_copy(update={"limit": None}))
 
 
+def first_look(asked: Experiment) -> int | None:
+    """The number of the first check of a run; None if it is the only one, because the run has the whole pack already.
+
+    An invalid run decides nothing, so the checks before its faulty sessions were played again are none.
+    """
+    return None if asked.limit is None else 1
+
+
 def seconds_a_conversation(store: RunStore) -> float | None:
     """The duration of one conversation with all agents, conditions and repeats; None if there are too few."""
     manifest = store.manifest
@@ -67,7 +76,7 @@ def next_batch(result: CheckResult, left_in_pack: int, room_for: float | None) -
 
 def play_until_clear(
     store: RunStore,
-    look_again: Callable[[RunStore, int], CheckResult],
+    look_again: Callable[[RunStore, int | None], CheckResult],
     *,
     minutes: float,
     judges: tuple[str, ...],
@@ -87,7 +96,8 @@ def play_until_clear(
         AgentError: no session of a batch could be finished; finished sessions are saved.
     """
     ends_s = time.monotonic() + 60 * minutes
-    look, result = 1, look_again(store, 1)
+    look: int | None = first_look(asked_of(store.manifest)[0])
+    result = look_again(store, look)
     if result.verdict != "cannot tell":
         return store, result, "it is clear"
     pack = plan_to_grow(store)
@@ -115,9 +125,9 @@ def play_until_clear(
         batch = next_batch(result, len(more), left_s / (RESERVE * pace_s) if pace_s else None)
         if batch < 1 or left_s <= 0:
             return store, result, f"the {minutes:g} minutes are too short for another conversation"
-        progress.note(f"Cannot tell yet; playing {batch} more of {len(more)} conversations (then check {look + 1})")
+        look = (look or 1) + 1
+        progress.note(f"Cannot tell yet; playing {batch} more of {len(more)} conversations (then check {look})")
         store = _grown(store, pack, batch, judges, progress, votes, wait_s)
-        look += 1
         result = look_again(store, look)
     return store, result, "it is clear"
 

@@ -10,6 +10,7 @@ from harness.errors import UserError
 from harness.experiment import Experiment
 from harness.gate.budgets import CellLimit, Limit
 from harness.gate.decide import POWER, decide, tail_of
+from harness.gate.extend_run import first_look
 from harness.gate.reach import conversations_for, fewest, flawless, out_of_reach, refuse_out_of_reach, trials
 from harness.ranking.bounds import Share
 from harness.scenarios.context import Context, Turn
@@ -111,3 +112,10 @@ def test_check_refuses_it_before_anything_is_made(harness_command: Callable[...,
     assert done.err.count("\n") == 1
     assert "no run of these 12 conversations can pass no_reply_rate" in done.err
     assert not (tmp_path / "run").exists()
+
+
+def test_a_check_that_no_other_can_follow_has_the_whole_error() -> None:
+    whole, part = Experiment(agents=("a",)), Experiment(agents=("a",), limit=4)
+    assert first_look(whole) is None, "the run has the whole pack, so nothing can be added to it"
+    assert first_look(part) == 1
+    assert tail_of(2, first_look(whole)) == 2 * tail_of(2, first_look(part))
