@@ -196,7 +196,8 @@ def _played(
     if baseline is not None:
         refuse_unpaired(baseline, manifest, plan.contexts, limits)
     # --until-clear goes on to the end of the pack, and its first check has a part of the error if others may follow.
-    played, look = (plan.contexts, None) if minutes is None else (plan.pack.contexts, first_look(request.options))
+    left = len(plan.pack.contexts) - len(plan.contexts)
+    played, look = (plan.contexts, None) if minutes is None else (plan.pack.contexts, first_look(left))
     refuse_out_of_reach(limits, played, request.options, look)
     store, _ = run_all(request, progress, human_rows)
     return store

@@ -5,8 +5,9 @@ session stays. They are played in batches, because each check of the figures cos
 each batch is half as large as the run, or as large as the open limits seem to need. The pace so far gives the number of
 conversations that fit into the time left, so no batch is begun that would not end in time.
 
-Sessions in which the harness was at fault (late frames, a machine busy with other programs) are the exception: they make a run
-invalid, so that it could decide nothing, and are played again before anything else.
+Disturbed sessions (late frames, a machine busy with other programs) are the exception: they would make a run invalid, or leave
+too few turns to decide on, and are played again before the figures are checked. Nothing in this depends on the figures, so it
+uses up no error. The last session counts, as a new measurement of its conversation.
 """
 
 import time
@@ -17,13 +18,13 @@ from typing import Final
 import numpy as np
 
 from harness.errors import AgentError, UserError
-from harness.experiment import Experiment
-from harness.figures.validity import sessions_at_fault
+from harness.figures.validity import disturbed_sessions
 from harness.gate.check import CheckResult
 from harness.progress import RunProgress
 from harness.run.phases import RunRequest, Votes, no_votes, run
 from harness.run.plan import RunPlan, make_plan
 from harness.run.resuming import asked_of, refuse_changes
+from harness.scenarios.context import Context
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
 from harness.wording import command, counted
@@ -47,14 +48,6 @@ def plan_to_grow(store: RunStore) -> RunPlan:
     began, _ = asked_of(manifest)
     refuse_changes(make_plan(began), manifest, store.contexts_as_played())
     return make_plan(began.model_copy(update={"limit": None}))
-
-
-def first_look(asked: Experiment) -> int | None:
-    """The number of the first check of a run; None if it is the only one, because the run has the whole pack already.
-
-    An invalid run decides nothing, so the checks before its faulty sessions were played again are none.
-    """
-    return None if asked.limit is None else 1
 
 
 def seconds_a_conversation(store: RunStore) -> float | None:
@@ -96,26 +89,23 @@ def play_until_clear(
         AgentError: no session of a batch could be finished; finished sessions are saved.
     """
     ends_s = time.monotonic() + 60 * minutes
-    look: int | None = first_look(asked_of(store.manifest)[0])
-    result = look_again(store, look)
-    if result.verdict != "cannot tell":
-        return store, result, "it is clear"
     pack = plan_to_grow(store)
+
+    def left() -> tuple[Context, ...]:
+        """The conversations that can follow."""
+        return tuple(takewhile(lambda c: only is None or c.id in only, pack.contexts[len(store.manifest.context_ids) :]))
+
+    look = first_look(len(left()))
+    store, disturbed = _undisturbed(store, pack, ends_s, judges, progress, votes, wait_s)
+    result = look_again(store, look)
     while result.verdict == "cannot tell":
         if result.invalid:
-            again, why_not = _to_play_again(store, ends_s - time.monotonic(), votes)
-            if not again:
-                return store, result, why_not
-            progress.note(f"Playing {counted(len(again), 'session')} again: the harness was at fault in them, not the agent")
-            store = _grown(store, pack, 0, judges, progress, votes, wait_s, again)
-            # An invalid run decides nothing, so this check has used up no error.
-            result = look_again(store, look)
-            continue
-        have = len(store.manifest.context_ids)
-        more = tuple(takewhile(lambda c: only is None or c.id in only, pack.contexts[have:]))
+            return store, result, disturbed or "the run is invalid, and no session of it can be played again"
+        more = left()
         if not more:
-            whose = f"pack {pack.pack.name}" if have == len(pack.contexts) else "the baseline"
-            return store, result, f"{whose} has no further conversation"
+            whole = len(store.manifest.context_ids) == len(pack.contexts)
+            whose = f"pack {pack.pack.name}" if whole else "the baseline"
+            return store, result, disturbed or f"{whose} has no further conversation"
         still_open = [c for c in result.checked if c.verdict == "cannot tell"]
         if all(c.decision is None or c.undecided for c in still_open):
             needed = "people's votes" if any(c.undecided for c in still_open) else "the missing figures"
@@ -128,27 +118,53 @@ def play_until_clear(
         look = (look or 1) + 1
         progress.note(f"Cannot tell yet; playing {batch} more of {len(more)} conversations (then check {look})")
         store = _grown(store, pack, batch, judges, progress, votes, wait_s)
+        store, disturbed = _undisturbed(store, pack, ends_s, judges, progress, votes, wait_s)
         result = look_again(store, look)
     return store, result, "it is clear"
 
 
+def first_look(left: int) -> int | None:
+    """The number of the first check; None if it is the only one, because no conversation is left that could follow."""
+    return 1 if left else None
+
+
+def _undisturbed(
+    store: RunStore,
+    pack: RunPlan,
+    ends_s: float,
+    judges: tuple[str, ...],
+    progress: RunProgress,
+    votes: Votes,
+    wait_s: float | None,
+) -> tuple[RunStore, str]:
+    """The store after its disturbed sessions were played again, while the time allows; and why some were not, or empty."""
+    while True:
+        again, why_not = _to_play_again(store, ends_s - time.monotonic(), votes)
+        if not again:
+            return store, why_not
+        progress.note(f"Playing {counted(len(again), 'session')} again: the harness or its machine was at fault, not the agent")
+        store = _grown(store, pack, 0, judges, progress, votes, wait_s, again)
+
+
 def _to_play_again(store: RunStore, left_s: float, votes: Votes) -> tuple[frozenset[str], str]:
-    """The sessions in which the harness was at fault, as many as fit into the time; and the reason if there are none.
+    """The disturbed sessions, as many as fit into the time; and the reason why none is played again, empty if none need be.
 
     A reply with votes by people stays: they are about exactly that sound.
     """
     voted = {(row.context, side) for row in (*votes(store), *store.judgments()) if row.source == "human"
              for side in (row.system_a, row.system_b)}  # fmt: skip
     sessions = {s.id: s for s in Selection(store).sessions}
-    at_fault = sorted(i for i in sessions_at_fault(store) if (sessions[i].key.context_id, sessions[i].key.agent) not in voted)
+    disturbed = disturbed_sessions(store)
+    at_fault = sorted(i for i in disturbed if (sessions[i].key.context_id, sessions[i].key.agent) not in voted)
     if not at_fault:
-        return frozenset(), "the run is invalid, and no session of it can be played again"
+        return frozenset(), "people have voted on every disturbed session" if disturbed else ""
     pace_s = seconds_a_conversation(store)
     a_conversation = len(store.manifest.played) * len(store.manifest.conditions) * store.manifest.repeats
     room = len(at_fault) if pace_s is None else int(left_s * a_conversation / (RESERVE * pace_s))
     if left_s <= 0 or room < 1:
         return frozenset(), (
-            f"the time is too short to play again {counted(len(at_fault), 'session')} in which the harness was at fault"
+            f"the time is too short to play again {counted(len(at_fault), 'session')} in which the harness or its machine "
+            "was at fault"
         )
     return frozenset(at_fault[:room]), ""
 

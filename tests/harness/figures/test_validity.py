@@ -10,7 +10,7 @@ from rich.console import Console
 from harness.commands.table import print_summary
 from harness.figures.latency import TurnFigures, turn_figures
 from harness.figures.summarise import summarise
-from harness.figures.validity import sessions_at_fault, with_validity
+from harness.figures.validity import disturbed_sessions, with_validity
 from harness.reports.assemble import assemble
 from harness.reports.markdown import markdown
 from harness.reports.shown_runs import alone
@@ -101,9 +101,8 @@ def test_contended_turns_do_not_use_up_what_may_be_discarded() -> None:
     assert of(*many_contended).ttfa_ms.p50 == of(*one_bad).ttfa_ms.p50 == 500.0
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> RunStore:
-    """Four calls of one agent, not yet timed."""
+def calls(folder: Path, count: int) -> RunStore:
+    """A run of as many calls of one agent."""
     context = Context.model_validate(
         {
             "id": "c1", "subset": "regular", "emotion": "sadness", "problem": "work",
@@ -113,13 +112,18 @@ def run(tmp_path: Path) -> RunStore:
     manifest = RunManifest(
         created="2026-01-01T00:00:00+00:00", harness_version="0", pack="p", pack_source="p", pack_hash="x",
         context_ids=["c1"], agents=[AgentEntry(name="a", kind="cascade", profile_hash="p" * 64, profile_text="")],
-        mode="seeded", conditions=["clean"], repeats=4, seed=1,
+        mode="seeded", conditions=["clean"], repeats=count, seed=1,
     )  # fmt: skip
-    store = RunStore.create(tmp_path / "run", manifest, [context])
-    for repeat in range(4):
+    store = RunStore.create(folder, manifest, [context])
+    for repeat in range(count):
         key = SessionKey("c1", "h" * 64, "a", "p" * 64, "seeded", "clean", repeat)
         store.commit_session(key, partial=store.partial_folder(key), started_ns=1, timing=TURN)
     return store
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunStore:
+    return calls(tmp_path / "run", 4)
 
 
 def starve(run: RunStore, turns: int, turn: TurnTiming = TURN) -> None:
@@ -145,11 +149,12 @@ def test_three_of_four_are_an_invalid_run(run: RunStore) -> None:
     assert "a on 3 of 4 turns" in summary.invalid[0]
 
 
-def test_an_invalid_run_names_the_sessions_to_play_again_and_a_valid_one_none(run: RunStore) -> None:
+def test_contended_sessions_are_disturbed_where_they_are_more_than_a_tenth(tmp_path: Path) -> None:
+    run = calls(tmp_path / "run", 20)
     starve(run, 2)
-    assert sessions_at_fault(run) == frozenset()
+    assert disturbed_sessions(run) == frozenset()
     starve(run, 3)
-    assert sessions_at_fault(run) == {session.id for session in run.sessions()[:3]}
+    assert disturbed_sessions(run) == {session.id for session in run.sessions()[:3]}
 
 
 def test_a_run_that_is_measured_again_on_a_machine_that_was_quiet_after_all_is_valid_again(run: RunStore) -> None:

@@ -15,6 +15,7 @@ from harness.figures.validity import with_validity
 from harness.recording import files as recording_files
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, Finished
+from tests.harness.figures.test_validity import STARVED
 
 WORDS = ("late", "cold", "dark", "near", "over", "gone", "here", "lost", "mine", "hard", "soon", "true", "loud", "long")
 ANSWERS_AFTER_S, LATER_S = 0.6 + 0.15, 1.5
@@ -121,8 +122,26 @@ def test_a_session_in_which_the_harness_was_at_fault_is_played_again_and_the_oth
         assert [row["verdict"] for row in seen.json["limits"]] == ["cannot tell"]
 
         again = harness_command("check", run, "--budgets", limits, "--until-clear", "--minutes", 15, "--json", timeout_s=900)
-    if again.json["invalid"]:
-        pytest.skip(f"this machine cannot pace a call: {again.json['invalid']}")
-    assert (again.code, again.json["verdict"]) == (0, "pass"), again.out
-    now = {s.id: s.started_ns for s in RunStore.open(run).sessions()}
-    assert {s for s in now if now[s] != began[s]} == {victim.id}
+        if again.json["invalid"]:
+            pytest.skip(f"this machine cannot pace a call: {again.json['invalid']}")
+        assert (again.code, again.json["verdict"]) == (0, "pass"), again.out
+        now = {s.id: s.started_ns for s in RunStore.open(run).sessions()}
+        assert {s for s in now if now[s] != began[s]} == {victim.id}
+
+        contended = contend(run, 2)
+        again = harness_command("check", run, "--budgets", limits, "--until-clear", "--minutes", 15, "--json", timeout_s=900)
+        assert again.code in (0, 4), again.err  # 4: others have this machine
+        assert "Playing 2 sessions again" in again.err
+        later = {s.id: s.started_ns for s in RunStore.open(run).sessions()}
+        assert {s for s in later if later[s] != now[s]} >= contended
+        assert again.json["look"] is None, "no conversation is left, so this look is the only one"
+
+
+def contend(run: Path, count: int) -> frozenset[str]:
+    """Ids of sessions of a run whose turns were contended, by what is now on file."""
+    store = RunStore.open(run)
+    sessions = store.sessions()[:count]
+    for session in sessions:
+        store.set_timing(session.id, (*session.turn_timings[:-1], replace(session.turn_timings[-1], contention=STARVED)))
+    store.close()
+    return frozenset(session.id for session in sessions)
