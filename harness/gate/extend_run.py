@@ -6,8 +6,10 @@ each batch is half as large as the run, or as large as the open limits seem to n
 conversations that fit into the time left, so no batch is begun that would not end in time.
 
 Disturbed sessions (late frames, a machine busy with other programs) are the exception: they would make a run invalid, or leave
-too few turns to decide on, and are played again before the figures are checked. Nothing in this depends on the figures, so it
-uses up no error. The last session counts, as a new measurement of its conversation.
+too few turns to decide on, and are played again before the figures are checked. Others disturb a session, whatever its figure
+and the limits, so this uses up no error. One thing depends on the figure: 25 ms of others' are more of a quick reply than of a
+slow one, so quick turns are played again sooner, and latencies are rather too slow. The last session counts, as a new
+measurement of its conversation.
 """
 
 import time

@@ -30,12 +30,11 @@ from harness.gate.evidence import unit_of
 from harness.ranking.bounds import Evidence, Percentile, Share
 from harness.ranking.scale import Floats
 from harness.scenarios.context import Context, spoken_indices
+from harness.timing.endpointing import LEAST_PAUSE_S
 from harness.wording import counted
 
 OF_PAUSES: Final = frozenset(("pauses_cut_share", "false_start_rate"))
 """Figures that only conversations with an inner pause have."""
-PAUSE_FROM_MS: Final = 200
-"""Shorter silences are no inner pauses (`harness.timing.endpointing`)."""
 ONE_TURN: Final[Floats] = np.ones(1)
 QUANTILES: Final = {"p50": 0.50, "p95": 0.95}
 
@@ -112,8 +111,8 @@ def _trials_of(figure: str, context: Context, turn: int) -> int:
         return 1
     spoken = context.turns[turn]
     if spoken.pauses_s:
-        return sum(1000 * (end - start) >= PAUSE_FROM_MS for start, end in spoken.pauses_s)
-    return sum(segment.pause_after_ms >= PAUSE_FROM_MS for segment in parse_marked(spoken.text)[:-1])
+        return sum(end - start >= LEAST_PAUSE_S for start, end in spoken.pauses_s)
+    return sum(segment.pause_after_ms >= 1000 * LEAST_PAUSE_S for segment in parse_marked(spoken.text)[:-1])
 
 
 def flawless(limit: Limit, of: Floats) -> Evidence | None:
