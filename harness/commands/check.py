@@ -148,7 +148,15 @@ def _checked(
         judges = tuple(judge) if judge else _judges_of(store)
         only = None if before is None else before.manifest.context_ids
         store, result, ended = play_until_clear(
-            store, look, minutes=minutes, judges=judges, progress=progress, votes=human_rows, only=only, wait_s=wait_s
+            store,
+            look,
+            minutes=minutes,
+            judges=judges,
+            progress=progress,
+            votes=human_rows,
+            only=only,
+            wait_s=wait_s,
+            words=request is None or request.words,
         )
         ended = "" if result.verdict != "cannot tell" else ended
     grown = len(store.manifest.context_ids) > began

@@ -28,7 +28,8 @@ SIGNS: Final = {"pass": "✅ pass", "fail": "❌ fail", "cannot tell": "❔ cann
 
 
 NOT_THE_AGENTS_FAULT: Final = (
-    "The harness or its machine was at fault, not the agent, so no figure of this run decides anything"
+    "The harness or its machine was at fault, not the agent, so this run decides only what is the same whatever the disturbed "
+    "turns would have given"
 )
 HOW_TO_MEND: Final = (
     "stop other programs (harness doctor lists them) and play again, or let check play those sessions again "
@@ -81,6 +82,9 @@ def reason(checked: Checked) -> str:
     if decision is None:
         return f"The run does not have this figure, and the budgets file has missing: {limit.missing}."
     seen = f"{shown_value(limit.figure, decision.value)}, interval {shown_interval(checked)}"
+    if checked.whatever:
+        side = "within" if checked.verdict == "pass" else "outside"
+        return f"The whole interval is {side} the limit, whatever the disturbed turns would have given ({seen})."
     if checked.verdict == "pass":
         return f"The whole interval is within the limit ({seen})."
     if checked.verdict == "fail":

@@ -70,11 +70,16 @@ def disturbed_sessions(store: RunStore) -> frozenset[str]:
     contended ones of a cell that has more than `FEW_CONTENDED` of them. Played again on a quieter machine, they would say more.
     """
     selection = Selection(store)
-    found = {p.session.id for p in _paced(store, selection) if p.wrong}
+    found = set(sessions_at_fault(store, selection))
     for agent, condition, _, _ in _contended_cells(selection, FEW_CONTENDED):
         mine = (s for s in selection.of(agent, condition) if s.status == "finished")
         found |= {s.id for s in mine if any(t.contended for t in s.turn_timings)}
     return frozenset(found)
+
+
+def sessions_at_fault(store: RunStore, selection: Selection) -> frozenset[str]:
+    """Ids of the finished sessions in which the harness was at fault: frames left late, or its event loop stopped."""
+    return frozenset(p.session.id for p in _paced(store, selection) if p.wrong)
 
 
 def _paced(store: RunStore, selection: Selection) -> Iterator[_Paced]:

@@ -1,9 +1,10 @@
 """The check of a run against a budgets file: a verdict on each limit, and one on all together.
 
 The run is read as the report reads it, through the same selection. In a run that its own measurement calls
-invalid every limit is *cannot tell*, whatever its figures: late frames and a processor busy with other programs are faults of
-the harness and its machine, never of the agent. Such a run neither passes nor fails. What an agent did itself (it
-crashed, broke the connection, said nothing) does not make a run invalid, and counts against the agent.
+invalid a limit is decided only where the verdict is the same whatever the disturbed turns would have given
+(`harness.gate.disturbed`), and is *cannot tell* otherwise: late frames and a processor busy with other programs are faults of
+the harness and its machine, never of the agent. What an agent did itself (it crashed, broke the connection, said nothing) does
+not make a run invalid, and counts against the agent.
 
 A limit on quality that rests on a judge's opinion is *cannot tell* too: a release must not hang on a judge that people do not
 bear out, and more conversations would only make that judge surer. So is one that compares ratings of two scales with each
@@ -19,6 +20,7 @@ from typing import Any, Literal
 from harness.errors import UserError
 from harness.figures.paired_runs import counterparts, refuse_other_callers, shared_ids
 from harness.figures.rank import Place
+from harness.figures.validity import sessions_at_fault, with_validity
 from harness.gate.budgets import Budgets, CellLimit, limits_for
 from harness.gate.decide import Decision, Verdict, decide, overall, tail_of
 from harness.gate.evidence import Cells, lower_is_better
@@ -39,7 +41,9 @@ class Checked:
     verdict: Verdict | Literal["ignored"]
     decision: Decision | None
     invalid: bool = False
-    """True if the run is invalid, so that nothing is decided whatever the figure."""
+    """True if the run is invalid, and this limit would not be decided alike whatever its disturbed turns would have given."""
+    whatever: bool = False
+    """True if the run is invalid, and this limit is decided alike whatever its disturbed turns would have given."""
     undecided: str = ""
     """Reason why a figure of quality decides nothing, in one sentence without its full stop; empty where it can."""
     speakers: int | None = None
@@ -128,7 +132,10 @@ def check_run(
     invalid = tuple(manifest.invalid)
     checked = tuple(_checked(one, cells, earlier, tail) for one in asked)
     if invalid:
-        checked = tuple(_undecided(one) for one in checked)
+        at_fault = sessions_at_fault(store, selection)
+        # Only these two faults are known turn by turn; a run that is invalid for any other reason decides nothing.
+        known = invalid == tuple(with_validity(store).invalid)
+        checked = tuple((known and _whatever(one, cells, at_fault, tail)) or _undecided(one) for one in checked)
     return CheckResult(
         run=store.folder,
         verdict=overall([c.verdict for c in checked if c.verdict != "ignored"]),
@@ -223,6 +230,20 @@ def _no_verdict(decision: Decision) -> Decision:
     return replace(decision, verdict="cannot tell", more_needed=None)
 
 
+def _whatever(checked: Checked, cells: Cells, at_fault: Collection[str], tail: float) -> Checked | None:
+    """A limit in an invalid run, with the verdict that it has whatever the disturbed turns would have given; None if that
+    depends on them."""
+    limit, agent = checked.asked.limit, checked.asked.agent
+    if checked.decision is None or checked.undecided or limit.comparison == "worse_than_baseline_by":
+        return None
+    place = Place(checked.asked.condition, HEARD, limit.subset)
+    found = cells.whatever_was_disturbed(limit.figure, agent, place, at_fault)
+    decision = decide(found, limit.rule, limit.bound, tail) if found is not None else None
+    if decision is None or decision.verdict == "cannot tell":
+        return None
+    return replace(checked, verdict=decision.verdict, decision=decision, whatever=True)
+
+
 def _undecided(checked: Checked) -> Checked:
     """A limit in an invalid run, without decision."""
     if checked.verdict == "ignored":
@@ -243,6 +264,7 @@ def _limit_object(checked: Checked) -> dict[str, Any]:
         "interval": [finite(end) for end in decision.interval] if decision else None,
         "verdict": checked.verdict,
         "undecided": checked.undecided or None,
+        "whatever_was_disturbed": checked.whatever,
         "more_needed": decision.more_needed if decision else None,
         "speakers": checked.speakers,
     }

@@ -8,7 +8,7 @@ A judge's opinion (`harness.figures.quality_state`) has a figure, and decides no
 known, one speaker is one observation in every figure but those of quality (`harness.figures.speakers`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Final, cast
 
@@ -22,6 +22,7 @@ from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.speakers import bunch_of, bunches, by_speaker, speakers_of
 from harness.figures.word_errors import Pair, heard_pairs, understood_pairs, word_errors
+from harness.gate.disturbed import Either, shares, split, times
 from harness.ranking.board import Board
 from harness.ranking.bounds import EloOverReference, Evidence, Share, percentile_of, share_of_flags
 from harness.ranking.chosen import judges_of
@@ -35,6 +36,8 @@ from harness.store.selection import HEARD, Selection, Turns
 PEOPLE: Final = "people."
 _OVER: Final = "elo_over."
 PREFIXES: Final = (_OVER, PEOPLE + _OVER)
+_WITHIN: Final = "within_budget."
+_QUANTILE: Final = {"p50": 0.50, "p95": 0.95}
 _DELAYS: Final = {"dead_air_ms": dead_air_values, "decision_delay_ms": decision_delay_values}
 
 
@@ -110,8 +113,26 @@ class Cells:
             return self._word_errors(name, agent, place.condition, inside)
         turns = by_speaker(self._turns(agent, place.condition, inside), self._speakers)
         if _is_time(name):
-            return percentile_of(_times(turns, name), {"p50": 0.50, "p95": 0.95}[name.split(".")[1]])
+            return percentile_of(_times(turns, name), _QUANTILE[name.split(".")[1]])
         return share_of_flags(self._flags(turns, name))
+
+    def whatever_was_disturbed(self, figure: str, agent: str, place: Place, at_fault: Collection[str]) -> Either | None:
+        """The evidence on a time or a share whatever its disturbed turns would have given (`harness.gate.disturbed`). None for
+        every other figure, and without undisturbed turns. `at_fault`: sessions in which the harness was at fault."""
+        if unit_of(figure) == "elo" or figure.startswith(PEOPLE) or figure.endswith(("wer", "win_rate")):
+            return None
+        usual = self.evidence(figure, agent, place)
+        if usual is None:
+            return None
+        inside = self._inside(place)
+        timed = [(s, t) for s, t in self._selection.timed(agent, place.condition) if s.key.context_id in inside]
+        speaker = partial(bunch_of, speakers=self._speakers)
+        if not _is_time(figure):
+            return shares(split(timed, at_fault, speaker), lambda groups: self._flags(groups, figure), usual.value)
+        of, share = figure.split(".")
+        of = of.removesuffix("_ms")
+        turns = split(timed, at_fault, speaker, of)
+        return times(turns, lambda groups: _times(groups, figure), of, _QUANTILE[share], usual.value)
 
     def change_from(self, before: "Cells", figure: str, agent: str, place: Place, was: str | None = None) -> Evidence | None:
         """The change of a figure since another run, paired turn by turn: positive is worse. None where it cannot be paired: a
@@ -147,8 +168,8 @@ class Cells:
         return inside if self._only is None else inside & self._only
 
     def _flags(self, turns: Turns, name: str) -> Mapping[str, Sequence[float]]:
-        if name.startswith("within_budget."):
-            figure = name.removeprefix("within_budget.")
+        if name.startswith(_WITHIN):
+            figure = name.removeprefix(_WITHIN)
             return within_budget_flags(turns, figure, self._selection.manifest.budgets_ms[figure])
         return inner_pauses_cut(turns) if name == "pauses_cut_share" else chances(turns, name)
 
@@ -190,7 +211,7 @@ class Cells:
 
 
 def _is_time(name: str) -> bool:
-    return "." in name and not name.startswith("within_budget.")
+    return "." in name and not name.startswith(_WITHIN)
 
 
 def _times(turns: Turns, name: str) -> Mapping[str, Sequence[float]]:

@@ -79,12 +79,14 @@ def play_until_clear(
     votes: Votes = no_votes,
     only: Collection[str] | None = None,
     wait_s: float | None = None,
+    words: bool = True,
 ) -> tuple[RunStore, CheckResult, str]:
     """Check, play more and check again, until clear. Returns the open store, the last result, and why it ended.
 
     Args:
         only: conversations that may be played (those of the baseline); None: all of the pack.
         wait_s: longest wait for other programs to become idle before each batch, as in `RunRequest`.
+        words: False if nothing asks for the words of the replies, as in `RunRequest`.
 
     Raises:
         UserError: the run cannot be resumed.
@@ -98,7 +100,7 @@ def play_until_clear(
         return tuple(takewhile(lambda c: only is None or c.id in only, pack.contexts[len(store.manifest.context_ids) :]))
 
     look = first_look(len(left()))
-    store, disturbed = _undisturbed(store, pack, ends_s, judges, progress, votes, wait_s)
+    store, disturbed = _undisturbed(store, pack, ends_s, judges, progress, votes, wait_s, words)
     result = look_again(store, look)
     while result.verdict == "cannot tell":
         if result.invalid:
@@ -119,8 +121,8 @@ def play_until_clear(
             return store, result, f"the {minutes:g} minutes are too short for another conversation"
         look = (look or 1) + 1
         progress.note(f"Cannot tell yet; playing {batch} more of {len(more)} conversations (then check {look})")
-        store = _grown(store, pack, batch, judges, progress, votes, wait_s)
-        store, disturbed = _undisturbed(store, pack, ends_s, judges, progress, votes, wait_s)
+        store = _grown(store, pack, batch, judges, progress, votes, wait_s, words)
+        store, disturbed = _undisturbed(store, pack, ends_s, judges, progress, votes, wait_s, words)
         result = look_again(store, look)
     return store, result, "it is clear"
 
@@ -138,6 +140,7 @@ def _undisturbed(
     progress: RunProgress,
     votes: Votes,
     wait_s: float | None,
+    words: bool,
 ) -> tuple[RunStore, str]:
     """The store after its disturbed sessions were played again, while the time allows; and why some were not, or empty."""
     while True:
@@ -145,7 +148,7 @@ def _undisturbed(
         if not again:
             return store, why_not
         progress.note(f"Playing {counted(len(again), 'session')} again: the harness or its machine was at fault, not the agent")
-        store = _grown(store, pack, 0, judges, progress, votes, wait_s, again)
+        store = _grown(store, pack, 0, judges, progress, votes, wait_s, words, again)
 
 
 def _to_play_again(store: RunStore, left_s: float, votes: Votes) -> tuple[frozenset[str], str]:
@@ -179,6 +182,7 @@ def _grown(
     progress: RunProgress,
     votes: Votes,
     wait_s: float | None,
+    words: bool,
     again: frozenset[str] = frozenset(),
 ) -> RunStore:
     have, folder = len(store.manifest.context_ids), store.folder
@@ -187,7 +191,7 @@ def _grown(
             store.add_contexts(pack.contexts[have : have + batch])
     store.close()
     options = pack.options.model_copy(update={"limit": have + batch, "judges": judges})
-    request = RunRequest(options, out=folder, resume=True, again=again, wait_for_quiet_s=wait_s)
+    request = RunRequest(options, out=folder, resume=True, again=again, wait_for_quiet_s=wait_s, words=words)
     grown, summary = run(request, progress, votes)
     if len(summary.failures) and all(c.failed == c.turns for c in summary.whole):
         raise AgentError(f"{folder}: no session could be finished; see: {command('report', folder)}")

@@ -16,7 +16,6 @@ import pytest
 
 from harness.api.reports import write_report
 from harness.api.runs import Run, load_run, run_agents
-from harness.commands.check_files import NOT_THE_AGENTS_FAULT
 from harness.errors import AgentError, StorageError, UserError
 from harness.experiment import Experiment
 from harness.gate.budgets import CellLimit, limits_for, read_budgets
@@ -152,7 +151,7 @@ def _not_the_agent(run: Run) -> str:
     page = (run.folder / "report.html").absolute()
     return "\n".join(
         (
-            f"INVALID RUN: {NOT_THE_AGENTS_FAULT}",
+            "INVALID RUN: The harness or its machine was at fault, not the agent, so no call of this run decides anything",
             *(f"  {problem}" for problem in run.store.manifest.invalid),
             "  to fix it: stop other programs (harness doctor lists them) and run the tests again",
             "  (a folder given with --agent-out is read and not played again: name a new one)",

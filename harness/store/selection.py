@@ -132,7 +132,7 @@ class Selection:
         """Context → every turn of the cell, a lost session as one turn that ranks slowest. Text agents lose no turn: they
         have no sound to wait for."""
         found: dict[str, list[TurnTiming]] = {}
-        for session, timed in self._timed(agent, condition):
+        for session, timed in self.timed(agent, condition):
             found.setdefault(session.key.context_id, []).extend(timed)
         return found
 
@@ -140,7 +140,7 @@ class Selection:
         """Context → the caller's text in each of `turns`, marks included; None for a turn that was lost."""
         contexts = {context.id: context for context in self.contexts}
         found: dict[str, list[str | None]] = {}
-        for session, timed in self._timed(agent, condition):
+        for session, timed in self.timed(agent, condition):
             context = contexts[session.key.context_id]
             given = [context.turns[k].text for k in spoken_indices(context, session.key.mode)]
             # A call that ended early has fewer turns than its conversation.
@@ -148,7 +148,7 @@ class Selection:
             found.setdefault(context.id, []).extend(said)
         return found
 
-    def _timed(self, agent: str, condition: str) -> list[tuple[Session, Sequence[TurnTiming]]]:
+    def timed(self, agent: str, condition: str) -> list[tuple[Session, Sequence[TurnTiming]]]:
         """The sessions of a cell that have turns, with them."""
         spoken = next(a.kind for a in self.manifest.agents if a.name == agent) != "text"
         found: list[tuple[Session, Sequence[TurnTiming]]] = []
