@@ -137,9 +137,11 @@ def _checked(
     store = RunStore.open(run) if run is not None else _played(request, asked, before, minutes, progress)
     began = len(store.manifest.context_ids)
 
-    def look(at: "RunStore", number: int | None) -> "CheckResult":
+    def look(at: "RunStore", number: int | None, fails_twice: bool = False) -> "CheckResult":
         progress.phase("Checking")
-        return check_run(at, asked, votes=human_rows(at), baseline=before, baseline_votes=before_votes, look=number)
+        return check_run(
+            at, asked, votes=human_rows(at), baseline=before, baseline_votes=before_votes, look=number, fails_twice=fails_twice
+        )
 
     ended = ""
     if minutes is None:

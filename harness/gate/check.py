@@ -12,8 +12,9 @@ other: people's, and those of each set of judges.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ from harness.figures.paired_runs import counterparts, refuse_other_callers, shar
 from harness.figures.rank import Place
 from harness.figures.validity import sessions_at_fault, with_validity
 from harness.gate.budgets import Budgets, CellLimit, limits_for
-from harness.gate.decide import Decision, Verdict, decide, overall, tail_of
+from harness.gate.decide import Decision, Rule, Verdict, decide, overall, tail_of
 from harness.gate.evidence import Cells, lower_is_better
 from harness.ranking.bounds import Evidence, Worsening
 from harness.ranking.percentiles import finite
@@ -106,11 +107,13 @@ def check_run(
     baseline: RunStore | None = None,
     baseline_votes: Sequence[Judgment] = (),
     look: int | None = None,
+    fails_twice: bool = False,
 ) -> CheckResult:
     """The verdicts on one run in its present state.
 
     Args:
         look: number of this check, from 1, if more is played until the result is clear; None for a single check.
+        fails_twice: True if the same look can fail the run twice: before disturbed calls are played again, and after.
 
     Raises:
         UserError: the run cannot have a limited figure, or the baseline has other conversations.
@@ -119,7 +122,7 @@ def check_run(
     manifest = store.manifest
     judged = any(row.source == "judge" and row.presentation == HEARD for row in selection.verdicts)
     asked = limits_for(budgets, manifest, selection.contexts, judged)
-    cells, tail = Cells(selection), tail_of(len(asked), look)
+    cells, rule = Cells(selection), partial(decide, tail=tail_of(len(asked), look), fails_twice=fails_twice)
     earlier = None
     if baseline is not None:
         refuse_unpaired(baseline, manifest, store.contexts_as_played(), asked)
@@ -130,12 +133,12 @@ def check_run(
             counterparts(manifest, baseline.manifest),
         )
     invalid = tuple(manifest.invalid)
-    checked = tuple(_checked(one, cells, earlier, tail) for one in asked)
+    checked = tuple(_checked(one, cells, earlier, rule) for one in asked)
     if invalid:
         at_fault = sessions_at_fault(store, selection)
         # Only these two faults are known turn by turn; a run that is invalid for any other reason decides nothing.
         known = invalid == tuple(with_validity(store).invalid)
-        checked = tuple((known and _whatever(one, cells, at_fault, tail)) or _undecided(one) for one in checked)
+        checked = tuple((known and _whatever(one, cells, at_fault, rule)) or _undecided(one) for one in checked)
     return CheckResult(
         run=store.folder,
         verdict=overall([c.verdict for c in checked if c.verdict != "ignored"]),
@@ -145,6 +148,9 @@ def check_run(
         look=look,
         sessions_missing=_missing(selection),
     )
+
+
+_Rule = Callable[[Evidence, Rule, float], Decision]
 
 
 def _missing(selection: Selection) -> int:
@@ -183,7 +189,7 @@ def refuse_unpaired(
             raise UserError(f"--baseline {baseline.folder}: has no condition {one.condition}; it has {have}")
 
 
-def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, tail: float) -> Checked:
+def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Rule) -> Checked:
     limit = asked.limit
     place = Place(asked.condition, HEARD, limit.subset)
     found: Evidence | None = cells.evidence(limit.figure, asked.agent, place)
@@ -197,9 +203,9 @@ def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, tail: flo
     if found is None:
         return Checked(asked, "ignored" if limit.missing == "ignore" else limit.missing, None)
     if undecided:
-        decision = None if apart else _no_verdict(decide(found, limit.rule, limit.bound, tail))
+        decision = None if apart else _no_verdict(rule(found, limit.rule, limit.bound))
         return Checked(asked, "cannot tell", decision, undecided=undecided)
-    decision = decide(found, limit.rule, limit.bound, tail)
+    decision = rule(found, limit.rule, limit.bound)
     if not cells.over_speakers(limit.figure):
         return Checked(asked, decision.verdict, decision)
     if decision.more_needed is not None:
@@ -230,15 +236,15 @@ def _no_verdict(decision: Decision) -> Decision:
     return replace(decision, verdict="cannot tell", more_needed=None)
 
 
-def _whatever(checked: Checked, cells: Cells, at_fault: Collection[str], tail: float) -> Checked | None:
+def _whatever(checked: Checked, cells: Cells, at_fault: Collection[str], rule: _Rule) -> Checked | None:
     """A limit in an invalid run, with the verdict that it has whatever the disturbed turns would have given; None if that
     depends on them."""
     limit, agent = checked.asked.limit, checked.asked.agent
-    if checked.decision is None or checked.undecided or limit.comparison == "worse_than_baseline_by":
+    if checked.undecided or limit.comparison == "worse_than_baseline_by":
         return None
     place = Place(checked.asked.condition, HEARD, limit.subset)
     found = cells.whatever_was_disturbed(limit.figure, agent, place, at_fault)
-    decision = decide(found, limit.rule, limit.bound, tail) if found is not None else None
+    decision = rule(found, limit.rule, limit.bound) if found is not None else None
     if decision is None or decision.verdict == "cannot tell":
         return None
     return replace(checked, verdict=decision.verdict, decision=decision, whatever=True)

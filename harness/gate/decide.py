@@ -11,6 +11,9 @@ is outside. A pass of the whole gate is safer still, because it needs every limi
 Looks (interim analyses): playing on until the verdict is clear asks the same question again and again. Look k of such a check
 has ERROR / (k · (k + 1)) of the error, which adds up to `ERROR` however many looks there are (alpha spending by a fixed
 schedule; the union bound assumes nothing about how the looks depend on each other). A check with one look has all of it.
+
+A *fail* may have one look more: before disturbed calls are played again, which takes minutes and rarely saves an agent that is
+far over its limit. Then each fail has half of the error that its look has. A pass never has that look, and loses nothing.
 """
 
 from bisect import bisect_left
@@ -38,7 +41,7 @@ Rule = Literal["at_most", "at_least"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The verdict on one limit. `interval`: each end wrong with a chance of at most `tail`."""
+    """The verdict on one limit. `interval`: each end wrong with a chance of at most `tail`; the failing end, perhaps half."""
 
     verdict: Verdict
     value: float
@@ -54,9 +57,12 @@ def tail_of(limits: int, look: int | None) -> float:
     return spent / max(limits, 1)
 
 
-def decide(evidence: Evidence, rule: Rule, limit: float, tail: float) -> Decision:
-    """The decision on one limit from the evidence on its figure."""
+def decide(evidence: Evidence, rule: Rule, limit: float, tail: float, *, fails_twice: bool = False) -> Decision:
+    """The decision on one limit from the evidence on its figure. `fails_twice`: True if a fail has two looks with this tail."""
     interval = evidence.bounds(tail)
+    if fails_twice:
+        surer = evidence.bounds(tail / 2)
+        interval = (surer[0], interval[1]) if rule == "at_most" else (interval[0], surer[1])
     verdict = verdict_of(interval, rule, limit)
     more = more_needed(evidence, limit, tail) if verdict == "cannot tell" else None
     return Decision(verdict, evidence.value, interval, tail, more)

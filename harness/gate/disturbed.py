@@ -30,7 +30,7 @@ class Either:
     """Evidence on one figure whose disturbed turns are at their lowest, and at their highest."""
 
     value: float
-    """The figure of the undisturbed turns."""
+    """The figure as it was measured, disturbed turns among the others."""
     lowest: Evidence
     highest: Evidence
 
@@ -45,19 +45,22 @@ class Either:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
-    """The turns of a cell, by bunch: undisturbed ones, and the others with True for a fault of the harness."""
+class Sorted:
+    """One turn of a cell, in its bunch."""
 
-    sound: Turns
-    disturbed: Sequence[tuple[str, TurnTiming, bool]]
+    bunch: str
+    turn: TurnTiming
+    disturbed: bool
+    fault: bool
+    """True if the harness was at fault, so that nothing of the turn is known."""
 
 
-def split(
+def sort_out(
     timed: Iterable[tuple[Session, Sequence[TurnTiming]]],
     at_fault: Collection[str],
     bunch: Callable[[str], str],
     figure: str | None = None,
-) -> Split:
+) -> list[Sorted]:
     """The turns of some sessions. Discarded ones are never disturbed: they say nothing on any machine.
 
     Args:
@@ -65,44 +68,46 @@ def split(
         bunch: the name of a context's bunch.
         figure: the latency in question, which can be contended alone; None for shares.
     """
-    sound: dict[str, list[TurnTiming]] = {}
-    disturbed: list[tuple[str, TurnTiming, bool]] = []
+    found: list[Sorted] = []
     for session, turns in timed:
-        name, fault = bunch(session.key.context_id), session.id in at_fault
+        fault = session.id in at_fault
         for turn in turns:
             owes = turn.contended or (figure is not None and turn.owes_too_much(figure))
-            if turn.discarded is None and (fault or owes):
-                disturbed.append((name, turn, fault))
-            else:
-                sound.setdefault(name, []).append(turn)
-    return Split(sound, disturbed)
+            disturbed = turn.discarded is None and (fault or owes)
+            found.append(Sorted(bunch(session.key.context_id), turn, disturbed, fault and disturbed))
+    return found
 
 
-def times(turns: Split, read: Read, figure: str, share: float, value: float) -> Either | None:
-    """A percentile of a latency. `figure`: its name in `TurnTiming.owed_ms`; `value`: the figure of the undisturbed turns."""
-    lowest, highest = ({c: list(v) for c, v in read(turns.sound).items()} for _ in range(2))
-    measured = _as_measured(turns, read)
-    for k, (bunch, turn, fault) in enumerate(turns.disturbed):
-        high = next(iter(measured.get(str(k), ())), np.inf)
-        owed_ms = None if fault or np.isinf(high) else turn.owed_ms(figure)
-        lowest.setdefault(bunch, []).append(-np.inf if owed_ms is None else high - owed_ms)
-        highest.setdefault(bunch, []).append(np.inf if owed_ms is None else high)
-    low_end, high_end = percentile_of(lowest, share), percentile_of(highest, share)
-    return None if low_end is None or high_end is None else Either(value, low_end, high_end)
+def times(turns: Sequence[Sorted], read: Read, figure: str, share: float) -> Either | None:
+    """A percentile of a latency; None if the turns do not have it. `figure`: its name in `TurnTiming.owed_ms`."""
+
+    def ends(one: Sorted, measured: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
+        owed_ms = None if one.fault or not measured or np.isinf(measured[0]) else one.turn.owed_ms(figure)
+        return ([-np.inf], [np.inf]) if owed_ms is None else ([measured[0] - owed_ms], measured)
+
+    return _either(turns, read, ends, lambda values: percentile_of(values, share))
 
 
-def shares(turns: Split, read: Read, value: float) -> Either | None:
-    """A share of chances. A disturbed turn has as many as were counted in it."""
-    lowest, highest = ({c: list(v) for c, v in read(turns.sound).items()} for _ in range(2))
-    measured = _as_measured(turns, read)
-    for k, (bunch, _, _) in enumerate(turns.disturbed):
-        chances = len(measured.get(str(k), ()))
-        lowest.setdefault(bunch, []).extend([0.0] * chances)
-        highest.setdefault(bunch, []).extend([1.0] * chances)
-    low_end, high_end = share_of_flags(lowest), share_of_flags(highest)
-    return None if low_end is None or high_end is None else Either(value, low_end, high_end)
+def shares(turns: Sequence[Sorted], read: Read) -> Either | None:
+    """A share of chances; None if the turns have none. A disturbed turn has as many as were counted in it."""
+    return _either(turns, read, lambda _, measured: ([0.0] * len(measured), [1.0] * len(measured)), share_of_flags)
 
 
-def _as_measured(turns: Split, read: Read) -> Mapping[str, Sequence[float]]:
-    """The number of each disturbed turn → its values as they were measured."""
-    return read({str(k): [replace(turn, contention=None)] for k, (_, turn, _) in enumerate(turns.disturbed)})
+def _either(
+    turns: Sequence[Sorted],
+    read: Read,
+    ends: Callable[[Sorted, Sequence[float]], tuple[Sequence[float], Sequence[float]]],
+    evidence: Callable[[Mapping[str, Sequence[float]]], Evidence | None],
+) -> Either | None:
+    # Read as if no turn were contended, because where few are left the others that were discarded would withhold the figure.
+    measured = read({str(k): [replace(one.turn, contention=None)] for k, one in enumerate(turns)})
+    if not measured:
+        return None
+    groups: tuple[dict[str, list[float]], ...] = ({}, {}, {})
+    for k, one in enumerate(turns):
+        values = measured.get(str(k), ())
+        low, high = ends(one, values) if one.disturbed else (values, values)
+        for group, found in zip(groups, (low, values, high), strict=True):
+            group.setdefault(one.bunch, []).extend(found)
+    lowest, seen, highest = (evidence(group) for group in groups)
+    return None if lowest is None or seen is None or highest is None else Either(seen.value, lowest, highest)

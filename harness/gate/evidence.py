@@ -22,7 +22,7 @@ from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.speakers import bunch_of, bunches, by_speaker, speakers_of
 from harness.figures.word_errors import Pair, heard_pairs, understood_pairs, word_errors
-from harness.gate.disturbed import Either, shares, split, times
+from harness.gate.disturbed import Either, shares, sort_out, times
 from harness.ranking.board import Board
 from harness.ranking.bounds import EloOverReference, Evidence, Share, percentile_of, share_of_flags
 from harness.ranking.chosen import judges_of
@@ -118,21 +118,18 @@ class Cells:
 
     def whatever_was_disturbed(self, figure: str, agent: str, place: Place, at_fault: Collection[str]) -> Either | None:
         """The evidence on a time or a share whatever its disturbed turns would have given (`harness.gate.disturbed`). None for
-        every other figure, and without undisturbed turns. `at_fault`: sessions in which the harness was at fault."""
+        every other figure, and if the run does not have it. `at_fault`: sessions in which the harness was at fault."""
         if unit_of(figure) == "elo" or figure.startswith(PEOPLE) or figure.endswith(("wer", "win_rate")):
-            return None
-        usual = self.evidence(figure, agent, place)
-        if usual is None:
             return None
         inside = self._inside(place)
         timed = [(s, t) for s, t in self._selection.timed(agent, place.condition) if s.key.context_id in inside]
         speaker = partial(bunch_of, speakers=self._speakers)
         if not _is_time(figure):
-            return shares(split(timed, at_fault, speaker), lambda groups: self._flags(groups, figure), usual.value)
-        of, share = figure.split(".")
-        of = of.removesuffix("_ms")
-        turns = split(timed, at_fault, speaker, of)
-        return times(turns, lambda groups: _times(groups, figure), of, _QUANTILE[share], usual.value)
+            return shares(sort_out(timed, at_fault, speaker), lambda groups: self._flags(groups, figure))
+        name, share = figure.split(".")
+        name = name.removesuffix("_ms")
+        turns = sort_out(timed, at_fault, speaker, name)
+        return times(turns, lambda groups: _times(groups, figure), name, _QUANTILE[share])
 
     def change_from(self, before: "Cells", figure: str, agent: str, place: Place, was: str | None = None) -> Evidence | None:
         """The change of a figure since another run, paired turn by turn: positive is worse. None where it cannot be paired: a

@@ -9,7 +9,8 @@ Disturbed sessions (late frames, a machine busy with other programs) are the exc
 too few turns to decide on, and are played again before the figures are checked. Others disturb a session, whatever its figure
 and the limits, so this uses up no error. One thing depends on the figure: 25 ms of others' are more of a quick reply than of a
 slow one, so quick turns are played again sooner, and latencies are rather too slow. The last session counts, as a new
-measurement of its conversation.
+measurement of its conversation. Before that the run may fail already, whatever the disturbed turns hide: an agent that takes
+twice as long as it may is not called again for minutes.
 """
 
 import time
@@ -71,7 +72,7 @@ def next_batch(result: CheckResult, left_in_pack: int, room_for: float | None) -
 
 def play_until_clear(
     store: RunStore,
-    look_again: Callable[[RunStore, int | None], CheckResult],
+    look_again: Callable[[RunStore, int | None, bool], CheckResult],
     *,
     minutes: float,
     judges: tuple[str, ...],
@@ -84,6 +85,7 @@ def play_until_clear(
     """Check, play more and check again, until clear. Returns the open store, the last result, and why it ended.
 
     Args:
+        look_again: the check of the run, from its number, and whether that look can fail the run twice (`check_run`).
         only: conversations that may be played (those of the baseline); None: all of the pack.
         wait_s: longest wait for other programs to become idle before each batch, as in `RunRequest`.
         words: False if nothing asks for the words of the replies, as in `RunRequest`.
@@ -100,8 +102,11 @@ def play_until_clear(
         return tuple(takewhile(lambda c: only is None or c.id in only, pack.contexts[len(store.manifest.context_ids) :]))
 
     look = first_look(len(left()))
+    twice = bool(disturbed_sessions(store))
+    if twice and (already := look_again(store, look, twice)).verdict == "fail":
+        return store, already, "it is clear"
     store, disturbed = _undisturbed(store, pack, ends_s, judges, progress, votes, wait_s, words)
-    result = look_again(store, look)
+    result = look_again(store, look, twice)
     while result.verdict == "cannot tell":
         if result.invalid:
             return store, result, disturbed or "the run is invalid, and no session of it can be played again"
@@ -123,7 +128,7 @@ def play_until_clear(
         progress.note(f"Cannot tell yet; playing {batch} more of {len(more)} conversations (then check {look})")
         store = _grown(store, pack, batch, judges, progress, votes, wait_s, words)
         store, disturbed = _undisturbed(store, pack, ends_s, judges, progress, votes, wait_s, words)
-        result = look_again(store, look)
+        result = look_again(store, look, False)
     return store, result, "it is clear"
 
 

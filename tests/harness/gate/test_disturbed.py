@@ -10,7 +10,7 @@ import pytest
 from harness.figures.validity import with_validity
 from harness.gate.budgets import read_budgets
 from harness.gate.check import CheckResult, check_run
-from harness.gate.disturbed import Split, shares, times
+from harness.gate.disturbed import Sorted, shares, times
 from harness.ranking.bounds import percentile_of, share_of_flags
 from harness.scenarios.context import Context
 from harness.store.manifest import AgentEntry, RunManifest
@@ -41,15 +41,16 @@ def test_the_bounds_contain_those_of_a_quiet_machine_whatever_the_delays_were(se
     delays = np.where(dice.random(60) < 0.4, dice.exponential(400.0, 60), 0.0)
     faults = dice.random(60) < 0.1
     heard = np.where(faults, dice.uniform(0, 9_000, 60), quiet + delays)
-    turns = Split(
-        {str(k): [replace(TURN, ttfa_ms=heard[k])] for k in OF_60 if not faults[k] and not delays[k]},
-        [
-            (str(k), others_could_have(delays[k] * dice.uniform(1, 2), replace(TURN, ttfa_ms=heard[k])), bool(faults[k]))
-            for k in OF_60
-            if faults[k] or delays[k]
-        ],
-    )
-    found = times(turns, ttfa, "ttfa", share, 0.0)
+    turns = [
+        Sorted(
+            str(k),
+            others_could_have(delays[k] * dice.uniform(1, 2), replace(TURN, ttfa_ms=heard[k])),
+            disturbed=bool(faults[k] or delays[k]),
+            fault=bool(faults[k]),
+        )
+        for k in OF_60
+    ]
+    found = times(turns, ttfa, "ttfa", share)
     undisturbed = percentile_of({str(k): [float(quiet[k])] for k in OF_60}, share)
     assert found is not None
     assert undisturbed is not None
@@ -64,11 +65,8 @@ def test_a_share_is_bounded_by_all_and_none_of_the_disturbed_chances(seed: int) 
     dice = np.random.default_rng(seed)
     cut, disturbed = dice.random(60) < 0.2, dice.random(60) < 0.3
     seen = np.where(disturbed, dice.random(60) < 0.5, cut)
-    turns = Split(
-        {str(k): [replace(TURN, cut_in=bool(seen[k]))] for k in OF_60 if not disturbed[k]},
-        [(str(k), replace(TURN, cut_in=bool(seen[k])), True) for k in OF_60 if disturbed[k]],
-    )
-    found = shares(turns, lambda groups: {c: [t.cut_in for t in group] for c, group in groups.items()}, 0.2)
+    turns = [Sorted(str(k), replace(TURN, cut_in=bool(seen[k])), disturbed=bool(disturbed[k]), fault=False) for k in OF_60]
+    found = shares(turns, lambda groups: {c: [t.cut_in for t in group] for c, group in groups.items()})
     undisturbed = share_of_flags({str(k): [bool(cut[k])] for k in OF_60})
     assert found is not None
     assert undisturbed is not None
@@ -78,8 +76,8 @@ def test_a_share_is_bounded_by_all_and_none_of_the_disturbed_chances(seed: int) 
 
 
 @pytest.fixture
-def check(tmp_path: Path) -> Callable[..., CheckResult]:
-    """The check of a run of 40 calls, each answered after 2.5 s, of which others could have delayed the first 30."""
+def store(tmp_path: Path) -> RunStore:
+    """A run of 40 calls, each answered after 2.5 s, of which others could have delayed the first 30."""
     contexts = [
         Context.model_validate(
             {
@@ -101,12 +99,18 @@ def check(tmp_path: Path) -> Callable[..., CheckResult]:
         store.commit_session(key, partial=store.partial_folder(key), started_ns=1, timing=turn)
     store.set_manifest(with_validity(store))
     assert store.manifest.invalid
+    return store
 
-    def checked(limit: str, **changes: list[str]) -> CheckResult:
+
+@pytest.fixture
+def check(store: RunStore, tmp_path: Path) -> Callable[..., CheckResult]:
+    """The check of that run against one limit."""
+
+    def checked(limit: str, *, fails_twice: bool = False, **changes: list[str]) -> CheckResult:
         store.set_manifest(store.manifest.model_copy(update=changes))
         budgets = tmp_path / "budgets.yaml"
         budgets.write_text(f"schema: 1\nlimits:\n  - {{figure: {limit}}}\n", encoding="utf-8")
-        return check_run(store, read_budgets(budgets))
+        return check_run(store, read_budgets(budgets), fails_twice=fails_twice)
 
     return checked
 
@@ -125,6 +129,22 @@ def test_an_invalid_run_decides_where_the_disturbed_turns_cannot(
 ) -> None:
     (found,) = check(limit).checked
     assert (found.verdict, found.whatever, found.invalid) == (verdict, verdict != "cannot tell", verdict == "cannot tell")
+
+
+def test_a_click_in_one_of_few_quiet_calls_withholds_nothing(check: Callable[..., CheckResult], store: RunStore) -> None:
+    """One of ten quiet turns is more than may be discarded, one of forty is not."""
+    store.set_timing(store.sessions()[35].id, (replace(TURN, ttfa_ms=None, discarded="a click"),))
+    (found,) = check("ttfa_ms.p50, at_most: 1500").checked
+    assert found.verdict == "fail"
+
+
+def test_a_fail_with_two_looks_is_surer(check: Callable[..., CheckResult]) -> None:
+    (once,) = check("ttfa_ms.p50, at_most: 1500").checked
+    (twice,) = check("ttfa_ms.p50, at_most: 1500", fails_twice=True).checked
+    assert once.decision is not None
+    assert twice.decision is not None
+    assert twice.decision.interval[0] <= once.decision.interval[0]
+    assert twice.decision.interval[1] == once.decision.interval[1]
 
 
 def test_a_run_that_is_invalid_for_a_reason_not_known_by_turns_decides_nothing(check: Callable[..., CheckResult]) -> None:
