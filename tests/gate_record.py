@@ -33,8 +33,10 @@ from harness.store.manifest import machine_facts
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "gate.md"
 RECORD: Final = re.compile(r"(?<=<!-- record -->\n).*?(?=<!-- /record -->)", re.DOTALL)
-WAIT_MS: Final = 1_200
-OWN_MEDIAN_MS: Final = 1_230
+WAIT_MS: Final = 2_500
+"""The bot's silence, as the demo has it. On two cores of a shared host, others took over 5 % of every reply of a bot that waits
+1,200 ms (23 checks: the median passed, whatever the disturbed turns hid, or was undecided; nothing else was decided)."""
+OWN_MEDIAN_MS: Final = 2_510
 """About the bot's median: its silence, and the way of the sound."""
 CONVERSATIONS: Final = 12
 PACK: Final = Path("twelve.yaml")
@@ -43,7 +45,7 @@ LIMITS: Final = f"""\
 schema: 1
 budgets_ms: {{ttfa: {OWN_MEDIAN_MS}}}
 limits:
-  - {{figure: ttfa_ms.p50, at_most: 1500}}
+  - {{figure: ttfa_ms.p50, at_most: 3000}}
   - {{figure: within_budget.ttfa, at_least: 0.5}}
   - {{figure: pauses_cut_share, at_most: 0.75}}
 """
