@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Both CI jobs that `harness init` writes, executed whole: GitHub's by act, GitLab's by gitlab-ci-local, both on this machine without
 # containers, in a repository that was empty. The harness is installed in each job from a wheel that is built here.
-# Needs node and npm. act clones the actions of the job from github.com; ACTIONS names a folder with copies of them
+# Needs node, npm and rsync. act clones the actions of the job from github.com; ACTIONS names a folder with copies of them
 # (cache, upload-artifact) where that cannot be reached. TOOLS keeps the two runners from one time to the next. One of them alone:
 # `bash tests/ci_jobs.sh github` or `gitlab`. gitlab-ci-local is pinned because newer ones need Node 22.
 set -euo pipefail
