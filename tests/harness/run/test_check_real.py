@@ -136,12 +136,21 @@ def test_a_session_in_which_the_harness_was_at_fault_is_played_again_and_the_oth
         assert {s for s in later if later[s] != now[s]} >= contended
         assert again.json["look"] is None, "no conversation is left, so this look is the only one"
 
+        strict, at = tmp_path / "strict.yaml", {s.id: s.started_ns for s in RunStore.open(run).sessions()}
+        strict.write_text(f"schema: 1\nlimits:\n  - {{figure: ttfa_ms.p50, at_most: {1_000 * ANSWERS_AFTER_S / 3}}}\n")
+        contend(run, 9, owed_ms=1_000 * ANSWERS_AFTER_S / 3)
+        failed = harness_command("check", run, "--budgets", strict, "--until-clear", "--minutes", 15, "--json")
+        assert (failed.code, failed.json["limits"][0]["whatever_was_disturbed"]) == (1, True), failed.out
+        assert {s.id: s.started_ns for s in RunStore.open(run).sessions()} == at, "it is clear before any call is played again"
 
-def contend(run: Path, count: int) -> frozenset[str]:
+
+def contend(run: Path, count: int, owed_ms: float | None = None) -> frozenset[str]:
     """Ids of sessions of a run whose turns were contended, by what is now on file."""
+    by_others = STARVED if owed_ms is None else replace(STARVED, at_most_ms=dict.fromkeys(STARVED.at_most_ms, owed_ms))
     store = RunStore.open(run)
     sessions = store.sessions()[:count]
     for session in sessions:
-        store.set_timing(session.id, (*session.turn_timings[:-1], replace(session.turn_timings[-1], contention=STARVED)))
+        store.set_timing(session.id, (*session.turn_timings[:-1], replace(session.turn_timings[-1], contention=by_others)))
+    store.set_manifest(with_validity(store))
     store.close()
     return frozenset(session.id for session in sessions)
