@@ -158,7 +158,7 @@ def _checked(
             votes=human_rows,
             only=only,
             wait_s=wait_s,
-            words=request is None or request.words,
+            words=_wants_words(store, asked, judges) if request is None else request.words,
         )
         ended = "" if result.verdict != "cannot tell" else ended
     grown = len(store.manifest.context_ids) > began
@@ -216,6 +216,11 @@ def _played(
 def _judges_of(store: "RunStore") -> tuple[str, ...]:
     """The judges of the sessions that are added: those of the run, none if it has no verdicts."""
     return ("embedded",) if any(row.source == "judge" for row in store.judgments()) else ("none",)
+
+
+def _wants_words(store: "RunStore", asked: "Budgets", judges: tuple[str, ...]) -> bool:
+    """True if replies that are added to a finished run are transcribed: its own are, or a limit or a judge needs the words."""
+    return asked.needs_words or judges != ("none",) or any(session.heard_words is not None for session in store.sessions())
 
 
 def _print(result: "CheckResult", lines: list[str], page: Path | None) -> None:

@@ -82,7 +82,7 @@ def reason(checked: Checked) -> str:
     if decision is None:
         return f"The run does not have this figure, and the budgets file has missing: {limit.missing}."
     seen = f"{shown_value(limit.figure, decision.value)}, interval {shown_interval(checked)}"
-    if checked.whatever:
+    if checked.in_spite_of_disturbance:
         side = "within" if checked.verdict == "pass" else "outside"
         return f"The whole interval is {side} the limit, whatever the disturbed turns would have given ({seen})."
     if checked.verdict == "pass":

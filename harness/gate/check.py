@@ -43,7 +43,7 @@ class Checked:
     decision: Decision | None
     invalid: bool = False
     """True if the run is invalid, and this limit would not be decided alike whatever its disturbed turns would have given."""
-    whatever: bool = False
+    in_spite_of_disturbance: bool = False
     """True if the run is invalid, and this limit is decided alike whatever its disturbed turns would have given."""
     undecided: str = ""
     """Reason why a figure of quality decides nothing, in one sentence without its full stop; empty where it can."""
@@ -135,10 +135,10 @@ def check_run(
     invalid = tuple(manifest.invalid)
     checked = tuple(_checked(one, cells, earlier, rule) for one in asked)
     if invalid:
-        at_fault = sessions_at_fault(store, selection)
         # Only these two faults are known turn by turn; a run that is invalid for any other reason decides nothing.
         known = invalid == tuple(with_validity(store).invalid)
-        checked = tuple((known and _whatever(one, cells, at_fault, rule)) or _undecided(one) for one in checked)
+        at_fault = sessions_at_fault(store, selection) if known else frozenset()
+        checked = tuple((known and _in_spite_of_disturbance(one, cells, at_fault, rule)) or _undecided(one) for one in checked)
     return CheckResult(
         run=store.folder,
         verdict=overall([c.verdict for c in checked if c.verdict != "ignored"]),
@@ -236,18 +236,18 @@ def _no_verdict(decision: Decision) -> Decision:
     return replace(decision, verdict="cannot tell", more_needed=None)
 
 
-def _whatever(checked: Checked, cells: Cells, at_fault: Collection[str], rule: _Rule) -> Checked | None:
+def _in_spite_of_disturbance(checked: Checked, cells: Cells, at_fault: Collection[str], rule: _Rule) -> Checked | None:
     """A limit in an invalid run, with the verdict that it has whatever the disturbed turns would have given; None if that
     depends on them."""
     limit, agent = checked.asked.limit, checked.asked.agent
     if checked.undecided or limit.comparison == "worse_than_baseline_by":
         return None
     place = Place(checked.asked.condition, HEARD, limit.subset)
-    found = cells.whatever_was_disturbed(limit.figure, agent, place, at_fault)
+    found = cells.in_spite_of_disturbance(limit.figure, agent, place, at_fault)
     decision = rule(found, limit.rule, limit.bound) if found is not None else None
     if decision is None or decision.verdict == "cannot tell":
         return None
-    return replace(checked, verdict=decision.verdict, decision=decision, whatever=True)
+    return replace(checked, verdict=decision.verdict, decision=decision, in_spite_of_disturbance=True)
 
 
 def _undecided(checked: Checked) -> Checked:
@@ -270,7 +270,7 @@ def _limit_object(checked: Checked) -> dict[str, Any]:
         "interval": [finite(end) for end in decision.interval] if decision else None,
         "verdict": checked.verdict,
         "undecided": checked.undecided or None,
-        "whatever_was_disturbed": checked.whatever,
+        "in_spite_of_disturbance": checked.in_spite_of_disturbance,
         "more_needed": decision.more_needed if decision else None,
         "speakers": checked.speakers,
     }

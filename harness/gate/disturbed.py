@@ -45,7 +45,7 @@ class Either:
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class CellTurn:
     """One turn of a cell, in its bunch."""
 
     bunch: str
@@ -55,12 +55,12 @@ class Sorted:
     """True if the harness was at fault, so that nothing of the turn is known."""
 
 
-def sort_out(
+def cell_turns(
     timed: Iterable[tuple[Session, Sequence[TurnTiming]]],
     at_fault: Collection[str],
     bunch: Callable[[str], str],
     figure: str | None = None,
-) -> list[Sorted]:
+) -> list[CellTurn]:
     """The turns of some sessions. Discarded ones are never disturbed: they say nothing on any machine.
 
     Args:
@@ -68,35 +68,35 @@ def sort_out(
         bunch: the name of a context's bunch.
         figure: the latency in question, which can be contended alone; None for shares.
     """
-    found: list[Sorted] = []
+    found: list[CellTurn] = []
     for session, turns in timed:
         fault = session.id in at_fault
         for turn in turns:
             owes = turn.contended or (figure is not None and turn.owes_too_much(figure))
             disturbed = turn.discarded is None and (fault or owes)
-            found.append(Sorted(bunch(session.key.context_id), turn, disturbed, fault and disturbed))
+            found.append(CellTurn(bunch(session.key.context_id), turn, disturbed, fault and disturbed))
     return found
 
 
-def times(turns: Sequence[Sorted], read: Read, figure: str, share: float) -> Either | None:
+def times(turns: Sequence[CellTurn], read: Read, figure: str, share: float) -> Either | None:
     """A percentile of a latency; None if the turns do not have it. `figure`: its name in `TurnTiming.owed_ms`."""
 
-    def ends(one: Sorted, measured: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
+    def ends(one: CellTurn, measured: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
         owed_ms = None if one.fault or not measured or np.isinf(measured[0]) else one.turn.owed_ms(figure)
         return ([-np.inf], [np.inf]) if owed_ms is None else ([measured[0] - owed_ms], measured)
 
     return _either(turns, read, ends, lambda values: percentile_of(values, share))
 
 
-def shares(turns: Sequence[Sorted], read: Read) -> Either | None:
+def shares(turns: Sequence[CellTurn], read: Read) -> Either | None:
     """A share of chances; None if the turns have none. A disturbed turn has as many as were counted in it."""
     return _either(turns, read, lambda _, measured: ([0.0] * len(measured), [1.0] * len(measured)), share_of_flags)
 
 
 def _either(
-    turns: Sequence[Sorted],
+    turns: Sequence[CellTurn],
     read: Read,
-    ends: Callable[[Sorted, Sequence[float]], tuple[Sequence[float], Sequence[float]]],
+    ends: Callable[[CellTurn, Sequence[float]], tuple[Sequence[float], Sequence[float]]],
     evidence: Callable[[Mapping[str, Sequence[float]]], Evidence | None],
 ) -> Either | None:
     # Read as if no turn were contended, because where few are left the others that were discarded would withhold the figure.

@@ -22,7 +22,7 @@ from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.speakers import bunch_of, bunches, by_speaker, speakers_of
 from harness.figures.word_errors import Pair, heard_pairs, understood_pairs, word_errors
-from harness.gate.disturbed import Either, shares, sort_out, times
+from harness.gate.disturbed import Either, cell_turns, shares, times
 from harness.ranking.board import Board
 from harness.ranking.bounds import EloOverReference, Evidence, Share, percentile_of, share_of_flags
 from harness.ranking.chosen import judges_of
@@ -116,7 +116,7 @@ class Cells:
             return percentile_of(_times(turns, name), _QUANTILE[name.split(".")[1]])
         return share_of_flags(self._flags(turns, name))
 
-    def whatever_was_disturbed(self, figure: str, agent: str, place: Place, at_fault: Collection[str]) -> Either | None:
+    def in_spite_of_disturbance(self, figure: str, agent: str, place: Place, at_fault: Collection[str]) -> Either | None:
         """The evidence on a time or a share whatever its disturbed turns would have given (`harness.gate.disturbed`). None for
         every other figure, and if the run does not have it. `at_fault`: sessions in which the harness was at fault."""
         if unit_of(figure) == "elo" or figure.startswith(PEOPLE) or figure.endswith(("wer", "win_rate")):
@@ -125,10 +125,10 @@ class Cells:
         timed = [(s, t) for s, t in self._selection.timed(agent, place.condition) if s.key.context_id in inside]
         speaker = partial(bunch_of, speakers=self._speakers)
         if not _is_time(figure):
-            return shares(sort_out(timed, at_fault, speaker), lambda groups: self._flags(groups, figure))
+            return shares(cell_turns(timed, at_fault, speaker), lambda groups: self._flags(groups, figure))
         name, share = figure.split(".")
         name = name.removesuffix("_ms")
-        turns = sort_out(timed, at_fault, speaker, name)
+        turns = cell_turns(timed, at_fault, speaker, name)
         return times(turns, lambda groups: _times(groups, figure), name, _QUANTILE[share])
 
     def change_from(self, before: "Cells", figure: str, agent: str, place: Place, was: str | None = None) -> Evidence | None:

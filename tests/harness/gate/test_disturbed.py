@@ -10,7 +10,7 @@ import pytest
 from harness.figures.validity import with_validity
 from harness.gate.budgets import read_budgets
 from harness.gate.check import CheckResult, check_run
-from harness.gate.disturbed import Sorted, shares, times
+from harness.gate.disturbed import CellTurn, shares, times
 from harness.ranking.bounds import percentile_of, share_of_flags
 from harness.scenarios.context import Context
 from harness.store.manifest import AgentEntry, RunManifest
@@ -42,7 +42,7 @@ def test_the_bounds_contain_those_of_a_quiet_machine_whatever_the_delays_were(se
     faults = dice.random(60) < 0.1
     heard = np.where(faults, dice.uniform(0, 9_000, 60), quiet + delays)
     turns = [
-        Sorted(
+        CellTurn(
             str(k),
             others_could_have(delays[k] * dice.uniform(1, 2), replace(TURN, ttfa_ms=heard[k])),
             disturbed=bool(faults[k] or delays[k]),
@@ -65,7 +65,7 @@ def test_a_share_is_bounded_by_all_and_none_of_the_disturbed_chances(seed: int) 
     dice = np.random.default_rng(seed)
     cut, disturbed = dice.random(60) < 0.2, dice.random(60) < 0.3
     seen = np.where(disturbed, dice.random(60) < 0.5, cut)
-    turns = [Sorted(str(k), replace(TURN, cut_in=bool(seen[k])), disturbed=bool(disturbed[k]), fault=False) for k in OF_60]
+    turns = [CellTurn(str(k), replace(TURN, cut_in=bool(seen[k])), disturbed=bool(disturbed[k]), fault=False) for k in OF_60]
     found = shares(turns, lambda groups: {c: [t.cut_in for t in group] for c, group in groups.items()})
     undisturbed = share_of_flags({str(k): [bool(cut[k])] for k in OF_60})
     assert found is not None
@@ -128,7 +128,11 @@ def test_an_invalid_run_decides_where_the_disturbed_turns_cannot(
     check: Callable[..., CheckResult], limit: str, verdict: str
 ) -> None:
     (found,) = check(limit).checked
-    assert (found.verdict, found.whatever, found.invalid) == (verdict, verdict != "cannot tell", verdict == "cannot tell")
+    assert (found.verdict, found.in_spite_of_disturbance, found.invalid) == (
+        verdict,
+        verdict != "cannot tell",
+        verdict == "cannot tell",
+    )
 
 
 def test_a_click_in_one_of_few_quiet_calls_withholds_nothing(check: Callable[..., CheckResult], store: RunStore) -> None:
