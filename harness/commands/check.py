@@ -220,7 +220,11 @@ def _judges_of(store: "RunStore") -> tuple[str, ...]:
 
 def _wants_words(store: "RunStore", asked: "Budgets", judges: tuple[str, ...]) -> bool:
     """True if replies that are added to a finished run are transcribed: its own are, or a limit or a judge needs the words."""
-    return asked.needs_words or judges != ("none",) or any(session.heard_words is not None for session in store.sessions())
+    from harness.store.selection import Selection
+
+    if asked.needs_words or judges != ("none",):
+        return True
+    return any(session.heard_words is not None for session in Selection(store).of_the_plan)
 
 
 def _print(result: "CheckResult", lines: list[str], page: Path | None) -> None:
