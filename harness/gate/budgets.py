@@ -16,7 +16,7 @@ from harness.errors import UserError
 from harness.figures.catalogue import BY_PATH, Unit
 from harness.figures.cells import Subset
 from harness.gate.decide import Rule
-from harness.gate.evidence import PREFIXES, has_no_need_of_sound, unit_of
+from harness.gate.evidence import PEOPLE, PREFIXES, has_no_need_of_sound, is_rating, unit_of
 from harness.scenarios.context import Context
 from harness.store.judgment import reference_name
 from harness.store.manifest import RunManifest
@@ -209,8 +209,7 @@ def _cannot_have(limit: Limit, manifest: RunManifest, contexts: tuple[Context, .
     texts = [a.name for a in manifest.agents if a.kind == "text" and limit.agent in (None, a.name)]
     if texts and not has_no_need_of_sound(limit.figure):
         return f"{texts[0]} is a text model without sound, so it has no such figure; name another agent"
-    of_judges = limit.figure == "win_rate" or limit.figure.startswith("elo_over.")
-    if of_judges and not judged:
+    if is_rating(limit.figure) and not limit.figure.startswith(PEOPLE) and not judged:
         return "the run has no judge; name one, or leave the limit out"
     if "elo_over." in limit.figure:
         return _no_such_opponent(limit, names, contexts)

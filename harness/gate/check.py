@@ -240,7 +240,7 @@ def _in_spite_of_disturbance(checked: Checked, cells: Cells, at_fault: Collectio
     """A limit in an invalid run, with the verdict that it has whatever the disturbed turns would have given; None if that
     depends on them."""
     limit, agent = checked.asked.limit, checked.asked.agent
-    if checked.undecided or limit.comparison == "worse_than_baseline_by":
+    if limit.comparison == "worse_than_baseline_by":
         return None
     place = Place(checked.asked.condition, HEARD, limit.subset)
     found = cells.in_spite_of_disturbance(limit.figure, agent, place, at_fault)

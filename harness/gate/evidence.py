@@ -37,6 +37,7 @@ PEOPLE: Final = "people."
 _OVER: Final = "elo_over."
 PREFIXES: Final = (_OVER, PEOPLE + _OVER)
 _WITHIN: Final = "within_budget."
+_WORD_ERRORS: Final = ("understood_wer", "heard_wer")
 _QUANTILE: Final = {"p50": 0.50, "p95": 0.95}
 _DELAYS: Final = {"dead_air_ms": dead_air_values, "decision_delay_ms": decision_delay_values}
 
@@ -46,6 +47,11 @@ def unit_of(figure: str) -> Unit | None:
     if any(figure.startswith(prefix) and len(figure) > len(prefix) for prefix in PREFIXES):
         return "elo"
     return BY_PATH[figure].unit if figure in BY_PATH else None
+
+
+def is_rating(figure: str) -> bool:
+    """True if the figure comes from comparisons of replies."""
+    return unit_of(figure) == "elo" or figure.removeprefix(PEOPLE) == "win_rate"
 
 
 def lower_is_better(figure: str) -> bool:
@@ -72,14 +78,14 @@ class Cells:
     def undecided_quality(self, figure: str, place: Place) -> str:
         """Reason why a figure of quality decides nothing, in one sentence without its full stop: it is a judge's opinion. Empty
         where it decides, and for every other figure."""
-        if figure != "win_rate" and not figure.startswith(_OVER):
+        if not is_rating(figure) or figure.startswith(PEOPLE):
             return ""
         axis, names = self._raters(place)
         return words_of(axis, names, self._judges) if state_of(axis, names, self._judges) == "opinion" else ""
 
     def over_speakers(self, figure: str) -> bool:
         """True if one speaker, and not one conversation, is one observation of the figure."""
-        return bool(self._speakers) and unit_of(figure) != "elo" and figure.removeprefix(PEOPLE) != "win_rate"
+        return bool(self._speakers) and not is_rating(figure)
 
     def conversations_a_speaker(self, place: Place) -> float:
         """Mean number of conversations of a speaker."""
@@ -89,7 +95,7 @@ class Cells:
     def scale(self, figure: str, place: Place) -> str:
         """The scale of a figure of quality, by those who rate: people on one presentation, or these judges. Empty for every
         other figure. Ratings of two scales have no difference."""
-        if unit_of(figure) != "elo" and figure.removeprefix(PEOPLE) != "win_rate":
+        if not is_rating(figure):
             return ""
         axis, names = self._raters(place)
         return ", ".join(names) if axis is None else f"people's votes ({axis.board.presentation})"
@@ -109,7 +115,7 @@ class Cells:
         if name == "win_rate":
             axis, _ = self._people(place.condition, inside)
             return _wins(self._rows(place, inside, people), agent) if axis is None else _pairs_won(axis, agent)
-        if name in ("understood_wer", "heard_wer"):
+        if name in _WORD_ERRORS:
             return self._word_errors(name, agent, place.condition, inside)
         turns = by_speaker(self._turns(agent, place.condition, inside), self._speakers)
         if _is_time(name):
@@ -119,7 +125,7 @@ class Cells:
     def in_spite_of_disturbance(self, figure: str, agent: str, place: Place, at_fault: Collection[str]) -> Either | None:
         """The evidence on a time or a share whatever its disturbed turns would have given (`harness.gate.disturbed`). None for
         every other figure, and if the run does not have it. `at_fault`: sessions in which the harness was at fault."""
-        if unit_of(figure) == "elo" or figure.startswith(PEOPLE) or figure.endswith(("wer", "win_rate")):
+        if is_rating(figure) or figure in _WORD_ERRORS:
             return None
         inside = self._inside(place)
         timed = [(s, t) for s, t in self._selection.timed(agent, place.condition) if s.key.context_id in inside]
@@ -135,7 +141,7 @@ class Cells:
         """The change of a figure since another run, paired turn by turn: positive is worse. None where it cannot be paired: a
         p95, errors of words, ratings, and under eight conversations that both runs have. `was`: the agent's name in that run.
         """
-        if unit_of(figure) == "elo" or figure.endswith((".p95", "wer", "win_rate")):
+        if is_rating(figure) or figure in _WORD_ERRORS or figure.endswith(".p95"):
             return None
         runs = []
         for cells, name in ((self, agent), (before, was or agent)):

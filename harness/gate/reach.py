@@ -26,7 +26,7 @@ from harness.experiment import Experiment
 from harness.figures.speakers import bunch_of, speakers_of
 from harness.gate.budgets import CellLimit, Limit
 from harness.gate.decide import MOST_MORE, POWER, Rule, decide, tail_of
-from harness.gate.evidence import unit_of
+from harness.gate.evidence import is_rating, unit_of
 from harness.ranking.bounds import Evidence, Percentile, Share
 from harness.ranking.scale import Floats
 from harness.scenarios.context import Context, spoken_indices
@@ -117,7 +117,7 @@ def _trials_of(figure: str, context: Context, turn: int) -> int:
 
 def flawless(limit: Limit, of: Floats) -> Evidence | None:
     """The evidence of a run in which nothing counts against the limit; None where no such run can be imagined beforehand."""
-    if limit.comparison == "worse_than_baseline_by" or unit_of(limit.figure) == "elo" or limit.figure.endswith("win_rate"):
+    if limit.comparison == "worse_than_baseline_by" or is_rating(limit.figure):
         return None
     if unit_of(limit.figure) == "share":
         return Share(np.zeros(of.size) if limit.rule == "at_most" else of, of)

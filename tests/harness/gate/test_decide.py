@@ -65,6 +65,14 @@ def test_under_eight_conversations_nothing_is_told() -> None:
     assert decide(turns([100.0] * 8), "at_least", 500, 0.05).verdict == "fail"
 
 
+@pytest.mark.parametrize(("rule", "fails_at"), [("at_most", 0), ("at_least", 1)])
+def test_only_the_failing_end_is_surer_where_a_fail_has_two_looks(rule: Rule, fails_at: int) -> None:
+    found = turns([10.0 * k for k in range(60)])
+    once, twice = (decide(found, rule, 300, 0.01, fails_twice=twice).interval for twice in (False, True))
+    assert twice[fails_at] == found.bounds(0.005)[fails_at] != once[fails_at]
+    assert twice[1 - fails_at] == once[1 - fails_at]
+
+
 def test_the_further_conversations_that_are_named_settle_it_about_as_often_as_is_said() -> None:
     rng = np.random.default_rng(3)
     tail, limit, true = tail_of(5, None), 0.5, 0.65

@@ -7,26 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.figures.validity import with_validity
+from harness.figures.rank import Place
 from harness.gate.budgets import read_budgets
 from harness.gate.check import CheckResult, check_run
-from harness.gate.disturbed import CellTurn, shares, times
+from harness.gate.disturbed import CellTurn, cell_turns, shares, times
+from harness.gate.evidence import Cells
 from harness.ranking.bounds import percentile_of, share_of_flags
-from harness.scenarios.context import Context
-from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
-from harness.store.selection import Turns
-from harness.store.session import SessionKey
-from harness.timing.figures import TurnTiming
-from harness.timing.left_out import Contention
+from harness.store.selection import HEARD, Selection, Turns
+from tests.harness.conftest import Finished
+from tests.harness.gate.conftest import AGENT, TURN, others_could_have
 
-QUIET = Contention(others_cores=0.0, waited_cores=0.0, stolen_cores=0.0, at_most_ms={"ttfa": 0.0})
-TURN = TurnTiming(method="test", spoken_end_ms=0, ttfa_ms=2_500.0, contention=QUIET)
 OF_60 = range(60)
-
-
-def others_could_have(owed_ms: float, turn: TurnTiming) -> TurnTiming:
-    return replace(turn, contention=replace(QUIET, at_most_ms={"ttfa": owed_ms}))
 
 
 def ttfa(turns: Turns) -> Mapping[str, Sequence[float]]:
@@ -76,41 +68,14 @@ def test_a_share_is_bounded_by_all_and_none_of_the_disturbed_chances(seed: int) 
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> RunStore:
-    """A run of 40 calls, each answered after 2.5 s, of which others could have delayed the first 30."""
-    contexts = [
-        Context.model_validate(
-            {
-                "id": f"c{k}", "subset": "regular", "emotion": "sadness", "problem": "work",
-                "turns": [{"role": "seeker", "text": "I don't know."}], "source": "test", "licence": "CC0",
-            }
-        )
-        for k in range(40)
-    ]  # fmt: skip
-    manifest = RunManifest(
-        created="2026-01-01T00:00:00+00:00", harness_version="0", pack="p", pack_source="p", pack_hash="x",
-        context_ids=[c.id for c in contexts], mode="seeded", conditions=["clean"], repeats=1, seed=1,
-        agents=[AgentEntry(name="a", kind="cascade", profile_hash="p" * 64, profile_text="")],
-    )  # fmt: skip
-    store = RunStore.create(tmp_path / "run", manifest, contexts)
-    for k, context in enumerate(contexts):
-        key = SessionKey(context.id, "h" * 64, "a", "p" * 64, "seeded", "clean", 0)
-        turn = others_could_have(700.0, TURN) if k < 30 else TURN
-        store.commit_session(key, partial=store.partial_folder(key), started_ns=1, timing=turn)
-    store.set_manifest(with_validity(store))
-    assert store.manifest.invalid
-    return store
-
-
-@pytest.fixture
-def check(store: RunStore, tmp_path: Path) -> Callable[..., CheckResult]:
+def check(disturbed_run: RunStore, tmp_path: Path) -> Callable[..., CheckResult]:
     """The check of that run against one limit."""
 
-    def checked(limit: str, *, fails_twice: bool = False, **changes: list[str]) -> CheckResult:
-        store.set_manifest(store.manifest.model_copy(update=changes))
+    def checked(limit: str, *, baseline: RunStore | None = None, **changes: list[str]) -> CheckResult:
+        disturbed_run.set_manifest(disturbed_run.manifest.model_copy(update=changes))
         budgets = tmp_path / "budgets.yaml"
         budgets.write_text(f"schema: 1\nlimits:\n  - {{figure: {limit}}}\n", encoding="utf-8")
-        return check_run(store, read_budgets(budgets), fails_twice=fails_twice)
+        return check_run(disturbed_run, read_budgets(budgets), baseline=baseline)
 
     return checked
 
@@ -135,22 +100,49 @@ def test_an_invalid_run_decides_where_the_disturbed_turns_cannot(
     )
 
 
-def test_a_click_in_one_of_few_quiet_calls_withholds_nothing(check: Callable[..., CheckResult], store: RunStore) -> None:
-    """One of ten quiet turns is more than may be discarded, one of forty is not."""
-    store.set_timing(store.sessions()[35].id, (replace(TURN, ttfa_ms=None, discarded="a click"),))
+def test_a_click_in_one_of_few_quiet_calls_is_no_obstacle(check: Callable[..., CheckResult], disturbed_run: RunStore) -> None:
+    """One of ten quiet turns is more than may be discarded, one of all is not."""
+    disturbed_run.set_timing(disturbed_run.sessions()[-5].id, (replace(TURN, ttfa_ms=None, discarded="a click"),))
     (found,) = check("ttfa_ms.p50, at_most: 1500").checked
     assert found.verdict == "fail"
-
-
-def test_a_fail_with_two_looks_is_surer(check: Callable[..., CheckResult]) -> None:
-    (once,) = check("ttfa_ms.p50, at_most: 1500").checked
-    (twice,) = check("ttfa_ms.p50, at_most: 1500", fails_twice=True).checked
-    assert once.decision is not None
-    assert twice.decision is not None
-    assert twice.decision.interval[0] <= once.decision.interval[0]
-    assert twice.decision.interval[1] == once.decision.interval[1]
 
 
 def test_a_run_that_is_invalid_for_a_reason_not_known_by_turns_decides_nothing(check: Callable[..., CheckResult]) -> None:
     (found,) = check("ttfa_ms.p50, at_most: 1500", invalid=["the clocks were apart"]).checked
     assert found.verdict == "cannot tell"
+
+
+def test_a_run_far_over_its_limit_fails_before_calls_are_played_again_and_is_surer_of_it(
+    disturbed_run: RunStore, harness_here: Callable[..., Finished], tmp_path: Path
+) -> None:
+    """No call could be played: the agent is not there."""
+    for k, session in enumerate(disturbed_run.sessions()):
+        disturbed_run.set_timing(session.id, (replace(session.turn_timings[0], ttfa_ms=2_500.0 + 10 * k),))
+    disturbed_run.close()
+    limits = tmp_path / "limits.yaml"
+    limits.write_text("schema: 1\nlimits:\n  - {figure: ttfa_ms.p50, at_most: 1500}\n", encoding="utf-8")
+    once = harness_here("check", disturbed_run.folder, "--budgets", limits, "--json")
+    first = harness_here("check", disturbed_run.folder, "--budgets", limits, "--json", "--until-clear", "--minutes", "5")
+    assert [(f.code, f.json["limits"][0]["in_spite_of_disturbance"]) for f in (once, first)] == [(1, True)] * 2, first.err
+    (low, high), (surer, same) = (f.json["limits"][0]["interval"] for f in (once, first))
+    assert surer < low
+    assert same == high
+
+
+@pytest.mark.parametrize(
+    "figure", ["elo_over.b", "people.elo_over.b", "win_rate", "people.win_rate", "understood_wer", "heard_wer"]
+)
+def test_ratings_and_word_errors_are_not_known_by_turns(disturbed_run: RunStore, figure: str) -> None:
+    assert Cells(Selection(disturbed_run)).in_spite_of_disturbance(figure, AGENT, Place("clean", HEARD, "all"), ()) is None
+
+
+def test_a_change_from_a_baseline_stays_undecided(check: Callable[..., CheckResult], disturbed_run: RunStore) -> None:
+    (found,) = check("ttfa_ms.p50, worse_than_baseline_by: 50", baseline=disturbed_run).checked
+    assert (found.verdict, found.in_spite_of_disturbance) == ("cannot tell", False)
+
+
+def test_a_discarded_turn_of_a_session_at_fault_adds_nothing(disturbed_run: RunStore) -> None:
+    session = disturbed_run.sessions()[0]
+    clicked = replace(TURN, ttfa_ms=None, discarded="a click")
+    found = cell_turns([(session, (TURN, clicked))], {session.id}, lambda context: context, "ttfa")
+    assert [(t.disturbed, t.fault) for t in found] == [(True, True), (False, False)]

@@ -115,6 +115,22 @@ def test_no_test_passes_on_an_invalid_run_and_no_agent_is_blamed_for_it(folder: 
     assert "passed" not in said.splitlines()[-1]
 
 
+def test_a_limit_that_the_disturbed_turns_cannot_change_is_decided(folder: Path, disturbed_run: RunStore) -> None:
+    disturbed_run.close()
+    (disturbed_run.folder / "report.html").write_text("", encoding="utf-8")
+    limits = "".join(
+        f"  - {{figure: {limit}}}\n"
+        for limit in ("ttfa_ms.p50, at_most: 1500", "ttfa_ms.p50, at_least: 1000", "cut_in_rate, at_most: 0.3")
+    )
+    (folder / "budgets.yaml").write_text(f"schema: 1\nlimits:\n{limits}", encoding="utf-8")
+    code, said = run(
+        folder, "--agent", str(peer("raw-pcm-echo")), "--agent-pack", "heart-open", "--agent-out", str(disturbed_run.folder),
+        "--agent-budgets", "budgets.yaml", "-k", "ttfa_ms or cut_in",
+    )  # fmt: skip
+    assert code == 1, said
+    assert "1 failed, 1 passed, 1 skipped" in said, said
+
+
 OWN = """
 import pytest
 

@@ -89,14 +89,14 @@ def test_a_fast_one_passes_a_slow_one_fails_and_too_few_turns_cannot_tell(
 
 
 @pytest.mark.long
-def test_a_session_in_which_the_harness_was_at_fault_is_played_again_and_the_others_are_not(
+def test_sessions_in_which_the_harness_was_at_fault_are_played_again_and_the_others_are_not(
     harness_command: Callable[..., Finished], tmp_path: Path
 ) -> None:
     pack, limits, run = tmp_path / "short.yaml", tmp_path / "limits.yaml", tmp_path / "r"
     turns = "".join(
         f"  - id: c{k}\n    subset: regular\n    emotion: worry\n    problem: exams\n"
         f'    turns: [{{role: seeker, text: "It is {word}."}}]\n'
-        for k, word in enumerate(WORDS[:9])
+        for k, word in enumerate(WORDS[:11])
     )
     pack.write_text(f"pack: short\nsource: tests\nlicence: Apache-2.0\ncontexts:\n{turns}", encoding="utf-8")
     limits.write_text("schema: 1\nlimits:\n  - {figure: ttfa_ms.p50, at_most: 9000}\n", encoding="utf-8")
@@ -110,15 +110,16 @@ def test_a_session_in_which_the_harness_was_at_fault_is_played_again_and_the_oth
         assert (played.code, played.json["verdict"]) == (0, "pass"), played.out
 
         store = RunStore.open(run)
-        victim = store.sessions()[3]
+        victims = store.sessions()[3:5]
         began = {s.id: s.started_ns for s in store.sessions()}
-        recording = store.recording(victim)
-        recording_files.save(replace(recording, loop_lag_ms=(*recording.loop_lag_ms, 500.0)), victim.folder)
+        for victim in victims:
+            recording = store.recording(victim)
+            recording_files.save(replace(recording, loop_lag_ms=(*recording.loop_lag_ms, 500.0)), victim.folder)
         store.set_manifest(with_validity(store))
         store.close()
         seen = harness_command("check", run, "--budgets", limits, "--json")
         assert (seen.code, seen.json["verdict"]) == (4, "cannot tell"), "the harness was at fault, so no agent is blamed"
-        assert victim.key.context_id in seen.json["invalid"][0]
+        assert victims[0].key.context_id in seen.json["invalid"][0]
         assert [row["verdict"] for row in seen.json["limits"]] == ["cannot tell"]
 
         again = harness_command("check", run, "--budgets", limits, "--until-clear", "--minutes", 15, "--json", timeout_s=900)
@@ -127,7 +128,10 @@ def test_a_session_in_which_the_harness_was_at_fault_is_played_again_and_the_oth
         assert (again.code, again.json["verdict"]) == (0, "pass"), again.out
         assert "Transcribing" not in again.err, "no limit and no judge asks for words"
         now = {s.id: s.started_ns for s in RunStore.open(run).sessions()}
-        assert {s for s in now if now[s] != began[s]} == {victim.id}
+        assert {s for s in now if now[s] != began[s]} == {victim.id for victim in victims}
+        once = harness_command("check", run, "--budgets", limits, "--json").json["limits"][0]["interval"]
+        surer = again.json["limits"][0]["interval"]
+        assert (surer[0] < once[0], surer[1]) == (True, once[1]), "it could have failed before those calls were played again"
 
         contended = contend(run, 2)
         again = harness_command("check", run, "--budgets", limits, "--until-clear", "--minutes", 15, "--json", timeout_s=900)
@@ -139,7 +143,7 @@ def test_a_session_in_which_the_harness_was_at_fault_is_played_again_and_the_oth
 
         strict, at = tmp_path / "strict.yaml", {s.id: s.started_ns for s in RunStore.open(run).sessions()}
         strict.write_text(f"schema: 1\nlimits:\n  - {{figure: ttfa_ms.p50, at_most: {1_000 * ANSWERS_AFTER_S / 3}}}\n")
-        contend(run, 9, owed_ms=1_000 * ANSWERS_AFTER_S / 3)
+        contend(run, 11, owed_ms=1_000 * ANSWERS_AFTER_S / 3)
         failed = harness_command("check", run, "--budgets", strict, "--until-clear", "--minutes", 15, "--json")
         assert (failed.code, failed.json["limits"][0]["in_spite_of_disturbance"]) == (1, True), failed.out
         assert {s.id: s.started_ns for s in RunStore.open(run).sessions()} == at, "it is clear before any call is played again"
