@@ -128,9 +128,11 @@ class Capabilities:
 class ConnectionFailed(Exception):
     """The agent could not be reached, refused the history, or broke the protocol. The message is one line for people."""
 
-    def __init__(self, message: str, kind: FailureKind = "refused") -> None:
+    def __init__(self, message: str, kind: FailureKind = "refused", fault: str = "") -> None:
         super().__init__(message)
         self.kind: FailureKind = kind
+        self.fault = fault
+        """Its row in `harness.agents.connections.what_to_check`; empty for what that table does not have."""
 
 
 @runtime_checkable

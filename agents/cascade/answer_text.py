@@ -21,6 +21,11 @@ class AnswerFilter:
         self._held = ""
         self._thinking = False
 
+    @property
+    def thinking(self) -> bool:
+        """True inside a thought."""
+        return self._thinking
+
     def push(self, delta: str) -> str:
         self._held += delta
         out = ""
