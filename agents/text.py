@@ -318,7 +318,7 @@ class _Answer:
 
     def add(self, piece: str, *, thought: bool = False) -> None:
         said = self._thoughts.push(piece)
-        self.thought = self.thought or thought or self._thoughts.thinking
+        self.thought = self.thought or thought or self._thoughts.thought
         self._pieces.append(said)
         if self.first_s is None and said.strip():
             self.first_s = time.monotonic()

@@ -45,7 +45,8 @@ class Door:
     def place(self) -> Place:
         """What advice says of it."""
         keys = (*self.credentials.named, *VARIABLE.findall(self.url))
-        return Place(urlsplit(self.url).scheme, self.route, keys, self.timeout_s)
+        may_start = bool(self.transport) and self.start_url is None
+        return Place(urlsplit(self.url).scheme, self.route, keys, self.timeout_s, may_start)
 
     async def opened(self) -> tuple[str, Headers]:
         """The address to dial and the headers to send, secrets included: neither is shown or stored.

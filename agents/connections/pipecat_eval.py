@@ -222,7 +222,7 @@ ABOUT: Final = About(
     comment=(
         "# A pipecat bot over pipecat's own evaluation wire, which gives it the conversation so far. Its scaffold leaves that",
         f"# wire off: add {_ENTRY},",
-        "# to transport_params (from pipecat.evals.transport import EvalTransportParams). Till then: /ws-client.",
+        "# to transport_params (pipecat.evals.transport has that class). Without it, the bot is called at /ws-client.",
     ),
     url="ws://localhost:{port}/ws",
     command="python bot.py --port {port}",

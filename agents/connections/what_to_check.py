@@ -92,7 +92,7 @@ ROWS: Final[Mapping[Fault, Row]] = MappingProxyType(
             "name the variable that holds it in api_key_env, or write a header with ${{NAME}} in headers",
         ),
         "wrong_key": Row("refused", "it refuses the key (HTTP {status})", "check the value of {keys}"),
-        "turned_away": Row("refused", "it turns this caller away (HTTP {status})", "check {keys}, and the route: {route}"),
+        "turned_away": Row("refused", "it turns this caller away (HTTP {status})", "check {keys}{token}, and the route: {route}"),
         "no_route": Row("refused", "nothing of this kind is served at this address (HTTP {status})", "{route}"),
         "moved": Row(
             "refused",
@@ -149,6 +149,8 @@ class Place:
     route: str = ""
     keys: tuple[str, ...] = ()
     timeout_s: float = 15.0
+    may_start: bool = False
+    """True if such agents may want to be asked for a token first, and this one was not."""
 
     @property
     def secure(self) -> bool:
@@ -164,6 +166,7 @@ def sentence(fault: Fault, place: Place, *, status: int | str = "", detail: str 
         "plain": "http" if web else "ws",
         "route": place.route or "check its path",
         "keys": " and ".join(place.keys) or "if it wants a key (api_key_env, headers)",
+        "token": ", if it gives a token for each call (start_url)" if place.may_start else "",
         "timeout_s": place.timeout_s,
         "status": status,
         "detail": printable(detail, one_line=True)[:120],
