@@ -63,6 +63,8 @@ class LineReport:
     sent_jitter_ms: float | None = None
 
 
+FELL_BACK: Final = "connection.fell_back"
+"""Name of the mark of a call that went over another wire than its profile says; its detail has `why`, a sentence."""
 NO_TIME_NS: Final = -1
 """`Mark.at_ns` where the agent stamped a time that no clock gives (negative, not finite, or beyond 64 bits)."""
 

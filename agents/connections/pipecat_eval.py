@@ -22,7 +22,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from harness.agents.connection import Capabilities, Cleared, Connection, ConnectionFailed, Event, Mark
+from harness.agents.connection import FELL_BACK, Capabilities, Cleared, Connection, ConnectionFailed, Event, Mark
 from harness.agents.connections import pipecat_ws, rtvi
 from harness.agents.connections.about import METRICS, UVICORN, About
 from harness.agents.connections.start_request import StartedByRequest
@@ -43,8 +43,6 @@ from harness.agents.message import Message
 from harness.agents.profile_spoken import PcmBot
 
 _BARRIER: Final = "history-read"
-FELL_BACK: Final = "pipecat.fell_back"
-"""Name of the mark of a call that went over the plain route; its detail says why."""
 _ENTRY: Final = '"eval": lambda: EvalTransportParams(audio_in_enabled=True, audio_out_enabled=True)'
 _HINT: Final = f"the bot's transport_params need {_ENTRY}, and its runner serves this wire at /ws"
 _SHARED: Final = ("input_rate_hz", "open_timeout_s", "api_key_env", "headers", "start_url")

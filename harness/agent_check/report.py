@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from harness.agent_check.call import WORDS_SPOKEN, Trial
 from harness.agent_check.no_answer import why_no_answer
-from harness.agents.connections.pipecat_eval import FELL_BACK
+from harness.agents.connection import FELL_BACK
 from harness.agents.connections.spec import about
 from harness.agents.profile import AgentProfile, TextProfile
 from harness.agents.text import IT_THINKS

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from harness.agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
+from harness.agents.connection import FELL_BACK, AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
 from harness.agents.connections import make
-from harness.agents.connections.pipecat_eval import FELL_BACK
 from harness.agents.message import Message
 from harness.agents.process import AgentProcess
 from harness.agents.profile import AgentProfile, load_profile

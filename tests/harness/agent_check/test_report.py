@@ -10,8 +10,7 @@ import pytest
 from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, pcm, voice
 from harness.agent_check.call import Trial
 from harness.agent_check.report import Check, report_of
-from harness.agents.connection import Mark
-from harness.agents.connections.pipecat_eval import FELL_BACK
+from harness.agents.connection import FELL_BACK, Mark
 from harness.agents.profile import AgentProfile, load_profile, parse_profile
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import SessionOutcome
