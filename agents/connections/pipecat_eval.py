@@ -45,6 +45,7 @@ from harness.agents.profile_spoken import PcmBot
 _BARRIER: Final = "history-read"
 _ENTRY: Final = '"eval": lambda: EvalTransportParams(audio_in_enabled=True, audio_out_enabled=True)'
 _HINT: Final = f"the bot's transport_params need {_ENTRY}, and its runner serves this wire at /ws"
+_PLAIN_ROUTE: Final = "/ws-client"
 _SHARED: Final = ("input_rate_hz", "open_timeout_s", "api_key_env", "headers", "start_url")
 """Options that the plain wire has too."""
 _OFF: Final = f"the bot's evaluation wire is off: its transport_params have no {_ENTRY}"
@@ -144,6 +145,7 @@ class PipecatEvalConnection:
         self._url = url
         self._options = dict(options)
         self._line: Connection = _evaluation(url, options)
+        self._plain_url = _plain_address(url)
         self._fell_back = False
 
     @property
@@ -156,7 +158,7 @@ class PipecatEvalConnection:
             return
         if refused is None and history:
             raise self._takes_no_history()
-        plain = pipecat_ws.connect(_plain_address(self._url), {k: v for k, v in self._options.items() if k in _SHARED})
+        plain = pipecat_ws.connect(self._plain_url or self._url, {k: v for k, v in self._options.items() if k in _SHARED})
         try:
             await plain.open(())
         except ConnectionFailed as error:
@@ -174,7 +176,7 @@ class PipecatEvalConnection:
             await self._line.open(history)
         except ConnectionFailed as error:
             hung_up = error.fault == HUNG_UP and error.kind == "closed_early"
-            if _plain_address(self._url) == self._url or not (hung_up or error.fault in ("turned_away", "no_route")):
+            if self._plain_url is None or not (hung_up or error.fault in ("turned_away", "no_route")):
                 raise
             return error
         return None
@@ -189,7 +191,7 @@ class PipecatEvalConnection:
     async def events(self) -> AsyncIterator[Event]:
         if self._fell_back:
             now_ns = time.monotonic_ns()
-            why = f"{_OFF}; called at {urlsplit(_plain_address(self._url)).path} instead, without a history"
+            why = f"{_OFF}; called at {_PLAIN_ROUTE} instead, without a history"
             yield Mark(FELL_BACK, now_ns, now_ns, {"why": why, "stamped": "arrival"})
         async for event in self._line.events():
             yield event
@@ -198,12 +200,13 @@ class PipecatEvalConnection:
         await self._line.close()
 
 
-def _plain_address(url: str) -> str:
-    """The plain route of the runner that serves evaluations at this address; the address itself if that is not known."""
+def _plain_address(url: str) -> str | None:
+    """The plain route of the runner that serves evaluations at this address, or the runner's own request that starts either;
+    None if it is not known."""
     parts = urlsplit(url)
-    if parts.path.rstrip("/") == "/ws":
-        return parts._replace(path="/ws-client").geturl()
-    return url
+    if parts.scheme in ("http", "https"):
+        return url
+    return parts._replace(path=_PLAIN_ROUTE).geturl() if parts.path.rstrip("/") == "/ws" else None
 
 
 class PipecatEvalProfile(StartedByRequest, PcmBot):

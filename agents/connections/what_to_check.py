@@ -92,7 +92,9 @@ ROWS: Final[Mapping[Fault, Row]] = MappingProxyType(
             "name the variable that holds it in api_key_env, or write a header with ${{NAME}} in headers",
         ),
         "wrong_key": Row("refused", "it refuses the key (HTTP {status})", "check the value of {keys}"),
-        "turned_away": Row("refused", "it turns this caller away (HTTP {status})", "check {keys}{token}, and the route: {route}"),
+        "turned_away": Row(
+            "refused", "it turns this caller away (HTTP {status})", "check {keys}{token}, and the route: {route}"
+        ),
         "no_route": Row("refused", "nothing of this kind is served at this address (HTTP {status})", "{route}"),
         "moved": Row(
             "refused",

@@ -30,9 +30,7 @@ class Authority:
         signer = (self._key, self._certificate) if own else None
         certificate = _signed(name, key, signer, until=datetime.datetime.now(datetime.UTC) + days * DAY)
         path = self._folder / f"{name}-{days}-{own}.pem"
-        private = key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
+        private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
         path.write_bytes(_pem(certificate) + private)
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.load_cert_chain(path)

@@ -168,9 +168,7 @@ class Runner:
         return web.Response(status=503)
 
 
-@pytest.mark.parametrize(
-    ("kind", "transport"), [("pipecat", "websocket"), ("pipecat-eval", "twilio"), ("twilio", "twilio")]
-)
+@pytest.mark.parametrize(("kind", "transport"), [("pipecat", "websocket"), ("pipecat-eval", "twilio"), ("twilio", "twilio")])
 async def test_a_bot_is_asked_for_and_dialled_with_its_token(kind: str, transport: str, tmp_path: Path) -> None:
     runner = Runner({"token": "eyJleHAiOjE3.one-time-1"})
     async with serving(runner) as port:

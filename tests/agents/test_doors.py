@@ -8,7 +8,6 @@ import contextlib
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
