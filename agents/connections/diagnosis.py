@@ -42,8 +42,12 @@ async def settled(fault: Fault, detail: str, *, url: str, place: Place) -> Conne
 
 
 async def timed_out(url: str, place: Place) -> ConnectionFailed:
-    """The failure of a call that got no answer in time: nobody could be reached, or they sleep."""
-    return failed("asleep" if await serves(url) else "unreachable", place)
+    """The failure of a call that got no answer in time: nobody could be reached, they sleep, or they wait for a request in
+    plain text to end while TLS is spoken to them."""
+    if not await serves(url):
+        return failed("unreachable", place)
+    plain = place.secure and not await speaks_tls(url) and await _speaks_plainly(url)
+    return failed("no_tls" if plain else "asleep", place)
 
 
 async def serves(url: str) -> bool:
@@ -73,6 +77,19 @@ async def speaks_tls(url: str) -> bool | None:
         return None
     writer.close()
     return True
+
+
+async def _speaks_plainly(url: str) -> bool:
+    """True if a request without TLS is answered."""
+    try:
+        async with asyncio.timeout(PROBE_S):
+            reader, writer = await asyncio.open_connection(*_host_and_port(url))
+            writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            begun = await reader.read(5)
+    except (OSError, TimeoutError, ValueError):
+        return False
+    writer.close()
+    return begun.startswith(b"HTTP")
 
 
 def trusted() -> ssl.SSLContext:

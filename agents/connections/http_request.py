@@ -14,7 +14,7 @@ from harness.agents.connection import ConnectionFailed
 from harness.agents.connections.credentials import Headers
 from harness.agents.connections.diagnosis import explained, explained_status, settled, timed_out, trusted
 from harness.agents.connections.what_to_check import Fault, Place, failed
-from harness.agents.connections.wire import shown
+from harness.agents.connections.wire import MOST_MASKED, shown
 from harness.agents.secrets import redact_foreign
 from harness.agents.this_machine import is_loopback
 
@@ -71,4 +71,4 @@ async def _most_of(answer: httpx.Response) -> bytes:
 
 def _words(content: bytes) -> str:
     """The beginning of an error's text, masked before it is cut, because half a key would pass the mask."""
-    return shown(redact_foreign(content[:20_000].decode("utf-8", "replace")))
+    return shown(redact_foreign(content[:MOST_MASKED].decode("utf-8", "replace")))

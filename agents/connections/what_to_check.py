@@ -5,7 +5,7 @@ it, so that every wire gives the same sentence for the same fault. Which row app
 library raised and from an HTTP status; a fault that an error leaves open is settled in `harness.agents.connections.diagnosis`,
 by asking the port.
 
-Pure.
+No input or output here.
 """
 
 import errno
@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from harness.agents.connection import ConnectionFailed, FailureKind
-from harness.agents.printable import printable
+from harness.agents.connections.wire import shown
 
 Fault = Literal[
     "certificate_expired", "certificate_early", "certificate_untrusted", "certificate_other_name", "tls_refused",
@@ -171,7 +171,7 @@ def sentence(fault: Fault, place: Place, *, status: int | str = "", detail: str 
         "token": ", if it gives a token for each call (start_url)" if place.may_start else "",
         "timeout_s": place.timeout_s,
         "status": status,
-        "detail": printable(detail, one_line=True)[:120],
+        "detail": shown(detail, 120),
         "rate_hz": rate_hz,
     }
     row = ROWS[fault]

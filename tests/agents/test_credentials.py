@@ -156,14 +156,14 @@ class Runner:
     """What pipecat's runner and its clouds do: `POST /start` with a key gives a token for one call."""
 
     def __init__(self, answer: Mapping[str, object]) -> None:
-        self._answer = dict(answer)
+        self.says = dict(answer)
         self.asked: list[tuple[str | None, object]] = []
         self.dialled: list[tuple[str, str | None, str | None]] = []
 
-    async def __call__(self, request: web.Request) -> web.StreamResponse:
+    async def answer(self, request: web.Request) -> web.StreamResponse:
         if request.path == "/start":
             self.asked.append((request.headers.get("Authorization"), await request.json()))
-            return web.json_response(self._answer)
+            return web.json_response(self.says)
         self.dialled.append((request.path, request.headers.get("Authorization"), request.headers.get("X-Room")))
         return web.Response(status=503)
 
@@ -171,7 +171,7 @@ class Runner:
 @pytest.mark.parametrize(("kind", "transport"), [("pipecat", "websocket"), ("pipecat-eval", "twilio"), ("twilio", "twilio")])
 async def test_a_bot_is_asked_for_and_dialled_with_its_token(kind: str, transport: str, tmp_path: Path) -> None:
     runner = Runner({"token": "eyJleHAiOjE3.one-time-1"})
-    async with serving(runner) as port:
+    async with serving(runner.answer) as port:
         text = profile_text(kind, f"ws://127.0.0.1:{port}/own") + 'start_url = "/start"\n'
         profile = parse_profile(text, tmp_path / "mine.toml")
         with pytest.raises(ConnectionFailed, match="busy"):
@@ -183,9 +183,9 @@ async def test_a_bot_is_asked_for_and_dialled_with_its_token(kind: str, transpor
 
 async def test_an_address_that_only_the_answer_names_gets_the_token_alone(tmp_path: Path) -> None:
     runner = Runner({})
-    async with serving(runner) as port:
+    async with serving(runner.answer) as port:
         # As pipecat's runner writes it that listens everywhere: a host that nobody can dial, and wss where it has no TLS.
-        runner._answer = {"wsUrl": f"wss://0.0.0.0:{port}/ws-client", "token": "one-time-2222"}
+        runner.says = {"wsUrl": f"wss://0.0.0.0:{port}/ws-client", "token": "one-time-2222"}
         text = (
             f'kind = "pipecat"\nstart_url = "http://127.0.0.1:{port}/start"\napi_key_env = "DOOR_KEY"\n'
             'headers = { X-Room = "${DOOR_ROOM}" }\n'
@@ -202,7 +202,7 @@ async def test_an_address_that_only_the_answer_names_gets_the_token_alone(tmp_pa
     [({}, "neither wsUrl nor token"), ({"token": "one-time-3"}, "names no wsUrl"), ({"wsUrl": 7, "token": 8}, "neither")],
 )
 async def test_an_answer_without_an_address_is_one_line(answer: Mapping[str, object], words: str) -> None:
-    async with serving(Runner(answer)) as port:
+    async with serving(Runner(answer).answer) as port:
         start = f"http://127.0.0.1:{port}/start"
         with pytest.raises(ConnectionFailed, match=f"start_url: .*{words}"):
             await make(ConnectionSpec("pipecat", start, {"start_url": start})).open(())

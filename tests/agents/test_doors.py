@@ -50,6 +50,15 @@ def status(line: str, *headers: str) -> Answer:
     return answer
 
 
+async def hasty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Calls the first bytes a bad request, as most servers do; `status` waits for the end of a request, as some do."""
+    await reader.read(1_000)
+    writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    with contextlib.suppress(ConnectionError):
+        await writer.drain()
+    writer.close()
+
+
 async def sleeps(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with contextlib.suppress(asyncio.CancelledError, ConnectionError):
         while await reader.read(1_000):
@@ -129,10 +138,11 @@ async def test_an_authority_that_this_machine_does_not_know_can_be_named(
 
 @pytest.mark.parametrize(("kind", "scheme", "path"), DOORS)
 async def test_tls_and_none_are_told_apart(kind: str, scheme: str, path: str, authority: Authority) -> None:
-    async with server(status("404 Not Found")) as port:
-        failed = await failure(kind, f"{scheme}s://localhost:{port}{path}")
-    assert failed.fault == "no_tls"
-    assert f"write {scheme}:// in place of {scheme}s://" in str(failed)
+    for answer in (hasty, status("404 Not Found")):
+        async with server(answer) as port:
+            failed = await failure(kind, f"{scheme}s://localhost:{port}{path}", open_timeout_s=1)
+        assert failed.fault == "no_tls"
+        assert f"write {scheme}:// in place of {scheme}s://" in str(failed)
     async with server(status("404 Not Found"), authority.context()) as port:
         failed = await failure(kind, f"{scheme}://localhost:{port}{path}")
     assert failed.fault == "needs_tls"
@@ -174,7 +184,7 @@ async def test_what_a_server_answers_says_what_to_mend(
     kind: str, scheme: str, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOOR_KEY", "opensesame-47")
-    for line, options, fault, words in (
+    cases: tuple[tuple[str, dict[str, object], str, str], ...] = (
         ("401 Unauthorized", {}, "no_key", "it wants a key (HTTP 401): name the variable that holds it in api_key_env"),
         ("401 Unauthorized", {"api_key_env": "DOOR_KEY"}, "wrong_key", "the key (HTTP 401): check the value of DOOR_KEY"),
         ("403 Forbidden", {"headers": {"X-Key": "${DOOR_KEY}"}}, "turned_away", f"and the route: {ROUTES[kind]}"),
@@ -183,7 +193,8 @@ async def test_what_a_server_answers_says_what_to_mend(
         ("503 Service Unavailable", {}, "busy", "busy (HTTP 503): it takes no further caller at present"),
         ("429 Too Many Requests", {}, "busy", "busy (HTTP 429)"),
         ("500 Oops", {}, "server_error", "it failed while it took the call (HTTP 500): its own log"),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for line, options, fault, words in cases:
         async with server(status(line)) as port:
             failed = await failure(kind, f"{scheme}://localhost:{port}{path}", **options)
         assert failed.fault == fault, (line, str(failed))
