@@ -165,7 +165,7 @@ def refuse_history(history: Sequence[Message], accepts: bool, how: str) -> None:
 
 
 def shown(text: str | bytes, limit: int = 60) -> str:
-    """The beginning of something untrusted, safe to print on one line. Masked before it is cut: half a key would pass a mask."""
+    """The beginning of something untrusted, safe to print on one line; masked first, because half a key would pass a mask."""
     whole = text[:MOST_MASKED] if isinstance(text, str) else text[:MOST_MASKED].decode("utf-8", "replace")
     whole = redact(whole)
     cut = whole[:limit] + ("…" if len(whole) > limit else "")

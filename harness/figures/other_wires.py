@@ -1,4 +1,4 @@
-"""Agents that were called over another wire than their profile says: what a wire found out in the call, for the reader of a run.
+"""Agents that were called over another wire than their profile says: what a wire found out in a call, for a reader of the run.
 
 A bot may turn out not to serve the wire that its profile names, and be reachable by another. Its figures are then of that other
 wire, and a reader must know. The call itself recorded why.

@@ -203,7 +203,7 @@ async def test_what_a_server_answers_says_what_to_mend(
 
 
 @pytest.mark.parametrize(("kind", "scheme", "path"), TWO)
-async def test_a_server_that_sleeps_is_no_dead_machine(kind: str, scheme: str, path: str, authority: Authority) -> None:
+async def test_a_server_that_sleeps_is_no_dead_machine(kind: str, scheme: str, path: str) -> None:
     async with server(sleeps) as port:
         for secure in ("", "s"):
             failed = await failure(kind, f"{scheme}{secure}://localhost:{port}{path}", open_timeout_s=0.5)

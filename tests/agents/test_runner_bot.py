@@ -106,7 +106,7 @@ async def test_a_bot_as_the_scaffold_writes_it_is_called_at_its_plain_route(
     agent = await start(profile)
     for _ in range(2):  # found out, and known
         line = make(profile.connection(agent.url))
-        with pytest.raises(ConnectionFailed, match="evaluation wire is off.*EvalTransportParams.*--mode replay") as caught:
+        with pytest.raises(ConnectionFailed, match=r"evaluation wire is off.*EvalTransportParams.*--mode replay") as caught:
             await line.open(HISTORY)
         assert caught.value.kind == "no_history", "the bot would be judged on words that it never got"
         await line.close()
