@@ -63,6 +63,8 @@ class LineReport:
     sent_jitter_ms: float | None = None
 
 
+FELL_BACK: Final = "connection.fell_back"
+"""Name of the mark of a call that went over another wire than its profile says; its detail has `why`, a sentence."""
 NO_TIME_NS: Final = -1
 """`Mark.at_ns` where the agent stamped a time that no clock gives (negative, not finite, or beyond 64 bits)."""
 
@@ -128,9 +130,11 @@ class Capabilities:
 class ConnectionFailed(Exception):
     """The agent could not be reached, refused the history, or broke the protocol. The message is one line for people."""
 
-    def __init__(self, message: str, kind: FailureKind = "refused") -> None:
+    def __init__(self, message: str, kind: FailureKind = "refused", fault: str = "") -> None:
         super().__init__(message)
         self.kind: FailureKind = kind
+        self.fault = fault
+        """Its row in `harness.agents.connections.what_to_check`; empty for what that table does not have."""
 
 
 @runtime_checkable

@@ -25,6 +25,7 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from harness.agents import supervise
+from harness.agents.connections.diagnosis import serves
 from harness.agents.process_log import NewLines, last_lines
 from harness.agents.profile import AgentProfile, CascadeProfile, ProcessSettings, TextProfile
 from harness.agents.secrets import learn_environment, learn_settings, redact, redactor
@@ -234,7 +235,7 @@ class AgentProcess:
 
     async def _reach_running_agent(self) -> None:
         url = self._profile.running_url or ""
-        if is_loopback(url) and not await _serves(url):
+        if is_loopback(url) and not await serves(url):
             raise self._failed(f"does not answer: nothing listens at {url}", "unreachable")
         self._url = url
 
@@ -260,7 +261,7 @@ class AgentProcess:
     async def _refuse_a_taken_address(self, launch: _Launch) -> None:
         """Refuse an address in use: the program there would be measured in place of the agent."""
         for url in (launch.url, launch.settings.ready_url):
-            if url is not None and is_loopback(url) and await _serves(url):
+            if url is not None and is_loopback(url) and await serves(url):
                 what = f"cannot start: something else already listens at {url}; stop it, or use {{port}} for a free port"
                 raise self._failed(what, "start_failed")
 
@@ -373,17 +374,4 @@ async def _answers(url: str) -> bool:
                 return (await client.get(url)).is_success
         except httpx.HTTPError:
             return False
-    return await _serves(url)
-
-
-async def _serves(url: str) -> bool:
-    """True if the host and port of an address accept connections."""
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme in ("https", "wss") else 80)
-    try:
-        async with asyncio.timeout(2.0):
-            _, writer = await asyncio.open_connection(parts.hostname or "127.0.0.1", port)
-    except (OSError, TimeoutError):
-        return False
-    writer.close()
-    return True
+    return await serves(url)

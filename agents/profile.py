@@ -68,6 +68,9 @@ class CascadeProfile(AgentProfile):
         return ConnectionSpec(kind="pipecat", url=url, options=options)
 
 
+_FOR_ANY_CONNECTION: Final = {"accepts_history", "input_rate_hz", "open_timeout_s", "api_key_env", "headers"}
+
+
 class PluginProfile(PcmBot):
     """An agent behind a connection from another installed package."""
 
@@ -91,7 +94,7 @@ class PluginProfile(PcmBot):
         return ConnectionSpec(kind=self.connection_kind, url=url, options=self._options())
 
     def _options(self) -> dict[str, Any]:
-        return {**self.model_dump(include={"accepts_history", "input_rate_hz", "open_timeout_s"}), **self.options}
+        return {**self.model_dump(include=_FOR_ANY_CONNECTION), **self.options}
 
 
 class TextProfile(AgentProfile):

@@ -53,7 +53,7 @@ PLAIN: Final[Mapping[str, Form]] = MappingProxyType(
         "api_key_env": Form.NAME, "prompt": Form.NAME, "reasoning_effort": Form.NAME,
         "description": Form.TEXT, "about_replies": Form.TEXT,
         "system_prompt": Form.TEXT, "instructions": Form.TEXT, "system_messages": Form.TEXT,
-        "url": Form.ADDRESS, "base_url": Form.ADDRESS, "ice_servers": Form.ADDRESS,
+        "url": Form.ADDRESS, "start_url": Form.ADDRESS, "base_url": Form.ADDRESS, "ice_servers": Form.ADDRESS,
         "open_timeout_s": Form.NUMBER, "greets": Form.NUMBER, "rtvi": Form.NUMBER, "accepts_history": Form.NUMBER,
         "input_rate_hz": Form.NUMBER, "output_rate_hz": Form.NUMBER, "max_tokens": Form.NUMBER, "timeout_s": Form.NUMBER,
         "tries": Form.NUMBER, "temperature": Form.SETTINGS, "top_p": Form.SETTINGS,

@@ -3,15 +3,27 @@
 The profile of each wire format is in its connection's file (`harness.agents.connections`), so that a format is one file.
 """
 
-from typing import Annotated, Any, Self
+import re
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from harness.agents.connections.spec import ConnectionSpec
 from harness.agents.profile_base import AgentProfile, ProcessSettings, Seconds
+from harness.agents.secret_places import VARIABLE, looks_secret
+from harness.agents.secret_shapes import known_shapes, random_strings
 
 SampleRate = Annotated[int, Field(ge=8_000, le=48_000)]
 WebSocketUrl = Annotated[str, StringConstraints(pattern=r"^wss?://\S+$")]
+HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")]
+HeaderText = Annotated[str, StringConstraints(pattern=r"^[\x20-\x7e]{1,4000}$")]
 
 
 class SpokenElsewhere(AgentProfile):
@@ -25,9 +37,9 @@ class SpokenElsewhere(AgentProfile):
 
     @model_validator(mode="after")
     def _can_be_reached(self) -> Self:
-        if self.url is None and self.process_settings is None and self.kind != "plugin":
+        if self.running_url is None and self.process_settings is None:
             raise ValueError("give url (of a running agent) or a [process] table (to have it started)")
-        if self.url is None and self.process is not None and (self.process.ready_url or self.process.ready_pattern):
+        if self.running_url is None and self.process is not None and (self.process.ready_url or self.process.ready_pattern):
             raise ValueError("url is needed with ready_url or ready_pattern: only a JSON ready line brings its own")
         return self
 
@@ -60,7 +72,48 @@ class SpokenElsewhere(AgentProfile):
         return self.model_dump(mode="json", exclude={*AgentProfile.model_fields, "url", "process", "greets"})
 
 
-class PcmBot(SpokenElsewhere):
+class KeyedBot(SpokenElsewhere):
+    """A bot that is dialled over the web, where its callers may need a key (`harness.agents.connections.credentials`)."""
+
+    api_key_env: str | None = None
+    """Name of the environment variable whose value goes with the call as a bearer token."""
+    headers: dict[HeaderName, HeaderText] = Field(default_factory=dict)
+    """Headers of the call; `${NAME}` is the value of an environment variable, as in the address."""
+
+    newer: ClassVar[frozenset[str]] = frozenset(("api_key_env", "headers", "start_url"))
+    """Settings that profiles of an older harness had not: left out, they leave a profile's hash as it was."""
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in write(self).items() if value or name not in self.newer}
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _names_a_variable(cls, name: str | None) -> str | None:
+        if name is not None and (not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or _is_a_key(name)):
+            raise ValueError("write the name of the environment variable that holds the key, and not the key")
+        return name
+
+    @field_validator("headers")
+    @classmethod
+    def _holds_no_secret(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name, text in headers.items():
+            if (looks_secret(name) and not VARIABLE.search(text)) or _is_a_key(VARIABLE.sub("", text)):
+                raise ValueError(f"{name}: write ${{NAME}} of an environment variable in place of the key or token")
+        return headers
+
+    @model_validator(mode="after")
+    def _has_one_authorization(self) -> Self:
+        if self.api_key_env is not None and "authorization" in map(str.lower, self.headers):
+            raise ValueError("give api_key_env or headers.Authorization, not both")
+        return self
+
+
+def _is_a_key(text: str) -> bool:
+    return any(known_shapes(text)) or any(random_strings(text))
+
+
+class PcmBot(KeyedBot):
     """A bot that receives PCM, and may be able to accept a history."""
 
     input_rate_hz: SampleRate = 16_000

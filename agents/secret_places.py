@@ -41,6 +41,10 @@ _PRIVATE_TABLES: Final = frozenset(("headers", "extra_headers", "default_headers
 _NOT_THE_VALUE: Final = ("env", "file", "path", "argument")
 """Last words of names that say where a secret is, but do not contain it (`api_key_env`)."""
 
+VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""`${NAME}` in an address or a header: the value of an environment variable, filled in when the call is dialled."""
+_FILLED: Final = frozenset(("url", "start_url", "headers"))
+"""The settings in which it is filled in."""
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>\\]+")
 _SCHEME: Final = re.compile(r"\b(?:Bearer|Basic)\s+([^\s\"',;\\]{8,})", re.IGNORECASE)
 _NAMED: Final = re.compile(
@@ -190,6 +194,10 @@ def in_settings(data: Any, environment: Mapping[str, str], name: str = "") -> It
         for value in data:
             yield from in_settings(value, environment, name)
     elif isinstance(data, str):
+        if name in _FILLED:
+            for variable in VARIABLE.findall(data):
+                yield from _whole(environment.get(variable, ""), certain=True)
+            data = VARIABLE.sub("", data)
         yield from in_text(data)
         if looks_secret(name) or name in _PRIVATE_TABLES:
             yield from _whole(data, holds_only_secrets(name))

@@ -62,6 +62,11 @@ ANSWER_TOKENS: Final = 120
 """Three times the forty words of a reply."""
 THINKING_TOKENS: Final = 4_096
 """A limit counts what a model thinks; with 120 it would think and say nothing."""
+IT_THINKS: Final = (
+    f'it reasons before it answers, and by its name that is not known: reasoning_effort = "low" in the profile gives it '
+    f"{THINKING_TOKENS:,} tokens in place of {ANSWER_TOKENS}"
+)
+"""Advice for a profile of a reasoning model under a name that does not tell."""
 _BACKOFF_S: Final = 1.0
 _LEAST_TRY_S: Final = 0.5
 _LINE_S: Final = 5.0
@@ -86,6 +91,8 @@ class TextReply:
     ttft_ms: float
     total_ms: float
     model: str
+    thought: bool = False
+    """True if it reasoned first, as far as its stream shows."""
 
 
 def complete(profile: TextProfile, history: Sequence[Message], base_url: str | None = None) -> TextReply:
@@ -167,7 +174,8 @@ class _Endpoint:
                 async for event in _events(_bounded(response.aiter_raw())):
                     if event == "[DONE]":
                         break
-                    answer.add(_words_of(event))
+                    said, thought = _words_of(event)
+                    answer.add(said, thought=thought)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.TooManyRedirects) as error:
             raise TextFailed(_brief(str(error)), "refused") from error
         except httpx.HTTPError as error:
@@ -177,12 +185,14 @@ class _Endpoint:
         ended = time.monotonic()
         text = answer.ended()
         if answer.first_s is None or not text:
-            raise TextFailed(f"{self.profile.model} answered nothing (max_tokens = {self._most_tokens()})", "nothing")
+            advice = f"; {IT_THINKS}" if answer.thought and not self.profile.thinks else ""
+            raise TextFailed(f"{self.profile.model} answered nothing (max_tokens = {self._most_tokens()}){advice}", "nothing")
         return TextReply(
             text=text,
             ttft_ms=(answer.first_s - began) * 1e3,
             total_ms=(ended - began) * 1e3,
             model=self.profile.model,
+            thought=answer.thought,
         )
 
     def _body(self, history: Sequence[Message]) -> dict[str, Any]:
@@ -231,6 +241,8 @@ def _mend(status: int, words: str) -> str:
                 return f' (leave it to the model: {name} = "model" in the profile)'
         if "reasoning_effort" in words or "reasoning.effort" in words:
             return " (remove reasoning_effort from the profile, or give one that this model has)"
+        if "max_completion_tokens" in words:
+            return f" ({IT_THINKS})"
     return ""
 
 
@@ -271,18 +283,19 @@ def _decoded(data: bytes) -> str:
         raise TextFailed("its stream is not UTF-8", "garbage") from error
 
 
-def _words_of(event: str) -> str:
-    """The piece of the answer in one chunk of a completion."""
+def _words_of(event: str) -> tuple[str, bool]:
+    """The piece of the answer in one chunk of a completion, and if the chunk has a thought in a field of its own."""
     try:
         chunk = json.loads(event)
         if chunk.get("error"):
             raise TextFailed(f"an error in its stream: {_brief(_error_in(event))}", "server_error")
-        words = chunk["choices"][0]["delta"].get("content") if chunk.get("choices") else None
-        words = "" if words is None else words
+        delta = chunk["choices"][0]["delta"] if chunk.get("choices") else {}
+        words = "" if delta.get("content") is None else delta["content"]
+        thought = bool(delta.get("reasoning_content") or delta.get("reasoning"))
         words.encode()  # JSON can contain half a character, but no file can store it
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise TextFailed(f"not a stream of chat completions ({type(error).__name__}: {_brief(event)})", "garbage") from error
-    return str(words)
+    return str(words), thought
 
 
 def _error_in(body: str) -> str:
@@ -299,11 +312,13 @@ class _Answer:
     """A reply as it comes: when its first answer token came (monotonic seconds), and the whole without its thoughts."""
 
     first_s: float | None = None
+    thought: bool = False
     _pieces: list[str] = field(default_factory=list)
     _thoughts: AnswerFilter = field(default_factory=AnswerFilter)
 
-    def add(self, piece: str) -> None:
+    def add(self, piece: str, *, thought: bool = False) -> None:
         said = self._thoughts.push(piece)
+        self.thought = self.thought or thought or self._thoughts.thought
         self._pieces.append(said)
         if self.first_s is None and said.strip():
             self.first_s = time.monotonic()

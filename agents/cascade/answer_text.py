@@ -20,6 +20,8 @@ class AnswerFilter:
     def __init__(self) -> None:
         self._held = ""
         self._thinking = False
+        self.thought = False
+        """True once a thought has begun."""
 
     def push(self, delta: str) -> str:
         self._held += delta
@@ -31,6 +33,7 @@ class AnswerFilter:
                 out += "" if self._thinking else self._held[:found]
                 self._held = self._held[found + len(mark) :]
                 self._thinking = not self._thinking
+                self.thought = True
                 continue
             keep = _longest_start_of(mark, self._held)
             free = self._held[: len(self._held) - keep]

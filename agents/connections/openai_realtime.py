@@ -10,10 +10,9 @@ Source: OpenAI's reference of Realtime client and server events.
 
 import base64
 import json
-import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 from urllib.parse import quote, urlsplit
 
 from pydantic import Field
@@ -21,8 +20,8 @@ from pydantic import Field
 from harness.agents.cascade.prompt import system_instruction
 from harness.agents.cascade.settings import ReplySettings
 from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Mark, Transcript
-from harness.agents.connections.inbox import Limits
-from harness.agents.connections.websocket import WebSocketConnection
+from harness.agents.connections.about import TCP, About
+from harness.agents.connections.websocket import over_websocket
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
@@ -39,7 +38,7 @@ from harness.agents.connections.wire import (
 from harness.agents.message import Message
 from harness.agents.model_family import family_of
 from harness.agents.profile_base import ProfileSettings
-from harness.agents.profile_spoken import SpokenElsewhere
+from harness.agents.profile_spoken import KeyedBot
 
 RATE_HZ: Final = 24_000
 
@@ -217,13 +216,11 @@ class SemanticVad(ProfileSettings):
     eagerness: Literal["low", "medium", "high", "auto"] | None = None
 
 
-class RealtimeProfile(SpokenElsewhere):
+class RealtimeProfile(KeyedBot):
     """A server of the OpenAI Realtime protocol. Its turn detection cannot be switched off: it is part of what is timed."""
 
     kind: Literal["openai-realtime"]
     model: str | None = None
-    api_key_env: str | None = None
-    """Name of the environment variable that holds the key."""
     voice: str | None = None
     instructions: str | None = None
     """Replaces the rules of the task that every system gets by default."""
@@ -231,6 +228,8 @@ class RealtimeProfile(SpokenElsewhere):
     transcription_model: str | None = None
     """Model with which the server transcribes the caller."""
     accepts_history: bool = True
+
+    newer: ClassVar[frozenset[str]] = frozenset(("headers",))
 
     @property
     def family(self) -> str | None:
@@ -246,13 +245,26 @@ class RealtimeProfile(SpokenElsewhere):
 
 
 PROFILE: Final = RealtimeProfile
+ABOUT: Final = About(
+    comment=("# A server of the OpenAI Realtime protocol.",),
+    url="ws://127.0.0.1:{port}/v1/realtime",
+    command="./serve --port {port}",
+    ready=TCP,
+    settings=(
+        'model = "some-realtime-model"',
+        'api_key_env = "EXAMPLE_API_KEY"            # the variable that holds the key, never the key',
+        'transcription_model = "some-transcriber"   # so that it says what it understood; remove it if it has none',
+    ),
+    route="servers of this protocol take calls at /v1/realtime",
+    brings_ttft="a server that sends response.created and the beginnings of its reply, as the protocol has them",
+    brings_words='transcription_model = "…" in the profile',
+)
 
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A session with a realtime server.
 
-    Options: `model`, `instructions`, `voice`, `turn_detection`, `transcription_model`, `api_key_env`, `accepts_history`,
-    `open_timeout_s`.
+    Options: `model`, `instructions`, `voice`, `turn_detection`, `transcription_model`, `accepts_history`, and every wire's.
     """
     pcm = {"type": "audio/pcm", "rate": RATE_HZ}
     heard: dict[str, Any] = {"format": pcm, "turn_detection": options.get("turn_detection", {"type": "server_vad"})}
@@ -269,22 +281,10 @@ def connect(url: str, options: Mapping[str, Any]) -> Connection:
     if options.get("instructions"):
         session["instructions"] = options["instructions"]
     wire = RealtimeWire(session, accepts_history=bool(options.get("accepts_history", True)))
-    limits = Limits(open_timeout_s=float(options.get("open_timeout_s", 15.0)))
-    return WebSocketConnection(
-        _with_model(url, options.get("model")), wire, limits, lambda: _headers(options.get("api_key_env"))
-    )
+    return over_websocket(_with_model(url, options.get("model")), wire, options, route=ABOUT.route)
 
 
 def _with_model(url: str, model: str | None) -> str:
     if not model:
         return url
     return f"{url}{'&' if urlsplit(url).query else '?'}model={quote(model)}"
-
-
-def _headers(api_key_env: str | None) -> tuple[tuple[str, str], ...]:
-    if api_key_env is None:
-        return ()
-    key = os.environ.get(api_key_env)
-    if not key:
-        raise ConnectionFailed(f"set the environment variable {api_key_env} to the service's key")
-    return (("Authorization", f"Bearer {key}"),)

@@ -1,10 +1,14 @@
-"""pipecat's own evaluation wire: JSON RTVI messages, the audio among them, over which an unmodified bot takes a history.
+"""pipecat's own evaluation wire: JSON RTVI messages, the audio among them, over which a bot takes a history.
 
-Bots under pipecat's runner serve it at `/ws`, and those that its scaffold writes have it switched on. The harness plays the
-client that pipecat's evaluations are: `eval-connect` first, then RTVI's `client-ready`; after `bot-ready` the conversation so
-far as `eval-context`, which replaces the messages of the bot's context. pipecat acknowledges none of this, so a message that
-no bot knows follows: its refusal shows that everything before it has been read, and no audio is sent before that. A
-greeting would be after the history in the context, so the history is given again when the greeting is over.
+Bots under pipecat's runner serve it at `/ws` once their `transport_params` have an entry for it; the scaffold writes one only
+if asked (`pipecat init --eval`). A bot without the entry hangs up on the first message, and is then called at `/ws-client`, its
+plain route, if that answers: it gets no history there, and a mark in the recording says why. A call that brings a history is
+refused instead, because the bot would be judged on words that it never got.
+
+The harness plays the client that pipecat's evaluations are: `eval-connect` first, then RTVI's `client-ready`; after `bot-ready`
+the conversation so far as `eval-context`, which replaces the messages of the bot's context. pipecat acknowledges none of this,
+so a message that no bot knows follows: its refusal shows that everything before it has been read, and no audio is sent before
+that. A greeting would be after the history in the context, so the history is given again when the greeting is over.
 
 The bot's audio is asked for (`capture_bot_audio`), and its detector's raw stamps (`vad_user_speaking`), which a bot keeps to
 itself otherwise.
@@ -13,13 +17,16 @@ Source: `pipecat.evals.serializer` and `pipecat.evals.fastapi_transport` of pipe
 """
 
 import base64
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
-from harness.agents.connection import Capabilities, Cleared, Connection, ConnectionFailed, Event
-from harness.agents.connections import rtvi
-from harness.agents.connections.inbox import Limits
-from harness.agents.connections.websocket import WebSocketConnection
+from harness.agents.connection import FELL_BACK, Capabilities, Cleared, Connection, ConnectionFailed, Event, Mark
+from harness.agents.connections import pipecat_ws, rtvi
+from harness.agents.connections.about import METRICS, UVICORN, About
+from harness.agents.connections.start_request import StartedByRequest
+from harness.agents.connections.websocket import HUNG_UP, over_websocket, place_of
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
@@ -36,10 +43,12 @@ from harness.agents.message import Message
 from harness.agents.profile_spoken import PcmBot
 
 _BARRIER: Final = "history-read"
-_HINT: Final = (
-    'the bot must know the evaluation wire: transport_params["eval"] = lambda: EvalTransportParams(audio_in_enabled=True, '
-    "audio_out_enabled=True), and its runner serves it at /ws"
-)
+_ENTRY: Final = '"eval": lambda: EvalTransportParams(audio_in_enabled=True, audio_out_enabled=True)'
+_HINT: Final = f"the bot's transport_params need {_ENTRY}, and its runner serves this wire at /ws"
+_PLAIN_ROUTE: Final = "/ws-client"
+_SHARED: Final = ("input_rate_hz", "open_timeout_s", "api_key_env", "headers", "start_url")
+"""Options that the plain wire has too."""
+_OFF: Final = f"the bot's evaluation wire is off: its transport_params have no {_ENTRY}"
 
 
 class PipecatEvalWire(Wire):
@@ -126,8 +135,82 @@ def _client_message(kind: str, data: Mapping[str, Any]) -> str:
     return rtvi.envelope("client-message", kind, {"t": kind, "d": data})
 
 
-class PipecatEvalProfile(PcmBot):
-    """A pipecat bot reached over pipecat's evaluation wire: unmodified, and given the conversation so far."""
+class PipecatEvalConnection:
+    """A call over the evaluation wire or, of a bot that has it off, over the plain one."""
+
+    _off: Final = set[str]()
+    """Addresses whose evaluation wire this process has found off: each call would meet the same, and the bot log an error."""
+
+    def __init__(self, url: str, options: Mapping[str, Any]) -> None:
+        self._url = url
+        self._options = dict(options)
+        self._line: Connection = _evaluation(url, options)
+        self._plain_url = _plain_address(url)
+        self._fell_back = False
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._line.capabilities
+
+    async def open(self, history: Sequence[Message]) -> None:
+        refused = await self._refusal(history) if self._url not in self._off else None
+        if self._url not in self._off and refused is None:
+            return
+        if refused is None and history:
+            raise self._takes_no_history()
+        plain = pipecat_ws.connect(self._plain_url or self._url, {k: v for k, v in self._options.items() if k in _SHARED})
+        try:
+            await plain.open(())
+        except ConnectionFailed as error:
+            # The bot takes no call at all, so that the evaluation wire is not at fault.
+            raise refused or error from None
+        self._off.add(self._url)
+        if history:
+            await plain.close()
+            raise self._takes_no_history()
+        self._line, self._fell_back = plain, True
+
+    async def _refusal(self, history: Sequence[Message]) -> ConnectionFailed | None:
+        """Why the evaluation wire may be off; None for an open call. Raises what it cannot explain."""
+        try:
+            await self._line.open(history)
+        except ConnectionFailed as error:
+            hung_up = error.fault == HUNG_UP and error.kind == "closed_early"
+            if self._plain_url is None or not (hung_up or error.fault in ("turned_away", "no_route")):
+                raise
+            return error
+        return None
+
+    def _takes_no_history(self) -> ConnectionFailed:
+        why = f"{_OFF}; add it, or play the bot with --mode replay"
+        return ConnectionFailed(f"{place_of(self._url)}: {why}", "no_history")
+
+    def send(self, frame: bytes) -> None:
+        self._line.send(frame)
+
+    async def events(self) -> AsyncIterator[Event]:
+        if self._fell_back:
+            now_ns = time.monotonic_ns()
+            why = f"{_OFF}; called at {_PLAIN_ROUTE} instead, without a history"
+            yield Mark(FELL_BACK, now_ns, now_ns, {"why": why, "stamped": "arrival"})
+        async for event in self._line.events():
+            yield event
+
+    async def close(self) -> None:
+        await self._line.close()
+
+
+def _plain_address(url: str) -> str | None:
+    """The plain route of the runner that serves evaluations at this address, or the runner's own request that starts either;
+    None if it is not known."""
+    parts = urlsplit(url)
+    if parts.scheme in ("http", "https"):
+        return url
+    return parts._replace(path=_PLAIN_ROUTE).geturl() if parts.path.rstrip("/") == "/ws" else None
+
+
+class PipecatEvalProfile(StartedByRequest, PcmBot):
+    """A pipecat bot reached over pipecat's evaluation wire, and given the conversation so far."""
 
     kind: Literal["pipecat-eval"]
     accepts_history: bool = True
@@ -136,14 +219,32 @@ class PipecatEvalProfile(PcmBot):
 
 
 PROFILE: Final = PipecatEvalProfile
+ABOUT: Final = About(
+    comment=(
+        "# A pipecat bot over pipecat's own evaluation wire, which gives it the conversation so far. Its scaffold leaves that",
+        f"# wire off: add {_ENTRY},",
+        "# to transport_params (pipecat.evals.transport has that class). Without it, the bot is called at /ws-client.",
+    ),
+    url="ws://localhost:{port}/ws",
+    command="python bot.py --port {port}",
+    ready=UVICORN,
+    route="pipecat's runner serves it at /ws",
+    brings_ttft=METRICS,
+    brings_words="a recogniser that pushes transcriptions",
+    brings_history=f"{_ENTRY} in the bot's transport_params, which switches its evaluation wire on",
+)
 
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
-    """An evaluation of a pipecat bot; options: `input_rate_hz`, `accepts_history`, `system_messages`, `open_timeout_s`."""
+    """An evaluation of a pipecat bot; options: `input_rate_hz`, `accepts_history`, `system_messages`, and every wire's."""
+    return PipecatEvalConnection(url, options)
+
+
+def _evaluation(url: str, options: Mapping[str, Any]) -> Connection:
     wire = PipecatEvalWire(
         input_rate_hz=int(options.get("input_rate_hz", 16_000)),
         accepts_history=bool(options.get("accepts_history", True)),
         system_messages=tuple(options.get("system_messages", ())),
     )
-    limits = Limits(open_timeout_s=float(options.get("open_timeout_s", 15.0)))
-    return WebSocketConnection(url, wire, limits, hint=_HINT)
+    # The runner serves evaluations where telephones call, and starts them as such.
+    return over_websocket(url, wire, options, route=ABOUT.route, transport="twilio", hint=_HINT)

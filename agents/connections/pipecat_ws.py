@@ -1,7 +1,7 @@
 """pipecat's own WebSocket wire: protobuf frames for audio, RTVI messages for everything else.
 
-The harness plays the client that pipecat's SDKs are. How a session is opened and given its history is in
-`harness.agents.connections.rtvi`, what else RTVI carries in `harness.agents.connections.rtvi`.
+The harness plays the client that pipecat's SDKs are. How a session is opened and given its history, and what else RTVI
+carries, is in `harness.agents.connections.rtvi`.
 
 pipecat's generated protobuf module is loaded from its file, because importing the package prints a banner and replaces
 `asyncio.wait_for`, neither of which belongs in the process that paces the call.
@@ -15,9 +15,10 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from harness.agents.connection import Capabilities, Cleared, Connection, ConnectionFailed, Transcript
-from harness.agents.connections.inbox import Limits
+from harness.agents.connections.about import METRICS, UVICORN, About
 from harness.agents.connections.rtvi import RtviSession
-from harness.agents.connections.websocket import WebSocketConnection
+from harness.agents.connections.start_request import StartedByRequest
+from harness.agents.connections.websocket import over_websocket
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
@@ -117,7 +118,7 @@ def _without_wav_header(audio: bytes) -> bytes:
     return audio if at < 0 else audio[at + 8 :]
 
 
-class PipecatProfile(PcmBot):
+class PipecatProfile(StartedByRequest, PcmBot):
     """A pipecat bot that serves pipecat's WebSocket wire (protobuf frames, RTVI messages)."""
 
     kind: Literal["pipecat"]
@@ -126,14 +127,27 @@ class PipecatProfile(PcmBot):
 
 
 PROFILE: Final = PipecatProfile
+ABOUT: Final = About(
+    comment=(
+        "# A pipecat bot on its plain WebSocket route (protobuf and RTVI). It begins every call knowing nothing, so run it",
+        '# with --mode replay; kind = "pipecat-eval" gives it the conversation so far.',
+    ),
+    url="ws://localhost:{port}/ws-client",
+    command="python bot.py --port {port}",
+    ready=UVICORN,
+    route="pipecat's runner serves it at /ws-client",
+    brings_ttft=METRICS,
+    brings_words="a recogniser that pushes transcriptions, and RTVI switched on",
+    brings_history='kind = "pipecat-eval" with the route /ws, or accepts_history = true once it takes one (docs/agents.md)',
+)
 
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
-    """A connection to a pipecat bot; options: `input_rate_hz`, `accepts_history`, `rtvi`, `open_timeout_s`."""
+    """A connection to a pipecat bot; options: `input_rate_hz`, `accepts_history`, `rtvi`, and every wire's."""
     wire = PipecatWire(
         input_rate_hz=int(options.get("input_rate_hz", 16_000)),
         accepts_history=bool(options.get("accepts_history", False)),
         speaks_rtvi=bool(options.get("rtvi", True)),
     )
-    limits = Limits(open_timeout_s=float(options.get("open_timeout_s", 15.0)))
-    return WebSocketConnection(url, wire, limits, hint=_RUNNER_HINT if urlsplit(url).path.rstrip("/") == "/ws" else "")
+    hint = _RUNNER_HINT if urlsplit(url).path.rstrip("/") == "/ws" else ""
+    return over_websocket(url, wire, options, route=ABOUT.route, transport="websocket", hint=hint)

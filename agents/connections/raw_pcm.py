@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from harness.agents.connection import NO_TIME_NS, Capabilities, Cleared, Connection, Event, Mark, Transcript
-from harness.agents.connections.inbox import Limits
-from harness.agents.connections.websocket import WebSocketConnection
+from harness.agents.connections.about import TCP, About
+from harness.agents.connections.websocket import over_websocket
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
@@ -118,13 +118,27 @@ class RawPcmProfile(PcmBot):
 
 
 PROFILE: Final = RawPcmProfile
+ABOUT: Final = About(
+    comment=("# Any agent that takes and gives PCM16 over a WebSocket.",),
+    url="ws://127.0.0.1:{port}/",
+    command="./serve --port {port}",
+    ready=TCP,
+    settings=(
+        "input_rate_hz = 16000      # what it hears",
+        "output_rate_hz = 24000     # what it says, until it says otherwise",
+        'accepts_history = false    # true once it takes "history" in the start message and answers "ready"',
+    ),
+    brings_ttft='send {"type": "mark", "name": "llm_requested", "at_ns": …} and "llm_first_token" (agents/marks.py)',
+    brings_words='send {"type": "transcript", "role": "user", "text": "…", "final": true}',
+    brings_history='accepts_history = true once it takes "history" in the start message',
+)
 
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
-    """A connection to a raw-PCM agent; options: `input_rate_hz`, `output_rate_hz`, `accepts_history`, `open_timeout_s`."""
+    """A connection to a raw-PCM agent; options: `input_rate_hz`, `output_rate_hz`, `accepts_history`, and every wire's."""
     wire = RawPcmWire(
         input_rate_hz=int(options.get("input_rate_hz", 16_000)),
         output_rate_hz=int(options.get("output_rate_hz", 16_000)),
         accepts_history=bool(options.get("accepts_history", False)),
     )
-    return WebSocketConnection(url, wire, Limits(open_timeout_s=float(options.get("open_timeout_s", 15.0))))
+    return over_websocket(url, wire, options)

@@ -1,9 +1,9 @@
 """The specification of a connection: plain data for the caller's process, and the function that makes the connection.
 
-Each wire format is a module, with its connection (`connect`) and what a profile may say of it (`PROFILE`), and one line
-here. It is imported only when it is asked for, because the caller's process must start fast and hold nothing it does not
-use. Others add wire formats through the entry-point group `heart_voice_harness.connections`: a name, and a callable
-`(url, options) -> Connection`.
+Each wire format is a module, with its connection (`connect`), what a profile may say of it (`PROFILE`) and what people are to
+know of it (`ABOUT`), and one line here. It is imported only when it is asked for, because the caller's process must start fast
+and hold nothing it does not use. Others add wire formats through the entry-point group `heart_voice_harness.connections`: a
+name, and a callable `(url, options) -> Connection`.
 """
 
 import importlib
@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from harness.agents.connection import Connection
+from harness.agents.connections.about import About
 
 ENTRY_POINT_GROUP: Final = "heart_voice_harness.connections"
 
@@ -30,9 +31,12 @@ WIRES: Final[Mapping[str, str]] = MappingProxyType(
         "scripted": "harness.agents.connections.scripted",
     }
 )
-
-
 """Kind → its module."""
+
+
+def about(kind: str) -> About | None:
+    """What the file of a wire says of it for people; None for a kind that has no file here."""
+    return getattr(importlib.import_module(WIRES[kind]), "ABOUT", None) if kind in WIRES else None
 
 
 class UnknownConnection(ValueError):

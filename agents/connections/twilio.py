@@ -19,8 +19,9 @@ import numpy as np
 from pydantic import Field
 
 from harness.agents.connection import Capabilities, Cleared, Connection, Mark
-from harness.agents.connections.inbox import Limits
-from harness.agents.connections.websocket import WebSocketConnection
+from harness.agents.connections.about import UVICORN, About
+from harness.agents.connections.start_request import StartedByRequest
+from harness.agents.connections.websocket import over_websocket
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
@@ -35,7 +36,6 @@ from harness.agents.connections.wire import (
     shown,
 )
 from harness.agents.message import Message
-from harness.agents.profile_spoken import SpokenElsewhere
 from harness.audio.pcm import decode, encode
 
 RATE_HZ: Final = 8_000
@@ -137,7 +137,7 @@ def _inner(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return inner
 
 
-class TwilioProfile(SpokenElsewhere):
+class TwilioProfile(StartedByRequest):
     """A telephone bot that serves Twilio's Media Streams; the harness takes Twilio's place."""
 
     kind: Literal["twilio"]
@@ -149,9 +149,18 @@ class TwilioProfile(SpokenElsewhere):
 
 
 PROFILE: Final = TwilioProfile
+ABOUT: Final = About(
+    comment=(
+        "# A telephone bot that serves Twilio Media Streams; the harness takes Twilio's place. Run it with --mode replay.",
+    ),
+    url="ws://localhost:{port}/ws",
+    command="python bot.py --port {port}",
+    ready=UVICORN,
+    route="pipecat's runner serves it at /ws",
+)
 
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
-    """A call to a bot for Media Streams; options: `parameters` (strings by name), `open_timeout_s`."""
+    """A call to a bot for Media Streams; options: `parameters` (strings by name), and every wire's."""
     wire = TwilioWire(parameters=options.get("parameters"))
-    return WebSocketConnection(url, wire, Limits(open_timeout_s=float(options.get("open_timeout_s", 15.0))))
+    return over_websocket(url, wire, options, route=ABOUT.route, transport="twilio")

@@ -11,11 +11,11 @@ milliseconds a packet.
 
 import asyncio
 import contextlib
-import os
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -25,25 +25,27 @@ from harness.agents.connection import (
     Connection,
     ConnectionFailed,
     Event,
-    FailureKind,
     LineReport,
     MediaStamp,
 )
 from harness.agents.connections import opus
+from harness.agents.connections.about import METRICS, UVICORN, About
+from harness.agents.connections.diagnosis import timed_out
+from harness.agents.connections.door import Door
 from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.rtp_stream import RtpPacket, RtpStream
 from harness.agents.connections.rtvi import RtviSession
 from harness.agents.connections.webrtc_offer import exchange
 from harness.agents.connections.websocket import place_of
+from harness.agents.connections.what_to_check import sentence
 from harness.agents.connections.wire import Garbage, parse_object, shown
 from harness.agents.message import Message
-from harness.agents.profile_spoken import SpokenElsewhere
+from harness.agents.profile_spoken import KeyedBot
 
 SILENT_LINE_S: Final = 10.0
 """A WebRTC sender sends without pause, silence too. One that has sent no packet at all after so long cannot be heard."""
 KEEP_ALIVE_S: Final = 1.0
 """pipecat takes a peer that was silent on the data channel for 3 s for gone; its own clients say something every second."""
-_GOODBYE: Final = '{"type": "signalling", "message": {"type": "peerLeft"}}'
 
 
 class WebRtcConnection:
@@ -51,9 +53,9 @@ class WebRtcConnection:
 
     def __init__(self, url: str, options: Mapping[str, Any]) -> None:
         self._url = url
-        self._limits = Limits(open_timeout_s=float(options.get("open_timeout_s", 15.0)))
+        self._door = Door.of(url, options, ABOUT.route)
+        self._limits = Limits(open_timeout_s=self._door.timeout_s)
         self._ice_servers = tuple(options.get("ice_servers", ()))
-        self._key_env = options.get("api_key_env")
         accepts_history = bool(options.get("accepts_history", False))
         self.capabilities = Capabilities(accepts_history, input_rate_hz=opus.CLOCK_HZ, output_rate_hz=opus.CLOCK_HZ)
         self._session = RtviSession(accepts_history, bool(options.get("rtvi", True)))
@@ -68,21 +70,24 @@ class WebRtcConnection:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self, history: Sequence[Message]) -> None:
-        step = ["an answer to the offer (is it still starting? open_timeout_s gives it longer)"]
+        step = [""]
         try:
             hello = self._session.hello(history)
             async with asyncio.timeout(self._limits.open_timeout_s):
                 await self._dial(step)
                 await self._greet(hello, step)
         except TimeoutError:
-            await self._abandon(f"{step[0]} did not come within {self._limits.open_timeout_s:g} s", "open_timeout")
+            why = f"{step[0]} did not come within {self._limits.open_timeout_s:g} s"
+            unanswered = await timed_out(self._url, self._door.place) if not step[0] else None
+            await self._abandon(unanswered or ConnectionFailed(why, "open_timeout"))
         except ConnectionFailed as error:
-            await self._abandon(str(error), error.kind)
+            await self._abandon(error)
         except BaseException:
             await self.close()
             raise
         if self._inbox.ended is not None:
-            await self._abandon(self._inbox.ended.error or "closed at once", self._inbox.ended.kind or "refused")
+            ended = self._inbox.ended
+            await self._abandon(ConnectionFailed(ended.error or "closed at once", ended.kind or "refused"))
         self._tasks = [asyncio.create_task(self._watch())]
 
     def send(self, frame: bytes) -> None:
@@ -99,8 +104,7 @@ class WebRtcConnection:
     async def close(self) -> None:
         for ordered in self._stream.flush():
             self._hear(ordered.packet, ordered.media_ns, ordered.lost_before)
-        if self._inbox.ended is None and self._channel is not None and self._channel.readyState == "open":
-            self._channel.send(_GOODBYE)
+        # No word of farewell: `peerLeft` is the bot's to say, and pipecat logs one from a caller as an error. Closing tells it.
         self._inbox.end(None, None)
         for task in self._tasks:
             task.cancel()
@@ -131,10 +135,8 @@ class WebRtcConnection:
         self._peer.on("connectionstatechange", self._on_state)
         await self._peer.setLocalDescription(await self._peer.createOffer())
         offer = {"sdp": self._peer.localDescription.sdp, "type": "offer"}
-        key = os.environ.get(self._key_env) if self._key_env else None
-        if self._key_env and not key:
-            raise ConnectionFailed(f"the variable {self._key_env}, which api_key_env names, is not set")
-        answer = await exchange(self._url, offer, self._limits.open_timeout_s, key)
+        url, headers = await self._door.opened()
+        answer = await exchange(url, offer, headers, self._door.place)
         self._payload_type = opus_of(answer["sdp"])
         self._decoder = opus.OpusDecoder()
         try:
@@ -173,11 +175,8 @@ class WebRtcConnection:
                 self._inbox.put(report)
                 told = report
             if not self._inbox.heard_audio and time.monotonic_ns() - opened_ns > SILENT_LINE_S * 1e9:
-                why = (
-                    f"one-way audio: the call is up, and in {SILENT_LINE_S:g} s not one packet of sound came from the agent; "
-                    "check audio_out_enabled in its transport, and the firewall for UDP from its side"
-                )
-                self._inbox.end(why, "no_media")
+                place = replace(self._door.place, timeout_s=SILENT_LINE_S)
+                self._inbox.end(sentence("no_packets", place), "no_media")
 
     async def _report(self) -> LineReport | None:
         senders = self._peer.getSenders() if self._peer is not None else ()
@@ -254,16 +253,16 @@ class WebRtcConnection:
         else:
             self._inbox.end("the agent hung up before it said anything", "closed_early")
 
-    async def _abandon(self, message: str, kind: FailureKind) -> None:
-        self._inbox.end(message, kind)
+    async def _abandon(self, error: ConnectionFailed) -> None:
+        self._inbox.end(str(error), error.kind)
         await self.close()
-        raise ConnectionFailed(f"{place_of(self._url)}: {message}", kind)
+        raise ConnectionFailed(f"{place_of(self._url)}: {error}", error.kind, error.fault)
 
 
 OfferUrl = Annotated[str, StringConstraints(pattern=r"^https?://\S+$")]
 
 
-class WebRtcProfile(SpokenElsewhere):
+class WebRtcProfile(KeyedBot):
     """A bot that takes SmallWebRTC offers over HTTP."""
 
     kind: Literal["webrtc"]
@@ -272,18 +271,35 @@ class WebRtcProfile(SpokenElsewhere):
     rtvi: bool = True
     """True if it answers RTVI's `client-ready` on the data channel; otherwise audio starts as soon as the call is up."""
     accepts_history: bool = False
-    api_key_env: str | None = None
-    """Name of the environment variable whose value goes with the offer as a bearer token."""
     ice_servers: tuple[Annotated[str, StringConstraints(pattern=r"^(stun|turns?):\S+$")], ...] = Field(default=())
     """STUN and TURN servers, for agents on other networks."""
+
+    newer: ClassVar[frozenset[str]] = frozenset(("headers",))
 
     def _options(self) -> dict[str, Any]:
         return {**super()._options(), "input_rate_hz": opus.CLOCK_HZ}
 
 
 PROFILE: Final = WebRtcProfile
+ABOUT: Final = About(
+    comment=(
+        "# A bot that takes SmallWebRTC offers, called as a browser calls it (needs the extra 'webrtc'). It begins every",
+        "# call knowing nothing, so run it with --mode replay.",
+    ),
+    url="http://localhost:{port}/api/offer",
+    command="python bot.py --transport webrtc --port {port}",
+    ready=UVICORN,
+    settings=(
+        "rtvi = true                # false for a bot without RTVI on the data channel",
+        '# ice_servers = ["stun:stun.example.org:3478"]   # for a bot on another network',
+    ),
+    route="pipecat's runner takes offers at /api/offer",
+    brings_ttft=f"{METRICS}, and RTVI switched on",
+    brings_words="a recogniser that pushes transcriptions, and RTVI switched on",
+    brings_history='kind = "pipecat-eval" with the route /ws, or accepts_history = true once it takes one (docs/agents.md)',
+)
 
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
-    """A call over WebRTC; options: `accepts_history`, `rtvi`, `api_key_env`, `ice_servers`, `open_timeout_s`."""
+    """A call over WebRTC; options: `accepts_history`, `rtvi`, `ice_servers`, and every wire's."""
     return WebRtcConnection(url, options)

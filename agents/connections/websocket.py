@@ -9,11 +9,12 @@ which stops reading fails by name and never delays the caller's next frame.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus, InvalidURI, ProxyError
 
 from harness.agents.connection import (
     AudioChunk,
@@ -21,10 +22,16 @@ from harness.agents.connection import (
     Event,
     FailureKind,
 )
+from harness.agents.connections.diagnosis import explained, explained_status, settled, timed_out, trusted
+from harness.agents.connections.door import Door
 from harness.agents.connections.inbox import Inbox, Limits
+from harness.agents.connections.what_to_check import Fault, failed, sentence
 from harness.agents.connections.wire import Garbage, Outgoing, Wire, shown
 from harness.agents.message import Message
 from harness.agents.this_machine import is_loopback
+
+HUNG_UP: Final = "hung_up"
+"""`ConnectionFailed.fault` of an agent that took the call and hung up before it was ready."""
 
 
 class _StampedConnection(ClientConnection):
@@ -37,23 +44,33 @@ class _StampedConnection(ClientConnection):
         super().data_received(data)
 
 
+class Dialling(connect):
+    """A dialling that takes its headers to the host that the profile names, and to no other: they hold keys."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        keyed = bool(self.additional_headers)
+        place = super().process_redirect(exc)
+        moved = isinstance(place, str) and urlsplit(place)[:2] != urlsplit(self.uri)[:2]
+        return exc if keyed and moved else place
+
+
+_REFUSES_KEYS: Final = (1008, 3000, 3003, 4001, 4003, 4401, 4403)
+"""Close codes of servers that take a call and then its key amiss."""
+_TRY_LATER: Final = 1013
+
+
 class WebSocketConnection:
     """A `Connection` that gives a `Wire` a socket."""
 
-    def __init__(
-        self,
-        url: str,
-        wire: Wire,
-        limits: Limits | None = None,
-        headers: Callable[[], Sequence[tuple[str, str]]] = tuple,
-        hint: str = "",
-    ) -> None:
-        """Make a connection. `hint` is advice for an agent that does not become ready."""
+    def __init__(self, url: str, wire: Wire, limits: Limits | None = None, door: Door | None = None, hint: str = "") -> None:
+        """Make a connection. `door`: how it is dialled, if it takes more than `url`; `hint` is advice for an agent that does
+        not become ready."""
         self._url = url
         self._wire = wire
         self.capabilities = wire.capabilities
         self._limits = limits or Limits()
-        self._headers = headers
+        self._door = door or Door(url, timeout_s=self._limits.open_timeout_s)
+        self._dialled = self._door.start_url or url
         self._hint = f" ({hint})" if hint else ""
         self._socket: _StampedConnection | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -72,17 +89,18 @@ class WebSocketConnection:
                     await self._inbox.changed.wait()
                     self._inbox.changed.clear()
         except TimeoutError:
-            what = self._wire.waits_for if self._socket else "a connection"
-            message = f"{place_of(self._url)}: {what} did not come within {self._limits.open_timeout_s:g} s{self._hint}"
-            await self._abandon(message, "open_timeout")
+            if self._socket is None:
+                await self._abandon(await timed_out(self._dialled, self._door.place))
+            why = f"{self._wire.waits_for} did not come within {self._limits.open_timeout_s:g} s{self._hint}"
+            await self._abandon(ConnectionFailed(why, "open_timeout"))
         except ConnectionFailed as error:
-            await self._abandon(f"{place_of(self._url)}: {error}", error.kind)
+            await self._abandon(error)
         except BaseException:
             await self.close()
             raise
         if (ended := self._inbox.ended) is not None:
-            why = ended.error or "closed at once"
-            await self._abandon(f"{place_of(self._url)}: {why}{self._hint}", ended.kind or "refused")
+            why = f"{ended.error or 'closed at once'}{self._hint}"
+            await self._abandon(ConnectionFailed(why, ended.kind or "refused", HUNG_UP))
 
     def send(self, frame: bytes) -> None:
         if self._inbox.ended is not None:
@@ -106,25 +124,37 @@ class WebSocketConnection:
         await self._hang_up()
 
     async def _dial(self) -> _StampedConnection:
+        self._dialled, headers = await self._door.opened()
+        place = self._door.place
         try:
-            socket = await connect(
-                self._url,
+            socket = await Dialling(
+                self._dialled,
                 create_connection=_StampedConnection,
-                additional_headers=self._headers(),
+                additional_headers=headers,
                 compression=None,
                 # The caller judges silence itself; a library's ping would hang up on an agent that is merely slow.
                 ping_interval=None,
                 open_timeout=None,
                 close_timeout=self._limits.close_timeout_s,
                 max_size=self._limits.message_bytes,
-                proxy=None if is_loopback(self._url) else True,
+                proxy=None if is_loopback(self._dialled) else True,
+                ssl=trusted() if urlsplit(self._dialled).scheme == "wss" else None,
             )
             assert isinstance(socket, _StampedConnection)
             return socket
-        except (InvalidURI, ValueError) as error:
-            raise ConnectionFailed(f"not a WebSocket address: {error}") from error
-        except (OSError, EOFError, ImportError, InvalidHandshake) as error:
-            raise ConnectionFailed(_why_refused(error)) from error
+        except InvalidStatus as error:
+            raise await explained_status(error.response.status_code, self._dialled, place) from error
+        except InvalidMessage as error:
+            fault: Fault = "broken" if isinstance(error.__cause__, EOFError) else "not_http"
+            raise await settled(fault, "", url=self._dialled, place=place) from error
+        except ProxyError as error:
+            raise failed("proxy", place, detail=str(error)) from error
+        except InvalidURI as error:
+            raise failed("bad_address", place, detail=error.msg) from error
+        except (OSError, EOFError) as error:
+            raise await explained(error, self._dialled, place) from error
+        except (ValueError, ImportError, InvalidHandshake) as error:
+            raise failed("failed_otherwise", place, detail=str(error) or type(error).__name__) from error
 
     async def _read(self) -> None:
         assert self._socket is not None
@@ -173,16 +203,28 @@ class WebSocketConnection:
         if closed.rcvd is None:
             return "the line broke without a goodbye: the agent died, or hung up", "closed_early"
         if closed.rcvd.code not in (1000, 1001, 1005):
-            why = f": {shown(closed.rcvd.reason)}" if closed.rcvd.reason else ""
-            return f"the agent hung up with an error (code {closed.rcvd.code}{why})", "closed_early"
+            why = f"code {closed.rcvd.code}{f': {shown(closed.rcvd.reason)}' if closed.rcvd.reason else ''}"
+            if closed.rcvd.code == _TRY_LATER and not self._inbox.heard_audio:
+                return sentence("busy", self._door.place, status=why), "refused"
+            if closed.rcvd.code in _REFUSES_KEYS and not self._inbox.heard_audio:
+                return sentence("hung_up_on_key", self._door.place, detail=why), "refused"
+            return f"the agent hung up with an error ({why})", "closed_early"
         if not self._inbox.heard_audio:
             return "the agent hung up before it said anything", "closed_early"
         return None, None
 
-    async def _abandon(self, message: str, kind: FailureKind) -> None:
-        self._inbox.end(message, kind)
+    @property
+    def _where(self) -> str:
+        """The address for display; of one that only the answer to a request named, the host alone."""
+        if self._url.startswith("ws") or self._dialled == self._door.start_url:
+            return place_of(self._url)
+        return place_of(urlunsplit((*urlsplit(self._dialled)[:2], "", "", "")))
+
+    async def _abandon(self, error: ConnectionFailed) -> None:
+        message = f"{self._where}: {error}"
+        self._inbox.end(message, error.kind)
         await self._hang_up()
-        raise ConnectionFailed(message, kind)
+        raise ConnectionFailed(message, error.kind, error.fault)
 
     async def _hang_up(self) -> None:
         for task in self._tasks:
@@ -204,7 +246,12 @@ def place_of(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def _why_refused(error: Exception) -> str:
-    if isinstance(error, ConnectionRefusedError) or "Connect call failed" in str(error):
-        return "nothing listens there"
-    return f"the agent refused the connection: {error or type(error).__name__}".replace("\n", " ")
+def over_websocket(
+    url: str, wire: Wire, options: Mapping[str, Any], *, route: str = "", transport: str = "", hint: str = ""
+) -> WebSocketConnection:
+    """The connection of a wire by the options that all share: `api_key_env`, `headers`, `start_url`, `open_timeout_s`.
+
+    `route`: where agents of the kind usually answer; `transport`: its name in a request that starts a bot.
+    """
+    door = Door.of(url, options, route, transport)
+    return WebSocketConnection(url, wire, Limits(open_timeout_s=door.timeout_s), door, hint)

@@ -1,15 +1,19 @@
 """A short test call to an agent, to find out if its profile works and which figures a run can measure.
 
-The call is a small version of a run's call: the agent is started as a run starts it, gets a history if it takes one, greets, is
-spoken to, interrupted, and measured by the same methods. So the result is valid for a run. Only the agent's log is saved.
+The agent is dialled first, for what is wrong with its address or its key. The call is then a small version of a run's call: the
+agent is started as a run starts it, gets a history if it takes one, greets, is spoken to, interrupted, and measured by the same
+methods. So the result is valid for a run. Only the agent's log is saved.
 """
 
+import asyncio
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness import models
+from harness.agents.connection import ConnectionFailed
+from harness.agents.connections import make
 from harness.agents.message import Message
 from harness.agents.profile import AgentProfile, TextProfile
 from harness.agents.text import TextFailed
@@ -53,10 +57,14 @@ class Trial:
     recording: Recording | None = None
     timing: TurnTiming | None = None
     history_given: bool = False
+    no_history: str = ""
+    """Why an agent that takes a history by its profile was given none; empty for any other."""
     log: str = ""
     """The last lines of the agent's log from the call."""
     reply: str | None = None
     """The reply of a text model."""
+    thought: bool = False
+    """True if that model reasoned before it replied."""
 
 
 async def try_agent(profile: AgentProfile, logs: Path, progress: RunProgress) -> Trial:
@@ -70,20 +78,55 @@ async def try_agent(profile: AgentProfile, logs: Path, progress: RunProgress) ->
     if isinstance(profile, TextProfile):
         return await _ask(profile, weights, logs, progress)
     require_local("speaking to an agent and hearing it")
-    progress.phase("Rendering the caller", 2)
-    voices = open_voices(load_pack("heart-mini"), taken=profile.own_voices)
-    spoken = [voices.render(Turn(role="seeker", text=text), _VOICE) for text in (WORDS_SPOKEN, WORDS["interruption"])]
     async with RunningAgents((profile,), weights, logs, progress) as running:
+        # Before any voice is rendered: a wrong address or key is then said in a second.
+        history, dialled = await _dialled(profile, running, progress)
+        if dialled is not None and dialled.failure_kind is not None:
+            return Trial(dialled, log=running.words_since(profile.name, 0))
+        no_history = dialled.detail if dialled is not None else ""
+        progress.phase("Rendering the caller", 2)
+        spoken = await asyncio.to_thread(_rendered, profile)
         caller = CallerProcess()
         await caller.start()
         try:
-            return await _call(profile, running, caller, spoken, progress)
+            trial = await _call(profile, running, caller, spoken, history, progress)
+            return replace(trial, no_history=no_history)
         finally:
             await caller.stop()
 
 
+async def _dialled(
+    profile: AgentProfile, running: RunningAgents, progress: RunProgress
+) -> tuple[tuple[Message, ...], SessionOutcome | None]:
+    """Open a call and close it again. The history to give in the next one, and what is wrong: a failure, or in `detail` alone
+    the reason why the agent takes no history after all; None if nothing is."""
+    progress.phase("Dialling", 1)
+    history = HISTORY if profile.accepts_a_history else ()
+    connection = make(running.connection(profile.name))
+    try:
+        await connection.open(history)
+    except ConnectionFailed as error:
+        if error.kind == "no_history":
+            return (), SessionOutcome("dialled", None, str(error))
+        return history, SessionOutcome("failed", error.kind, str(error))
+    finally:
+        await connection.close()
+    progress.step("dialled")
+    return history, None
+
+
+def _rendered(profile: AgentProfile) -> list[RenderedTurn]:
+    voices = open_voices(load_pack("heart-mini"), taken=profile.own_voices)
+    return [voices.render(Turn(role="seeker", text=text), _VOICE) for text in (WORDS_SPOKEN, WORDS["interruption"])]
+
+
 async def _call(
-    profile: AgentProfile, running: RunningAgents, caller: CallerProcess, spoken: list[RenderedTurn], progress: RunProgress
+    profile: AgentProfile,
+    running: RunningAgents,
+    caller: CallerProcess,
+    spoken: list[RenderedTurn],
+    history: tuple[Message, ...],
+    progress: RunProgress,
 ) -> Trial:
     progress.phase("Calling", 1)
     connection = running.connection(profile.name)
@@ -93,7 +136,7 @@ async def _call(
         connection=connection,
         turns=(CallerTurn(first), CallerTurn(second, start="into_reply", offset_ms=INTO_REPLY_MS)),
         rate_hz=rate_hz,
-        history=HISTORY if profile.accepts_a_history else (),
+        history=history,
         limits=_LIMITS,
         greeting=Greetings().of(profile),
     )
@@ -123,4 +166,4 @@ async def _ask(profile: TextProfile, weights: Mapping[str, Path], logs: Path, pr
         except TextFailed as failed:
             raise AgentError(f'agent "{profile.name}": {failed}') from failed
     timing = TurnTiming(method="trial", spoken_end_ms=0.0, ttfa_ms=None, ttft_ms=reply.ttft_ms)
-    return Trial(SessionOutcome("answered"), None, timing, True, reply=reply.text)
+    return Trial(SessionOutcome("answered"), None, timing, True, reply=reply.text, thought=reply.thought)

@@ -5,14 +5,18 @@ spent, with the one line of profile or bot that would add it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, Literal
 
 from harness.agent_check.call import WORDS_SPOKEN, Trial
-from harness.agents.profile import AgentProfile
+from harness.agent_check.no_answer import why_no_answer
+from harness.agents.connection import FELL_BACK
+from harness.agents.connections.spec import about
+from harness.agents.profile import AgentProfile, TextProfile
+from harness.agents.text import IT_THINKS
 from harness.audio.level import first_sample
+from harness.audio.vocal import silero
 from harness.figures.rtp_lines import MUCH_LOST, in_words
 from harness.recording.agent_words import understood
 from harness.recording.record import Recording
@@ -27,32 +31,12 @@ HEARD_SHARE: Final = 0.4
 """Share of the spoken words that a transcript must contain: a choice, above chance and below what a weak recogniser reaches
 on a clean line."""
 
-_BRINGS_TTFT: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "pipecat": "PipelineParams(enable_metrics=True) in the bot",
-        "pipecat-eval": "PipelineParams(enable_metrics=True) in the bot",
-        "webrtc": "PipelineParams(enable_metrics=True) in the bot, and RTVI switched on",
-        "raw-pcm": 'send {"type": "mark", "name": "llm_requested", "at_ns": …} and "llm_first_token" (agents/marks.py)',
-        "text": "",
-    }
-)
-_BRINGS_WORDS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "openai-realtime": 'transcription_model = "…" in the profile',
-        "raw-pcm": 'send {"type": "transcript", "role": "user", "text": "…", "final": true}',
-        "pipecat": "a recogniser that pushes transcriptions, and RTVI switched on",
-        "pipecat-eval": "a recogniser that pushes transcriptions",
-        "webrtc": "a recogniser that pushes transcriptions, and RTVI switched on",
-    }
-)
-_BRINGS_HISTORY: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "pipecat": 'kind = "pipecat-eval" with the route /ws, or accepts_history = true once it takes one (docs/agents.md)',
-        "webrtc": 'kind = "pipecat-eval" with the route /ws, or accepts_history = true once it takes one (docs/agents.md)',
-        "raw-pcm": 'accepts_history = true once it takes "history" in the start message',
-    }
-)
 _NO_WAY: Final = "not possible with this protocol"
+_TRACES: Final = (
+    "this protocol carries none; from traces: OpenTelemetry spans of the bot (enable_tracing=True and an OTLP exporter; "
+    "docs/agents.md, Traces)"
+)
+_TRACES_IF_STARTED: Final = f"{_TRACES}, once the harness starts it ([process]) and so gives it the address for them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +59,13 @@ class Measurable:
 
 @dataclass(frozen=True, slots=True)
 class TrialReport:
-    """The report. `works`: a run with this profile will have answers to measure."""
+    """The report. `works`: a run with this profile will have answers to measure. `takes_history`: it can be played seeded."""
 
     works: bool
     checks: tuple[Check, ...]
     figures: tuple[Measurable, ...]
     log: str = ""
+    takes_history: bool = True
 
 
 def report_of(profile: AgentProfile, trial: Trial) -> TrialReport:
@@ -89,11 +74,13 @@ def report_of(profile: AgentProfile, trial: Trial) -> TrialReport:
         ttft_ms = trial.timing.ttft_ms if trial.timing else None
         answered = Check("answers", "ok", f'"{_short(trial.reply)}", first token after {ttft_ms:,.0f} ms')
         heard = Measurable("TTFA", False, "a text model has no sound")
-        return TrialReport(True, (Check("reached", "ok"), answered), (Measurable("TTFT", True), heard))
+        unknown = trial.thought and isinstance(profile, TextProfile) and not profile.thinks
+        thinks = (Check("thinks", "not so", IT_THINKS),) if unknown else ()
+        return TrialReport(True, (Check("reached", "ok"), answered, *thinks), (Measurable("TTFT", True), heard))
     checks = tuple(_checks(profile, trial))
     works = not any(check.verdict == "failed" for check in checks)
     figures = tuple(_figures(profile, trial)) if works else ()
-    return TrialReport(works, checks, figures, "" if works else trial.log)
+    return TrialReport(works, checks, figures, "" if works else trial.log, trial.history_given)
 
 
 def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
@@ -105,19 +92,22 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
     if recording is None or timing is None:
         yield Check("called", "failed", outcome.detail or "the call left no recording")
         return
+    for mark in recording.marks:
+        if mark.name == FELL_BACK:
+            yield Check("wire", "not so", str(mark.detail.get("why", "")))
     if trial.history_given:
         yield Check("history", "ok", "given and acknowledged: use --mode seeded (default)")
     else:
-        yield Check("history", "not so", "not accepted: use --mode replay")
+        yield Check("history", "not so", trial.no_history or "not accepted: use --mode replay")
     heard = f"{recording.agent_rate_hz:,} Hz" if len(recording.agent_pcm) else "nothing"
     yield Check("sound", "ok" if len(recording.agent_pcm) else "failed", f"sent {recording.caller.rate_hz:,} Hz, got {heard}")
     if timing.line is not None:
         yield Check("line", "ok" if timing.line.lost_share <= MUCH_LOST else "not so", in_words(timing.line))
     yield _greeting(profile, timing)
-    yield _answer(trial, timing)
+    yield _answer(trial, recording, timing)
     yield _hears_us(understood(recording))
     yield _interruption(recording, timing)
-    names = sorted({mark.name for mark in recording.marks})
+    names = {mark.name for mark in recording.marks} - {FELL_BACK}
     yield Check("says of itself", "ok" if names else "not so", f"{len(names)} kinds of marks" if names else "no marks received")
 
 
@@ -134,11 +124,11 @@ def _greeting(profile: AgentProfile, timing: TurnTiming) -> Check:
     return Check("greeting", "ok", f"after {found.latency_ms:,.0f} ms, {found.length_ms / 1000:.1f} s long{over}{said}")
 
 
-def _answer(trial: Trial, timing: TurnTiming) -> Check:
+def _answer(trial: Trial, recording: Recording, timing: TurnTiming) -> Check:
     if trial.outcome.failure_kind is not None:
         return Check("answers", "failed", f"{trial.outcome.failure_kind}: {trial.outcome.detail}")
     if timing.no_reply:
-        return Check("answers", "failed", "no speech within 15 s: does it hear the caller, and are its keys set?")
+        return Check("answers", "failed", why_no_answer(recording, silero()))
     if timing.signed_ms is not None:
         return Check("answers", "ok", f"began {-timing.signed_ms:,.0f} ms before the caller had finished")
     if timing.ttfa_ms is None:
@@ -153,7 +143,8 @@ def _hears_us(came_back: str | None) -> Check:
     back = sum(word in came for word in spoken)
     enough = back >= HEARD_SHARE * len(spoken)
     detail = f'{back} of {len(spoken)} words in its transcript: "{_short(came_back)}"'
-    return Check("hears us", "ok" if enough else "unknown", detail)
+    rate = "" if enough else "; if what it hears sounds wrong, check input_rate_hz"
+    return Check("hears us", "ok" if enough else "unknown", detail + rate)
 
 
 def _interruption(recording: Recording, timing: TurnTiming) -> Check:
@@ -186,13 +177,15 @@ def _figures(profile: AgentProfile, trial: Trial) -> Iterator[Measurable]:
     assert recording is not None
     assert timing is not None
     yield Measurable("TTFA, cut-ins, pauses cut, yield", True, "from the sound")
-    yield _or_what_brings("conversation so far (seeded)", trial.history_given, "", _BRINGS_HISTORY.get(profile.kind, _NO_WAY))
+    told = about(profile.kind)
+    yield _or_what_brings("conversation so far (seeded)", trial.history_given, "", (told and told.brings_history) or _NO_WAY)
     source = IN_FULL[timing.stages_from] if timing.stages_from else ""
-    brings = _BRINGS_TTFT.get(profile.kind, _NO_WAY)
+    traced = _TRACES if profile.process_settings is not None else _TRACES_IF_STARTED
+    brings = (told and told.brings_ttft) or traced
     yield _or_what_brings("TTFT", timing.ttft_ms is not None, source, brings)
     yield _or_what_brings("waterfall", bool(timing.stages_from), _explained(timing), brings)
     words = understood(recording) is not None
-    yield _or_what_brings("word errors of its recogniser", words, "", _BRINGS_WORDS.get(profile.kind, _NO_WAY))
+    yield _or_what_brings("word errors of its recogniser", words, "", (told and told.brings_words) or _NO_WAY)
 
 
 def _or_what_brings(figure: str, there: bool, detail: str, brings: str) -> Measurable:

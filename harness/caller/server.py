@@ -27,7 +27,7 @@ import soxr
 from numpy.typing import NDArray
 
 from harness.agents.connections import ConnectionSpec, make
-from harness.agents.secrets import RedactedOutput, learn
+from harness.agents.secrets import RedactedOutput, learn, redact
 from harness.caller.exchange import read_plan, write_raw
 from harness.caller.pacer import Pacer, precise_loop
 from harness.caller.plan import NOT_WRITTEN, CallerTurn, SessionOutcome, SessionPlan
@@ -139,7 +139,8 @@ class _Server:
             with contextlib.suppress(OSError):
                 traceback.print_exc()
             outcome = SessionOutcome("failed", "caller_error", f"{type(error).__name__}: {error}")
-        self.answer({"id": request["id"], **asdict(outcome)})
+        # A token that was given for this call is known here alone.
+        self.answer({"id": request["id"], **asdict(outcome), "detail": redact(outcome.detail)})
 
 
 def _written(recording: Recording, folder: Path, outcome: SessionOutcome) -> SessionOutcome:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.agents.new_profile import commented_profile, kinds_to_write
-from harness.agents.profile import AgentProfile, load_profile, shipped_profiles
+from harness.agents.profile import load_profile, shipped_profiles
 from harness.commands.screen import AsJson, next_step, screen
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
@@ -104,14 +104,14 @@ def try_(
     if as_json:
         print(json.dumps({"schema": 1, "agent": profile.name, **asdict(found)}, indent=2, ensure_ascii=False))
     else:
-        _show(profile, name, found)
+        _show(name, found)
     if not found.works:
         if as_json:
             raise typer.Exit(3)
         raise AgentError(f'agent "{profile.name}" does not work yet: see the line marked failed')
 
 
-def _show(profile: AgentProfile, name: str, found: "TrialReport") -> None:
+def _show(name: str, found: "TrialReport") -> None:
     # An agent's own messages are hostile text: printed as received, never as markup.
     console = Console(markup=False, highlight=False)
     for check in found.checks:
@@ -123,5 +123,5 @@ def _show(profile: AgentProfile, name: str, found: "TrialReport") -> None:
     if found.log:
         console.print(f"\nThe agent's log:\n{found.log}", soft_wrap=True)
     if found.works:
-        mode = () if profile.accepts_a_history else ("--mode", "replay")
+        mode = () if found.takes_history else ("--mode", "replay")
         console.print(f"\nTo run it: {next_step('run', '--agent', name, *mode, '--limit', 4)}", soft_wrap=True)

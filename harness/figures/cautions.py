@@ -33,7 +33,7 @@ Code = Literal[
     "not_analysed", "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "contended", "unwatched",
     "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
     "no_certificate", "machines", "red_lines", "few_people", "seat_error", "seat_losses", "seat_unrated",
-    "rehearsal", "speakers",
+    "rehearsal", "speakers", "other_wire",
 ]  # fmt: skip
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
 IDLE_PERCENT: Final = 1.0
@@ -92,6 +92,7 @@ KINDS: Final[Mapping[Code, Kind]] = {
                          "TTFA and TTFT are not affected."),
     "reported_stages": Kind("note", "Reported stages", "{}: TTFT and the stages of the waterfall are {}; the borders between "
                             "stages are accurate to {:,.0f} ms on the worst turn. TTFA is not affected."),
+    "other_wire": Kind("note", "Another wire", "{}: {}."),
     "unwatched": Kind("note", "Others not measured"),
     "throttled": Kind("warn", "Throttled", "On {} of {} the processor was slowed down for heat: its latencies are those of a "
                       "hot machine."),
@@ -317,6 +318,8 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
         yield worded("unsure_clock", name, counted(turns, "turn"), worst_ms)
     for name, (source, worst_ms) in sorted(known.reported_stages.items()):
         yield worded("reported_stages", name, IN_FULL[source], worst_ms)
+    for name, why in sorted(known.other_wires.items()):
+        yield worded("other_wire", name, why)
     if known.unwatched:
         yield worded("unwatched", " ".join(unwatched_words(known.unwatched)))
     for name, turns in sorted(known.throttled.items()):

@@ -38,6 +38,8 @@ class Circumstances(BaseModel):
     """Agent → turns with a figure smaller than the uncertainty of its clock, and the worst bound in ms."""
     reported_stages: dict[str, tuple[StagesFrom, float]] = Field(default_factory=dict)
     """Agent that stamps no marks → the source of its TTFT and stages, and the worst resolution of a turn in ms."""
+    other_wires: dict[str, str] = Field(default_factory=dict)
+    """Agent that was called over another wire than its profile says → why."""
     throttled: dict[str, int] = Field(default_factory=dict)
     """Agent → turns during which a core of its machine was slowed down for heat."""
     unwatched: dict[str, Unwatched] = Field(default_factory=dict)

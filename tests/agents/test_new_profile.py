@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.agents.connections import spec
+from harness.agents.connections.about import TCP, About
 from harness.agents.new_profile import commented_profile, kinds_to_write
 from harness.agents.profile import ProfileError, load_profile, profile_kinds
 
@@ -49,3 +51,36 @@ def test_its_own_command_is_kept_word_by_word(tmp_path: Path) -> None:
 def test_a_connection_that_is_not_installed_is_named(tmp_path: Path) -> None:
     with pytest.raises(ProfileError, match='no connection "name-of-the-connection" is installed'):
         load_profile(written(tmp_path, commented_profile("plugin")))
+
+
+@pytest.mark.parametrize("kind", sorted(set(spec.WIRES) - {"scripted"}))
+def test_a_wire_has_its_own_words(kind: str) -> None:
+    told = spec.about(kind)
+    assert told is not None
+    assert all(line.startswith("# ") for line in told.comment)
+    assert "{port}" in told.url
+    assert told.comment[0] in commented_profile(kind)
+
+
+def test_a_new_wire_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that `agents new` says of it is in its module; nothing else of the project is touched but the list of wires."""
+    (tmp_path / "smoke_signals.py").write_text(
+        "from typing import Literal\n"
+        "from harness.agents.connections.about import TCP, About\n"
+        "from harness.agents.profile_spoken import PcmBot\n"
+        "class Profile(PcmBot):\n    kind: Literal['smoke']\n"
+        "PROFILE = Profile\n"
+        "ABOUT = About(('# Agents that send smoke.',), 'ws://127.0.0.1:{port}/hill', './serve --port {port}', TCP)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(spec, "WIRES", {**spec.WIRES, "smoke": "smoke_signals"})
+    told = spec.about("smoke")
+    assert told == About(("# Agents that send smoke.",), "ws://127.0.0.1:{port}/hill", "./serve --port {port}", TCP)
+    text = commented_profile("smoke")
+    assert text.startswith('# Agents that send smoke.\nkind = "smoke"\nurl = "ws://127.0.0.1:{port}/hill"\n')
+    assert TCP in text
+
+
+def test_a_bot_elsewhere_is_told_how_to_give_its_key() -> None:
+    assert "# api_key_env" in commented_profile("pipecat", "wss://bot.example.org/ws-client")
+    assert "api_key_env" not in commented_profile("pipecat")

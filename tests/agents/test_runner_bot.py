@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from harness.agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
+from harness.agents.connection import FELL_BACK, AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
 from harness.agents.connections import make
 from harness.agents.message import Message
 from harness.agents.process import AgentProcess
@@ -89,3 +89,47 @@ async def test_its_greeting_takes_no_part_in_the_history(
     twice = lambda events: finished(events) and marks(events).count("rtvi.bot-stopped-speaking") == 2  # noqa: E731
     events = await call(line, bytes(32_000 * 3) + caller(word), twice)
     assert "I know 3 messages and the first was I lost my job" in spoken(events)
+
+
+def without_evaluations(profile_of: Callable[[str], AgentProfile], variable: str) -> AgentProfile:
+    return profile_of(
+        f'name = "{variable.lower()}"\nkind = "pipecat-eval"\nurl = "ws://localhost:{{port}}/ws"\n[process]\n'
+        f'command = ["{{python}}", "runner_bot.py", "--port", "{{port}}"]\nenv = {{ {variable} = "1" }}\n'
+        'ready_pattern = "Uvicorn running on"\nready_timeout_s = 60\n'
+    )
+
+
+async def test_a_bot_as_the_scaffold_writes_it_is_called_at_its_plain_route(
+    start: StartPeer, call: Call, word: Path, profile_of: Callable[[str], AgentProfile]
+) -> None:
+    profile = without_evaluations(profile_of, "NO_EVAL")
+    agent = await start(profile)
+    for _ in range(2):  # found out, and known
+        line = make(profile.connection(agent.url))
+        with pytest.raises(ConnectionFailed, match=r"evaluation wire is off.*EvalTransportParams.*--mode replay") as caught:
+            await line.open(HISTORY)
+        assert caught.value.kind == "no_history", "the bot would be judged on words that it never got"
+        await line.close()
+    line = make(profile.connection(agent.url))
+    await line.open(())
+    assert not line.capabilities.accepts_history
+    events = await call(line, caller(word), finished)
+    assert "I know 1 messages" in spoken(events)
+    (why,) = [event for event in events if isinstance(event, Mark) and event.name == FELL_BACK]
+    assert "called at /ws-client instead, without a history" in str(why.detail["why"])
+    assert isinstance(events[-1], Closed)
+    assert events[-1].error is None
+    log = agent.log_path.read_text()
+    assert log.count("Detected transport: eval") == 1, "a bot is not made to fail in every call"
+
+
+async def test_a_bot_that_fails_on_every_caller_is_not_said_to_lack_a_wire(
+    start: StartPeer, profile_of: Callable[[str], AgentProfile]
+) -> None:
+    profile = without_evaluations(profile_of, "BROKEN")
+    agent = await start(profile)
+    for history in ((), HISTORY):
+        with pytest.raises(ConnectionFailed) as caught:
+            await make(profile.connection(agent.url)).open(history)
+        assert caught.value.kind == "closed_early"
+        assert "is off" not in str(caught.value)

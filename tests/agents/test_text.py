@@ -187,6 +187,33 @@ def test_no_answer_is_a_failure_and_not_an_empty_reply(profile: Callable[[str], 
         complete(profile(""), HISTORY)
 
 
+@pytest.mark.parametrize("thought", [{"content": "<think>for ever"}, {"reasoning_content": "hm"}, {"reasoning": "hm"}])
+def test_a_thinker_under_an_unknown_name_is_told_what_to_write(
+    profile: Callable[[str], TextProfile], thought: dict[str, str]
+) -> None:
+    Endpoint.pieces = [(0.0, thought)]
+    advice = r'reasoning_effort = "low" in the profile gives it 4,096 tokens in place of 120'
+    with pytest.raises(TextFailed, match=advice):
+        complete(profile(""), HISTORY)
+    with pytest.raises(TextFailed) as caught:
+        complete(profile('reasoning_effort = "low"\n'), HISTORY)
+    assert "reasoning_effort" not in str(caught.value)
+    Endpoint.pieces = [(0.0, {"content": ""})]
+    with pytest.raises(TextFailed) as caught:
+        complete(profile(""), HISTORY)
+    assert "reasons" not in str(caught.value), "nothing shows that it thought"
+    Endpoint.failures = [400]
+    Endpoint.words = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    with pytest.raises(TextFailed, match=advice):
+        complete(profile(""), HISTORY)
+
+
+@pytest.mark.parametrize("thought", [{"content": "<think>hm</think>"}, {"reasoning_content": "hm"}, {}])
+def test_a_reply_says_if_it_was_thought_over(profile: Callable[[str], TextProfile], thought: dict[str, str]) -> None:
+    Endpoint.pieces = [(0.0, thought), (0.0, {"content": "I hear you."})]
+    assert complete(profile(""), HISTORY).thought is bool(thought)
+
+
 def test_keys_come_from_the_environment(profile: Callable[[str], TextProfile], monkeypatch: pytest.MonkeyPatch) -> None:
     keyed = profile('api_key_env = "MY_KEY"\n')
     monkeypatch.delenv("MY_KEY", raising=False)

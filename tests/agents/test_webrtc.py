@@ -17,6 +17,7 @@ from harness.agents.connections import ConnectionSpec, make, webrtc
 from harness.agents.message import Message
 from harness.agents.process import AgentProcess
 from harness.agents.profile import AgentProfile, load_profile
+from tests.agents.conftest import logged
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 Call = Callable[..., Awaitable[list[Event]]]
@@ -101,8 +102,11 @@ async def test_an_unmodified_bot_is_called_as_a_browser_calls_it(
     with pytest.raises(ConnectionFailed, match="--mode replay"):
         await make(profile.connection(agent.url)).open([Message("user", "hi")])
     wrong = make(ConnectionSpec("webrtc", agent.url.replace("/api/offer", "/offer"), {"open_timeout_s": 5}))
-    with pytest.raises(ConnectionFailed, match=r"no offers are taken at this address \(HTTP 40[45]\).*/api/offer"):
+    with pytest.raises(ConnectionFailed, match=r"served at this address \(HTTP 40[45]\).*/api/offer"):
         await wrong.open(())
+    # It noticed that its caller had gone, and logged no error about it.
+    log = await logged(agent, "hung up")
+    assert "ERROR" not in log
 
 
 async def test_a_call_that_cannot_be_is_one_line(

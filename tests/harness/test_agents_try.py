@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness.conftest import Finished, peer
+from tests.harness.conftest import PEERS, Finished, peer
 
 
 def harness(folder: Path, *words: str) -> Finished:
@@ -45,7 +45,7 @@ def test_an_agent_that_works_is_told_what_will_be_measured_and_what_would_bring_
     [
         ("raw-pcm-closes-early", "hung up"),
         # Waits for an answer as long as a run does.
-        pytest.param("raw-pcm-never-answers", "no speech within 15 s", marks=pytest.mark.long),
+        pytest.param("raw-pcm-never-answers", "it is silent: no sound came within 15 s", marks=pytest.mark.long),
         pytest.param("raw-pcm-garbage", "garbage", marks=pytest.mark.long),
     ],
 )
@@ -80,3 +80,18 @@ def test_a_bot_over_webrtc_is_told_how_good_its_line_is(tmp_path: Path) -> None:
     assert "there and back" in checks["line"]["detail"]
     assert figures["TTFT"]["there"]
     assert figures["waterfall"]["there"]
+
+
+@pytest.mark.long  # as above
+def test_a_bot_without_the_evaluation_wire_is_called_at_its_plain_route_and_told_why(tmp_path: Path) -> None:
+    profile = tmp_path / "scaffold.toml"
+    profile.write_text(
+        'kind = "pipecat-eval"\nurl = "ws://localhost:{port}/ws"\n[process]\n'
+        f'command = ["{{python}}", "{PEERS / "runner_bot.py"}", "--port", "{{port}}"]\nenv = {{ NO_EVAL = "1" }}\n'
+        'ready_pattern = "Uvicorn running on"\nready_timeout_s = 60\n'
+    )
+    done = harness(tmp_path, "agents", "try", str(profile))
+    assert done.code == 0, done.out + done.err
+    assert "called at /ws-client instead, without a history" in done.out
+    assert "evaluation wire is off" in done.out
+    assert "--mode replay --limit 4" in done.out

@@ -3,7 +3,8 @@
 Its services are of known behaviour instead of rented: the recogniser takes 60 ms, the model 150 ms to its first token
 (behind an OpenAI-compatible address in this process) and says how many messages it was asked with and what the first said,
 the voice takes 40 ms and says one word per three written. With GREETS set it introduces itself to who connects, as
-pipecat's own examples do.
+pipecat's own examples do. With NO_EVAL set it is as the scaffold writes it unless asked: without the evaluation wire. With BROKEN
+set it fails on every caller.
 """
 
 import asyncio
@@ -118,6 +119,7 @@ async def run_bot(transport: Any, model_url: str) -> None:
             await worker.queue_frames([LLMRunFrame()])
 
     async def hung_up(*_: object) -> None:
+        print("the caller hung up", flush=True)
         await runner.cancel()
 
     transport.add_event_handler("on_client_connected", connected)
@@ -126,6 +128,8 @@ async def run_bot(transport: Any, model_url: str) -> None:
 
 
 async def bot(arguments: RunnerArguments) -> None:
+    if os.environ.get("BROKEN"):
+        raise RuntimeError("no key for the model")
     params = {
         "websocket": lambda: FastAPIWebsocketParams(
             audio_in_enabled=True, audio_out_enabled=True, serializer=ProtobufFrameSerializer()
@@ -133,6 +137,8 @@ async def bot(arguments: RunnerArguments) -> None:
         "eval": lambda: EvalTransportParams(audio_in_enabled=True, audio_out_enabled=True),
         "webrtc": lambda: TransportParams(audio_in_enabled=True, audio_out_enabled=True),
     }
+    if os.environ.get("NO_EVAL"):
+        del params["eval"]
     transport = await create_transport(arguments, params)
     await run_bot(transport, f"http://127.0.0.1:{model.server_port}/v1")
 

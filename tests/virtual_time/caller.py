@@ -32,7 +32,7 @@ def install() -> None:
     clock = VirtualClock()
     time.monotonic_ns = clock.ns
     time.monotonic = clock.seconds
-    hosts, dial = _Hosts(), line.connect
+    hosts, dial = _Hosts(), line.Dialling
 
     async def connect(url: str, **options: Any) -> Any:
         known = hosted(url)
@@ -44,7 +44,7 @@ def install() -> None:
         with clock.in_real_time():
             return await play_session(plan, connection, pacer)
 
-    line.connect = connect
+    line.Dialling = connect
     server.play_session = play
     server.precise_loop = lambda: VirtualLoop(clock)
 

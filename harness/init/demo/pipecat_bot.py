@@ -1,4 +1,4 @@
-"""A pipecat bot as its scaffold writes one, on small models of this machine.
+"""A pipecat bot as its scaffold writes one (`pipecat init --eval`), on small models of this machine.
 
 The harness calls it over pipecat's evaluation wire (`eval` below), which gives it the conversation so far.
 """

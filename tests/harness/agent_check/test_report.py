@@ -1,6 +1,7 @@
 """What is said of one call, where the sound alone leaves a question open."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,13 @@ import pytest
 from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, pcm, voice
 from harness.agent_check.call import Trial
 from harness.agent_check.report import Check, report_of
-from harness.agents.profile import AgentProfile, load_profile
+from harness.agents.connection import FELL_BACK, Mark
+from harness.agents.profile import AgentProfile, load_profile, parse_profile
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import SessionOutcome
 from harness.recording.record import Recording, SpokenTurn
 from harness.timing import measure_turns
+from harness.timing.figures import TurnTiming
 from tests.harness.conftest import peer
 
 
@@ -60,3 +63,44 @@ def test_what_was_said_over_the_caller_may_be_a_late_greeting(profile: AgentProf
     assert "greets = true" in found.detail
     quiet = check(profile.model_copy(update=wish), make_recording(Said(0.5, voice(0.5))).recording, "greeting")
     assert (quiet.verdict, quiet.detail) == ("not so", "none")
+
+
+def figures(profile: AgentProfile, recording: Recording) -> dict[str, str]:
+    trial = Trial(SessionOutcome("quiet"), recording, measure_turns(recording)[0])
+    return {figure.figure: figure.detail for figure in report_of(profile, trial).figures}
+
+
+@pytest.mark.parametrize("start", ["", '[process]\ncommand = ["bot"]\nready_pattern = "up"\n'])
+def test_a_wire_that_carries_no_ttft_is_told_of_traces(start: str) -> None:
+    profile = parse_profile(f'kind = "twilio"\nurl = "ws://127.0.0.1:9/ws"\n{start}', Path("mine.toml"))
+    found = figures(profile, make_recording(Said(0.5, voice(1.0))).recording)
+    assert "from traces: OpenTelemetry spans" in found["TTFT"]
+    assert ("once the harness starts it" in found["TTFT"]) is not bool(start)
+    assert "not possible" in found["word errors of its recogniser"]
+
+
+def test_a_wire_that_carries_it_says_what_brings_it(profile: AgentProfile) -> None:
+    assert "llm_requested" in figures(profile, make_recording(Said(0.5, voice(1.0))).recording)["TTFT"]
+
+
+def test_a_call_over_the_plain_route_says_why(profile: AgentProfile) -> None:
+    recording = make_recording(Said(0.5, voice(1.0)), marks=[Mark(FELL_BACK, 1, 1, {"why": "it is off"})]).recording
+    assert check(profile, recording, "wire") == Check("wire", "not so", "it is off")
+    assert check(profile, recording, "says of itself").verdict == "not so", "the harness said it, and not the agent"
+
+
+def test_why_a_history_was_not_given_is_said(profile: AgentProfile) -> None:
+    recording = make_recording(Said(0.5, voice(1.0))).recording
+    trial = Trial(SessionOutcome("quiet"), recording, measure_turns(recording)[0], no_history="it is off; --mode replay")
+    report = report_of(profile, trial)
+    assert next(c.detail for c in report.checks if c.name == "history") == "it is off; --mode replay"
+    assert not report.takes_history
+
+
+def test_a_thinker_under_an_unknown_name_is_told_what_to_write() -> None:
+    profile = parse_profile('kind = "text"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n', Path("writer.toml"))
+    timing = TurnTiming(method="trial", spoken_end_ms=0.0, ttfa_ms=None, ttft_ms=900.0)
+    for thought in (True, False):
+        report = report_of(profile, Trial(SessionOutcome("answered"), None, timing, True, reply="Yes.", thought=thought))
+        assert any("reasoning_effort" in c.detail for c in report.checks) is thought
+        assert report.works

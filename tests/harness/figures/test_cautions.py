@@ -228,3 +228,9 @@ def test_terminal_and_json_give_the_same_words() -> None:
     for caution in told["cautions"]:
         shown = f"{caution['topic']}: {caution['text']}" in out.getvalue()
         assert shown == (caution["code"] not in ("no_certificate", "machines"))
+
+
+def test_an_agent_that_was_called_over_another_wire_is_named() -> None:
+    known = KNOWN.model_copy(update={"other_wires": {"quick": "its evaluation wire is off"}})
+    (said,) = [caution for caution in summary(judge(0.99, 0.97), known=known).cautions if caution.code == "other_wire"]
+    assert said.text == "quick: its evaluation wire is off."

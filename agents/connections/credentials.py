@@ -1,0 +1,79 @@
+"""The credentials of a call: a key, headers and tokens, put together at the moment of dialling and nowhere else.
+
+A profile is stored with every run and travels to the caller's process, so it holds no secret: it names environment variables,
+`api_key_env = "NAME"`, or `${NAME}` in a header or in an address. Every wire dials with what is made here. A value is learnt
+before it is used (`harness.agents.secrets`), so that a recording, a log or an error that repeats it shows a mask.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+from urllib.parse import quote
+
+from harness.agents.connection import ConnectionFailed
+from harness.agents.secret_places import VARIABLE
+from harness.agents.secrets import learn
+
+AUTHORIZATION: Final = "Authorization"
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The credentials that a profile names, values not yet read."""
+
+    api_key_env: str | None = None
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Header → its value, with `${NAME}` for the value of an environment variable."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> "Credentials":
+        """Those among the options of a connection."""
+        return cls(options.get("api_key_env"), dict(options.get("headers") or {}))
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The environment variables that hold the key and the headers' secrets."""
+        key = (self.api_key_env,) if self.api_key_env else ()
+        return (*key, *(name for text in self.headers.values() for name in VARIABLE.findall(text)))
+
+    def read(self) -> Headers:
+        """The headers of a request, with their values.
+
+        Raises:
+            ConnectionFailed: a variable is not set, or holds what no header can carry.
+        """
+        key = ((AUTHORIZATION, f"Bearer {_value(self.api_key_env, 'api_key_env')}"),) if self.api_key_env else ()
+        return (*key, *((name, _filled(text, f"headers.{name}")) for name, text in self.headers.items()))
+
+
+def bearer(token: str) -> Headers:
+    """The header of a token that a server gave for one call."""
+    learn([token])
+    return ((AUTHORIZATION, f"Bearer {token}"),)
+
+
+def filled_address(url: str) -> str:
+    """An address with the values of its `${NAME}`, escaped as addresses need it; unchanged without any.
+
+    Raises:
+        ConnectionFailed: a variable is not set.
+    """
+    return VARIABLE.sub(lambda found: quote(_value(found[1], "the address"), safe=""), url)
+
+
+def _filled(text: str, where: str) -> str:
+    return VARIABLE.sub(lambda found: _value(found[1], where), text)
+
+
+def _value(name: str, where: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise ConnectionFailed(f"the variable {name}, which {where} names, is not set: set it to the key or token")
+    learn([value])
+    if not (value.isascii() and value.isprintable()):
+        raise ConnectionFailed(f"the variable {name}, which {where} names, holds characters that no key has: set it again")
+    return value

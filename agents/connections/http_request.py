@@ -1,0 +1,74 @@
+"""One HTTP request before a call: WebRTC's offer, or the request that starts a bot.
+
+Whatever is wrong here is wrong before a call exists, and most of it is the user's to mend: each fault is a row of
+`harness.agents.connections.what_to_check`.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import httpx
+
+from harness.agents.connection import ConnectionFailed
+from harness.agents.connections.credentials import Headers
+from harness.agents.connections.diagnosis import explained, explained_status, settled, timed_out, trusted
+from harness.agents.connections.what_to_check import Fault, Place, failed
+from harness.agents.connections.wire import MOST_MASKED, shown
+from harness.agents.secrets import redact_foreign
+from harness.agents.this_machine import is_loopback
+
+MOST_BYTES: Final = 1 << 20
+"""Most bytes of an answer: an SDP with a hundred candidates takes 20 kB."""
+_UNPACKED: Final = (("Accept-Encoding", "identity"),)
+"""Packed, a few bytes could become more than this machine holds."""
+
+
+async def post(url: str, body: Mapping[str, Any], headers: Headers, place: Place) -> dict[str, Any]:
+    """Send a JSON object; returns the object that is answered.
+
+    Raises:
+        ConnectionFailed: there is none; one line that says why, and what to check.
+    """
+    try:
+        async with (
+            httpx.AsyncClient(timeout=place.timeout_s, trust_env=not is_loopback(url), verify=trusted()) as client,
+            client.stream("POST", url, json=body, headers=(*_UNPACKED, *headers)) as answer,
+        ):
+            content = await _most_of(answer)
+    except httpx.TimeoutException as error:
+        raise await timed_out(url, place) from error
+    except httpx.RemoteProtocolError as error:
+        fault: Fault = "broken" if "disconnected" in str(error) else "not_http"
+        raise await settled(fault, "", url=url, place=place) from error
+    except (httpx.ReadError, httpx.WriteError) as error:
+        raise await settled("broken", "", url=url, place=place) from error
+    except httpx.ProxyError as error:
+        raise failed("proxy", place, detail=str(error)) from error
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        raise failed("bad_address", place, detail=redact_foreign(str(error))) from error
+    except httpx.HTTPError as error:
+        raise await explained(error, url, place) from error
+    if answer.status_code != 200:
+        raise await explained_status(answer.status_code, url, place, _words(content))
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ConnectionFailed("answered with something that is not JSON: check the address", "garbage") from error
+    if not isinstance(found, dict):
+        raise ConnectionFailed("answered with JSON that is no object: check the address", "garbage")
+    return found
+
+
+async def _most_of(answer: httpx.Response) -> bytes:
+    content = b""
+    async for piece in answer.aiter_raw():
+        content += piece
+        if len(content) > MOST_BYTES:
+            raise ConnectionFailed(f"answered with more than {MOST_BYTES >> 20} MiB: check the address", "garbage")
+    return content
+
+
+def _words(content: bytes) -> str:
+    """The beginning of an error's text, masked before it is cut, because half a key would pass the mask."""
+    return shown(redact_foreign(content[:MOST_MASKED].decode("utf-8", "replace")))

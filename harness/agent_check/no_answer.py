@@ -1,0 +1,59 @@
+"""The cause of a call that was up and brought no speech: no sound, sound that cannot be heard, or sound at another rate.
+
+"Does it hear the caller?" is the wrong question to somebody whose bot did answer, at 48,000 Hz, and was played at 8,000. So the
+sound that came is looked at first, then what the bot said of the caller: a bot that shows that it heard has lost its voice, and
+one that shows nothing may be deaf.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from harness.agents.connections.what_to_check import Place, sentence
+from harness.audio.level import block_power
+from harness.audio.pcm import FULL_SCALE, Int16, resample, to_float
+from harness.audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
+from harness.caller.listener import AUDIBLE_RMS
+from harness.recording.agent_words import understood
+from harness.recording.record import Recording
+from harness.timing.figures import NO_REPLY_MS
+
+RATES_HZ: Final = (8_000, 16_000, 24_000, 48_000)
+"""The rates at which agents send."""
+LEAST_SPEECH_S: Final = 0.25
+"""A voice that is shorter may be chance: at a wrong rate the sound is distorted, and the detector may still find a syllable."""
+_SIGNS: Final = ("user-started-speaking", "speech_started", "user-transcription", "input_audio_buffer")
+
+
+def why_no_answer(recording: Recording, vocal: VocalDetector) -> str:
+    """One sentence: what is wrong, and what to check."""
+    place = Place(timeout_s=NO_REPLY_MS / 1000)
+    pcm, rate_hz = recording.agent_pcm, recording.agent_rate_hz
+    if _audible(pcm, rate_hz):
+        found = {rate: _speech_s(pcm, rate, vocal) for rate in RATES_HZ if rate != rate_hz}
+        best = max(found, key=found.__getitem__)
+        if found[best] >= LEAST_SPEECH_S:
+            mend = f"played at {best:,} Hz it is speech, so check output_rate_hz, or the rate that the agent states"
+        else:
+            mend = "check output_rate_hz, and if it sends PCM16LE and no other encoding"
+        return sentence("wrong_rate", place, rate_hz=rate_hz, detail=mend)
+    if sign := _sign_of_hearing(recording):
+        return sentence("one_way", place, detail=sign)
+    return sentence("silent", place, detail="only silence" if len(pcm) else "no sound")
+
+
+def _audible(pcm: Int16, rate_hz: int) -> bool:
+    return bool(np.any(block_power(pcm, max(1, rate_hz // 50)) > (AUDIBLE_RMS / FULL_SCALE) ** 2))
+
+
+def _speech_s(pcm: Int16, rate_hz: int, vocal: VocalDetector) -> float:
+    """Seconds of voice in the sound if it has this rate."""
+    spans = vocal_spans(vocal(to_float(resample(pcm, rate_hz, RATE_HZ))))
+    return sum(end - start for start, end in spans) * WINDOW / RATE_HZ
+
+
+def _sign_of_hearing(recording: Recording) -> str:
+    """What shows that the agent heard its caller; empty if nothing does."""
+    if (words := understood(recording)) is not None:
+        return f'it understood "{words[:60]}"'
+    return next((f"it reported {m.name}" for m in recording.marks if any(sign in m.name for sign in _SIGNS)), "")

@@ -1,0 +1,268 @@
+"""What is said of a call that cannot be placed: every fault with a real server, a real certificate, over every kind of door.
+
+A WebSocket and an HTTP offer are the two ways in which calls are placed; each fault must give both the same sentence.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+from websockets.asyncio.server import ServerConnection, serve
+
+from harness.agents.connection import Closed, ConnectionFailed
+from harness.agents.connections import ConnectionSpec, make
+from harness.agents.connections.what_to_check import ROWS, Place, sentence
+from tests.agents.certificates import Authority
+
+WEBSOCKETS = (("raw-pcm", "ws", "/"), ("pipecat", "ws", "/ws"), ("twilio", "ws", "/"), ("openai-realtime", "ws", "/"))
+DOORS = (*WEBSOCKETS, ("webrtc", "http", "/offer"))
+TWO = (WEBSOCKETS[0], DOORS[-1])
+"""One of each kind, for what does not depend on the wire."""
+Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+def status(line: str, *headers: str) -> Answer:
+    """Answers any request with a status and nothing else."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.LimitOverrunError):
+            await reader.readuntil(b"\r\n\r\n")
+            head = "\r\n".join([f"HTTP/1.1 {line}", "Content-Length: 0", "Connection: close", *headers, "", ""])
+            writer.write(head.encode())
+            await writer.drain()
+        writer.close()
+
+    return answer
+
+
+async def hasty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Calls the first bytes a bad request, as most servers do; `status` waits for the end of a request, as some do."""
+    await reader.read(1_000)
+    writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    with contextlib.suppress(ConnectionError):
+        await writer.drain()
+    writer.close()
+
+
+async def sleeps(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(asyncio.CancelledError, ConnectionError):
+        while await reader.read(1_000):
+            pass
+    writer.close()
+
+
+async def hangs_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.close()
+
+
+async def ssh(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"SSH-2.0-OpenSSH_9.2\r\n")
+    with contextlib.suppress(ConnectionError):
+        await writer.drain()
+    writer.close()
+
+
+@contextlib.asynccontextmanager
+async def server(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+    """A server on a port of its own."""
+    # A server that hangs up at once meets callers that still speak: asyncio reports that to nobody's use.
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+    listening = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=tls)
+    try:
+        yield listening.sockets[0].getsockname()[1]
+    finally:
+        listening.close()
+
+
+async def failure(kind: str, url: str, **options: object) -> ConnectionFailed:
+    """How a call fails; in one line that begins with its address."""
+    line = make(ConnectionSpec(kind, url, {"open_timeout_s": 5, **options}))
+    with pytest.raises(ConnectionFailed) as caught:
+        await line.open(())
+    await line.close()
+    said = str(caught.value)
+    assert said.startswith(url.partition("?")[0]), said
+    assert "\n" not in said
+    assert "(): " not in said
+    return caught.value
+
+
+@pytest.mark.parametrize(("kind", "scheme", "path"), TWO)
+@pytest.mark.parametrize(
+    ("fault", "name", "days", "own", "words"),
+    [
+        ("certificate_expired", "localhost", -1, True, "its TLS certificate has expired: have it renewed"),
+        ("certificate_untrusted", "localhost", 1, False, "is self-signed, and this machine does not know it: name the file"),
+        ("certificate_other_name", "bot.example.org", 1, True, "for another name (Hostname mismatch, certificate is not"),
+    ],
+)
+async def test_a_bad_certificate_is_named(
+    kind: str, scheme: str, path: str, fault: str, name: str, days: int, own: bool, words: str,
+    authority: Authority, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    async with server(status("200 OK"), authority.context(name, days=days, own=own)) as port:
+        failed = await failure(kind, f"{scheme}s://localhost:{port}{path}")
+    assert failed.fault == fault
+    assert words in str(failed)
+
+
+@pytest.mark.parametrize(("kind", "scheme", "path"), TWO)
+async def test_an_authority_that_this_machine_does_not_know_can_be_named(
+    kind: str, scheme: str, path: str, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    async with server(status("503 Busy"), authority.context()) as port:
+        url = f"{scheme}s://localhost:{port}{path}"
+        failed = await failure(kind, url)
+        assert failed.fault == "certificate_untrusted"
+        assert "SSL_CERT_FILE" in str(failed)
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+        assert (await failure(kind, url)).fault == "busy", "and then it is reached"
+
+
+@pytest.mark.parametrize(("kind", "scheme", "path"), DOORS)
+async def test_tls_and_none_are_told_apart(kind: str, scheme: str, path: str, authority: Authority) -> None:
+    for answer in (hasty, status("404 Not Found")):
+        async with server(answer) as port:
+            failed = await failure(kind, f"{scheme}s://localhost:{port}{path}", open_timeout_s=1)
+        assert failed.fault == "no_tls"
+        assert f"write {scheme}:// in place of {scheme}s://" in str(failed)
+    async with server(status("404 Not Found"), authority.context()) as port:
+        failed = await failure(kind, f"{scheme}://localhost:{port}{path}")
+    assert failed.fault == "needs_tls"
+    assert f"write {scheme}s:// in place of {scheme}://" in str(failed)
+
+
+@pytest.mark.parametrize(("kind", "scheme", "path"), TWO)
+async def test_a_port_that_hangs_up_on_tls_speaks_none(kind: str, scheme: str, path: str) -> None:
+    async with server(hangs_up) as port:
+        assert (await failure(kind, f"{scheme}s://localhost:{port}{path}")).fault == "no_tls"
+        assert (await failure(kind, f"{scheme}://localhost:{port}{path}")).fault == "broken"
+    async with server(ssh) as port:
+        failed = await failure(kind, f"{scheme}://localhost:{port}{path}")
+        assert failed.fault in ("not_http", "broken")
+        assert f"check the port, and {scheme} or {scheme}s" in str(failed)
+
+
+@pytest.mark.parametrize(("kind", "scheme", "path"), TWO)
+async def test_nobody_there(kind: str, scheme: str, path: str) -> None:
+    async with server(hangs_up) as port:
+        pass
+    assert (await failure(kind, f"{scheme}://localhost:{port}{path}")).fault == "nothing_listens"
+    failed = await failure(kind, f"{scheme}://no-such-machine.invalid:9{path}")
+    assert failed.fault == "unknown_host"
+    assert "no machine of that name: check its spelling" in str(failed)
+
+
+ROUTES = {
+    "raw-pcm": "check its path",
+    "pipecat": "pipecat's runner serves it at /ws-client",
+    "twilio": "pipecat's runner serves it at /ws",
+    "openai-realtime": "servers of this protocol take calls at /v1/realtime",
+    "webrtc": "pipecat's runner takes offers at /api/offer",
+}
+
+
+@pytest.mark.parametrize(("kind", "scheme", "path"), DOORS)
+async def test_what_a_server_answers_says_what_to_mend(
+    kind: str, scheme: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOOR_KEY", "opensesame-47")
+    cases: tuple[tuple[str, dict[str, object], str, str], ...] = (
+        ("401 Unauthorized", {}, "no_key", "it wants a key (HTTP 401): name the variable that holds it in api_key_env"),
+        ("401 Unauthorized", {"api_key_env": "DOOR_KEY"}, "wrong_key", "the key (HTTP 401): check the value of DOOR_KEY"),
+        ("403 Forbidden", {"headers": {"X-Key": "${DOOR_KEY}"}}, "turned_away", f"and the route: {ROUTES[kind]}"),
+        ("404 Not Found", {}, "no_route", f"served at this address (HTTP 404): {ROUTES[kind]}"),
+        ("405 Method Not Allowed", {}, "no_route", f"(HTTP 405): {ROUTES[kind]}"),
+        ("503 Service Unavailable", {}, "busy", "busy (HTTP 503): it takes no further caller at present"),
+        ("429 Too Many Requests", {}, "busy", "busy (HTTP 429)"),
+        ("500 Oops", {}, "server_error", "it failed while it took the call (HTTP 500): its own log"),
+    )  # fmt: skip
+    for line, options, fault, words in cases:
+        async with server(status(line)) as port:
+            failed = await failure(kind, f"{scheme}://localhost:{port}{path}", **options)
+        assert failed.fault == fault, (line, str(failed))
+        assert words in str(failed), line
+        assert "opensesame-47" not in str(failed)
+
+
+@pytest.mark.parametrize(("kind", "scheme", "path"), TWO)
+async def test_a_server_that_sleeps_is_no_dead_machine(kind: str, scheme: str, path: str) -> None:
+    async with server(sleeps) as port:
+        for secure in ("", "s"):
+            failed = await failure(kind, f"{scheme}{secure}://localhost:{port}{path}", open_timeout_s=0.5)
+            assert (failed.fault, failed.kind) == ("asleep", "open_timeout")
+            assert "did not answer within 0.5 s: is it still starting or asleep?" in str(failed)
+
+
+@pytest.mark.parametrize(("kind", "scheme", "path"), TWO)
+async def test_a_proxy_that_lets_nobody_through_is_named(
+    kind: str, scheme: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with server(status("403 Forbidden")) as port:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{port}")
+        failed = await failure(kind, f"{scheme}s://bot.example.org{path}")
+    assert failed.fault == "proxy"
+    assert "NO_PROXY" in str(failed)
+
+
+async def test_an_address_that_is_none_is_one_line() -> None:
+    for url in ("ws://:0/", "http://localhost:1/"):
+        line = make(ConnectionSpec("raw-pcm", url, {}))
+        with pytest.raises(ConnectionFailed) as caught:
+            await line.open(())
+        assert "\n" not in str(caught.value)
+
+
+def closes(code: int, reason: str) -> AbstractAsyncContextManager[object]:
+    async def session(socket: ServerConnection) -> None:
+        await socket.close(code, reason)
+
+    return serve(session, "127.0.0.1", 0)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (1013, "busy (code 1013: full): it takes no further caller"),
+        (4001, "check DOOR_KEY"),
+        (1011, "the agent hung up with an error (code 1011: full)"),
+    ],
+)
+async def test_a_server_that_takes_the_call_and_then_its_key_amiss(
+    code: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOOR_KEY", "opensesame-47")
+    async with closes(code, "full") as listening:
+        port = next(iter(listening.sockets)).getsockname()[1]  # type: ignore[attr-defined]
+        line = make(ConnectionSpec("raw-pcm", f"ws://localhost:{port}/", {"api_key_env": "DOOR_KEY"}))
+        await line.open(())
+        end = [event async for event in line.events()][-1]
+        await line.close()
+    assert isinstance(end, Closed)
+    assert words in str(end.error)
+
+
+def test_every_row_is_one_sentence_that_says_how_to_mend() -> None:
+    for fault, row in ROWS.items():
+        said = sentence(fault, Place(), status=404, detail="why {x}\n", rate_hz=8_000)
+        assert row.mend
+        assert said.count("\n") == 0
+        assert "{" not in said.replace("${NAME}", "").replace("{x}", "")
