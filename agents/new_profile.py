@@ -2,13 +2,18 @@
 
 It has the settings that most users need, at most ten; docs/agents.md has the others. The text is made
 and not kept as files, because an agent that already runs (`url`) and one that the harness starts (`command`) need other lines.
+A kind without an entry here has its words in the file of its connection (`WORDS`).
 """
 
+import importlib
 import json
 import shlex
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
+
+from harness.agents.connections.kind_words import KindWords
+from harness.agents.connections.spec import WIRES
 
 _UVICORN: Final = 'ready_pattern = "Uvicorn running on"   # a line of its output that says it is ready'
 _TCP: Final = 'ready_url = "tcp://127.0.0.1:{port}"       # ready when somebody listens there'
@@ -20,7 +25,6 @@ _STARTED: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "pipecat-eval": ("ws://localhost:{port}/ws", "python bot.py --port {port}", _UVICORN),
         "webrtc": ("http://localhost:{port}/api/offer", "python bot.py --transport webrtc --port {port}", _UVICORN),
         "raw-pcm": ("ws://127.0.0.1:{port}/", "./serve --port {port}", _TCP),
-        "twilio": ("ws://localhost:{port}/ws", "python bot.py --port {port}", _UVICORN),
         "openai-realtime": ("ws://127.0.0.1:{port}/v1/realtime", "./serve --port {port}", _TCP),
         "plugin": ("ws://127.0.0.1:{port}/", "./serve --port {port}", _TCP),
     }
@@ -40,9 +44,6 @@ _ABOUT: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "# call knowing nothing, so run it with --mode replay.",
         ),
         "raw-pcm": ("# Any agent that takes and gives PCM16 over a WebSocket.",),
-        "twilio": (
-            "# A telephone bot that serves Twilio Media Streams; the harness takes Twilio's place. Run it with --mode replay.",
-        ),
         "openai-realtime": ("# A server of the OpenAI Realtime protocol.",),
         "text": ("# A language model that is asked in writing: TTFT, and no TTFA.",),
         "plugin": ("# An agent behind a connection that another installed package brings.",),
@@ -83,29 +84,36 @@ _GREETS: Final = "# greets = true   # it speaks first: the caller lets it finish
 
 def kinds_to_write() -> tuple[str, ...]:
     """The kinds that a profile can be written for."""
-    return tuple(_ABOUT)
+    return (*_ABOUT, *(kind for kind in WIRES if kind not in _ABOUT and kind != "scripted"))
 
 
 def commented_profile(kind: str, url: str | None = None, command: Sequence[str] = ()) -> str:
     """The text of a profile. `url`: address of a running agent; otherwise `command` starts it (default: an example)."""
-    lines = [*_ABOUT[kind], f'kind = "{kind}"']
+    words = _words(kind)
+    lines = [*words.about, f'kind = "{kind}"']
     if kind == "text":
         lines.append(f"base_url = {json.dumps(url or 'https://api.example.org/v1')}")
-    elif kind in _STARTED:
-        lines.append(f"url = {json.dumps(url or _STARTED[kind][0])}")
-    lines += _SETTINGS.get(kind, ())
-    if kind in _STARTED:
+    elif words.url:
+        lines.append(f"url = {json.dumps(url or words.url)}")
+    lines += words.settings
+    if words.url:
         lines.append(_GREETS)
-        lines += _process(kind, command) if url is None else []
+        lines += _process(words, command) if url is None else []
     return "\n".join(lines) + "\n"
 
 
-def _process(kind: str, command: Sequence[str]) -> list[str]:
-    words = list(command) or shlex.split(_STARTED[kind][1])
+def _words(kind: str) -> KindWords:
+    if kind in _ABOUT:
+        return KindWords(_ABOUT[kind], *_STARTED.get(kind, ("", "", "")), _SETTINGS.get(kind, ()))
+    words: KindWords = importlib.import_module(WIRES[kind]).WORDS
+    return words
+
+
+def _process(words: KindWords, command: Sequence[str]) -> list[str]:
     return [
         "",
         "[process]                  # how it is started; {port} becomes a free port",
-        f"command = {json.dumps(words)}",
+        f"command = {json.dumps(list(command) or shlex.split(words.command))}",
         'cwd = "."                  # relative to this file',
-        _STARTED[kind][2],
+        words.ready,
     ]
