@@ -1,7 +1,7 @@
 """A telephone bot on pipecat's own transport and serializers, which leans on the carrier that calls it.
 
-`python carrier_bot.py PORT CARRIER`. It greets for 600 ms and asks for a mark behind it. The caller's first loud sound gets a reply
-of two seconds with a mark, which it interrupts itself after 1,300 ms, with nearly all of it at the carrier; the second loud
+`python carrier_bot.py PORT CARRIER`. It greets for 600 ms and asks for a mark behind it. The caller's first loud sound gets a
+reply of two seconds with a mark, which it interrupts itself after 1,300 ms, with all of it at the carrier; the second loud
 sound makes it hang up. It prints each message of the carrier but sound, with the milliseconds since its greeting, and what
 it heard in all.
 """
