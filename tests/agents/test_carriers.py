@@ -43,9 +43,10 @@ CALLER_HZ, LEVEL = 300, 6_000
 
 
 def profile_text(kind: str, more: str = "") -> str:
+    rate_hz = 8_000 if "8000" in more else 16_000
     return (
         f'kind = "{kind}"\ngreets = false\nurl = "ws://127.0.0.1:{{port}}/ws"\nparameters = {{ patient = "no" }}\n{more}'
-        f'[process]\ncommand = ["{{python}}", "carrier_bot.py", "{{port}}", "{kind}"]\n'
+        f'[process]\ncommand = ["{{python}}", "carrier_bot.py", "{{port}}", "{kind}", "{rate_hz}"]\n'
         'ready_pattern = "Uvicorn running on"\nready_timeout_s = 60\n'
     )
 
