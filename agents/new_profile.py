@@ -2,7 +2,7 @@
 
 It has the settings that most users need, at most ten; docs/agents.md has the others. The text is made
 and not kept as files, because an agent that already runs (`url`) and one that the harness starts (`command`) need other lines.
-A kind without an entry here has its words in the file of its connection (`WORDS`).
+A kind without an entry here has its words in the file of its connection (`ABOUT`).
 """
 
 import importlib
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from harness.agents.connections.kind_words import KindWords
+from harness.agents.connections.about import About
 from harness.agents.connections.spec import WIRES
 
 _UVICORN: Final = 'ready_pattern = "Uvicorn running on"   # a line of its output that says it is ready'
@@ -90,7 +90,7 @@ def kinds_to_write() -> tuple[str, ...]:
 def commented_profile(kind: str, url: str | None = None, command: Sequence[str] = ()) -> str:
     """The text of a profile. `url`: address of a running agent; otherwise `command` starts it (default: an example)."""
     words = _words(kind)
-    lines = [*words.about, f'kind = "{kind}"']
+    lines = [*words.comment, f'kind = "{kind}"']
     if kind == "text":
         lines.append(f"base_url = {json.dumps(url or 'https://api.example.org/v1')}")
     elif words.url:
@@ -102,14 +102,14 @@ def commented_profile(kind: str, url: str | None = None, command: Sequence[str] 
     return "\n".join(lines) + "\n"
 
 
-def _words(kind: str) -> KindWords:
+def _words(kind: str) -> About:
     if kind in _ABOUT:
-        return KindWords(_ABOUT[kind], *_STARTED.get(kind, ("", "", "")), _SETTINGS.get(kind, ()))
-    words: KindWords = importlib.import_module(WIRES[kind]).WORDS
+        return About(_ABOUT[kind], *_STARTED.get(kind, ("", "", "")), _SETTINGS.get(kind, ()))
+    words: About = importlib.import_module(WIRES[kind]).ABOUT
     return words
 
 
-def _process(words: KindWords, command: Sequence[str]) -> list[str]:
+def _process(words: About, command: Sequence[str]) -> list[str]:
     return [
         "",
         "[process]                  # how it is started; {port} becomes a free port",

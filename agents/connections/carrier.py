@@ -18,8 +18,8 @@ import numpy as np
 from pydantic import Field
 
 from harness.agents.connection import Capabilities, Cleared, Connection, Mark
+from harness.agents.connections.about import UVICORN, About
 from harness.agents.connections.inbox import Limits
-from harness.agents.connections.kind_words import KindWords
 from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import (
     NOTHING,
@@ -213,15 +213,16 @@ class TelephoneBot(SpokenElsewhere):
         return {"input_rate_hz": RATE_HZ, **super()._options()}
 
 
-def words_of(carrier: str, more: str = "", *, settings: tuple[str, ...] = ()) -> KindWords:
-    """The words of a kind for `agents new`. `carrier` is the name of its protocol, `more` a comment of its own."""
-    about = f"# A telephone bot that serves {carrier}; the harness takes the carrier's place. Run it with --mode replay."
-    return KindWords(
-        about=(about, more) if more else (about,),
+def about_bot(protocol: str, more: str = "", *, settings: tuple[str, ...] = ()) -> About:
+    """The words about a kind of telephone bot: the name of its carrier's protocol, a comment of its own, and its settings."""
+    comment = f"# A telephone bot that serves {protocol}; the harness takes the carrier's place. Run it with --mode replay."
+    return About(
+        comment=(comment, more) if more else (comment,),
         url="ws://localhost:{port}/ws",
         command="python bot.py --port {port}",
-        ready='ready_pattern = "Uvicorn running on"   # a line of its output that says it is ready',
+        ready=UVICORN,
         settings=settings,
+        route="" if more else "pipecat's runner serves it at /ws",
     )
 
 

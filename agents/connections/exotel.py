@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal
 
 from harness.agents.connection import Connection
-from harness.agents.connections.carrier import CALLED, CALLER, RATE_HZ, CarrierWire, TelephoneBot, call, words_of
+from harness.agents.connections.carrier import CALLED, CALLER, RATE_HZ, CarrierWire, TelephoneBot, about_bot, call
 from harness.agents.connections.wire import Outgoing
 
 
@@ -60,7 +60,7 @@ class ExotelProfile(TelephoneBot):
 
 
 PROFILE: Final = ExotelProfile
-WORDS: Final = words_of(
+ABOUT: Final = about_bot(
     "Exotel's voicebot stream",
     settings=("input_rate_hz = 8000       # both ways: 8000, 16000 or 24000, as sample-rate in the address at Exotel",),
 )

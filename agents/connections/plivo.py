@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final, Literal, Self
 from pydantic import model_validator
 
 from harness.agents.connection import Capabilities, Connection, Mark
-from harness.agents.connections.carrier import RATE_HZ, CarrierWire, Encoding, TelephoneBot, call, inner, words_of
+from harness.agents.connections.carrier import RATE_HZ, CarrierWire, Encoding, TelephoneBot, about_bot, call, inner
 from harness.agents.connections.wire import NOTHING, Garbage, Outgoing, Received, from_base64, shown
 
 _NAMES: Final[Mapping[Encoding, str]] = MappingProxyType({"ulaw": "audio/x-mulaw", "l16": "audio/x-l16"})
@@ -113,7 +113,7 @@ class PlivoProfile(TelephoneBot):
 
 
 PROFILE: Final = PlivoProfile
-WORDS: Final = words_of(
+ABOUT: Final = about_bot(
     "Plivo audio streaming",
     settings=('encoding = "ulaw"          # how it hears the caller: ulaw, or l16 with input_rate_hz = 8000 or 16000',),
 )

@@ -23,8 +23,8 @@ from harness.agents.connections.carrier import (
     CarrierWire,
     Encoding,
     TelephoneBot,
+    about_bot,
     call,
-    words_of,
 )
 from harness.agents.connections.wire import Outgoing
 
@@ -75,7 +75,7 @@ class TelnyxProfile(TelephoneBot):
 
 
 PROFILE: Final = TelnyxProfile
-WORDS: Final = words_of(
+ABOUT: Final = about_bot(
     "Telnyx media streaming",
     settings=(
         'encoding = "PCMU"          # how it hears the caller: PCMU or PCMA',

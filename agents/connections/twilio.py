@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from harness.agents.connection import Connection
-from harness.agents.connections.carrier import RATE_HZ, CarrierWire, TelephoneBot, call, words_of
+from harness.agents.connections.carrier import RATE_HZ, CarrierWire, TelephoneBot, about_bot, call
 from harness.agents.connections.wire import Garbage, Outgoing
 
 
@@ -57,7 +57,7 @@ class TwilioProfile(TelephoneBot):
 
 
 PROFILE: Final = TwilioProfile
-WORDS: Final = words_of("Twilio Media Streams")
+ABOUT: Final = about_bot("Twilio Media Streams")
 
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:

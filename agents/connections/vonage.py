@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal
 
 from harness.agents.connection import Connection
-from harness.agents.connections.carrier import CarrierWire, TelephoneBot, call, words_of
+from harness.agents.connections.carrier import CarrierWire, TelephoneBot, about_bot, call
 from harness.agents.connections.wire import NOTHING, Garbage, Outgoing, Received, parse_object, shown
 
 WIDE_HZ: Final = 16_000
@@ -61,7 +61,7 @@ class VonageProfile(TelephoneBot):
 
 
 PROFILE: Final = VonageProfile
-WORDS: Final = words_of(
+ABOUT: Final = about_bot(
     "Vonage's audio WebSocket",
     "# pipecat's runner does not know this carrier: such a bot has a route of its own with VonageFrameSerializer.",
     settings=("input_rate_hz = 16000      # both ways: 8000, 16000 or 24000, as rate= in the content-type of the endpoint",),
