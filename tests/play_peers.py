@@ -70,8 +70,6 @@ class Peer:
     env: Mapping[str, str] = field(default_factory=dict)
     program: str = ""
     """A program of `tests/peers` that prints `{"turns", "answered", "versions"}`."""
-    waits_for: str = ""
-    """Reason why there is no command yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +151,8 @@ def play(peer: Peer, environments: Mapping[str, Environment], work: Path, server
     try:
         if peer.program:
             return _called(peer, row)
-        if peer.kind not in profile_kinds() or not peer.command:
-            raise NotHad(f"waits for {peer.waits_for or f'kind {peer.kind}'}")
+        if peer.kind not in profile_kinds():
+            raise NotHad(f'kind "{peer.kind}" is not known to this version')
         folder = installed(peer.environment, environment, work)
         services = {"OPENAI_BASE_URL": server, "OPENAI_API_KEY": "scripted"}
         places = {"{bin}": str(folder / "env" / "bin"), "{here}": str(PEERS), "{server}": server, "{folder}": str(folder)}
