@@ -51,6 +51,7 @@ PLAIN: Final[Mapping[str, Form]] = MappingProxyType(
         "name": Form.NAME, "kind": Form.NAME, "family": Form.NAME, "stated_family": Form.NAME, "model": Form.NAME,
         "voice": Form.NAME, "transcription_model": Form.NAME, "connection": Form.NAME, "connection_kind": Form.NAME,
         "api_key_env": Form.NAME, "prompt": Form.NAME, "reasoning_effort": Form.NAME,
+        "encoding": Form.NAME, "reply_encoding": Form.NAME,
         "description": Form.TEXT, "about_replies": Form.TEXT,
         "system_prompt": Form.TEXT, "instructions": Form.TEXT, "system_messages": Form.TEXT,
         "url": Form.ADDRESS, "start_url": Form.ADDRESS, "base_url": Form.ADDRESS, "ice_servers": Form.ADDRESS,

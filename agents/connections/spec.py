@@ -27,6 +27,10 @@ WIRES: Final[Mapping[str, str]] = MappingProxyType(
         "raw-pcm": "harness.agents.connections.raw_pcm",
         "openai-realtime": "harness.agents.connections.openai_realtime",
         "twilio": "harness.agents.connections.twilio",
+        "plivo": "harness.agents.connections.plivo",
+        "telnyx": "harness.agents.connections.telnyx",
+        "exotel": "harness.agents.connections.exotel",
+        "vonage": "harness.agents.connections.vonage",
         "webrtc": "harness.agents.connections.webrtc",
         "scripted": "harness.agents.connections.scripted",
     }

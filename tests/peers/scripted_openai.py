@@ -1,0 +1,105 @@
+"""One OpenAI-compatible server of known behaviour, for all services of an agent that others wrote: no weights are needed.
+
+`python scripted_openai.py [PORT]` prints its address. `/v1/chat/completions` answers with the same sentence, its first token
+after 150 ms; `/v1/audio/transcriptions` hears the same words in every sound, after 60 ms; `/v1/audio/speech` speaks in a
+synthetic voice, 250 ms a word, after 40 ms.
+"""
+
+import io
+import json
+import sys
+import time
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+
+import numpy as np
+import soundfile
+
+from harness.calibrate.voice import synthetic_voice
+
+FIRST_TOKEN_S: Final = 0.15
+TRANSCRIBED_S: Final = 0.06
+SPOKEN_S: Final = 0.04
+WORD_S: Final = 0.25
+RATE_HZ: Final = 24_000
+HEARD: Final = "what the caller said"
+SAID: Final = "I hear you and I am here with you."
+_SUBTYPES: Final = {"wav": ("WAV", "PCM_16"), "flac": ("FLAC", "PCM_16"), "mp3": ("MP3", "MPEG_LAYER_III")}
+
+
+@cache
+def voice(words: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    sound = synthetic_voice(WORD_S * max(2, words), RATE_HZ, np.random.default_rng(5), 140.0)
+    quieter: np.ndarray[Any, np.dtype[np.float64]] = sound / np.abs(sound).max() * 0.4
+    return quieter
+
+
+def spoken(text: str, form: str) -> bytes:
+    """The sound of a text as `response_format` asks for it."""
+    sound = voice(len(text.split()))
+    if form not in _SUBTYPES:
+        return (sound * 32_767).astype("<i2").tobytes()
+    out = io.BytesIO()
+    container, subtype = _SUBTYPES[form]
+    soundfile.write(out, sound, RATE_HZ, format=container, subtype=subtype)
+    return out.getvalue()
+
+
+class Services(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        """Nothing on the terminal."""
+
+    def do_GET(self) -> None:
+        models = [{"id": "scripted", "object": "model", "created": 0, "owned_by": "tests"}]
+        self._send(json.dumps({"object": "list", "data": models}).encode())
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        match self.path.partition("/v1/")[2].partition("?")[0]:
+            case "chat/completions":
+                self._complete(json.loads(body))
+            case "audio/transcriptions":
+                time.sleep(TRANSCRIBED_S)
+                self._send(json.dumps({"text": HEARD, "usage": {"type": "duration", "seconds": 1}}).encode())
+            case "audio/speech":
+                asked = json.loads(body)
+                time.sleep(SPOKEN_S)
+                form = str(asked.get("response_format", "mp3"))
+                self._send(spoken(str(asked["input"]), form), f"audio/{form}")
+            case _:
+                self.send_error(404)
+
+    def _complete(self, asked: dict[str, Any]) -> None:
+        time.sleep(FIRST_TOKEN_S)
+        usage = {"prompt_tokens": 10, "completion_tokens": 9, "total_tokens": 19}
+        common = {"id": "scripted", "created": 0, "model": str(asked.get("model", "scripted"))}
+        if not asked.get("stream"):
+            choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": SAID}}
+            whole = {**common, "object": "chat.completion", "choices": [choice], "usage": usage}
+            self._send(json.dumps(whole).encode())
+            return
+        common["object"] = "chat.completion.chunk"
+        choices: list[dict[str, Any]] = [{"delta": {"role": "assistant", "content": ""}, "finish_reason": None}]
+        choices += [{"delta": {"content": f"{word} "}, "finish_reason": None} for word in SAID.split()]
+        choices.append({"delta": {}, "finish_reason": "stop"})
+        parts: list[dict[str, Any]] = [{**common, "choices": [{"index": 0, **choice}]} for choice in choices]
+        parts.append({**common, "choices": [], "usage": usage})
+        lines = "".join(f"data: {json.dumps(part)}\n\n" for part in parts)
+        self._send(f"{lines}data: [DONE]\n\n".encode(), "text/event-stream")
+
+    def _send(self, body: bytes, kind: str = "application/json") -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+if __name__ == "__main__":
+    server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 0), Services)
+    server.daemon_threads = True
+    print(f"http://127.0.0.1:{server.server_port}/v1", flush=True)
+    server.serve_forever()
