@@ -27,6 +27,7 @@ WIRES: Final[Mapping[str, str]] = MappingProxyType(
         "openai-realtime": "harness.agents.connections.openai_realtime",
         "twilio": "harness.agents.connections.twilio",
         "webrtc": "harness.agents.connections.webrtc",
+        "sip": "harness.agents.connections.sip",
         "scripted": "harness.agents.connections.scripted",
     }
 )
