@@ -210,8 +210,8 @@ class SipConnection:
             await asyncio.sleep(_REPORT_S)
             if not self._sound.packets and time.monotonic_ns() - self._spoke_ns > SILENT_LINE_S * 1e9:
                 why = (
-                    f"one-way audio: the call is answered, and {SILENT_LINE_S:g} s after the caller was last heard no packet of "
-                    "sound has come; is UDP open from its side? Behind NAT, public_address helps"
+                    f"one-way audio: the call is answered, and {SILENT_LINE_S:g} s after the caller was last heard no packet "
+                    "of sound has come; is UDP open from its side? Behind NAT, public_address helps"
                 )
                 self._inbox.end(why, "no_media")
 
