@@ -12,6 +12,7 @@ from typing import Final
 
 _UVICORN: Final = 'ready_pattern = "Uvicorn running on"   # a line of its output that says it is ready'
 _TCP: Final = 'ready_url = "tcp://127.0.0.1:{port}"       # ready when somebody listens there'
+_SIP_READY: Final = 'ready_pattern = "ready"                  # a line of its output that says it is ready'
 
 _STARTED: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
     {
@@ -21,6 +22,7 @@ _STARTED: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         "webrtc": ("http://localhost:{port}/api/offer", "python bot.py --transport webrtc --port {port}", _UVICORN),
         "raw-pcm": ("ws://127.0.0.1:{port}/", "./serve --port {port}", _TCP),
         "twilio": ("ws://localhost:{port}/ws", "python bot.py --port {port}", _UVICORN),
+        "sip": ("sip:agent@127.0.0.1:{port}", "./serve --port {port}", _SIP_READY),
         "openai-realtime": ("ws://127.0.0.1:{port}/v1/realtime", "./serve --port {port}", _TCP),
         "plugin": ("ws://127.0.0.1:{port}/", "./serve --port {port}", _TCP),
     }
@@ -43,6 +45,10 @@ _ABOUT: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "twilio": (
             "# A telephone bot that serves Twilio Media Streams; the harness takes Twilio's place. Run it with --mode replay.",
         ),
+        "sip": (
+            "# An agent that answers a telephone (SIP over UDP; needs the extra 'sip'). It begins every call knowing nothing, so",
+            "# run it with --mode replay.",
+        ),
         "openai-realtime": ("# A server of the OpenAI Realtime protocol.",),
         "text": ("# A language model that is asked in writing: TTFT, and no TTFA.",),
         "plugin": ("# An agent behind a connection that another installed package brings.",),
@@ -54,6 +60,12 @@ _SETTINGS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "webrtc": (
             "rtvi = true                # false for a bot without RTVI on the data channel",
             '# ice_servers = ["stun:stun.example.org:3478"]   # for a bot on another network',
+        ),
+        "sip": (
+            'codecs = ["pcmu", "pcma", "opus"]   # opus first: in wide band where the agent has it',
+            '# username = "caller"               # for the server\'s challenge, with the variable that holds the password:',
+            '# password_env = "EXAMPLE_SIP_PASSWORD"',
+            '# be_called = true                  # the agent calls: register at url as identity, and answer',
         ),
         "raw-pcm": (
             "input_rate_hz = 16000      # what it hears",

@@ -59,7 +59,7 @@ def show(name: Annotated[str, typer.Argument(help="A shipped profile or a .toml 
 def new(
     kind: Annotated[
         str,
-        typer.Argument(help="Protocol of the agent: pipecat-eval, pipecat, webrtc, twilio, openai-realtime, raw-pcm, text, …"),
+        typer.Argument(help="Protocol of the agent: pipecat-eval, pipecat, webrtc, twilio, sip, openai-realtime, raw-pcm, text, …"),
     ],
     out: Annotated[
         Path | None,

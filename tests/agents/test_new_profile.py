@@ -7,7 +7,7 @@ import pytest
 from harness.agents.new_profile import commented_profile, kinds_to_write
 from harness.agents.profile import ProfileError, load_profile, profile_kinds
 
-_SCHEMES = {"webrtc": "https://"}
+_SCHEMES = {"webrtc": "https://", "sip": "sip:"}
 KINDS = [kind for kind in kinds_to_write() if kind != "plugin"]
 
 

@@ -6,7 +6,8 @@ of each call, printed as a line of JSON when the reply begins, is when the packe
 and where in it the voice begins. Behaviours: `answers`; `rings` (for ever); `early` (a tone before the answer); `loses` (every
 twentieth packet of its sound); `hangs-up` (in the middle of its reply); `finishes` (hangs up after it); `dies` (in the middle of
 its reply, without a word); `keys` (presses 5 and #, the latter without an end); `mute` (is up and sends nothing); `one-way` (says
-that it only hears); `other-codec`; `garbled` (a description that is none); `moves` (its sound, to another port, in the call).
+that it only hears); `other-codec`; `garbled` (a description that is none); `moves` (its sound, to another port, in the call);
+`drops` (the first of each message, as a poor network does).
 `--register` makes it known to a registrar under each of these names, `--dial` makes it call an address until that answers.
 """
 
@@ -30,7 +31,7 @@ from harness.caller.server import raise_priority
 
 NAMES = (
     "answers", "rings", "early", "loses", "hangs-up", "finishes", "dies", "keys", "mute", "one-way", "other-codec", "garbled",
-    "moves", "private",
+    "moves", "private", "drops",
 )  # fmt: skip
 RATE_HZ = 8_000
 FRAME = RATE_HZ // 50
@@ -206,6 +207,7 @@ class Agent:
         self._calls: dict[str, Call] = {}
         self._ended: dict[str, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._dropped: set[str] = set()
         self.port: Port
 
     @property
@@ -218,6 +220,9 @@ class Agent:
             self._replied(message, int(message.first.split()[1]))
             return
         call, method = self._calls.get(message.one("call-id")), message.first.split()[0]
+        if "drops@" in message.one("to") and method not in self._dropped:
+            self._dropped.add(method)
+            return
         match method:
             case "INVITE" if call is None:
                 self._later(self._ring(message, sender))
