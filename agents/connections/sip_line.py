@@ -9,6 +9,7 @@ It is separate from `harness.agents.connections.sip` because its import needs ai
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -35,6 +36,9 @@ REGISTERED_FOR_S: Final = 300
 _USER_AGENT: Final = "heart-voice-harness"
 
 Message = SipRequest | SipResponse
+
+# Its warnings are about what has a name of ours, and would come between those of others.
+logging.getLogger("aiosipua").setLevel(logging.CRITICAL)
 
 
 class _Transport(SipTransport):
@@ -239,7 +243,9 @@ class SipLine:
             self._over = True
             if call is not None and call.dialog.state is DialogState.CONFIRMED:
                 self._uac.send_bye(call.dialog, call.remote_addr)
-            if self._incoming is not None:
+            if self._incoming is not None and self._incoming.dialog.state is DialogState.EARLY:
+                self._incoming.reject(488)
+            elif self._incoming is not None:
                 self._incoming.hangup()
         if self._registration is not None and self._registration.state is RegistrationState.REGISTERED:
             self._registration.unregister()

@@ -147,7 +147,8 @@ class CallSound:
         assert self._agreed is not None
         self._lost += lost_before
         if packet.payload_type == self._agreed.keys:
-            self._note(self._keypad.take(packet))
+            if self._inbox.takes(len(packet.payload)):
+                self._note(self._keypad.take(packet))
             return
         if not packet.payload or packet.payload_type == COMFORT_NOISE:
             return
