@@ -46,8 +46,8 @@ _ABOUT: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "# A telephone bot that serves Twilio Media Streams; the harness takes Twilio's place. Run it with --mode replay.",
         ),
         "sip": (
-            "# An agent that answers a telephone (SIP over UDP; needs the extra 'sip'). It begins every call knowing nothing, so",
-            "# run it with --mode replay.",
+            "# An agent that answers a telephone (SIP over UDP; needs the extra 'sip'). It begins every call knowing nothing,",
+            "# so run it with --mode replay.",
         ),
         "openai-realtime": ("# A server of the OpenAI Realtime protocol.",),
         "text": ("# A language model that is asked in writing: TTFT, and no TTFA.",),
@@ -65,7 +65,7 @@ _SETTINGS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             'codecs = ["pcmu", "pcma", "opus"]   # opus first: in wide band where the agent has it',
             '# username = "caller"               # for the server\'s challenge, with the variable that holds the password:',
             '# password_env = "EXAMPLE_SIP_PASSWORD"',
-            '# be_called = true                  # the agent calls: register at url as identity, and answer',
+            "# be_called = true                  # the agent calls: register at url as identity, and answer",
         ),
         "raw-pcm": (
             "input_rate_hz = 16000      # what it hears",

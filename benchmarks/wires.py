@@ -1,10 +1,11 @@
-"""The error of TTFA over lines that carry RTP, against an agent of known delay: `python benchmarks/wires.py webrtc|sip [calls]`.
+"""The error of TTFA over lines that carry RTP, against an agent of known delay: `python benchmarks/wires.py webrtc|sip
+[calls]`.
 
-Everything is the real thing: the caller's process, the line, an agent in a process of its own (`tests/peers/webrtc_agent.py`,
-`tests/peers/sip_agent.py` behind a kamailio that stays in the call), the playout model and the analyser; caller and agent go
-before other programs where the system allows it. The true TTFA is the instant at which the agent hands the packet that holds the
-onset to the socket, plus where in it the voice begins, plus what the codec states as its own delay, less the caller's spoken
-end. What is left holds the line, the jitter model and the onset.
+Everything is the real thing: the caller's process, the line, an agent in a process of its own
+(`tests/peers/webrtc_agent.py`, `tests/peers/sip_agent.py` behind a kamailio that stays in the call), the playout model and
+the analyser; caller and agent go before other programs where the system allows it. The true TTFA is the instant at which
+the agent hands the packet that holds the onset to the socket, plus where in it the voice begins, plus what the codec states
+as its own delay, less the caller's spoken end. What is left holds the line, the jitter model and the onset.
 """
 
 import asyncio
@@ -35,7 +36,7 @@ from harness.timing import measure
 
 RATE_HZ = 16_000
 OPUS_MS = 6.5
-"""What Opus adds by itself: the encoder looks 312 samples ahead (libopus, all applications but low delay). G.711 adds nothing."""
+"""What Opus adds by itself: the encoder looks 312 samples ahead (libopus, all applications but low delay). G.711 adds none."""
 PEERS = Path(__file__).parents[1] / "tests" / "peers"
 LIMITS = Limits(quiet_s=0.4, no_reply_s=4.0, total_s=8.0)
 
@@ -126,7 +127,9 @@ def registrar() -> Iterator[str]:
         place = f"127.0.0.1:{free.getsockname()[1]}"
     with tempfile.TemporaryDirectory(prefix="kamailio-") as folder:
         command = [program, "-f", str(PEERS / "sip" / "kamailio.cfg"), "-l", f"udp:{place}", "-DD", "-E", "-m", "16", "-M", "2"]
-        with subprocess.Popen([*command, "-Y", folder, "-w", folder], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as it:
+        with subprocess.Popen(
+            [*command, "-Y", folder, "-w", folder], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        ) as it:
             try:
                 _wait_for(place)
                 yield place
@@ -172,9 +175,9 @@ def main() -> None:
     calls = int(sys.argv[2]) if len(sys.argv) > 2 else 64
     with PEERS_OF[sys.argv[1] if len(sys.argv) > 1 else "webrtc"]() as peer:
         found = asyncio.run(errors_of(peer, calls))
-    size = np.abs(found.ms)
+    size, jitter_ms = np.abs(found.ms), np.median(found.jitter_ms)
     print(f"{len(found.ms)} of {calls} calls: bias {np.mean(found.ms):+.2f} ms, error p50 {np.percentile(size, 50):.2f}, "
-          f"p95 {np.percentile(size, 95):.2f}, max {size.max():.2f} ms; jitter p50 {np.median(found.jitter_ms):.2f} ms")  # fmt: skip
+          f"p95 {np.percentile(size, 95):.2f}, max {size.max():.2f} ms; jitter p50 {jitter_ms:.2f} ms")  # fmt: skip
     for why in sorted(set(found.lost)):
         print(f"  no figure ({found.lost.count(why)}): {why}")
 

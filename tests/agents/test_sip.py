@@ -35,7 +35,9 @@ PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbi
 
 
 def needs(program: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(shutil.which(program, path=PATH) is None, reason=f"{program} is not installed (tests/run.sh does)")
+    return pytest.mark.skipif(
+        shutil.which(program, path=PATH) is None, reason=f"{program} is not installed (tests/run.sh does)"
+    )
 
 
 @pytest.fixture
@@ -240,10 +242,9 @@ async def test_a_refusal_has_its_name_and_is_acknowledged(
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = ["sipp", "-sf", str(peers / "sip" / "refuses.xml"), "-key", "status", status, "-i", "127.0.0.1", "-p", str(port)]
-    with subprocess.Popen(
-        [*command, "-m", "1", "-nostdin", "-timeout", "20"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as sipp:
+    scenario = str(peers / "sip" / "refuses.xml")
+    words_of_it = ("-sf", scenario, "-key", "status", status, "-i", "127.0.0.1", "-p", str(port), "-m", "1", "-timeout", "20")
+    with running("sipp", *words_of_it, "-nostdin", folder=tmp_path) as sipp:
         await bound(port)
         error = await failed(f"sip:agent@127.0.0.1:{port}")
         assert error.kind == kind
@@ -252,10 +253,21 @@ async def test_a_refusal_has_its_name_and_is_acknowledged(
         assert await asyncio.to_thread(sipp.wait, 10) == 0
 
 
+@contextlib.contextmanager
+def running(*command: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A program that is ended afterwards."""
+    silent = subprocess.DEVNULL
+    with subprocess.Popen(command, cwd=folder, stdin=silent, stdout=silent, stderr=silent) as program:
+        try:
+            yield program
+        finally:
+            program.terminate()
+
+
 async def bound(port: int) -> None:
     """Wait until somebody has a UDP port."""
     async with asyncio.timeout(10):
-        while not any(c.laddr and c.laddr.port == port for c in psutil.net_connections("udp")):
+        while not any(c.laddr and c.laddr.port == port for c in psutil.net_connections("udp")):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
 
@@ -308,6 +320,7 @@ async def test_the_caller_registers_and_is_called(
     assert "not registered" in str(refused)
 
 
+MODULES = next(iter((*Path("/usr/lib").glob("baresip/modules"), *Path("/usr/lib").glob("*/baresip/modules"))), None)
 BARESIP = """
 sip_listen 127.0.0.1:{port}
 audio_player aufile,{folder}/heard.wav
@@ -335,25 +348,18 @@ async def test_a_real_telephone_is_heard_and_reports_on_the_line(codec: str, cal
     )
     # Its generator of tones knows 48 kHz in stereo alone, which is Opus's.
     source, more = ("ausine,440", "ausrc_srate 48000") if codec == "opus" else (f"aufile,{tmp_path}/tone.wav", "")
-    modules = next(Path("/usr").glob("lib*/baresip/modules"), None) or next(Path("/usr").glob("lib/*/baresip/modules"))
-    config = BARESIP.format(port=port, folder=tmp_path, source=source, modules=modules, more=more)
+    config = BARESIP.format(port=port, folder=tmp_path, source=source, modules=MODULES, more=more)
     (tmp_path / "config").write_text(config, encoding="utf-8")
     (tmp_path / "accounts").write_text(f"<sip:agent@127.0.0.1:{port}>;regint=0;answermode=auto\n", encoding="utf-8")
     (tmp_path / "contacts").touch()
-    with subprocess.Popen(
-        ["baresip", "-f", str(tmp_path)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as telephone:
-        try:
-            await bound(port)
-            line = make(ConnectionSpec("sip", f"sip:agent@127.0.0.1:{port}", {"codecs": [codec]}))
-            frame = line.capabilities.input_rate_hz // 25
-            await line.open(())
-            reported = lambda events: any(isinstance(event, LineReport) for event in events)  # noqa: E731
-            # It reports every five seconds.
-            events = await call(line, bytes(frame * 400), reported, frame)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                telephone.terminate()
+    with running("baresip", "-f", str(tmp_path), folder=tmp_path):
+        await bound(port)
+        line = make(ConnectionSpec("sip", f"sip:agent@127.0.0.1:{port}", {"codecs": [codec]}))
+        frame = line.capabilities.input_rate_hz // 25
+        await line.open(())
+        reported = lambda events: any(isinstance(event, LineReport) for event in events)  # noqa: E731
+        # It reports every five seconds.
+        events = await call(line, bytes(frame * 400), reported, frame)
     assert loudest(heard(events)) > 3_000
     assert heard(events)[0].rate_hz == (48_000 if codec == "opus" else 8_000)
     (report, *_) = [event for event in events if isinstance(event, LineReport)]

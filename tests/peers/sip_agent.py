@@ -1,14 +1,14 @@
-"""A telephone agent of known behaviour, written from RFC 3261, 3550 and 4733 alone: what the harness's figures over SIP are held
-against.
+"""A telephone agent of known behaviour, written from RFC 3261, 3550 and 4733 alone: what the harness's figures over SIP are
+held against.
 
-It answers at any name (`sip:BEHAVIOUR@…`), hears its caller end by level, waits its programmed time, and speaks G.711. The truth
-of each call, printed as a line of JSON when the reply begins, is when the packet that holds the onset was handed to the socket,
-and where in it the voice begins. Behaviours: `answers`; `rings` (for ever); `early` (a tone before the answer); `loses` (every
-twentieth packet of its sound); `hangs-up` (in the middle of its reply); `finishes` (hangs up after it); `dies` (in the middle of
-its reply, without a word); `keys` (presses 5 and #, the latter without an end); `mute` (is up and sends nothing); `one-way` (says
-that it only hears); `other-codec`; `garbled` (a description that is none); `moves` (its sound, to another port, in the call);
-`drops` (the first of each message, as a poor network does).
-`--register` makes it known to a registrar under each of these names, `--dial` makes it call an address until that answers.
+It answers at any name (`sip:BEHAVIOUR@…`), hears its caller end by level, waits its programmed time, and speaks G.711. The
+truth of each call, printed as a line of JSON when the reply begins, is when the packet that holds the onset was handed to
+the socket, and where in it the voice begins. Behaviours: `answers`; `rings` (for ever); `early` (a tone before the answer);
+`loses` (every twentieth packet of its sound); `hangs-up` (in the middle of its reply); `finishes` (hangs up after it);
+`dies` (in the middle of its reply, without a word); `keys` (presses 5 and #, the latter without an end); `mute` (is up and
+sends nothing); `one-way` (says that it only hears); `other-codec`; `garbled` (a description that is none); `moves` (its
+sound, to another port, in the call); `drops` (the first of each message, as a poor network does). `--register` makes it
+known to a registrar under each of these names, `--dial` makes it call an address until that answers.
 """
 
 import argparse
