@@ -25,6 +25,12 @@ FailureKind = Literal[
     "closed_early",  # the agent hung up before it said anything, or broke the line
     "codec",  # it speaks none of the codecs that the caller offers
     "no_media",  # the call is up, and no sound could or did come over it
+    "rang_out",  # the telephone rang, and nobody answered
+    "busy",  # it takes no further call at present
+    "declined",  # it declined the call
+    "not_found",  # nobody of that name at that address
+    "unauthorised",  # the caller's name and password are wrong or missing, or it may not call
+    "hung_up",  # the agent hung up in the middle of what it said
     "defect",  # the connection itself failed on what came: not the agent's fault
 ]
 

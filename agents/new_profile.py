@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import Final
 
 from harness.agents.connections.about import TCP, About
-from harness.agents.connections.spec import WIRES, about
+from harness.agents.connections.spec import about
+from harness.agents.profile import profile_class
 
 _NO_WIRE: Final[Mapping[str, About]] = MappingProxyType(
     {
@@ -53,11 +54,6 @@ _KEY: Final = (
 _GREETS: Final = "# greets = true   # it speaks first: the caller lets it finish (left out, the first call finds out)"
 
 
-def kinds_to_write() -> tuple[str, ...]:
-    """The kinds that a profile can be written for."""
-    return (*(kind for kind in WIRES if kind != "scripted"), *_NO_WIRE)
-
-
 def commented_profile(kind: str, url: str | None = None, command: Sequence[str] = ()) -> str:
     """The text of a profile. `url`: address of a running agent; otherwise `command` starts it (default: an example)."""
     told = _NO_WIRE.get(kind) or about(kind)
@@ -69,7 +65,8 @@ def commented_profile(kind: str, url: str | None = None, command: Sequence[str] 
         lines.append(f"url = {json.dumps(url or told.url)}")
     lines += told.settings
     if told.url:
-        if url is not None and not any("api_key_env" in line for line in told.settings):
+        takes_a_key = "api_key_env" in profile_class(kind).model_fields
+        if url is not None and takes_a_key and not any("api_key_env" in line for line in told.settings):
             lines.append(_KEY)
         lines.append(_GREETS)
         lines += _process(told, command) if url is None else []
@@ -77,11 +74,10 @@ def commented_profile(kind: str, url: str | None = None, command: Sequence[str] 
 
 
 def _process(told: About, command: Sequence[str]) -> list[str]:
-    words = list(command) or shlex.split(told.command)
     return [
         "",
         "[process]                  # how it is started; {port} becomes a free port",
-        f"command = {json.dumps(words)}",
+        f"command = {json.dumps(list(command) or shlex.split(told.command))}",
         'cwd = "."                  # relative to this file',
         told.ready,
     ]

@@ -63,11 +63,14 @@ PLAIN: Final[Mapping[str, Form]] = MappingProxyType(
         "process.also": Form.SETTINGS,
         "process.ready_pattern": Form.TEXT, "process.ready_timeout_s": Form.NUMBER, "process.stop_timeout_s": Form.NUMBER,
         "process.nice": Form.NUMBER,
+        "codecs": Form.NAME, "be_called": Form.NUMBER, "proxy": Form.ADDRESS, "identity": Form.ADDRESS,
+        "username": Form.NAME, "password_env": Form.NAME,
     }
 )  # fmt: skip
 _NAME: Final = re.compile(r"[\w./:@+ -]{0,120}")
 _KEY: Final = re.compile(r"[A-Za-z][\w-]{0,60}")
-_ADDRESS: Final = re.compile(r"(?:[a-z]+://|(?:stun|turns?):)[^\s@?#]*")
+_ADDRESS: Final = re.compile(r"(?:[a-z]+://|(?:stun|turns?):)[^\s@?#]*|sip:(?:[^\s:@;?#]+@)?[^\s@?#]+")
+"""The name before the host of a telephone's address is whom to call, and no secret."""
 _FLAG: Final = re.compile(r"-[A-Za-z]|--[a-z][a-z-]{1,30}")
 _FLAG_AND_VALUE: Final = re.compile(r"(--[a-z][a-z-]{1,30}=)(.+)", re.DOTALL)
 _PROGRAM: Final = re.compile(r"[\w./~+-]{1,200}")

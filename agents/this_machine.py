@@ -11,18 +11,20 @@ import socket
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import psutil
 
-_ADDRESS: Final = re.compile(r"\b[a-z]{2,6}://[^\s\"'<>]+", re.IGNORECASE)
-_USUAL: Final = {"http": 80, "ws": 80, "https": 443, "wss": 443}
+_ADDRESS: Final = re.compile(r"\b(?:[a-z]{2,6}://|sip:)[^\s\"'<>]+", re.IGNORECASE)
+_SIP: Final = re.compile(r"^(sip):(?!//)([^;?]*).*", re.IGNORECASE | re.DOTALL)
+"""A telephone's address has no slashes, and parameters behind its port."""
+_USUAL: Final = {"http": 80, "ws": 80, "https": 443, "wss": 443, "sip": 5060}
 
 
 def is_this_machine(url: str) -> bool:
     """True where the host of an address is this machine; False also for a name that leads nowhere now."""
     try:
-        host = urlsplit(url).hostname
+        host = _parts(url).hostname
     except ValueError:
         return False
     return host is not None and _is_here(host.rstrip(".").lower())
@@ -34,13 +36,17 @@ def local_ports(settings: Any) -> frozenset[int]:
     for text in _texts(settings):
         for address in _ADDRESS.findall(text):
             try:
-                parts = urlsplit(address)
+                parts = _parts(address)
                 port = parts.port or _USUAL.get(parts.scheme.lower())
             except ValueError:  # a place to be filled in: ws://localhost:{port}/
                 continue
             if port is not None and is_this_machine(address):
                 found.add(port)
     return frozenset(found)
+
+
+def _parts(address: str) -> SplitResult:
+    return urlsplit(_SIP.sub(r"\1://\2", address))
 
 
 @cache

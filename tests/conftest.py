@@ -19,6 +19,7 @@ ALONE: Final = (
     "agents/cascade/test_marks_truth.py",
     "agents/cascade/test_send_ahead.py",
     "agents/test_runner_bot.py",
+    "agents/test_sip.py",
     "agents/test_webrtc.py",
     "harness/calibrate",
     "harness/load",

@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # Installs what the tests need into .venv, then checks style and types and runs the tests.
 # With arguments it is a developer's loop: pytest alone, of these paths, in the .venv that is there (bash tests/run.sh tests/harness/ranking).
-# A browser, openssl and a sound server are what Python packages do not bring: pages are tested in a real browser, links over
-# real TLS, and the two seats over a loop of real sound.
+# What Python packages do not bring: pages are tested in a real browser, links over real TLS, the two seats over a loop of real
+# sound, and telephones against a real one (baresip), a real proxy (kamailio) and one that refuses (sipp).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if [ $# -eq 0 ] || [ ! -x .venv/bin/pytest ]; then
-  if ! command -v chromium >/dev/null || ! command -v openssl >/dev/null || ! command -v pactl >/dev/null; then
+  programs=(chromium openssl pactl baresip /usr/sbin/kamailio sipp)
+  if [ "$(command -v "${programs[@]}" | wc -l)" -lt "${#programs[@]}" ]; then
     as_root=""
     [ "$(id -u)" -eq 0 ] || as_root="sudo"
     $as_root apt-get update -qq
-    $as_root apt-get install -y -qq --no-install-recommends chromium openssl pulseaudio pulseaudio-utils >/dev/null
+    $as_root apt-get install -y -qq --no-install-recommends chromium openssl \
+      pulseaudio pulseaudio-utils baresip-core kamailio sip-tester >/dev/null
   fi
 
   [ -x .venv/bin/python ] || python3 -m venv .venv

@@ -8,12 +8,12 @@ import numpy as np
 import openai
 import pytest
 
-from harness.agents.new_profile import commented_profile, kinds_to_write
-from harness.agents.profile import parse_profile
+from harness.agents.new_profile import commented_profile
+from harness.agents.profile import parse_profile, profile_kinds
 from tests.play_peers import PAGE, TABLE, DoesNotWork, Peer, Row, edited, peers_to_play, scripted_server, table
 
 ENVIRONMENTS, PEERS = peers_to_play()
-CALLED = [peer for peer in PEERS if peer.command and peer.kind in kinds_to_write()]
+CALLED = [peer for peer in PEERS if peer.command and peer.kind in profile_kinds()]
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,7 @@ class Credentials:
         Raises:
             ConnectionFailed: a variable is not set, or holds what no header can carry.
         """
-        key = ((AUTHORIZATION, f"Bearer {_value(self.api_key_env, 'api_key_env')}"),) if self.api_key_env else ()
+        key = ((AUTHORIZATION, f"Bearer {value_of(self.api_key_env, 'api_key_env')}"),) if self.api_key_env else ()
         return (*key, *((name, _filled(text, f"headers.{name}")) for name, text in self.headers.items()))
 
 
@@ -62,14 +62,19 @@ def filled_address(url: str) -> str:
     Raises:
         ConnectionFailed: a variable is not set.
     """
-    return VARIABLE.sub(lambda found: quote(_value(found[1], "the address"), safe=""), url)
+    return VARIABLE.sub(lambda found: quote(value_of(found[1], "the address"), safe=""), url)
 
 
 def _filled(text: str, where: str) -> str:
-    return VARIABLE.sub(lambda found: _value(found[1], where), text)
+    return VARIABLE.sub(lambda found: value_of(found[1], where), text)
 
 
-def _value(name: str, where: str) -> str:
+def value_of(name: str, where: str) -> str:
+    """The value of an environment variable, which is masked wherever it is repeated. `where`: the setting that names it.
+
+    Raises:
+        ConnectionFailed: it is not set, or holds what no header can carry.
+    """
     value = os.environ.get(name)
     if not value:
         raise ConnectionFailed(f"the variable {name}, which {where} names, is not set: set it to the key or token")

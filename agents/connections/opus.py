@@ -1,10 +1,13 @@
-"""A decoder of Opus as used in calls (RFC 6716, RFC 7587): packets to samples.
+"""Opus as used in calls (RFC 6716, RFC 7587): packets to samples, and 20 ms of samples to a packet.
 
-Decoded by libopus through PyAV. A lost packet is silence and not a guess of its content, because what a listener's player
+Both by libopus through PyAV. A lost packet is silence and not a guess of its content, because what a listener's player
 would invent differs from player to player, and a measurement must not hear what was not sent.
 """
 
+from fractions import Fraction
 from typing import Any, Final
+
+import numpy as np
 
 CLOCK_HZ: Final = 48_000
 """Rate of the media clock, for any rate of the sound (RFC 7587, section 4.1)."""
@@ -40,3 +43,30 @@ class OpusDecoder:
             return None
         self._garbage = 0
         return b"".join(frame.to_ndarray().astype("<i2").tobytes() for frame in frames)
+
+
+class OpusEncoder:
+    """One stream, mono; 20 ms are a packet, which holds the sound up to 6.5 ms before its end (libopus looks ahead)."""
+
+    def __init__(self, rate_hz: int) -> None:
+        """Make an encoder. `rate_hz`: rate of the frames, one that Opus codes (8, 12, 16, 24 or 48 kHz)."""
+        from av import CodecContext
+
+        self._rate_hz = rate_hz
+        self._at = 0
+        self._codec: Any = CodecContext.create("libopus", "w")
+        self._codec.format = "s16"
+        self._codec.layout = "mono"
+        self._codec.sample_rate = rate_hz
+        self._codec.time_base = Fraction(1, rate_hz)
+        self._codec.options = {"application": "voip"}
+
+    def encode(self, pcm: bytes) -> bytes:
+        """A packet for 20 ms of PCM16LE."""
+        from av import AudioFrame
+
+        samples = np.frombuffer(pcm, "<i2")
+        frame = AudioFrame.from_ndarray(samples[None, :], format="s16", layout="mono")
+        frame.sample_rate, frame.pts, frame.time_base = self._rate_hz, self._at, Fraction(1, self._rate_hz)
+        self._at += len(samples)
+        return b"".join(bytes(packet) for packet in self._codec.encode(frame))

@@ -28,6 +28,8 @@ class RtpPacket:
     arrival_ns: int
     payload: bytes
     source: int = 0
+    payload_type: int = 0
+    """The agreed number of its codec, where a stream may hold more than one kind of packet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ WIRES: Final[Mapping[str, str]] = MappingProxyType(
         "exotel": "harness.agents.connections.exotel",
         "vonage": "harness.agents.connections.vonage",
         "webrtc": "harness.agents.connections.webrtc",
+        "sip": "harness.agents.connections.sip",
         "scripted": "harness.agents.connections.scripted",
     }
 )

@@ -88,7 +88,7 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
     if outcome.failure_kind is not None and (recording is None or not recording.caller.turns):
         yield Check("reached", "failed", f"{outcome.failure_kind}: {outcome.detail}")
         return
-    yield Check("reached", "ok")
+    yield Check("reached", "ok", _picked_up(recording))
     if recording is None or timing is None:
         yield Check("called", "failed", outcome.detail or "the call left no recording")
         return
@@ -107,8 +107,17 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
     yield _answer(trial, recording, timing)
     yield _hears_us(understood(recording))
     yield _interruption(recording, timing)
-    names = {mark.name for mark in recording.marks} - {FELL_BACK}
+    # Marks of the telephone network are not the agent's own.
+    names = {mark.name for mark in recording.marks if not mark.name.startswith("sip.")} - {FELL_BACK}
     yield Check("says of itself", "ok" if names else "not so", f"{len(names)} kinds of marks" if names else "no marks received")
+
+
+def _picked_up(recording: Recording | None) -> str:
+    """How a telephone was answered; empty for other wires."""
+    answered = next((mark.detail for mark in recording.marks if mark.name == "sip.answered"), None) if recording else None
+    if answered is None:
+        return ""
+    return f"answered after {answered['after_ms']} ms, of which it rang {answered['rang_ms']} ms; codec {answered['codec']}"
 
 
 def _greeting(profile: AgentProfile, timing: TurnTiming) -> Check:

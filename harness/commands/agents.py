@@ -12,8 +12,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from harness.agents.new_profile import commented_profile, kinds_to_write
-from harness.agents.profile import load_profile, shipped_profiles
+from harness.agents.new_profile import commented_profile
+from harness.agents.profile import load_profile, profile_kinds, shipped_profiles
 from harness.commands.screen import AsJson, next_step, screen
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
@@ -59,7 +59,9 @@ def show(name: Annotated[str, typer.Argument(help="A shipped profile or a .toml 
 def new(
     kind: Annotated[
         str,
-        typer.Argument(help="Protocol of the agent: pipecat-eval, pipecat, webrtc, twilio, plivo, openai-realtime, raw-pcm, …"),
+        typer.Argument(
+            help="Protocol of the agent: pipecat-eval, pipecat, webrtc, sip, twilio, plivo, openai-realtime, raw-pcm, …"
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -76,8 +78,8 @@ def new(
     command: Annotated[str, typer.Option(help='Command that starts the agent, as in "python bot.py --port {port}".')] = "",
 ) -> None:
     """Write a commented profile to start from."""
-    if kind not in kinds_to_write():
-        raise UserError(f"agents new {kind}: not a kind of agent; choose one of {', '.join(kinds_to_write())}")
+    if kind not in profile_kinds():
+        raise UserError(f"agents new {kind}: not a kind of agent; choose one of {', '.join(profile_kinds())}")
     file = out or Path(f"{kind}.toml")
     if file.exists():
         raise UserError(f"{file} is there already; name another file with --out")

@@ -128,10 +128,10 @@ def _ask_ms(question: str, default: float) -> float:
 
 
 def _ask_kind() -> str:
-    from harness.agents.new_profile import kinds_to_write
+    from harness.agents.profile import profile_kinds
 
     typer.echo(
-        f"Kinds of agent: {', '.join(kinds_to_write())}; demo, with bots to try; or polaris-like, a shipped agent.", err=True
+        f"Kinds of agent: {', '.join(profile_kinds())}; demo, with bots to try; or polaris-like, a shipped agent.", err=True
     )
     return _ask("Protocol of your agent?", "pipecat-eval")
 

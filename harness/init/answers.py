@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from harness.agents.new_profile import commented_profile, kinds_to_write
-from harness.agents.profile import AgentProfile, load_profile, parse_profile, shipped_profiles
+from harness.agents.new_profile import commented_profile
+from harness.agents.profile import AgentProfile, load_profile, parse_profile, profile_kinds, shipped_profiles
 from harness.errors import UserError
 from harness.experiment import Mode
 
@@ -46,9 +46,9 @@ class Answers:
 
     def __post_init__(self) -> None:
         """Check the answers. Raises UserError for one from which no file could be made."""
-        if self.kind not in (*kinds_to_write(), *shipped_profiles(), DEMO):
+        if self.kind not in (*profile_kinds(), *shipped_profiles(), DEMO):
             known = (
-                f"{', '.join(kinds_to_write())}; a shipped agent: {', '.join(shipped_profiles())}; or {DEMO}, with bots to try"
+                f"{', '.join(profile_kinds())}; a shipped agent: {', '.join(shipped_profiles())}; or {DEMO}, with bots to try"
             )
             raise UserError(f"--kind {self.kind}: unknown; choose one of {known}")
         if not _NAME.fullmatch(self.name):

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePath
+from socket import SOCK_DGRAM
 from typing import Final
 
 import psutil
@@ -106,9 +107,11 @@ def _listeners(ports: Iterable[int]) -> dict[int, list[int]]:
     """Port → the processes that listen there and are visible to this user."""
     found: dict[int, list[int]] = {port: [] for port in ports}
     with suppress(psutil.Error, OSError):
-        for connection in psutil.net_connections(kind="tcp"):
+        for connection in psutil.net_connections(kind="inet"):
             port = connection.laddr.port if connection.laddr else 0
-            if connection.status == psutil.CONN_LISTEN and connection.pid and port in found:
+            # A telephone's port has no state: it is bound, and has no partner.
+            listens = connection.status == psutil.CONN_LISTEN or (connection.type == SOCK_DGRAM and not connection.raddr)
+            if listens and connection.pid and port in found:
                 found[port].append(connection.pid)
     return found
 

@@ -38,11 +38,13 @@ HEARD: Final[Presentation] = "heard_text"
 WITH_DELAY: Final[Presentation] = "audio_with_delay"
 """The presentation that contains the latency itself, and so is never shown beside one."""
 AGENT_FAULTS: Final = frozenset(
-    ("refused", "open_timeout", "garbage", "flood", "overflow", "closed_early", "agent_died", "endpoint_failed")
-)
-"""Failure kinds that are certainly the agent's fault. Of three others nobody can tell, so their sessions are missing:
-`no_history` (a history was to be given to an agent that by its profile takes none), `codec` (the caller offers only one, and
-not to speak it is no mistake), and `no_media` (a firewall between both looks like an agent without sound)."""
+    ("refused", "open_timeout", "garbage", "flood", "overflow", "closed_early", "agent_died", "endpoint_failed",
+     "rang_out", "busy", "declined", "hung_up")
+)  # fmt: skip
+"""Failure kinds that are certainly the agent's fault. Of five others nobody can tell, so their sessions are missing:
+`no_history` (a history was to be given to an agent that by its profile takes none), `codec` (the caller offers few, and
+not to speak one is no mistake), `no_media` (a firewall between both looks like an agent without sound), and `not_found` and
+`unauthorised` (the address, the name and the password are the profile's)."""
 ENDPOINT_FAULT: Final = "endpoint_"
 """Prefix of every failure kind of a text endpoint."""
 NOT_TIMED: Final = "lost"

@@ -6,21 +6,17 @@ import pytest
 
 from harness.agents.connections import spec
 from harness.agents.connections.about import TCP, About
-from harness.agents.new_profile import commented_profile, kinds_to_write
+from harness.agents.new_profile import commented_profile
 from harness.agents.profile import ProfileError, load_profile, profile_kinds
 
-_SCHEMES = {"webrtc": "https://"}
-KINDS = [kind for kind in kinds_to_write() if kind != "plugin"]
+_SCHEMES = {"webrtc": "https://", "sip": "sip:"}
+KINDS = [kind for kind in profile_kinds() if kind != "plugin"]
 
 
 def written(folder: Path, text: str) -> Path:
     file = folder / "mine.toml"
     file.write_text(text, encoding="utf-8")
     return file
-
-
-def test_there_is_one_for_every_kind() -> None:
-    assert set(kinds_to_write()) == set(profile_kinds())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -84,3 +80,4 @@ def test_a_new_wire_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_bot_elsewhere_is_told_how_to_give_its_key() -> None:
     assert "# api_key_env" in commented_profile("pipecat", "wss://bot.example.org/ws-client")
     assert "api_key_env" not in commented_profile("pipecat")
+    assert "api_key_env" not in commented_profile("sip", "sip:agent@example.org"), "it has no such setting"

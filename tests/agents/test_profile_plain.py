@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.agents.new_profile import commented_profile, kinds_to_write
-from harness.agents.profile import parse_profile
+from harness.agents.new_profile import commented_profile
+from harness.agents.profile import parse_profile, profile_kinds
 from harness.agents.profile_plain import PLAIN, compared, hidden, shown
 
 BOT = """
@@ -44,7 +44,7 @@ def test_a_setting_that_nobody_listed_is_hidden() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [kind for kind in kinds_to_write() if kind != "plugin"])
+@pytest.mark.parametrize("kind", [kind for kind in profile_kinds() if kind != "plugin"])
 def test_of_a_first_profile_everything_is_plain(kind: str) -> None:
     written = commented_profile(kind)
     kept = tomllib.loads(parse_profile(written, Path("mine.toml")).shown_text)

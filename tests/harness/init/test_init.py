@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.agents.new_profile import kinds_to_write
-from harness.agents.profile import load_profile, shipped_profiles
+from harness.agents.profile import load_profile, profile_kinds, shipped_profiles
 from harness.errors import UserError
 from harness.experiment import Experiment
 from harness.gate.budgets import limits_for, read_budgets
@@ -36,7 +35,7 @@ def job(path: Path) -> Any:
     return read["jobs"]["gate"] if "jobs" in read else read["voice-agent"]
 
 
-@pytest.mark.parametrize("kind", [*kinds_to_write(), *shipped_profiles(), DEMO])
+@pytest.mark.parametrize("kind", [*profile_kinds(), *shipped_profiles(), DEMO])
 def test_every_kind_gives_files_that_the_harness_takes(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     if kind == "plugin":  # nobody has installed the connection that it stands for
