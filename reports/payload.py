@@ -2,8 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
+from harness.reports.each_turn import EachTurn
 from harness.reports.view import AgentView, ContextView, JudgmentView, PageView, Span, TurnView
 from harness.reports.wording import system_name
 from harness.store.judgment import is_reference, is_rule
@@ -142,7 +144,13 @@ def _turn(turn: TurnView) -> Json:
         "marks": _spans(turn.marks), "refused": list(turn.refused), "cut_in": turn.cut_in, "no_reply": turn.no_reply,
         "discarded": turn.discarded, "slowest": turn.slowest, "labels": list(turn.labels), "envelope": turn.envelope,
         "length_ms": turn.length_ms, "repeat": turn.repeat, "condition": turn.condition, "mode": turn.mode,
+        "each": [_each(one) for one in turn.each],
     }  # fmt: skip
+
+
+def _each(one: EachTurn) -> Json:
+    times = {name: round(value, 1) if isinstance(value, float) else value for name, value in asdict(one).items()}
+    return {**times, "labels": list(one.labels)}
 
 
 def _spans(spans: tuple[Span, ...]) -> list[list[str | float]]:

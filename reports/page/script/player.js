@@ -92,6 +92,7 @@ const player = (turn, line) => {
   seekBy(line.box, line.total, to);
   line.box.append(el("div", { class: "lane slider" }, el("span", {}, "sound"), el("div", {}, seek)));
   show(0);
-  const jump = turn.spoken_end_ms === null ? null : el("button", { type: "button", onclick: () => { to(turn.spoken_end_ms - 1500); play(); } }, "Hear the handover");
+  line.hear = (end_ms) => { to(end_ms - 1500); play(); };
+  const jump = turn.spoken_end_ms === null ? null : el("button", { type: "button", onclick: () => line.hear(turn.spoken_end_ms) }, "Hear the handover");
   return el("div", { class: "player" }, audio, button, jump, clock, note);
 };
