@@ -132,7 +132,7 @@ def _channels(path: Path) -> tuple[tuple[Int16, ...], int]:
             )
         # Not as int16, to which libsndfile would not scale a file of floats.
         samples, rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
-    except (OSError, soundfile.LibsndfileError) as error:
+    except (OSError, RuntimeError, TypeError, ValueError) as error:  # libsndfile's own, and those of a name without a format
         raise NotMeasurable("unreadable", f"{path.name} cannot be read as sound ({' '.join(str(error).split())})") from None
     missing_s = 0.0 if info.format == "MP3" else (info.frames - len(samples)) / rate_hz
     if missing_s > CUT_OFF_S:

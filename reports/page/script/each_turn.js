@@ -1,5 +1,10 @@
 /* Every turn of a call: its times, and its sound at a press. */
 const clockOf = (at_ms) => `${Math.floor(at_ms / 60000)}:${(at_ms / 1000 % 60).toFixed(1).padStart(4, "0")}`;
+const medianWait = (turn) => {
+  const waits = turn.each.map((one) => one.ttfa_ms).filter((wait) => wait !== null).sort((a, b) => a - b);
+  const middle = waits.length / 2;
+  return waits.length ? (waits[Math.ceil(middle) - 1] + waits[Math.floor(middle)]) / 2 : undefined;
+};
 const notesOf = (turn) => [
   turn.no_reply ? "no reply" : null,
   turn.signed_ms === null ? null : `began ${ms(-turn.signed_ms)} before the caller's end`,
