@@ -16,6 +16,7 @@ import psutil
 import pytest
 import soundfile
 
+from harness.audio.pcm import Int16
 from harness.figures.summarise import summarise
 from harness.store.run_store import RunStore
 from tests.harness.calls.made_calls import AGENT_HZ, CALLER_HZ, RATE_HZ, pcm, short_call, side, write_call
@@ -108,7 +109,11 @@ def test_a_call_that_cannot_be_measured_costs_no_other(harness_here: Here, tmp_p
     ],
 )
 def test_one_call_that_cannot_be_measured_is_one_sentence(
-    harness_here: Here, tmp_path: Path, name: str, made: Callable[..., np.ndarray[tuple[int, ...], np.dtype[np.int16]]], says: str
+    harness_here: Here,
+    tmp_path: Path,
+    name: str,
+    made: Callable[..., np.ndarray[tuple[int, ...], np.dtype[np.int16]]],
+    says: str,
 ) -> None:
     soundfile.write(tmp_path / name, made(short_call()), RATE_HZ)
     side_ = () if "alike" in name else ("--caller", "left")

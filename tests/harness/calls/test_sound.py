@@ -106,18 +106,11 @@ def test_a_file_that_is_no_sound_is_refused(tmp_path: Path, content: bytes) -> N
     assert (found.kind, "broken.wav" in str(found)) == ("unreadable", True)
 
 
-@pytest.mark.parametrize(("suffix", "container"), [("flac", "FLAC"), ("ogg", "OGG")])
-def test_a_file_that_was_cut_off_is_refused(tmp_path: Path, suffix: str, container: str) -> None:
-    whole = write_call(tmp_path / f"whole.{suffix}", short_call(), format=container).read_bytes()
-    path = tmp_path / f"damaged.{suffix}"
+def test_a_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
+    whole = write_call(tmp_path / "whole.flac", short_call(), format="FLAC").read_bytes()
+    path = tmp_path / "damaged.flac"
     path.write_bytes(whole[: len(whole) // 2])
-    try:
-        found = read_call(files(path, caller="left"))
-    except NotMeasurable as fault:
-        assert fault.kind == "unreadable"
-    else:  # an Ogg file does not say how long it was: what is there is a shorter call
-        assert len(found.sides.caller) < len(short_call().caller)
-        assert container == "OGG"
+    assert refused(path, caller="left").kind == "unreadable"
 
 
 def test_numbers_that_are_none_are_refused(tmp_path: Path) -> None:
