@@ -112,7 +112,7 @@ def test_one_call_that_cannot_be_measured_is_one_sentence(
     harness_here: Here,
     tmp_path: Path,
     name: str,
-    made: Callable[..., np.ndarray[tuple[int, ...], np.dtype[np.int16]]],
+    made: Callable[..., Int16],
     says: str,
 ) -> None:
     soundfile.write(tmp_path / name, made(short_call()), RATE_HZ)
