@@ -28,6 +28,7 @@ from harness.commands import (
     label,
     listen,
     load,
+    measure,
     merge,
     models,
     people,
@@ -82,6 +83,7 @@ app.command("report")(report.report)
 app.command("check")(check.check)
 app.command("endpointing")(endpointing.endpointing)
 app.command("play")(play.play)
+app.command("measure")(measure.measure)
 app.command("remeasure")(remeasure.remeasure)
 app.command("export-traces")(export_traces.export_traces)
 app.command("calibrate")(calibrate.calibrate)

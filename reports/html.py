@@ -41,8 +41,8 @@ from harness.wording import counted
 
 _SCRIPTS = (
     "el.js", "dom.js", "unpack.js", "joint.js", "player.js", "waterfall.js", "address.js", "search.js", "board.js",
-    "conversation.js", "handover.js", "download.js", "vote_votes.js", "vote.js", "browse.js", "theme.js", "charts.js",
-    "print.js",
+    "each_turn.js", "conversation.js", "handover.js", "download.js", "vote_votes.js", "vote.js", "browse.js", "theme.js",
+    "charts.js", "print.js",
 )  # fmt: skip
 _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("verdict", "Verdicts", "sections/verdicts.html.jinja"),

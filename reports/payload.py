@@ -2,8 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from statistics import median
 from typing import Any
 
+from harness.reports.each_turn import EachTurn
 from harness.reports.view import AgentView, ContextView, JudgmentView, PageView, Span, TurnView
 from harness.reports.wording import system_name
 from harness.store.judgment import is_reference, is_rule
@@ -63,6 +66,10 @@ def _opposed(by_judge: Mapping[tuple[str, int], Counter[str]]) -> bool:
 def _latencies_ms(context: ContextView, agent: AgentView) -> list[int]:
     """The latencies of the agent's valid turns in this context: TTFA, or TTFT for a text model."""
     name = "ttfa" if agent.spoken else "ttft"
+    recorded = [turn for turn in context.turns if turn.agent == agent.name and turn.mode == "recorded"]
+    if waits_ms := [one.ttfa_ms for turn in recorded for one in turn.each if one.ttfa_ms is not None]:
+        # The median first: the figure that the list shows of a call.
+        return [round(median(waits_ms)), round(max(waits_ms))]
     mine = [turn for turn in context.turns if turn.agent == agent.name and not (turn.slowest or turn.discarded)]
     return [round(turn.figures_ms[name]) for turn in mine if name in turn.figures_ms]
 
@@ -73,6 +80,9 @@ def _flags(context: ContextView, agent: str, spoken: bool, view: PageView, dispu
         return -1
     found = DISPUTED if disputed else 0
     for turn in turns:
+        if turn.mode == "recorded" and turn.each:
+            found |= _flags_of_call(turn, view.budget_ttfa_ms)
+            continue
         value = turn.figures_ms.get("ttfa" if spoken else "ttft")
         budget = view.budget_ttfa_ms if spoken else view.budget_ttft_ms
         found |= SLOWEST if turn.slowest else 0
@@ -82,6 +92,17 @@ def _flags(context: ContextView, agent: str, spoken: bool, view: PageView, dispu
         found |= FAILED if turn.status == "failed" else 0
         found |= DISCARDED if turn.discarded else 0
     return found
+
+
+def _flags_of_call(turn: TurnView, budget_ms: float) -> int:
+    """The flags of any turn of a recorded call; it counts as discarded if all of its turns are."""
+    slow = any(one.no_reply or one.signed_ms is not None for one in turn.each)
+    over = slow or any(one.ttfa_ms is not None and one.ttfa_ms > budget_ms for one in turn.each)
+    found = SLOWEST if slow else 0
+    found |= OVER if over else 0
+    found |= CUT if any(one.cut_in or one.inner_pauses_cut for one in turn.each) else 0
+    found |= SILENT if any(one.no_reply for one in turn.each) else 0
+    return found | (DISCARDED if all(one.discarded for one in turn.each) else 0)
 
 
 def conversation(context: ContextView) -> Json:
@@ -142,7 +163,13 @@ def _turn(turn: TurnView) -> Json:
         "marks": _spans(turn.marks), "refused": list(turn.refused), "cut_in": turn.cut_in, "no_reply": turn.no_reply,
         "discarded": turn.discarded, "slowest": turn.slowest, "labels": list(turn.labels), "envelope": turn.envelope,
         "length_ms": turn.length_ms, "repeat": turn.repeat, "condition": turn.condition, "mode": turn.mode,
+        "each": [_each(one) for one in turn.each],
     }  # fmt: skip
+
+
+def _each(one: EachTurn) -> Json:
+    times = {name: round(value, 1) if isinstance(value, float) else value for name, value in asdict(one).items()}
+    return {**times, "labels": list(one.labels)}
 
 
 def _spans(spans: tuple[Span, ...]) -> list[list[str | float]]:

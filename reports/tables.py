@@ -5,6 +5,7 @@ not a footnote, and a missing figure is an empty cell.
 """
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
 from harness.figures.catalogue import OTHERS
 from harness.figures.cells import AgentSummary
@@ -20,11 +21,12 @@ _OF_A_TURN = (*METRICS, "first_byte", "signed", "greeting")
 
 
 def tables(view: PageView) -> dict[str, list[Row]]:
-    """Name → rows: `systems`, `endpointing`, `turns`, `judgments`, `losses`, `audits`, `listening`."""
+    """Name → rows: `systems`, `endpointing`, `turns`, `each_turn`, `judgments`, `losses`, `audits`, `listening`."""
     made: dict[str, list[Row]] = {
         "systems": list(_systems(view)),
         "endpointing": list(_endpointing(view)),
         "turns": list(_turns(view)),
+        "each_turn": list(_each_turn(view)),
         "judgments": list(_judgments(view)),
         "losses": [dict(zip(("what", "agent", "context", "why"), loss, strict=True)) for loss in losses(view)],
         "audits": list(_audits(view)),
@@ -141,6 +143,20 @@ def _turns(view: PageView) -> Iterator[Row]:
                 **{f"stage_{stage.name}_ms": _rounded(stage.end_ms - stage.start_ms) for stage in turn.stages},
                 "written": turn.written, "heard": turn.heard,
             }  # fmt: skip
+
+
+def _each_turn(view: PageView) -> Iterator[Row]:
+    """A row for every turn of calls that have several."""
+    for context in view.contexts:
+        for turn in context.turns:
+            for one in turn.each:
+                yield {
+                    "run": turn.run or view.run, "context": context.id, "call": context.situation, "agent": turn.agent,
+                    "condition": turn.condition, "repeat": turn.repeat, "turn": one.number,
+                    **{name: _rounded(value) if isinstance(value, float) else value
+                       for name, value in asdict(one).items() if name not in ("number", "labels")},
+                    "labels": "; ".join(one.labels),
+                }  # fmt: skip
 
 
 def _judgments(view: PageView) -> Iterator[Row]:

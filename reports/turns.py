@@ -1,7 +1,7 @@
 """The view of a session, made from its files: its sound, its timeline, its figures and its words."""
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from urllib.parse import quote
 from harness.figures.catalogue import LATENCIES
 from harness.figures.latency import ranks_slowest
 from harness.reports import session_audio as drawing
+from harness.reports.each_turn import each_turn
 from harness.reports.session_audio import Drawing
 from harness.reports.shown_runs import Part, ShownRuns
 from harness.reports.sound import sound_file
@@ -65,7 +66,6 @@ def _address(drawn: Drawing | None, page_folder: Path, bundle: bool) -> str | No
 
 def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: int | None) -> TurnView:
     timing = session.timing
-    origin = timing.spoken_end_ms if timing is not None else 0.0
     failure = ": ".join(part for part in (session.failure_kind, session.failure_detail) if part)
     started = (session.started_ns - first_ns) / 1e9 if session.started_ns is not None and first_ns is not None else None
     base = TurnView(
@@ -95,7 +95,8 @@ def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: 
     waterfall = timing.waterfall
     return replace(
         base,
-        agent_spans=tuple(Span(u.kind, origin + u.start_ms, origin + u.end_ms) for u in timing.utterances),
+        agent_spans=_agent_spans(session.turn_timings or (timing,)),
+        each=each_turn(session),
         stages=_stages(waterfall.stages) if waterfall else (),
         stages_note=" ".join(note for note in (_whose_word(timing), _network(waterfall)) if note),
         hidden=_stages(waterfall.hidden) if waterfall else (),
@@ -110,6 +111,16 @@ def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: 
         pauses_marked=timing.pauses_marked,
         pauses_cut=timing.pauses_cut,
     )
+
+
+def _agent_spans(turns: Sequence[TurnTiming]) -> tuple[Span, ...]:
+    """The agent's sounds in all turns of a session; one that reaches into the next turn is listed with both."""
+    found = {
+        (round(turn.spoken_end_ms + u.start_ms, 1), round(turn.spoken_end_ms + u.end_ms, 1)): u.kind
+        for turn in turns
+        for u in turn.utterances
+    }
+    return tuple(Span(kind, start_ms, end_ms) for (start_ms, end_ms), kind in sorted(found.items()))
 
 
 def _whose_word(timing: TurnTiming) -> str:

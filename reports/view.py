@@ -18,6 +18,7 @@ from harness.figures.quality_state import QUOTED
 from harness.figures.seat import BesideSeat, SeatSummary
 from harness.ranking.percentiles import Quantiles
 from harness.reports.changes import BaselineView
+from harness.reports.each_turn import EachTurn
 from harness.reports.vote_pairs import QuickVote
 
 Subset = Literal["all", "regular", "adversarial"]
@@ -214,6 +215,8 @@ class TurnView:
     loop_lag_max_ms: float | None = None
     pauses_marked: int = 0
     pauses_cut: int = 0
+    each: tuple[EachTurn, ...] = ()
+    """Every turn of a call that has several; the figures above are those of the last."""
 
 
 @dataclass(frozen=True, slots=True)

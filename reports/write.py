@@ -103,6 +103,19 @@ def write_played(store: RunStore, summary: RunSummary, *, page: bool = True, bas
     return summary
 
 
+def write_each_turn(store: RunStore, summary: RunSummary, path: Path) -> None:
+    """Write the table `each_turn` of one run as CSV.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    view = assemble(alone(store, summary), store.folder, audio=False)
+    try:
+        _write_csv(path, tables(view)["each_turn"])
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror}); choose another file") from error
+
+
 def write_exports(view: PageView, folder: Path, *, pictures: bool = True) -> tuple[Path, ...]:
     """Write `*.png`, `*.svg`, `*.csv`, `tables.json` and `summary.md` into `folder`; returns their paths.
 

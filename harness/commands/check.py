@@ -1,6 +1,7 @@
 """`harness check`: compare a run's figures with the limits of a budgets file. Exit 0 pass, 1 fail, 4 cannot tell."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -109,7 +110,7 @@ def check(
         whole = {**result.as_object(), **more, "ended": ended or None, "report": str(page) if page else None}
         print(json.dumps(whole, indent=2))
     else:
-        _print(result, [*(since.sentences if since is not None else ()), *told(result, ended)], page)
+        print_check(result, [*(since.sentences if since is not None else ()), *told(result, ended)], page)
     return CODES[result.verdict]
 
 
@@ -227,7 +228,8 @@ def _wants_words(store: "RunStore", asked: "Budgets", judges: tuple[str, ...]) -
     return any(session.heard_words is not None for session in Selection(store).of_the_plan)
 
 
-def _print(result: "CheckResult", lines: list[str], page: Path | None) -> None:
+def print_check(result: "CheckResult", lines: Sequence[str], page: Path | None) -> None:
+    """Print the verdict on each limit with its figure, further lines, the page, and the verdict on all."""
     from harness.commands.check_files import SIGNS, printable, reason
 
     console = Console(highlight=False)

@@ -22,7 +22,7 @@ from harness.wording import of_it_others
 _DASH = "–"
 _STYLE: Final[Mapping[Level, str]] = {"bad": "bold red", "warn": "yellow", "note": "dim"}
 _UNDER_A_FIGURE: Final[frozenset[Code]] = frozenset(
-    {"judge", "no_p95", "discarded", "measurement_error", "not_calibrated", "no_human_baseline"}
+    {"judge", "no_p95", "discarded", "open_turns", "measurement_error", "recorded_calls", "not_calibrated", "no_human_baseline"}
 )
 _COLUMNS = (
     "TTFA\np50",

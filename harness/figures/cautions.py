@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from harness.figures.cells import RunFigures
 from harness.figures.circumstances import Circumstances
+from harness.figures.recorded_calls import OPEN, languages_words, open_words
 from harness.figures.rtp_lines import MUCH_LOST, in_words
 from harness.figures.speakers import bunches, speakers_sentence
 from harness.figures.watched import unwatched_words
@@ -33,7 +34,7 @@ Code = Literal[
     "not_analysed", "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "contended", "unwatched",
     "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
     "no_certificate", "machines", "red_lines", "few_people", "seat_error", "seat_losses", "seat_unrated",
-    "rehearsal", "speakers", "other_wire",
+    "rehearsal", "speakers", "other_wire", "recorded_calls", "open_turns", "sides_swapped", "other_language",
 ]  # fmt: skip
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
 IDLE_PERCENT: Final = 1.0
@@ -113,6 +114,15 @@ KINDS: Final[Mapping[Code, Kind]] = {
                               "the systems shown here and to nothing else."),
     "no_certificate": Kind("note", "Not a certificate", "An Elo is no certificate of safety. It says which reply was preferred "
                            "on these conversations, not that an agent helps anybody or does no harm."),
+    "sides_swapped": Kind("warn", "Sides swapped?", "{} If the two sides are swapped, name the caller's (`--caller`, or "
+                          "calls.csv) and measure again in another folder."),
+    "open_turns": Kind("note", "Open turns", "Nobody knows how these would have been answered, so they count on no side: {}."),
+    "other_language": Kind("warn", "Another language", "In {} the agent does not speak English, so no words are given there; "
+                           "times do not depend on the language."),
+    "recorded_calls": Kind("note", "Recorded calls", "These calls already happened, so the caller's turns were found in the "
+                           "sound. Each end is exact to some milliseconds in a quiet channel, to 12 ms in noise 35 dB below "
+                           "the voice and to 51 ms at 25 dB (95 % of turns, docs/calls.md), and so is TTFA. Cut pauses are a "
+                           "lower bound: a caller who gave way cannot be distinguished from one who was done."),
     "machines": Kind("note", "Machines", "The agents here are machines. Where people talk to one, they should be told so, and "
                      "told its limits."),
 }  # fmt: skip
@@ -153,6 +163,7 @@ def cautions(summary: RunFigures, known: Circumstances) -> tuple[Caution, ...]:
             *_size(summary, known),
             *_losses(summary, known),
             *_callers(known),
+            *_recorded_calls(summary, known),
             *_machines(summary, known),
             *_machine(known),
             *_lines(summary),
@@ -175,6 +186,17 @@ def _validity(summary: RunFigures) -> Iterator[Caution]:
 def _callers(known: Circumstances) -> Iterator[Caution]:
     for text in known.length_tells:
         yield worded("length_tells", text)
+
+
+def _recorded_calls(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
+    if known.sides_swapped:
+        yield worded("sides_swapped", " ".join(known.sides_swapped))
+    if known.other_language:
+        yield worded("other_language", languages_words(known.other_language))
+    if left_open := [f"{summary.name(c)} {words}" for c in summary.whole if (words := open_words(c))]:
+        yield worded("open_turns", ", ".join(left_open))
+    if known.calls:
+        yield worded("recorded_calls")
 
 
 def _presentations(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
@@ -247,17 +269,20 @@ def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
         yield worded("no_reply", ", ".join(silent))
     if contended := [f"{summary.name(c)} on {c.contended} of {counted(c.turns, 'turn')}" for c in summary.whole if c.contended]:
         yield worded("contended", ", ".join(contended))
-    lost = [(c, sum(n for why, n in c.discarded.items() if why != MACHINES_DIFFER)) for c in summary.whole]
+    lost = [(c, sum(n for why, n in c.discarded.items() if why not in (MACHINES_DIFFER, *OPEN))) for c in summary.whole]
     if dropped := [f"{summary.name(c)} {count} of {c.turns}" for c, count in lost if count]:
         yield worded("discarded", ", ".join(dropped))
     if known.verdicts and (unjudged := known.unjudged - known.timing_alone):
         yield worded("unjudged", counted(len(unjudged), "conversation"))
     for folder, count in known.unfinished.items():
         resume = f"`{command('run', '--resume', '--out', folder)}` plays them"
+        if folder in known.calls:
+            resume = f"`{command('measure', known.calls[folder], '--resume', '--out', folder)}` measures them"
         as_shard = "play them as a shard of the plan and merge it into the run"
         yield worded("unfinished", count, as_shard if folder in known.merged else resume)
     for folder, count in known.not_analysed.items():
-        again = command("remeasure", folder), command("run", "--resume", "--out", folder)
+        the_rest = ("measure", known.calls[folder]) if folder in known.calls else ("run",)
+        again = command("remeasure", folder), command(*the_rest, "--resume", "--out", folder)
         yield worded("not_analysed", counted(count, "session"), *again)
 
 
@@ -324,7 +349,7 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
         yield worded("unwatched", " ".join(unwatched_words(known.unwatched)))
     for name, turns in sorted(known.throttled.items()):
         yield worded("throttled", counted(turns, "turn"), name)
-    if known.spoken and known.onset_error is None:
+    if known.spoken and known.onset_error is None and not known.calls:
         yield worded("not_calibrated", f" ({known.not_calibrated})" if known.not_calibrated else "")
     elif known.spoken and known.onset_error is not None:
         yield worded("measurement_error", known.onset_error.words)

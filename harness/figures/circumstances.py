@@ -50,6 +50,12 @@ class Circumstances(BaseModel):
     """Context → its speaker, where that is known."""
     timing_alone: frozenset[str] = frozenset()
     """Conversations whose caller is a recording without a text."""
+    calls: dict[str, str] = Field(default_factory=dict)
+    """Source of the recordings of a run of calls that already happened, by its folder."""
+    sides_swapped: tuple[str, ...] = ()
+    """Reasons to suspect that the sides of recorded calls are swapped."""
+    other_language: dict[str, str] = Field(default_factory=dict)
+    """Recorded call → the language of its agent, where that is none that the transcriber writes."""
     to_judge_again: dict[str, str] = Field(default_factory=dict)
     """Reasons why the run has to be judged again, by the run's folder."""
     not_analysed: dict[str, int] = Field(default_factory=dict)

@@ -30,10 +30,13 @@ from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
 from harness.store.selection import Turns
 from harness.timing.figures import TurnTiming
 from harness.timing.lost_sound import NO_LATENCY
+from harness.timing.recorded_call import CALL_ENDED, ON_HOLD
 
 SHORT_PAUSE_MS: Final = 800.0
 """Longer pauses are the turn's end in many people's speech; they are counted separately."""
 MOST_DISCARDED: Final = 0.05
+NOT_ASKED: Final = frozenset({NO_LATENCY, CALL_ENDED, ON_HOLD})
+"""Reasons of discarded turns for which neither the agent nor the method can be at fault."""
 
 _OF_WORDS: Final = tuple(figure.key for figure in LATENCIES if "words" in figure.needs)
 _READ: Final = {figure.key: figure.read for figure in LATENCIES if figure.read is not None}
@@ -218,13 +221,14 @@ def _owes(turn: TurnTiming, figure: str | None) -> bool:
 def heard_turns(turns: Turns, figure: str | None = None) -> Turns:
     """The turns that give the figures taken from the sound (those of `_kept`); none where too many were discarded.
 
-    A person's page without a loop-back trial is an accident of the page: its turns are unknown, and count on neither side.
+    A person's page without a loop-back trial is an accident of the page, and a recorded call that ended before an answer is
+    none of the agent: such turns are unknown, and count on neither side.
     """
     return _kept(turns, figure) if _enough_heard(turns) else {}
 
 
 def _enough_heard(turns: Turns) -> bool:
-    known = [t for group in turns.values() for t in group if t.discarded != NO_LATENCY]
+    known = [t for group in turns.values() for t in group if t.discarded not in NOT_ASKED]
     every = sum(not t.contended for t in known)
     return sum(t.discarded is not None for t in known) <= MOST_DISCARDED * every
 

@@ -30,6 +30,7 @@ from harness.figures.other_wires import other_wires
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, contexts_of, rated
 from harness.figures.rated_on import RatedOn, rated_on
+from harness.figures.recorded_calls import swapped_words
 from harness.figures.reply_flags import FLAGS, flags_of
 from harness.figures.seat_figures import Seat, beside_seat, figures_over_persons, seat_summary, seats_of
 from harness.figures.speakers import speakers_of
@@ -81,7 +82,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         cells=_cells(selection, boards, judges, seats),
         boards=found,
         seats=[seat_summary(selection, seat, quoted[seat.condition]) for seat in seats],
-        way_to_people="" if found else way_of(selection, heard),
+        way_to_people="" if found or manifest.calls is not None else way_of(selection, heard),
         people_refused=refusals(boards),
         by_machine=_by_machine(selection),
         failures=[_failure(s.key, s.failure_kind, s.failure_detail) for s in selection.sessions if s.failure_kind is not None]
@@ -215,7 +216,9 @@ def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[
     merged = manifest.fleet if manifest.fleet is not None and manifest.fleet.shard is None else None
     contexts_planned = manifest.planned_contexts if merged else manifest.context_ids
     planned = len(contexts_planned) * len(manifest.played) * len(manifest.conditions) * manifest.repeats
-    unfinished = planned - sum(s.status == "finished" for s in selection.of_the_plan)
+    calls = manifest.calls
+    # A call that happened cannot be measured better by trying again.
+    unfinished = planned - sum(s.status == "finished" or calls is not None for s in selection.of_the_plan)
     people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
     quoted = {condition: found.board for condition, found in rated_in.items() if found.board is not None}
     several = len(selection.conditions) > 1
@@ -236,6 +239,9 @@ def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[
         length_tells=tuple(unfit_callers(contexts, [manifest.mode])) if spoken else (),
         speakers=dict(speakers_of(contexts)),
         timing_alone=frozenset(context.id for context in contexts if context.timing_alone),
+        calls={str(selection.store.folder): calls.source} if calls is not None else {},
+        sides_swapped=tuple(swapped_words(manifest, selection.sessions)),
+        other_language=calls.other_language if calls is not None else {},
         to_judge_again={str(selection.store.folder): note.text for note in selection.store.notes()},
         not_analysed={str(selection.store.folder): len(broken)} if broken else {},
         unsure_clocks=_unsure_clocks(selection.sessions),

@@ -35,7 +35,7 @@ class Limit(BaseModel):
     figure: str
     agent: str | None = None
     condition: str | None = None
-    mode: Literal["seeded", "replay"] | None = None
+    mode: Literal["seeded", "replay", "recorded"] | None = None
     subset: Subset = "all"
     pack: str | None = None
     at_most: float | None = Field(default=None, strict=True)

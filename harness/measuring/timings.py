@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from harness.audio.vocal import VocalDetector
 from harness.recording.machine_track import MachineTrack
-from harness.recording.record import Recording
+from harness.recording.record import HAPPENED, Recording
 from harness.recording.sitting import Sitting
 from harness.store.run_store import RunStore
 from harness.store.step_failure import StepFailure, attempt
@@ -17,6 +17,7 @@ from harness.timing import measure_turns
 from harness.timing.contention import of_turn
 from harness.timing.figures import TurnTiming
 from harness.timing.lost_sound import with_losses, without_latency
+from harness.timing.recorded_call import of_recorded_call
 
 Timings = tuple[TurnTiming, ...]
 
@@ -40,6 +41,8 @@ def timings_of(
     def measured() -> Timings:
         recording, seat = read(), sitting()
         found = _some(measure_turns(recording, vocal))
+        if recording.ended == HAPPENED:
+            found = of_recorded_call(found, recording)
         if seat is not None:
             found = without_latency(found) if seat.loop is None else with_losses(found, seat.lost_ms)
         return _beside(machine(), recording.caller.t0_ns, found)

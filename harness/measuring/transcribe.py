@@ -4,7 +4,7 @@ Judges read what a listener would have heard, not the agent's own text. The tran
 the same for every agent, and it never runs during a call.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Final, Protocol
 
@@ -71,19 +71,25 @@ def reply_heard(
     return " ".join(text for text in texts if text), tuple(words)
 
 
-def transcribe_all(store: RunStore, progress: RunProgress, transcribe: Transcribe | None = None) -> None:
+def transcribe_all(
+    store: RunStore,
+    progress: RunProgress,
+    transcribe: Transcribe | None = None,
+    named: str = GIVEN,
+    but: Collection[str] = (),
+) -> None:
     """Transcribe each finished session without transcript, and add the first words to its timing; failures are stored by name.
 
-    `transcribe` is the shipped transcriber unless another is given.
+    `transcribe` is the shipped transcriber unless another is given, by its name. `but`: contexts whose sessions stay without
+    words.
 
     Raises:
         UserError: the transcriber's weights cannot be downloaded.
     """
     waiting = [s for s in store.sessions() if s.status == "finished" and s.heard_text is None and s.timing is not None]
-    waiting = [s for s in waiting if (s.folder / "recording.json").exists()]
+    waiting = [s for s in waiting if (s.folder / "recording.json").exists() and s.key.context_id not in but]
     if not waiting:
         return
-    named = GIVEN
     if transcribe is None:
         from harness.audio.transcribe import Transcriber
 

@@ -17,6 +17,8 @@ from harness.agents.connection import LineReport, Mark, MediaStamp, Transcript
 
 FRAME_MS = 20
 """Telephony and WebRTC pace audio in 20 ms frames; a frame departs together with its last sample, as a microphone's would."""
+HAPPENED = "happened"
+"""`Recording.ended` of a call that already happened: a recording of others, of which nobody says how it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ class Recording:
     loop_lag_ms: tuple[float, ...] = ()
     """Sampled delay of the caller's event loop, one figure per second (worst in that second)."""
     ended: str = "quiet"
-    """Reason why the session ended: `quiet` (2 s after the last agent audio), `no_reply`, `limit`, `closed`, a failure kind."""
+    """Reason why the session ended: `quiet` (2 s after the last agent audio), `no_reply`, `limit`, `closed`, a failure kind;
+    `HAPPENED` for a recording of others."""
     detail: str = ""
     conditions: tuple[str, ...] = field(default=())
     line_reports: tuple[LineReport, ...] = ()

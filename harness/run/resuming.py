@@ -15,6 +15,7 @@ from harness.shards.split import WHOLE, Share
 from harness.store.events import EventSettings
 from harness.store.fleet import LONG_AS_A_HASH
 from harness.store.manifest import RunManifest
+from harness.wording import command
 
 
 def refuse_changes(plan: RunPlan, manifest: RunManifest, contexts: Sequence[Context]) -> None:
@@ -56,8 +57,13 @@ def asked_of(manifest: RunManifest) -> tuple[Experiment, Share]:
     """The settings with which a run began, for `--resume` without repeating them.
 
     Raises:
-        UserError: the run was merged from shards, so it cannot be resumed.
+        UserError: the run was merged from shards, or nothing of it was played, so it cannot be resumed.
     """
+    if manifest.calls is not None:
+        again = command("measure", manifest.calls.source, "--resume", "--out", "RUN")
+        raise UserError(
+            f"--resume: the run has calls that already happened, and nothing is played in it; measure more: {again}"
+        )
     fleet = manifest.fleet
     if fleet is None:
         return manifest.asked, WHOLE

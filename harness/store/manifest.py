@@ -72,6 +72,17 @@ class AgentEntry(_Model):
         return self.kind in SEAT_KINDS
 
 
+class MeasuredCalls(_Model):
+    """The source of a run that was not played: recordings of calls that already happened."""
+
+    source: str
+    """The file or folder as the user named it."""
+    look_swapped: list[str] = Field(default_factory=list)
+    """Calls in which the side that is named as the caller's sounds like a program, and the other does not."""
+    other_language: dict[str, str] = Field(default_factory=dict)
+    """Call → the language of its agent, where words were asked for and it is none that the transcriber writes."""
+
+
 class RunManifest(_Model):
     """The manifest of a run (see the module's docstring)."""
 
@@ -87,12 +98,15 @@ class RunManifest(_Model):
     agents: list[AgentEntry]
     experiment: Experiment | None = None
     """None in a manifest of an older harness; `asked` gives it for both."""
-    mode: Mode
+    mode: Mode | Literal["recorded"]
+    """`recorded`: nothing was played, see `calls`."""
     conditions: list[str]
     repeats: int
     seed: int
     concurrency: int = 1
     barge_in_ms: float | None = None
+    calls: MeasuredCalls | None = None
+    """Set for recordings of calls that already happened."""
     events: EventSettings | None = None
     """The sounds beside replies; dealt to calls from `seed`."""
     budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})

@@ -158,9 +158,11 @@ def _unfinished(store: RunStore) -> str:
     played = len(Selection(store).of_the_plan)
     if played >= planned:
         return ""
+    how = ("run",) if manifest.calls is None else ("measure", manifest.calls.source)
+    done = "played" if manifest.calls is None else "measured"
     return (
-        f"unfinished, {played} of {counted(planned, 'call')} played; continue with "
-        f"{command('run', '--resume', '--out', store.folder)}"
+        f"unfinished, {played} of {counted(planned, 'call')} {done}; continue with "
+        f"{command(*how, '--resume', '--out', store.folder)}"
     )
 
 

@@ -3,8 +3,8 @@
 Its services are of known behaviour instead of rented: the recogniser takes 60 ms, the model 150 ms to its first token
 (behind an OpenAI-compatible address in this process) and says how many messages it was asked with and what the first said,
 the voice takes 40 ms and says one word per three written. With GREETS set it introduces itself to who connects, as
-pipecat's own examples do. With NO_EVAL set it is as the scaffold writes it unless asked: without the evaluation wire. With BROKEN
-set it fails on every caller.
+pipecat's own examples do. With NO_EVAL set it is as the scaffold writes it unless asked: without the evaluation wire. With
+BROKEN set it fails on every caller.
 """
 
 import asyncio

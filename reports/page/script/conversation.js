@@ -42,15 +42,16 @@ const linkButton = (turn, index) => {
 const turnCard = (turn, index) => {
   const line = timeline(turn);
   const drawable = turn.caller.length > 0 || turn.agent_spans.length > 0;
-  const speed = turn.figures_ms.ttfa ?? turn.figures_ms.ttft;
-  const name = turn.figures_ms.ttfa === undefined && turn.figures_ms.ttft !== undefined ? "TTFT" : "TTFA";
+  const recorded = turn.mode === "recorded" && turn.each.length > 0;
+  const speed = recorded ? medianWait(turn) : turn.figures_ms.ttfa ?? turn.figures_ms.ttft;
+  const name = recorded && turn.each.length > 1 ? "median TTFA" : turn.figures_ms.ttfa === undefined && turn.figures_ms.ttft !== undefined ? "TTFT" : "TTFA";
   const variant = [turn.mode === "replay" ? "replay" : "", turn.condition && turn.condition !== "clean" ? turn.condition : "", turn.repeat ? `repeat ${turn.repeat}` : ""].filter(Boolean).join(", ");
   return el("article", { class: "turn", id: `c-${index}-${turn.session}`, "data-agent": turn.agent },
-    el("header", {}, el("h3", {}, said(turn.agent), variant ? ` (${variant})` : ""), linkButton(turn, index), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}`), speed === undefined ? null : el("span", { class: "hint" }, ofItOthers(turn, name.toLowerCase())), chips(turn)),
+    el("header", {}, el("h3", {}, said(turn.agent), variant ? ` (${variant})` : ""), linkButton(turn, index), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}`), speed === undefined ? null : el("span", { class: "hint" }, recorded ? "" : ofItOthers(turn, name.toLowerCase())), recorded ? null : chips(turn)),
     turn.failure ? el("p", { class: "chip bad" }, said(turn.failure)) : null,
-    replayed(turn), drawable ? line.box : null, drawable ? player(turn, line) : null,
+    replayed(turn), drawable ? line.box : null, drawable ? player(turn, line) : null, eachTurn(turn, line.hear),
     el("div", { class: "words" }, words("heard (transcribed from the audio)", turn.heard), words("written by the agent", turn.written), words("understood of the seeker", turn.understood)),
-    turn.stages.length || turn.figures_ms.ttfa !== undefined ? waterfall(turn) : null, figures(turn));
+    turn.stages.length || (turn.figures_ms.ttfa !== undefined && turn.mode !== "recorded") ? waterfall(turn) : null, recorded ? null : figures(turn));
 };
 const verdictsAndVotes = ({ verdicts, votes }) => [verdicts || !votes ? counted(verdicts, "verdict") : null, votes ? `${counted(votes, "vote")} by people` : null].filter(Boolean).join(", ");
 const LONG_REASON = 240;
@@ -78,7 +79,7 @@ const showConversation = async (details) => {
   const index = Number(details.dataset.index);
   const data = await conversation(index);
   body.replaceChildren(
-    data.situation ? el("p", { class: "hint", dir: "auto" }, data.situation) : "", dialogue(data.history, (role) => `${role}, spoken to every agent`),
+    data.situation ? el("p", { class: "hint", dir: "auto" }, data.situation) : "", data.history.some(([, text]) => text) ? dialogue(data.history, (role) => `${role}, spoken to every agent`) : "",
     el("p", { class: "compared", hidden: true }),
     el("div", { class: "turns" }, data.turns.map((turn) => turnCard(turn, index))),
     data.turns.length ? "" : el("p", { class: "empty" }, "No agent has played this conversation."),

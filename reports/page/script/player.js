@@ -25,9 +25,9 @@ const timelineLength = (turn) => {
 const lane = (label, kind, ...content) => el("div", { class: `lane ${kind}` }, el("span", {}, label), el("div", { class: "track" }, content));
 const timeline = (turn) => {
   const total = turn.length_ms ?? timelineLength(turn);
-  const heard = turn.figures_ms.ttfa;
-  const waiting = turn.spoken_end_ms !== null && heard > 0
-    ? [bar(["waiting", turn.spoken_end_ms, turn.spoken_end_ms + heard], total, "wait", `silence the caller lives through: ${ms(heard)}`)] : [];
+  const waits = turn.each.length ? turn.each.map((one) => [one.spoken_end_ms, one.ttfa_ms]) : [[turn.spoken_end_ms, turn.figures_ms.ttfa]];
+  const waiting = waits.filter(([end, heard]) => end !== null && heard > 0)
+    .map(([end, heard]) => bar(["waiting", end, end + heard], total, "wait", `silence the caller lives through: ${ms(heard)}`));
   const [callerWave, agentWave] = turn.envelope ?? [null, null];
   const box = el("div", { class: `timeline${turn.envelope ? " has-wave" : ""}` },
     lane("caller", "", callerWave ? wave(callerWave, total, total, "var(--caller)") : null, turn.caller.map((s) => bar(s, total, "caller")),
@@ -92,6 +92,7 @@ const player = (turn, line) => {
   seekBy(line.box, line.total, to);
   line.box.append(el("div", { class: "lane slider" }, el("span", {}, "sound"), el("div", {}, seek)));
   show(0);
-  const jump = turn.spoken_end_ms === null ? null : el("button", { type: "button", onclick: () => { to(turn.spoken_end_ms - 1500); play(); } }, "Hear the handover");
+  line.hear = (end_ms) => { to(end_ms - 1500); play(); };
+  const jump = turn.spoken_end_ms === null ? null : el("button", { type: "button", onclick: () => line.hear(turn.spoken_end_ms) }, "Hear the handover");
   return el("div", { class: "player" }, audio, button, jump, clock, note);
 };

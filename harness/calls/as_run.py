@@ -1,0 +1,218 @@
+"""Calls that already happened, as the sessions of a run, so that its page, figures, gate, index and exports serve them too.
+
+One call is one conversation of one agent, and each of its turns is timed, so every interval is over calls. There is no text of
+the caller: such conversations are timed and never judged. Each call is committed as soon as it is read, as a played one is:
+a run that is stopped goes on with the next call, and one call is in memory at a time, however many there are.
+
+A call that cannot be measured is a failed session with its reason. That is no fault of the agent, so it counts on no side.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from harness.agents.profile_base import AgentName
+from harness.audio.conditions import CLEAN
+from harness.audio.vocal import DetectorMissing, VocalDetector, silero
+from harness.calls.as_recording import as_recording
+from harness.calls.found import FoundCall
+from harness.calls.sound import CallSound, NotMeasurable, read_call
+from harness.errors import UserError
+from harness.experiment import Experiment
+from harness.measuring.timings import keep_timings, timings_of
+from harness.progress import RunProgress
+from harness.recording.files import save
+from harness.recording.record import Recording
+from harness.scenarios.context import Context, Turn
+from harness.store.disk import storage_named
+from harness.store.manifest import SEAT_KINDS, AgentEntry, MeasuredCalls, RunManifest, package_versions, with_budgets
+from harness.store.run_store import RunStore
+from harness.store.session import Session, SessionKey
+from harness.store.step_failure import StepFailure
+from harness.timing.figures import TurnTiming
+from harness.wording import command, counted
+
+KIND: Final = "calls"
+"""Kind of an agent whose calls others recorded."""
+PACK: Final = "measured calls"
+MODE: Final = "recorded"
+NO_TURN: Final = "no_turn"
+"""Failure kind of a call in whose sound no turn of the caller can be found."""
+_HASH: Final = hashlib.sha256(KIND.encode()).hexdigest()
+"""In the place of a profile's and of a pack's: recordings show neither, and calls of two weeks are one series in an index."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallsAsked:
+    """The calls to measure. `source`: as the user named it; `ttfa_ms`, `ttft_ms`: the budgets, None: as they are."""
+
+    calls: tuple[FoundCall, ...]
+    source: Path
+    agent: str
+    out: Path
+    resume: bool = False
+    ttfa_ms: float | None = None
+    ttft_ms: float | None = None
+
+
+def is_agent_name(name: str) -> bool:
+    """True if agents can have this name, and it is not one of people's."""
+    try:
+        TypeAdapter(AgentName).validate_python(name)
+    except ValidationError:
+        return False
+    return name not in SEAT_KINDS.values()
+
+
+def measure_calls(asked: CallsAsked, progress: RunProgress, vocal: VocalDetector | None = None) -> RunStore:
+    """Measure each call that is not measured yet; returns the open store.
+
+    Raises:
+        UserError: the run's folder cannot be used, the speech detector is not installed, or no call could be measured; then the
+            message gives the first one's reason, and a new run leaves nothing behind.
+        StorageError: the disk is full; measured calls are saved.
+    """
+    try:
+        detector = vocal or silero()
+    except DetectorMissing as error:
+        raise UserError(str(error)) from error
+    store = _opened(asked)
+    again = command("measure", asked.source, "--resume", "--out", store.folder)
+    with store.lock(), storage_named(store.folder, lambda: f"measured calls are saved; free some space, then: {again}"):
+        store.drop_partial_folders()
+        done = store.finished_ids()
+        waiting = [call for call in asked.calls if _key(call, asked.agent).session_id not in done]
+        if done:
+            progress.note(f"{len(done)} measured call(s) found, {len(waiting)} to measure")
+        progress.phase("Measuring calls", len(waiting))
+        sessions = [_measured(store, call, asked.agent, detector, progress) for call in waiting]
+        _time_the_rest(store, detector)
+        if sessions and not store.finished_ids():
+            first = next(session for session in sessions if session.failure_kind)
+            if not asked.resume:
+                store.discard()
+            raise UserError(_of_all(first.failure_detail, len(sessions)))
+    return store
+
+
+def _of_all(first: str, calls: int) -> str:
+    return first if calls == 1 else f"none of {counted(calls, 'call')} can be measured; the first: {first}"
+
+
+def _opened(asked: CallsAsked) -> RunStore:
+    contexts = [_context(call) for call in asked.calls]
+    if not (asked.resume and (asked.out / "run.sqlite").exists()):
+        return RunStore.create(asked.out, _manifest(asked, contexts), contexts)
+    store = RunStore.open(asked.out, to_resume=True)
+    manifest = store.manifest
+    if manifest.calls is None:
+        raise UserError(f"--resume: {asked.out} is a run that was played; continue it with: harness run --resume --out RUN")
+    if [agent.name for agent in manifest.played] != [asked.agent]:
+        raise UserError(
+            f"--agent {asked.agent}: the calls in {asked.out} are of {manifest.played[0].name}; choose another --out"
+        )
+    with store.lock():
+        known = set(manifest.context_ids)
+        store.add_contexts([context for context in contexts if context.id not in known])
+        store.set_manifest(with_budgets(store.manifest, asked.ttfa_ms, asked.ttft_ms))
+    return store
+
+
+def _manifest(asked: CallsAsked, contexts: Sequence[Context]) -> RunManifest:
+    agent = AgentEntry(name=asked.agent, kind=KIND, profile_hash=_HASH, profile_text="", runs_here=False)
+    manifest = RunManifest(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        harness_version=version("heart-voice-harness"),
+        pack=PACK,
+        pack_source=str(asked.source),
+        pack_hash=_HASH,
+        context_ids=[context.id for context in contexts],
+        agents=[agent],
+        experiment=Experiment(agents=(asked.agent,), pack=str(asked.source), mode="replay"),
+        mode=MODE,
+        conditions=[CLEAN],
+        repeats=1,
+        seed=1,
+        calls=MeasuredCalls(source=str(asked.source)),
+        versions=package_versions(),
+    )
+    return with_budgets(manifest, asked.ttfa_ms, asked.ttft_ms)
+
+
+def _context(call: FoundCall) -> Context:
+    return Context(
+        id=call.id,
+        subset="regular",
+        emotion="neutral",
+        problem="a recorded call",
+        situation=" and ".join(path.name for path in call.files.files)[:4_000],
+        turns=(Turn(role="seeker", text="", audio=call.files.name, audio_sha256=call.content),),
+        source="a call that already happened",
+        licence="not stated",
+    )
+
+
+def _key(call: FoundCall, agent: str) -> SessionKey:
+    return SessionKey(call.id, call.content, agent, _HASH, MODE, CLEAN, 0)
+
+
+def _measured(store: RunStore, call: FoundCall, agent: str, vocal: VocalDetector, progress: RunProgress) -> Session:
+    """Commit one call and its figures, or its failure."""
+    key = _key(call, agent)
+    progress.status(call.files.name)
+    folder = store.partial_folder(key)
+    try:
+        sound = read_call(call.files)
+        recording = _recording(sound, vocal)
+    except NotMeasurable as fault:
+        told = f"{call.files.name}: {fault}"
+        progress.step(told, keep=True)
+        return store.commit_session(key, partial=folder, failure_kind=fault.kind, failure_detail=told)
+    save(recording, folder)
+    session = store.commit_session(key, partial=folder)
+    found = timings_of(session.id, lambda: recording, lambda: None, vocal)
+    keep_timings(store, session.id, found)
+    if sound.looks_swapped:
+        _note_swapped(store, call.id)
+    progress.step(_line(call, sound, found), keep=True)
+    return session
+
+
+def _recording(sound: CallSound, vocal: VocalDetector) -> Recording:
+    try:
+        return as_recording(sound.sides, vocal)
+    except NotMeasurable:
+        raise
+    except UserError as fault:
+        raise NotMeasurable(NO_TURN, str(fault)) from None
+
+
+def _time_the_rest(store: RunStore, vocal: VocalDetector) -> None:
+    """Time the calls that were committed right before a kill."""
+    for session in store.sessions():
+        if session.status == "finished" and session.timing is None:
+            found = timings_of(session.id, partial(store.recording, session), lambda: None, vocal)
+            keep_timings(store, session.id, found)
+
+
+def _note_swapped(store: RunStore, call: str) -> None:
+    manifest = store.manifest
+    if manifest.calls is not None and call not in manifest.calls.look_swapped:
+        calls = manifest.calls.model_copy(update={"look_swapped": [*manifest.calls.look_swapped, call]})
+        store.set_manifest(manifest.model_copy(update={"calls": calls}))
+
+
+def _line(call: FoundCall, sound: CallSound, found: tuple[TurnTiming, ...] | StepFailure) -> str:
+    side = f", the caller {sound.caller}" if sound.caller else ""
+    if isinstance(found, StepFailure):
+        return f"{call.files.name}: could not be measured ({found.detail})"
+    waits = sorted(turn.ttfa_ms for turn in found if turn.ttfa_ms is not None)
+    median = f", median TTFA {waits[len(waits) // 2]:,.0f} ms" if waits else ", no TTFA"
+    return f"{call.files.name}{side}: {counted(len(found), 'turn')}{median}"

@@ -1,0 +1,174 @@
+"""The two sides of a call, read from its files; what cannot be measured is refused with one sentence.
+
+libsndfile reads WAV, FLAC, Ogg Vorbis, Opus and MP3. Two files of a call must be equally long, because nothing else shows that
+they begin together, and an offset between them would be an error of every wait.
+
+Only its owner knows for certain on which channel the caller is. Both sides answer each other, so the order of speaking does
+not show it. One thing does: a program that does not speak sends silence to the last bit, and a microphone never does. Where
+one side is a program's by that sign, and the other is not, the harness decides; otherwise it asks.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import numpy as np
+import soundfile
+
+from harness.audio.pcm import Int16, to_int16
+from harness.calls.as_recording import TwoSides
+from harness.errors import UserError
+
+LEAST_RATE_HZ: Final = 8_000
+"""The rate of telephone speech; below it the speech detector does not work reliably."""
+LONGEST_S: Final = 3_600.0
+"""Longest call. A call is measured in one piece, because echo and levels are of the whole, and takes its length in memory."""
+MOST_APART_S: Final = 0.5
+"""Largest difference of length of two files that a recorder's last block can cause."""
+ONE_SIGNAL: Final = 0.98
+"""Least correlation of two channels with the same sound; an echo is never so alike."""
+STILL_BLOCK_S: Final = 0.02
+STILL: Final = 16
+"""Range of 16-bit samples in silence to the last bit: A-law decodes it to 8 or −8."""
+A_PROGRAM: Final = 0.95
+NO_PROGRAM: Final = 0.05
+"""Share of the blocks of a side's quietest quarter that are silent to the last bit: at least, of a program; at most, of a
+microphone. A quarter, because an agent may speak for most of a call."""
+CUT_OFF_S: Final = 1.0
+"""Missing end from which a file is damaged. The length of an MP3 without a header is an estimate."""
+
+Side = Literal["left", "right"]
+SIDES: Final[tuple[Side, Side]] = ("left", "right")
+
+
+@dataclass(frozen=True, slots=True)
+class CallFiles:
+    """The files of one call: one of two channels, or the caller's and the agent's. `caller`: the caller's channel of one file,
+    if its owner says."""
+
+    name: str
+    files: tuple[Path, ...]
+    caller: Side | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallSound:
+    """The sound of a call. `caller`: its channel, empty for two files. `looks_swapped`: by the sign of a program, the side that
+    is named as the caller's is the agent's."""
+
+    sides: TwoSides
+    caller: Side | Literal[""]
+    looks_swapped: bool
+
+
+class NotMeasurable(UserError):
+    """A call that cannot be measured, with the kind of its fault; the message is a clause without the call's name."""
+
+    def __init__(self, kind: str, why: str) -> None:
+        super().__init__(why)
+        self.kind = kind
+
+
+def read_call(call: CallFiles) -> CallSound:
+    """The sound of a call.
+
+    Raises:
+        NotMeasurable: a file is no sound, has too few or too many channels, or too low a rate; it is too long; the two files
+            are not equally long; or nobody says which channel is the caller's.
+    """
+    if len(call.files) == 2:
+        (caller, caller_hz), (agent, agent_hz) = (_one_channel(path) for path in call.files)
+        lasts = len(caller) / caller_hz, len(agent) / agent_hz
+        if abs(lasts[0] - lasts[1]) > MOST_APART_S:
+            raise NotMeasurable(
+                "lengths_differ",
+                f"its two files last {lasts[0]:.1f} s and {lasts[1]:.1f} s, so nothing shows that they begin together; bring "
+                "both to the length of the call",
+            )
+        return _found(TwoSides(caller, caller_hz, agent, agent_hz), "")
+    channels, rate_hz = _channels(call.files[0])
+    if len(channels) != 2:
+        raise NotMeasurable(
+            "one_channel" if len(channels) == 1 else "channels",
+            "it has one channel, in which nobody can tell who speaks; record the caller and the agent on a channel each"
+            if len(channels) == 1
+            else f"it has {len(channels)} channels, and two are needed: the caller and the agent",
+        )
+    if _is_one_signal(*channels):
+        raise NotMeasurable(
+            "one_channel",
+            "both of its channels have the same sound, in which nobody can tell who speaks; record the caller and the agent on "
+            "a channel each",
+        )
+    side = call.caller or _side_by_ear(*channels, rate_hz)
+    if side is None:
+        raise NotMeasurable(
+            "sides_unknown",
+            "it does not show which channel is the caller's; say --caller left or --caller right, or name the channel of each "
+            "file in calls.csv (columns file,caller)",
+        )
+    mine = SIDES.index(side)
+    return _found(TwoSides(channels[mine], rate_hz, channels[1 - mine], rate_hz), side)
+
+
+def _found(sides: TwoSides, caller: Side | Literal[""]) -> CallSound:
+    return CallSound(sides, caller, _is_a_program(sides.caller, sides.caller_rate_hz, sides.agent, sides.agent_rate_hz))
+
+
+def _one_channel(path: Path) -> tuple[Int16, int]:
+    channels, rate_hz = _channels(path)
+    if len(channels) == 1 or _is_one_signal(*channels[:2]):
+        return channels[0], rate_hz
+    raise NotMeasurable("channels", f"{path.name} has {len(channels)} channels; a file of one side has one")
+
+
+def _channels(path: Path) -> tuple[tuple[Int16, ...], int]:
+    try:
+        info = soundfile.info(str(path))
+        if info.frames / info.samplerate > LONGEST_S:
+            raise NotMeasurable(
+                "too_long",
+                f"it lasts {info.frames / info.samplerate / 60:.0f} min; at most {LONGEST_S / 60:.0f} min are measured",
+            )
+        # Not as int16, to which libsndfile would not scale a file of floats.
+        samples, rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
+    except (OSError, RuntimeError, TypeError, ValueError) as error:  # libsndfile's own, and those of a name without a format
+        raise NotMeasurable("unreadable", f"{path.name} cannot be read as sound ({' '.join(str(error).split())})") from None
+    missing_s = 0.0 if info.format == "MP3" else (info.frames - len(samples)) / rate_hz
+    if missing_s > CUT_OFF_S:
+        raise NotMeasurable("unreadable", f"{path.name} is damaged: {missing_s:.1f} s of it cannot be read")
+    if not len(samples):
+        raise NotMeasurable("unreadable", f"{path.name} has no samples")
+    if not np.all(np.isfinite(samples)):
+        raise NotMeasurable("unreadable", f"{path.name} has samples that are no numbers")
+    if rate_hz < LEAST_RATE_HZ:
+        raise NotMeasurable("low_rate", f"{path.name} is at {rate_hz:,} Hz; speech needs {LEAST_RATE_HZ:,} Hz")
+    return tuple(to_int16(np.ascontiguousarray(channel)) for channel in samples.T), int(rate_hz)
+
+
+def _is_one_signal(one: Int16, other: Int16) -> bool:
+    a, b = one.astype(np.float32), other.astype(np.float32)
+    norm = float(np.linalg.norm(a)) * float(np.linalg.norm(b))
+    return norm > 0 and abs(float(a @ b)) / norm > ONE_SIGNAL
+
+
+def _side_by_ear(left: Int16, right: Int16, rate_hz: int) -> Side | None:
+    """The caller's channel, where the other is a program's and this one is not; None where that does not show."""
+    if _is_a_program(right, rate_hz, left, rate_hz):
+        return "left"
+    return "right" if _is_a_program(left, rate_hz, right, rate_hz) else None
+
+
+def _is_a_program(one: Int16, one_rate_hz: int, other: Int16, other_rate_hz: int) -> bool:
+    """True if one side is a program's by its silence, and the other is not."""
+    return _stillness(one, one_rate_hz) >= A_PROGRAM and _stillness(other, other_rate_hz) <= NO_PROGRAM
+
+
+def _stillness(samples: Int16, rate_hz: int) -> float:
+    """Share of the quietest quarter of a side that is silent to the last bit."""
+    block = round(rate_hz * STILL_BLOCK_S)
+    whole = samples[: len(samples) // block * block].reshape(-1, block)
+    if not len(whole):
+        return 0.0
+    ranges = np.sort(whole.max(axis=1).astype(np.int32) - whole.min(axis=1))
+    return float(np.mean(ranges[: (len(ranges) + 3) // 4] <= STILL))

@@ -1,0 +1,28 @@
+/* Every turn of a call: its times, and its sound at a press. */
+const clockOf = (at_ms) => `${Math.floor(at_ms / 60000)}:${(at_ms / 1000 % 60).toFixed(1).padStart(4, "0")}`;
+const medianWait = (turn) => {
+  const waits = turn.each.map((one) => one.ttfa_ms).filter((wait) => wait !== null).sort((a, b) => a - b);
+  const middle = waits.length / 2;
+  return waits.length ? (waits[Math.ceil(middle) - 1] + waits[Math.floor(middle)]) / 2 : undefined;
+};
+const notesOf = (turn) => [
+  turn.no_reply ? "no reply" : null,
+  turn.signed_ms === null ? null : `began ${ms(-turn.signed_ms)} before the caller's end`,
+  turn.cut_in ? "cut in on the caller" : null,
+  turn.yield_ms === null ? null : `talked on for ${ms(turn.yield_ms)} when interrupted`,
+  ...turn.labels,
+  turn.discarded || null,
+].filter(Boolean).join("; ");
+const eachTurn = (turn, hear) => {
+  if (!turn.each.length) return null;
+  const spoken = turn.each.some((one) => one.words !== null);
+  const row = (one) => el("tr", {},
+    el("th", { scope: "row" }, hear ? el("button", { type: "button", class: "plain", "aria-label": `Hear the handover of turn ${one.number} of ${turn.agent}`, onclick: () => hear(one.spoken_end_ms) }, `${one.number}, ends at ${clockOf(one.spoken_end_ms)}`) : `${one.number}, ends at ${clockOf(one.spoken_end_ms)}`),
+    el("td", { class: "n" }, ms(one.ttfa_ms)), el("td", { class: "n" }, ms(one.dead_air_ms)),
+    el("td", { class: "n" }, one.inner_pauses ? `${one.inner_pauses_cut} of ${one.inner_pauses}` : "—"),
+    el("td", {}, notesOf(one) || "—"), spoken ? el("td", { dir: "auto" }, one.words || "—") : null);
+  return el("details", { class: "more each" }, el("summary", {}, `Every turn of this call: ${turn.each.length}`),
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Every turn of ${turn.agent}` }, el("table", {},
+      el("thead", {}, el("tr", {}, ["Caller's turn", "TTFA", "Dead air", "Pauses cut", "Notes", ...(spoken ? ["Heard"] : [])].map((t) => el("th", { scope: "col" }, t)))),
+      el("tbody", {}, turn.each.map(row)))));
+};

@@ -1,0 +1,236 @@
+"""`harness measure`: recordings become a run, with its figures, page, CSV and gate; and it is stopped and continued."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import soundfile
+
+from harness.audio.pcm import Int16
+from harness.figures.summarise import summarise
+from harness.store.run_store import RunStore
+from tests.harness.calls.made_calls import AGENT_HZ, CALLER_HZ, RATE_HZ, pcm, short_call, side, write_call
+from tests.harness.conftest import Finished
+
+Here = Callable[..., Finished]
+CALLS = 9
+LIMITS = """
+schema: 1
+limits:
+  - {{figure: ttfa_ms.p50, at_most: {bound}, mode: recorded}}
+"""
+
+
+def folder_of(place: Path, calls: int = CALLS) -> Path:
+    for seed in range(calls):
+        write_call(place / "calls" / f"call-{seed:03}.flac", short_call(seed, 0.4 + 0.05 * seed))
+    return place / "calls"
+
+
+def written(run: Path) -> dict[str, int]:
+    """Session → when its recording was written."""
+    return {path.parent.name: path.stat().st_mtime_ns for path in run.glob("sessions/*/recording.json")}
+
+
+def test_a_folder_becomes_a_run_with_its_figures_page_and_csv(harness_here: Here, tmp_path: Path) -> None:
+    folder_of(tmp_path)
+    done = harness_here("measure", "calls", "--caller", "left", "--agent", "bot", "--out", "r", "--csv", "t.csv", "--json")
+    assert done.code == 0, done.err
+    cell = done.json["agents"]["bot"]
+    assert (cell["turns"], cell["kind"]) == (3 * CALLS, "calls")
+    assert cell["ttfa_ms"]["p50"] == pytest.approx(600, abs=20)
+    assert cell["ttfa_ms"]["p50_interval"] is not None
+    assert sum(cell["discarded"].values()) == CALLS
+    assert cell["dead_air_ms"]["mean_interval"] is not None
+    assert {"recorded_calls", "open_turns", "timing_alone"} <= {c["code"] for c in done.json["cautions"]}
+    assert not {"not_calibrated", "unfinished", "discarded"} & {c["code"] for c in done.json["cautions"]}
+    with (tmp_path / "t.csv").open(encoding="utf-8") as table:
+        rows = list(csv.DictReader(table))
+    assert len(rows) == 3 * CALLS
+    assert {row["call"] for row in rows} == {f"call-{seed:03}.flac" for seed in range(CALLS)}
+    assert (tmp_path / "r/report.html").stat().st_size > 100_000
+    assert len(list((tmp_path / "r/report-audio").glob("*.flac"))) == CALLS
+
+
+@pytest.mark.parametrize(("bound", "code"), [(1_500, 0), (200, 1)])
+def test_the_gate_decides_on_it(harness_here: Here, tmp_path: Path, bound: int, code: int) -> None:
+    folder_of(tmp_path, 14)
+    (tmp_path / "limits.yaml").write_text(LIMITS.format(bound=bound))
+    done = harness_here("measure", "calls", "--caller", "left", "--out", "r", "--budgets", "limits.yaml", "--json")
+    assert (done.code, done.json["check"]["verdict"]) == (code, "fail" if code else "pass")
+    assert harness_here("check", "r", "--budgets", "limits.yaml").code == code
+
+
+def test_other_steps_read_it_as_any_run(harness_here: Here, tmp_path: Path) -> None:
+    folder_of(tmp_path, 2)
+    harness_here("measure", "calls", "--caller", "left", "--out", "runs/r")
+    again = harness_here("remeasure", "runs/r", "--json")
+    assert (again.code, again.json["changed"]) == (0, [])
+    assert harness_here("report", "runs", "--index").code == 0
+    refused = harness_here("run", "--resume", "--out", "runs/r")
+    assert refused.code == 2
+    assert "harness measure calls --resume" in refused.err
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_call_that_cannot_be_measured_costs_no_other(harness_here: Here, tmp_path: Path, options: tuple[str, ...]) -> None:
+    folder = folder_of(tmp_path, 2)
+    soundfile.write(folder / "mono.wav", short_call().caller, RATE_HZ)
+    (folder / "broken.mp3").write_bytes(b"no sound")
+    call = short_call()
+    write_call(folder / "noisy.wav", replace(call, caller=pcm(side([(1.0, 2.4)], 11.5, CALLER_HZ, noise_db=-28))))
+    done = harness_here("measure", "calls", "--caller", "left", "--out", "r", *options)
+    assert done.code == 3
+    store = RunStore.open(tmp_path / "r")
+    failures = {f.kind: f.detail for f in summarise(store).failures}
+    assert set(failures) == {"one_channel", "unreadable", "no_turn"}
+    for name, kind in (("mono.wav", "one_channel"), ("broken.mp3", "unreadable"), ("noisy.wav", "no_turn")):
+        assert failures[kind].startswith(f"{name}: ")
+        assert failures[kind] in done.out + done.err
+    assert summarise(store).agents["agent"]["turns"] == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "says"),
+    [
+        ("mono.wav", lambda call: call.caller, "it has one channel"),
+        ("alike.wav", lambda call: np.stack([call.caller, call.agent], axis=1), "which channel is the caller's"),
+        ("silent.wav", lambda call: np.stack([call.caller * 0, call.agent], axis=1), "nothing is spoken in it"),
+    ],
+)
+def test_one_call_that_cannot_be_measured_is_one_sentence(
+    harness_here: Here,
+    tmp_path: Path,
+    name: str,
+    made: Callable[..., Int16],
+    says: str,
+) -> None:
+    soundfile.write(tmp_path / name, made(short_call()), RATE_HZ)
+    side_ = () if "alike" in name else ("--caller", "left")
+    done = harness_here("measure", name, "--out", "r", *side_)
+    assert done.code == 2
+    (line,) = [line for line in done.err.splitlines() if line.startswith("harness: ")]
+    assert line.startswith(f"harness: {name}: ")
+    assert says in line
+    assert not (tmp_path / "r").exists()
+
+
+def test_swapped_sides_are_named(harness_here: Here, tmp_path: Path) -> None:
+    for seed in range(2):
+        one = side([(1.0, 2.4), (5.0, 6.0)], 9.0, CALLER_HZ, noise_db=-62, seed=seed)
+        other = side([(3.0, 4.2), (6.7, 7.9)], 9.0, AGENT_HZ, seed=seed + 5)
+        (tmp_path / "calls").mkdir(exist_ok=True)
+        soundfile.write(tmp_path / f"calls/{seed}.wav", np.stack([pcm(one), pcm(other)], axis=1), RATE_HZ)
+    done = harness_here("measure", "calls", "--caller", "right", "--out", "r", "--json")
+    (caution,) = [c for c in done.json["cautions"] if c["code"] == "sides_swapped"]
+    assert "In 2 of 2 calls" in caution["text"]
+    right = harness_here("measure", "calls", "--out", "right", "--json")
+    assert not [c for c in right.json["cautions"] if c["code"] == "sides_swapped"]
+
+
+def test_where_nobody_answers_the_named_caller_the_sides_are_doubted(harness_here: Here, tmp_path: Path) -> None:
+    one, other = side([(1.0, 2.4)], 5.0, CALLER_HZ), side([(3.0, 4.4)], 5.0, AGENT_HZ)
+    soundfile.write(tmp_path / "call.wav", np.stack([pcm(one), pcm(other)], axis=1), RATE_HZ)
+    done = harness_here("measure", "call.wav", "--caller", "right", "--out", "r", "--json")
+    (caution,) = [c for c in done.json["cautions"] if c["code"] == "sides_swapped"]
+    assert "nobody answers" in caution["text"]
+
+
+def test_a_table_gives_pairs_of_files(harness_here: Here, tmp_path: Path) -> None:
+    call = short_call()
+    soundfile.write(tmp_path / "in.wav", call.caller, RATE_HZ)
+    soundfile.write(tmp_path / "out.wav", call.agent, RATE_HZ)
+    (tmp_path / "calls.csv").write_text("caller_file,agent_file\nin.wav,out.wav\n")
+    done = harness_here("measure", ".", "--out", "r", "--json")
+    assert (done.code, done.json["agents"]["agent"]["turns"]) == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("nowhere",), "is no file or folder"),
+        ((".",), "has no recording in it"),
+        ((".", "--resume"), "name the folder with --out"),
+        ((".", "--agent", "a/b"), "is no agent's name"),
+        ((".", "--agent", "people"), "is no agent's name"),
+        ((".", "--csv", "no/such/t.csv"), "--csv"),
+    ],
+)
+def test_wrong_input_is_one_sentence(harness_here: Here, tmp_path: Path, options: tuple[str, ...], says: str) -> None:
+    done = harness_here("measure", *options)
+    assert done.code == 2
+    (line,) = done.err.splitlines()
+    assert says in line
+    assert not (tmp_path / "runs").exists()
+
+
+def test_new_calls_are_added_and_measured_ones_are_not_measured_again(harness_here: Here, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, 2)
+    first = ("measure", "calls", "--caller", "left", "--out", "r", "--resume")
+    assert harness_here(*first).code == 0
+    before = written(tmp_path / "r")
+    write_call(folder / "new.wav", short_call(7))
+    done = harness_here(*first)
+    assert "2 measured call(s) found, 1 to measure" in done.err
+    after = written(tmp_path / "r")
+    assert len(after) == 3
+    assert before.items() <= after.items()
+    assert harness_here(*first, "--agent", "other").code == 2
+
+
+def start(place: Path) -> "subprocess.Popen[bytes]":
+    line = [sys.executable, "-m", "harness", "measure", "calls", "--caller", "left", "--out", "r", "--resume", "--json"]
+    with (place / "out.json").open("wb") as out:
+        return subprocess.Popen(line, cwd=place, stdout=out, stderr=subprocess.DEVNULL, env=os.environ)
+
+
+def test_a_kill_in_the_middle_loses_nothing_finished(tmp_path: Path) -> None:
+    folder_of(tmp_path, 6)
+    running = start(tmp_path)
+    while len(list((tmp_path / "r/sessions").glob("call-*"))) < 2:
+        assert running.poll() is None
+        time.sleep(0.02)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    kept = written(tmp_path / "r")
+    finished = RunStore.open(tmp_path / "r", to_resume=True).finished_ids()
+    assert 1 <= len(finished) < 6
+    assert start(tmp_path).wait() == 0
+    store = RunStore.open(tmp_path / "r")
+    assert len(store.finished_ids()) == 6
+    assert all(session.timing is not None for session in store.sessions())
+    assert not list((tmp_path / "r/sessions").glob(".partial*"))
+    assert kept.items() <= written(tmp_path / "r").items()
+    whole = json.loads((tmp_path / "out.json").read_text())
+    assert whole["agents"]["agent"]["turns"] == 18
+
+
+def peak_mib(place: Path, calls: int) -> float:
+    place.mkdir()
+    folder_of(place, calls)
+    running, most = start(place), 0.0
+    process = psutil.Process(running.pid)
+    while running.poll() is None:
+        try:
+            most = max(most, process.memory_info().rss / 2**20)
+        except psutil.Error:
+            break
+        time.sleep(0.02)
+    assert running.wait() == 0
+    return most
+
+
+@pytest.mark.long
+def test_memory_does_not_grow_with_the_number_of_calls(tmp_path: Path) -> None:
+    few, many = peak_mib(tmp_path / "few", 10), peak_mib(tmp_path / "many", 100)
+    assert many < 1.3 * few
