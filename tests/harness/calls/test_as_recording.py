@@ -90,7 +90,8 @@ def test_an_echo_is_no_speech(mine: str) -> None:
     sounds = {"caller": call.caller, "agent": call.agent}
     other = sounds["agent" if mine == "caller" else "caller"].astype(np.float64)
     late = np.concatenate([np.zeros(round(0.04 * RATE_HZ)), other])[: len(other)] * 10 ** (-24 / 20)
-    echoed = replace(call, **{mine: np.clip(np.round(sounds[mine] + late), -32768, 32767).astype(np.int16)})
+    mixed = np.clip(np.round(sounds[mine] + late), -32768, 32767).astype(np.int16)
+    echoed = replace(call, caller=mixed) if mine == "caller" else replace(call, agent=mixed)
     plain, found = waits(measured(call)), waits(measured(echoed))
     assert len(plain) == len(found)
     for one, two in zip(plain, found, strict=True):
@@ -112,7 +113,8 @@ def test_an_interruption_has_a_yield_and_its_turn_a_wait() -> None:
     first, second = measured(sides([(1.0, 2.4), (6.0, 8.5)], [(3.0, 6.4), (9.2, 10.4)], 16.0))
     assert present(first.yield_ms) == pytest.approx(400, abs=30)
     assert NOT_ANSWERED not in first.labels
-    assert (present(second.ttfa_ms), second.cut_in) == (pytest.approx(700, abs=30), False)
+    assert present(second.ttfa_ms) == pytest.approx(700, abs=30)
+    assert not second.cut_in
 
 
 def test_a_backchannel_into_the_agents_speech_is_no_turn() -> None:
