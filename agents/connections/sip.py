@@ -139,13 +139,14 @@ class SipConnection:
 
     def _begin(self, theirs: Any) -> None:
         assert self._sound is not None
+        assert self._line is not None
         found = agreed(theirs, self._codecs)
-        now_ns = time.monotonic_ns()
-        self._spoke_ns = now_ns
+        answered_ns = self._line.answered_ns or time.monotonic_ns()
+        self._spoke_ns = answered_ns
         self._sound.begin(found, self._early_media)
-        rang_ms = (now_ns - self._rang_ns) / 1e6 if self._rang_ns is not None else 0.0
-        self._note("sip.answered", now_ns, {
-            "after_ms": round((now_ns - self._dialled_ns) / 1e6, 1), "rang_ms": round(rang_ms, 1),
+        rang_ms = (answered_ns - self._rang_ns) / 1e6 if self._rang_ns is not None else 0.0
+        self._note("sip.answered", answered_ns, {
+            "after_ms": round((answered_ns - self._dialled_ns) / 1e6, 1), "rang_ms": round(rang_ms, 1),
             "early_packets": self._sound.early_packets, "codec": found.codec.name,
         })  # fmt: skip
 

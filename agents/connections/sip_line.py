@@ -10,6 +10,7 @@ It is separate from `harness.agents.connections.sip` because its import needs ai
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -176,6 +177,8 @@ class SipLine:
         self.trying = False
         """True once the far end has taken the call, or the registrar the registration."""
         self.rang = False
+        self.answered_ns: int | None = None
+        """When its answer came; None before, and for a call that the far end began."""
 
     async def open(self) -> None:
         """Bind the line's own port."""
@@ -284,6 +287,7 @@ class SipLine:
 
     def _on_answer(self, call: OutgoingCall) -> None:
         if not self._outcome.done():
+            self.answered_ns = time.monotonic_ns()
             self._outcome.set_result(call.sdp_answer)
 
     def _on_rejected(self, call: OutgoingCall, status: int, phrase: str) -> None:

@@ -57,7 +57,7 @@ def find_calls(place: Path, table: Path | None = None, caller: Side | None = Non
     for path in recordings:
         row = of_pairs.get(path.resolve()) or said.get(path.resolve())
         files = row.files if row else (path,)
-        side = row.caller if row and row.caller else caller
+        side = caller if row is None or (row.caller is None and len(files) == 1) else row.caller
         name = files[0].relative_to(place).as_posix() if place.is_dir() and files[0].is_relative_to(place) else files[0].name
         call = _call(CallFiles(name, files, side))
         found.setdefault(call.id, call)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.agents import profile as profiles
 from harness.agents.connections import spec
 from harness.agents.connections.about import TCP, About
 from harness.agents.new_profile import commented_profile
@@ -69,7 +70,8 @@ def test_a_new_wire_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "ABOUT = About(('# Agents that send smoke.',), 'ws://127.0.0.1:{port}/hill', './serve --port {port}', TCP)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(spec, "WIRES", {**spec.WIRES, "smoke": "smoke_signals"})
+    for reader in (spec, profiles):
+        monkeypatch.setattr(reader, "WIRES", {**spec.WIRES, "smoke": "smoke_signals"})
     told = spec.about("smoke")
     assert told == About(("# Agents that send smoke.",), "ws://127.0.0.1:{port}/hill", "./serve --port {port}", TCP)
     text = commented_profile("smoke")

@@ -109,7 +109,8 @@ async def test_a_call_comes_packet_by_packet_with_its_place_on_the_agent_s_clock
     assert {b.at_ns - a.at_ns for a, b in pairwise(stamps)} == {20_000_000}
     assert lost(chunks) == 0
     (ringing,), (answered,) = noted(events, "sip.ringing"), noted(events, "sip.answered")
-    assert ringing.at_ns <= answered.at_ns <= chunks[0].arrival_ns
+    # The answer and the first packet come by two sockets, which may be read in either order.
+    assert ringing.at_ns <= answered.at_ns < chunks[0].arrival_ns + 20_000_000
     assert answered.detail["codec"] == "pcmu"
     assert isinstance(events[-1], Closed)
     assert events[-1].error is None
@@ -217,7 +218,7 @@ async def test_nobody_there_and_a_name_that_is_none(monkeypatch: pytest.MonkeyPa
     nobody = await failed(f"sip:agent@127.0.0.1:{port}")
     assert nobody.kind == "refused"
     assert "nothing listens there" in str(nobody)
-    assert "no machine of the name" in str(await failed("sip:agent@no-such-host.invalid"))
+    assert "there is no machine of that name" in str(await failed("sip:agent@no-such-host.invalid"))
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     assert "NO_SUCH_KEY" in str(await failed("sip:agent@127.0.0.1", username="me", password_env="NO_SUCH_KEY"))
 
@@ -242,8 +243,9 @@ async def test_a_refusal_has_its_name_and_is_acknowledged(
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    scenario = str(peers / "sip" / "refuses.xml")
-    words_of_it = ("-sf", scenario, "-key", "status", status, "-i", "127.0.0.1", "-p", str(port), "-m", "1", "-timeout", "20")
+    scenario = tmp_path / "refuses.xml"
+    scenario.write_text((peers / "sip" / "refuses.xml").read_text(encoding="utf-8").replace("STATUS\n", f"{status}\n"))
+    words_of_it = ("-sf", str(scenario), "-i", "127.0.0.1", "-p", str(port), "-m", "1", "-timeout", "20")
     with running("sipp", *words_of_it, "-nostdin", folder=tmp_path) as sipp:
         await bound(port)
         error = await failed(f"sip:agent@127.0.0.1:{port}")

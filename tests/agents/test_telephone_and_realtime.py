@@ -27,6 +27,7 @@ StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 Call = Callable[..., Awaitable[list[Event]]]
 
 KEY = "sk-only-for-this-test"
+WRONG_KEY = "sk-that-opens-nothing"
 
 
 def at(rate_hz: int, pcm_16k: bytes) -> bytes:
@@ -124,12 +125,12 @@ async def test_a_wrong_key_is_refused_and_never_shown(peers: Path, start: StartP
     monkeypatch.setenv("REALTIME_TEST_KEY", KEY)
     profile = load_profile(peers / "realtime-echo.toml")
     agent = await start(profile)
-    monkeypatch.setenv("REALTIME_TEST_KEY", "another")
+    monkeypatch.setenv("REALTIME_TEST_KEY", WRONG_KEY)
     with pytest.raises(ConnectionFailed, match="401") as caught:
         await make(profile.connection(agent.url)).open(())
-    assert "another" not in str(caught.value)
+    assert WRONG_KEY not in str(caught.value)
     monkeypatch.delenv("REALTIME_TEST_KEY")
-    with pytest.raises(ConnectionFailed, match="set the environment variable REALTIME_TEST_KEY"):
+    with pytest.raises(ConnectionFailed, match="the variable REALTIME_TEST_KEY, which api_key_env names, is not set"):
         await make(profile.connection(agent.url)).open(())
 
 

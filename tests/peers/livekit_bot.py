@@ -1,24 +1,19 @@
 """A LiveKit agent as its users write it, behind a telephone by agent-transport: `python livekit_bot.py PORT plivo|sip`.
 
 `plivo`: it serves Plivo's audio stream at the port. `sip`: kamailio listens at the port, and the agent registers there as
-`agent` (needs Debian's kamailio). Its services are OpenAI's plugin, at the address that the environment gives
+`agent`. Its services are OpenAI's plugin, at the address that the environment gives
 (OPENAI_BASE_URL).
 """
 
-import atexit
-import re
 import socket
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 from typing import Any
 
+import sip_proxy
 from livekit.agents import Agent, AgentSession
 from livekit.plugins import openai, silero
 
 PORT, WAY = sys.argv[1:3]
-PROXY = Path(__file__).parent / "sip" / "kamailio.cfg"
 
 
 def free_port() -> int:
@@ -26,15 +21,6 @@ def free_port() -> int:
         held.bind(("127.0.0.1", 0))
         port: int = held.getsockname()[1]
         return port
-
-
-def start_proxy() -> None:
-    """kamailio over UDP, as its callers come, and TCP, as agent-transport registers."""
-    with tempfile.NamedTemporaryFile("w", suffix=".cfg", delete=False) as settings:
-        settings.write(re.sub(r"disable_tcp=yes", "tcp_children=1", PROXY.read_text(encoding="utf-8")))
-    listens = [word for way in ("udp", "tcp") for word in ("-l", f"{way}:127.0.0.1:{PORT}")]
-    proxy = subprocess.Popen(["kamailio", "-f", settings.name, *listens, "-DD", "-E"])
-    atexit.register(proxy.terminate)
 
 
 def serve() -> Any:
@@ -45,9 +31,9 @@ def serve() -> Any:
         return AudioStreamServer(listen_addr=f"127.0.0.1:{PORT}", host="127.0.0.1", port=free_port(), **keys)
     from agent_transport.sip.livekit import AgentServer
 
-    start_proxy()
+    sip_proxy.start(int(PORT))
     who = {"sip_username": "agent", "sip_password": "none"}
-    return AgentServer(sip_server="127.0.0.1", sip_port=int(PORT), host="127.0.0.1", port=free_port(), **who)
+    return AgentServer(sip_server="127.0.0.1", host="127.0.0.1", port=free_port(), **who)
 
 
 server = serve()

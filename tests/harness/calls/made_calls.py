@@ -7,7 +7,7 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
-from harness.audio.pcm import Int16, to_int16
+from harness.audio.pcm import Int16, to_float, to_int16
 from harness.calibrate.voice import coloured_noise, synthetic_voice
 from harness.calls.as_recording import TwoSides
 
@@ -25,7 +25,7 @@ def side(
     sound = np.zeros(round(lasts_s * rate_hz))
     for start_s, end_s in spoken:
         start, end = round(start_s * rate_hz), round(end_s * rate_hz)
-        sound[start:end] = synthetic_voice(end_s - start_s, rate_hz, rng, pitch_hz)[: end - start] * 0.08
+        sound[start:end] = synthetic_voice(end_s - start_s + 0.001, rate_hz, rng, pitch_hz)[: end - start] * 0.08
     if noise_db is not None:
         sound += coloured_noise(len(sound), noise_db, rng, "pink")
     return sound
@@ -47,7 +47,8 @@ def sides(caller: Spans, agent: Spans, lasts_s: float, *, noise_db: float | None
 def write_call(path: Path, call: TwoSides, **how: str) -> Path:
     """A file of two channels, the caller left."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    soundfile.write(path, np.stack([call.caller, call.agent], axis=1), call.caller_rate_hz, **how)
+    # Not as int16, which libsndfile would not scale for a file of floats.
+    soundfile.write(path, to_float(np.stack([call.caller, call.agent], axis=1)), call.caller_rate_hz, **how)
     return path
 
 

@@ -206,6 +206,8 @@ def test_verdicts_of_an_excluded_judge_count_nowhere_unless_they_are_asked_for(s
 PICKS = re.compile(r"\.key\.(condition|repeat)\b\s*(==|!=|in\b)|\.repeat == 0")
 QUEUES = {
     "harness/api/runs.py",
+    "harness/calls/as_run.py",
+    "harness/calls/words.py",
     "harness/shards/merge.py",
     "harness/shards/merge_checks.py",
     "harness/measuring/transcribe.py",
