@@ -19,7 +19,7 @@ from harness.store.run_store import RunStore
 from harness.timing.figures import TurnTiming
 from harness.wording import counted
 
-NEAR_MS = 150.0
+NEAR_MS = 500.0
 """Turns whose ends are this near are the same turn."""
 QUANTILES = (50, 95, 100)
 

@@ -150,7 +150,7 @@ def _context(call: FoundCall) -> Context:
     return Context(
         id=call.id,
         subset="regular",
-        emotion="neutral",
+        emotion="emotion not known",
         problem="a recorded call",
         situation=" and ".join(path.name for path in call.files.files)[:4_000],
         turns=(Turn(role="seeker", text="", audio=call.files.name, audio_sha256=call.content),),

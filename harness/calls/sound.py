@@ -34,6 +34,7 @@ A_PROGRAM: Final = 0.95
 NO_PROGRAM: Final = 0.05
 """Share of the blocks of a side's quietest quarter that are silent to the last bit: at least, of a program; at most, of a
 microphone. A quarter, because an agent may speak for most of a call."""
+UNREADABLE: Final = "it cannot be read as sound; is the file whole, and WAV, FLAC, Ogg, Opus or MP3?"
 CUT_OFF_S: Final = 1.0
 """Missing end from which a file is damaged. The length of an MP3 without a header is an estimate."""
 
@@ -116,7 +117,10 @@ def _found(sides: TwoSides, caller: Side | Literal[""]) -> CallSound:
 
 
 def _one_channel(path: Path) -> tuple[Int16, int]:
-    channels, rate_hz = _channels(path)
+    try:
+        channels, rate_hz = _channels(path)
+    except NotMeasurable as fault:
+        raise NotMeasurable(fault.kind, f"{path.name}: {fault}") from None
     if len(channels) == 1 or _is_one_signal(*channels[:2]):
         return channels[0], rate_hz
     raise NotMeasurable("channels", f"{path.name} has {len(channels)} channels; a file of one side has one")
@@ -133,16 +137,17 @@ def _channels(path: Path) -> tuple[tuple[Int16, ...], int]:
         # Not as int16, to which libsndfile would not scale a file of floats.
         samples, rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
     except (OSError, RuntimeError, TypeError, ValueError) as error:  # libsndfile's own, and those of a name without a format
-        raise NotMeasurable("unreadable", f"{path.name} cannot be read as sound ({' '.join(str(error).split())})") from None
+        # The library's reasons mislead: of a damaged MP3 it says that the file does not exist.
+        raise NotMeasurable("unreadable", UNREADABLE) from error
     missing_s = 0.0 if info.format == "MP3" else (info.frames - len(samples)) / rate_hz
     if missing_s > CUT_OFF_S:
-        raise NotMeasurable("unreadable", f"{path.name} is damaged: {missing_s:.1f} s of it cannot be read")
+        raise NotMeasurable("unreadable", f"it is damaged: {missing_s:.1f} s of it cannot be read")
     if not len(samples):
-        raise NotMeasurable("unreadable", f"{path.name} has no samples")
+        raise NotMeasurable("unreadable", "it has no samples")
     if not np.all(np.isfinite(samples)):
-        raise NotMeasurable("unreadable", f"{path.name} has samples that are no numbers")
+        raise NotMeasurable("unreadable", "it has samples that are no numbers")
     if rate_hz < LEAST_RATE_HZ:
-        raise NotMeasurable("low_rate", f"{path.name} is at {rate_hz:,} Hz; speech needs {LEAST_RATE_HZ:,} Hz")
+        raise NotMeasurable("low_rate", f"it is at {rate_hz:,} Hz; speech needs {LEAST_RATE_HZ:,} Hz")
     return tuple(to_int16(np.ascontiguousarray(channel)) for channel in samples.T), int(rate_hz)
 
 

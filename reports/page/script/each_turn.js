@@ -23,6 +23,6 @@ const eachTurn = (turn, hear) => {
     el("td", {}, notesOf(one) || "—"), spoken ? el("td", { dir: "auto" }, one.words || "—") : null);
   return el("details", { class: "more each" }, el("summary", {}, `Every turn of this call: ${turn.each.length}`),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Every turn of ${turn.agent}` }, el("table", {},
-      el("thead", {}, el("tr", {}, ["Caller's turn", "TTFA", "Dead air", "Pauses cut", "Notes", ...(spoken ? ["Heard"] : [])].map((t) => el("th", { scope: "col" }, t)))),
+      el("thead", {}, el("tr", {}, ["Caller's turn", "TTFA", "Dead air", "Pauses cut", "Notes", ...(spoken ? ["Heard"] : [])].map((t, k) => el("th", { scope: "col", class: k > 0 && k < 4 ? "n" : null }, t)))),
       el("tbody", {}, turn.each.map(row)))));
 };

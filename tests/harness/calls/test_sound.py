@@ -103,7 +103,10 @@ def test_a_file_that_is_no_sound_is_refused(tmp_path: Path, content: bytes) -> N
     path = tmp_path / "broken.wav"
     path.write_bytes(content)
     found = refused(path, caller="left")
-    assert (found.kind, "broken.wav" in str(found)) == ("unreadable", True)
+    assert (found.kind, str(found)) == ("unreadable", sound.UNREADABLE)
+    other = tmp_path / "whole.wav"
+    soundfile.write(other, short_call().caller, RATE_HZ)
+    assert str(refused(other, path)) == f"broken.wav: {sound.UNREADABLE}", "of two files the damaged one is named"
 
 
 def test_a_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
