@@ -66,6 +66,8 @@ class Peer:
     """Folder of the profile, in that of the environment: where its user would write it."""
     edits: Mapping[str, str] = field(default_factory=dict)
     """Lines of the profile that its user changes, by the setting whose line they replace."""
+    edited_in_bot: int = 0
+    """Lines of the agent's own code that were changed."""
     mode: Literal["replay", "seeded"] = "replay"
     env: Mapping[str, str] = field(default_factory=dict)
     program: str = ""
@@ -147,7 +149,7 @@ def installed(name: str, environment: Environment, work: Path) -> Path:
 def play(peer: Peer, environments: Mapping[str, Environment], work: Path, server: str) -> Row:
     """The row of one peer, whatever happens to it."""
     environment = environments.get(peer.environment, Environment(()))
-    row = Row(peer.name, peer.kind, environment.versions, len(peer.edits), str(datetime.now(UTC).date()))
+    row = Row(peer.name, peer.kind, environment.versions, len(peer.edits) + peer.edited_in_bot, str(datetime.now(UTC).date()))
     try:
         if peer.program:
             return _called(peer, row)

@@ -1,5 +1,7 @@
 """Peers are called with what `agents new` writes, and their services answer as an OpenAI-compatible server does."""
 
+import base64
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +29,7 @@ def test_its_profile_loads_with_two_edited_lines_at_most(peer: Peer) -> None:
     text = edited(commented_profile(peer.kind, command=["serve", "{port}"]), peer.edits)
     profile = parse_profile(text, Path("peer.toml"))
     assert profile.kind == peer.kind
-    assert len(peer.edits) <= 2
+    assert len(peer.edits) + peer.edited_in_bot <= 2
     for line in peer.edits.values():
         assert line in text.splitlines()
 
@@ -69,5 +71,11 @@ def test_the_scripted_services_answer_as_openai_s_do(server: str) -> None:
     samples = np.frombuffer(sound, "<i2")
     assert 1.5 < len(samples) / 24_000 < 3
     assert np.abs(samples.astype(int)).max() > 8_000
+    with client.audio.speech.with_streaming_response.create(
+        model="any", voice="alloy", input=said, response_format="pcm", stream_format="sse"
+    ) as stream:
+        events = [json.loads(line.removeprefix("data: ")) for line in stream.iter_lines() if line]
+    assert b"".join(base64.b64decode(e["audio"]) for e in events if e["type"] == "speech.audio.delta") == sound
+    assert events[-1]["type"] == "speech.audio.done"
     mp3 = client.audio.speech.create(model="any", voice="alloy", input=said).content
     assert mp3[:3] == b"ID3" or mp3[0] == 0xFF

@@ -5,6 +5,8 @@ after 150 ms; `/v1/audio/transcriptions` hears the same words in every sound, af
 synthetic voice, 250 ms a word, after 40 ms.
 """
 
+import base64
+import contextlib
 import io
 import json
 import sys
@@ -65,12 +67,21 @@ class Services(BaseHTTPRequestHandler):
                 time.sleep(TRANSCRIBED_S)
                 self._send(json.dumps({"text": HEARD, "usage": {"type": "duration", "seconds": 1}}).encode())
             case "audio/speech":
-                asked = json.loads(body)
-                time.sleep(SPOKEN_S)
-                form = str(asked.get("response_format", "mp3"))
-                self._send(spoken(str(asked["input"]), form), f"audio/{form}")
+                self._speak(json.loads(body))
             case _:
                 self.send_error(404)
+
+    def _speak(self, asked: dict[str, Any]) -> None:
+        time.sleep(SPOKEN_S)
+        form = str(asked.get("response_format", "mp3"))
+        sound = spoken(str(asked["input"]), form)
+        if asked.get("stream_format") != "sse":
+            self._send(sound, f"audio/{form}")
+            return
+        usage = {"input_tokens": 9, "output_tokens": 40, "total_tokens": 49}
+        delta = {"type": "speech.audio.delta", "audio": base64.b64encode(sound).decode()}
+        parts = [delta, {"type": "speech.audio.done", "usage": usage}]
+        self._send("".join(f"data: {json.dumps(part)}\n\n" for part in parts).encode(), "text/event-stream")
 
     def _complete(self, asked: dict[str, Any]) -> None:
         time.sleep(FIRST_TOKEN_S)
@@ -91,11 +102,12 @@ class Services(BaseHTTPRequestHandler):
         self._send(f"{lines}data: [DONE]\n\n".encode(), "text/event-stream")
 
     def _send(self, body: bytes, kind: str = "application/json") -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        with contextlib.suppress(ConnectionError):  # an interrupted agent takes back its question
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
 
 
 if __name__ == "__main__":
