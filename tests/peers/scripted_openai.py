@@ -1,8 +1,9 @@
-"""One OpenAI-compatible server of known behaviour, for all services of an agent that others wrote: no weights are needed.
+"""One OpenAI-compatible server of known behaviour, for all services of an agent that others wrote, so that none of their
+weights and keys are needed.
 
 `python scripted_openai.py [PORT]` prints its address. `/v1/chat/completions` answers with the same sentence, its first token
-after 150 ms; `/v1/audio/transcriptions` hears the same words in every sound, after 60 ms; `/v1/audio/speech` speaks in a
-synthetic voice, 250 ms a word, after 40 ms.
+after 150 ms; `/v1/audio/transcriptions` hears the same words in every sound, after 60 ms; `/v1/audio/speech` speaks in a voice
+of the harness's own, after 40 ms.
 """
 
 import base64
@@ -13,38 +14,48 @@ import sys
 import time
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock
 from typing import Any, Final
 
-import numpy as np
 import soundfile
 
-from harness.calibrate.voice import synthetic_voice
+from harness.audio.pcm import Int16, resample, to_float
+from harness.scenarios.context import Turn
+from harness.scenarios.pack import load_pack
+from harness.voices.choice import Voices, open_voices
 
 FIRST_TOKEN_S: Final = 0.15
 TRANSCRIBED_S: Final = 0.06
 SPOKEN_S: Final = 0.04
-WORD_S: Final = 0.25
 RATE_HZ: Final = 24_000
+RENDERING: Final = Lock()
+"""A voice speaks one text at a time."""
 HEARD: Final = "what the caller said"
 SAID: Final = "I hear you and I am here with you."
 _SUBTYPES: Final = {"wav": ("WAV", "PCM_16"), "flac": ("FLAC", "PCM_16"), "mp3": ("MP3", "MPEG_LAYER_III")}
 
 
 @cache
-def voice(words: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    sound = synthetic_voice(WORD_S * max(2, words), RATE_HZ, np.random.default_rng(5), 140.0)
-    quieter: np.ndarray[Any, np.dtype[np.float64]] = sound / np.abs(sound).max() * 0.4
-    return quieter
+def voices() -> Voices:
+    return open_voices(load_pack("heart-mini"))
+
+
+@cache
+def voice(text: str) -> Int16:
+    """The sound of a text. Real speech, because a transcriber that hears vowels alone makes up words for minutes."""
+    with RENDERING:
+        said = voices().render(Turn(role="seeker", text=text), "clear")
+    return resample(said.samples, said.rate_hz, RATE_HZ)
 
 
 def spoken(text: str, form: str) -> bytes:
     """The sound of a text as `response_format` asks for it."""
-    sound = voice(len(text.split()))
+    sound = voice(text)
     if form not in _SUBTYPES:
-        return (sound * 32_767).astype("<i2").tobytes()
+        return sound.astype("<i2").tobytes()
     out = io.BytesIO()
     container, subtype = _SUBTYPES[form]
-    soundfile.write(out, sound, RATE_HZ, format=container, subtype=subtype)
+    soundfile.write(out, to_float(sound), RATE_HZ, format=container, subtype=subtype)
     return out.getvalue()
 
 
@@ -113,5 +124,6 @@ class Services(BaseHTTPRequestHandler):
 if __name__ == "__main__":
     server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 0), Services)
     server.daemon_threads = True
+    voice(SAID)
     print(f"http://127.0.0.1:{server.server_port}/v1", flush=True)
     server.serve_forever()
