@@ -121,7 +121,8 @@ class SipConnection:
         self._host = self._options.get("public_address") or own
         username = self._options.get("username")
         domain = host_and_port(self._url)[0]
-        identity = self._options.get("identity") or f"sip:{username or 'caller'}@{domain if username else self._host}"
+        here = f"[{self._host}]" if ":" in self._host else self._host
+        identity = self._options.get("identity") or f"sip:{username or 'caller'}@{domain if username else here}"
         variable = self._options.get("password_env")
         password = value_of(variable, "password_env") if variable else None
         account = Account(identity, username, password, self._options.get("public_address"))
@@ -239,7 +240,11 @@ async def _way_to(host: str, port: int) -> Address:
         raise failed("unknown_host", Place("sip"), detail=host) from error
 
 
-_ADDRESS: Final = re.compile(r"sip:(?:[^\s:@;?]+@)?[^\s@;?]+(?:;[^\s?@]+)?")
+_ADDRESS: Final = re.compile(
+    r"sip:(?:[\w.!~*'()%&=+$,/-]+@)?(?:\[[0-9A-F:.]+\]|[\w.-]+)(?::(?:\d{1,5}|\{port\}))?(?:;[\w.!~*'()%+=;-]+)?",
+    re.ASCII | re.IGNORECASE,
+)
+"""What RFC 3261 allows in an address, so that nothing in one can pass for another part of a message."""
 _OTHER_WAY: Final = re.compile(r";transport=(?!udp\b)", re.IGNORECASE)
 
 
