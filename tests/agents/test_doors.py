@@ -264,6 +264,14 @@ async def test_what_a_server_answers_says_what_to_mend(
         assert "opensesame-47" not in str(failed)
 
 
+@pytest.mark.parametrize("kind", ["plivo", "telnyx", "exotel", "vonage", "pipecat-eval"])
+async def test_a_route_is_named_where_the_kind_has_one(kind: str) -> None:
+    async with server(status("404 Not Found")) as port:
+        failed = await failure(kind, f"ws://localhost:{port}/wrong")
+    # pipecat's runner does not know Vonage.
+    assert ("check its path" if kind == "vonage" else "pipecat's runner serves it at /ws") in str(failed)
+
+
 @pytest.mark.parametrize(("kind", "scheme", "path"), TWO)
 async def test_a_server_that_sleeps_is_no_dead_machine(kind: str, scheme: str, path: str) -> None:
     async with server(sleeps) as port:
