@@ -28,8 +28,8 @@ FailureKind = Literal[
     "rang_out",  # the telephone rang, and nobody answered
     "busy",  # it takes no further call at present
     "declined",  # it declined the call
-    "not_found",  # nobody of that name at that address
-    "unauthorised",  # the caller's name and password are wrong or missing, or it may not call
+    "not_found",  # no machine, route, protocol or person of that name at that address
+    "unauthorised",  # the caller's key, or name and password, is wrong or missing, or it may not call
     "hung_up",  # the agent hung up in the middle of what it said
     "defect",  # the connection itself failed on what came: not the agent's fault
 ]

@@ -5,8 +5,10 @@ The profile of each wire format is in its connection's file (`harness.agents.con
 
 import re
 from typing import Annotated, Any, ClassVar, Self
+from urllib.parse import urlsplit
 
 from pydantic import (
+    AfterValidator,
     Field,
     SerializerFunctionWrapHandler,
     StringConstraints,
@@ -21,7 +23,22 @@ from harness.agents.secret_places import VARIABLE, looks_secret
 from harness.agents.secret_shapes import known_shapes, random_strings
 
 SampleRate = Annotated[int, Field(ge=8_000, le=48_000)]
-WebSocketUrl = Annotated[str, StringConstraints(pattern=r"^wss?://\S+$")]
+
+
+def _can_be_dialled(written: str) -> str:
+    try:
+        parts = urlsplit(VARIABLE.sub("1", written.replace("{port}", "1")))
+        placed = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        placed = False
+    if not placed:
+        # Not with Python's own words: where a password has a slash, they repeat it as the port.
+        raise ValueError("is not an address: write SCHEME://HOST:PORT/PATH, an IPv6 address in [], a password escaped (%2F)")
+    return written
+
+
+WebAddress = Annotated[str, AfterValidator(_can_be_dialled)]
+WebSocketUrl = Annotated[WebAddress, StringConstraints(pattern=r"^wss?://\S+$")]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")]
 HeaderText = Annotated[str, StringConstraints(pattern=r"^[\x20-\x7e]{1,4000}$")]
 

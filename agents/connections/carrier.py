@@ -227,6 +227,6 @@ def about_bot(protocol: str, more: str = "", *, settings: tuple[str, ...] = ()) 
     )
 
 
-def call(url: str, wire: CarrierWire, options: Mapping[str, Any]) -> Connection:
+def call(url: str, wire: CarrierWire, options: Mapping[str, Any], about: About) -> Connection:
     """A call to a telephone bot; options: every wire's."""
-    return over_websocket(url, wire, options, route=ROUTE, transport=wire.kind)
+    return over_websocket(url, wire, options, route=about.route, transport=wire.kind)

@@ -51,8 +51,14 @@ class Credentials:
 
 
 def bearer(token: str) -> Headers:
-    """The header of a token that a server gave for one call."""
+    """The header of a token that a server gave for one call.
+
+    Raises:
+        ConnectionFailed: it holds what no header can carry.
+    """
     learn([token])
+    if not _can_be_carried(token):
+        raise ConnectionFailed("start_url: its token holds characters that no header can carry", "garbage")
     return ((AUTHORIZATION, f"Bearer {token}"),)
 
 
@@ -77,8 +83,15 @@ def value_of(name: str, where: str) -> str:
     """
     value = os.environ.get(name)
     if not value:
-        raise ConnectionFailed(f"the variable {name}, which {where} names, is not set: set it to the key or token")
+        what = f"the variable {name}, which {where} names, is not set: set it to the key or token"
+        raise ConnectionFailed(what, "unauthorised")
     learn([value])
-    if not (value.isascii() and value.isprintable()):
-        raise ConnectionFailed(f"the variable {name}, which {where} names, holds characters that no key has: set it again")
+    if not _can_be_carried(value):
+        what = f"the variable {name}, which {where} names, holds characters that no key has: set it again"
+        raise ConnectionFailed(what, "unauthorised")
     return value
+
+
+def _can_be_carried(value: str) -> bool:
+    """True if a header can hold the value, and nothing behind it can pass for another header."""
+    return value.isascii() and value.isprintable()

@@ -68,4 +68,4 @@ ABOUT: Final = about_bot(
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A call to a bot for Exotel; options: `parameters`, `input_rate_hz`, and every wire's."""
-    return call(url, ExotelWire(options.get("parameters"), int(options.get("input_rate_hz", RATE_HZ))), options)
+    return call(url, ExotelWire(options.get("parameters"), int(options.get("input_rate_hz", RATE_HZ))), options, ABOUT)

@@ -49,7 +49,7 @@ async def post(url: str, body: Mapping[str, Any], headers: Headers, place: Place
         raise failed("bad_address", place, detail=redact_foreign(str(error))) from error
     except httpx.HTTPError as error:
         raise await explained(error, url, place) from error
-    if answer.status_code != 200:
+    if not answer.is_success:
         raise await explained_status(answer.status_code, url, place, _words(content))
     try:
         found = json.loads(content)

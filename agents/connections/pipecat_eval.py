@@ -139,7 +139,9 @@ class PipecatEvalConnection:
     """A call over the evaluation wire or, of a bot that has it off, over the plain one."""
 
     _off: Final = set[str]()
-    """Addresses whose evaluation wire this process has found off: each call would meet the same, and the bot log an error."""
+    """Addresses whose evaluation wire this process has found off. Shared by all calls on purpose: each would meet the same, the
+    bot would log an error in each, and its failed session would load the machine while the next is timed. A caller's process
+    lives for one run, so what one run found out is not believed in another."""
 
     def __init__(self, url: str, options: Mapping[str, Any]) -> None:
         self._url = url

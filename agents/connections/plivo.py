@@ -122,4 +122,4 @@ ABOUT: Final = about_bot(
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A call to a bot for Plivo; options: `parameters`, `encoding`, `input_rate_hz`, and every wire's."""
     wire = PlivoWire(options.get("parameters"), options.get("encoding", "ulaw"), int(options.get("input_rate_hz", RATE_HZ)))
-    return call(url, wire, options)
+    return call(url, wire, options, ABOUT)

@@ -28,7 +28,7 @@ from harness.agents.connections.sip_codecs import FRAME_MS, CodecName, agreed, c
 from harness.agents.connections.sip_sound import AUDIBLE_RMS, CallSound
 from harness.agents.connections.udp_port import Address, own_address, resolved
 from harness.agents.connections.websocket import place_of
-from harness.agents.connections.what_to_check import Place, failed
+from harness.agents.connections.what_to_check import ROWS, Fault, Place, sentence
 from harness.agents.connections.wire import refuse_history
 from harness.agents.message import Message
 from harness.agents.profile_spoken import SpokenElsewhere
@@ -116,12 +116,13 @@ class SipConnection:
             raise ConnectionFailed("SIP needs the extra 'sip': pip install 'heart-voice-harness[sip]'", "defect")
         from harness.agents.connections.sip_line import Account, Handlers, SipLine, host_and_port
 
-        hop = await _way_to(*host_and_port(self._options.get("proxy") or self._url))
-        own = own_address(hop)
+        proxy = self._options.get("proxy")
+        hop, own = await _way_to(*host_and_port(proxy or self._url), "proxy: " if proxy else "")
         self._host = self._options.get("public_address") or own
         username = self._options.get("username")
         domain = host_and_port(self._url)[0]
-        identity = self._options.get("identity") or f"sip:{username or 'caller'}@{domain if username else self._host}"
+        here = f"[{self._host}]" if ":" in self._host else self._host
+        identity = self._options.get("identity") or f"sip:{username or 'caller'}@{domain if username else here}"
         variable = self._options.get("password_env")
         password = value_of(variable, "password_env") if variable else None
         account = Account(identity, username, password, self._options.get("public_address"))
@@ -232,14 +233,22 @@ class SipConnection:
         raise ConnectionFailed(f"{place_of(self._url)}: {message}", kind)
 
 
-async def _way_to(host: str, port: int) -> Address:
+async def _way_to(host: str, port: int, named: str) -> tuple[Address, str]:
+    """The address of a name in numbers, and this machine's own on the way there. `named`: the setting with it, for errors."""
+    fault: Fault = "unknown_host"
     try:
-        return await resolved(host, port)
+        hop = await resolved(host, port)
+        fault = "no_way"
+        return hop, own_address(hop)
     except OSError as error:
-        raise failed("unknown_host", Place("sip"), detail=host) from error
+        raise ConnectionFailed(named + sentence(fault, Place("sip"), detail=error.strerror or ""), ROWS[fault].kind) from error
 
 
-_ADDRESS: Final = re.compile(r"sip:(?:[^\s:@;?]+@)?[^\s@;?]+(?:;[^\s?@]+)?")
+_ADDRESS: Final = re.compile(
+    r"sip:(?:[\w.!~*'()%&=+$,/-]+@)?(?:\[[0-9A-F:.]+\]|[\w.-]+)(?::(?:\d{1,5}|\{port\}))?(?:;[\w.!~*'()%+=;-]+)?",
+    re.ASCII | re.IGNORECASE,
+)
+"""What RFC 3261 allows in an address, so that nothing in one can pass for another part of a message."""
 _OTHER_WAY: Final = re.compile(r";transport=(?!udp\b)", re.IGNORECASE)
 
 
@@ -270,7 +279,7 @@ class SipProfile(SpokenElsewhere):
     """Server that calls go through, where it is not the host of `url`."""
     identity: SipAddress | None = None
     """The caller's own address; left out, `username` at the host of `url`, or `caller` at this machine."""
-    username: str | None = None
+    username: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.!~*'()%&=+$,/@-]+$")] | None = None
     """Name for the server's challenge (digest)."""
     password_env: str | None = None
     """Name of the environment variable with its password."""
@@ -283,6 +292,8 @@ class SipProfile(SpokenElsewhere):
             raise ValueError("codecs needs at least one of pcmu, pcma and opus")
         if self.be_called and self.identity is None and self.username is None:
             raise ValueError("be_called needs identity (or username): the address under which the agent calls")
+        if self.identity is None and "@" in (self.username or ""):
+            raise ValueError("a username with @ needs identity too: the caller's own address")
         return self
 
     def _options(self) -> dict[str, Any]:

@@ -40,12 +40,13 @@ _NOT_PICKED_UP: Final = (408, 480, 487)
 
 
 def refusal(status: int, phrase: str, rang: bool, moved_to: str = "") -> ConnectionFailed:
-    """The error for a call that was refused with this status. `rang`: the far end had said that it rings."""
+    """The error for a call that was refused with this status. `rang`: the far end had said that it rings; `moved_to`: the
+    address that it named in place of its own."""
     said = f" ({status}{' ' + shown(phrase, 40) if phrase else ''})"
     if rang and status in _NOT_PICKED_UP:
         return ConnectionFailed(f"it rang, and nobody answered{said}", "rang_out")
     if status in _MOVED:
-        return ConnectionFailed(f"it has moved: call {shown(moved_to, 80) or 'another address'}{said}", "refused")
+        return ConnectionFailed(f"it has moved: call {shown(moved_to, 80) or 'another address'}{said}", "not_found")
     kind, words = _NAMED.get(401 if status == _ASKED_FOR_KEYS else status, ("refused", "it refused the call"))
     return ConnectionFailed(words + said, kind)
 

@@ -7,6 +7,7 @@ it.
 It needs no SIP library, so that a profile can be read without one.
 """
 
+import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -29,6 +30,7 @@ KEYS: Final = 101
 """Payload type that is offered for keys (RFC 4733)."""
 COMFORT_NOISE: Final = 13
 """Payload type of the noise that is sent once in place of silence (RFC 3389); it holds no sound."""
+MOST_PORT: Final = 65_535
 _TAPS: Final = 31
 """Of the filter before every second sample is dropped; its delay is half of them, 0.94 ms."""
 
@@ -101,6 +103,8 @@ def agreed(theirs: Any, codecs: Sequence[CodecName]) -> Agreed:
     audio = theirs.audio if theirs is not None else None
     if audio is None or audio.port == 0 or theirs.rtp_address is None:
         raise ConnectionFailed("it agrees to no sound at all: is it an agent that speaks?", "codec")
+    if not _can_be_sent_to(theirs.rtp_address):
+        raise ConnectionFailed("it names no address for its sound: an IP address in numbers, and a port", "codec")
     if audio.direction in ("recvonly", "inactive"):
         raise ConnectionFailed(f"one-way audio: it answers that it sends no sound ({audio.direction})", "no_media")
     keys = next((c.payload_type for c in audio.codecs if c.encoding_name.lower() == "telephone-event"), None)
@@ -113,6 +117,15 @@ def agreed(theirs: Any, codecs: Sequence[CodecName]) -> Agreed:
     theirs_are = ", ".join(sorted({c.encoding_name or str(c.payload_type) for c in audio.codecs})) or "none"
     ours = ", ".join(name.upper() for name in codecs)
     raise ConnectionFailed(f"no codec in common: this caller has {ours}, and it has {shown(theirs_are, 80)} (codecs)", "codec")
+
+
+def _can_be_sent_to(address: Address) -> bool:
+    """True for an IP address and a port that leaves one for reports. A name would be looked up while the call is paced."""
+    try:
+        ipaddress.ip_address(address[0])
+    except ValueError:
+        return False
+    return 0 < address[1] < MOST_PORT
 
 
 class Voice(Protocol):

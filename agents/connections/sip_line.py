@@ -174,6 +174,8 @@ class SipLine:
         self._outcome: asyncio.Future[SdpMessage | None] = asyncio.get_running_loop().create_future()
         # A refusal that comes when nobody waits any more is no error.
         self._outcome.add_done_callback(lambda outcome: outcome.cancelled() or outcome.exception())
+        self._moved_to = ""
+        """The address that the far end named in place of its own; empty if it named none."""
         self.trying = False
         """True once the far end has taken the call, or the registrar the registration."""
         self.rang = False
@@ -273,6 +275,8 @@ class SipLine:
         if call is None or cseq is None or cseq.method != "INVITE" or response.call_id != call.call_id:
             return
         self.trying = True
+        if 300 <= response.status_code < 400 and response.contact:
+            self._moved_to = stringify_uri(response.contact[0].uri)
         tag = response.to_addr.tag if response.to_addr is not None else None
         if not 100 < response.status_code < 300 or not tag or call.dialog.state is not DialogState.EARLY:
             return
@@ -292,7 +296,7 @@ class SipLine:
 
     def _on_rejected(self, call: OutgoingCall, status: int, phrase: str) -> None:
         del call
-        self._fail(sip_causes.refusal(status, phrase, self.rang))
+        self._fail(sip_causes.refusal(status, phrase, self.rang, self._moved_to))
 
     def _on_registered(self, registration: Registration) -> None:
         del registration

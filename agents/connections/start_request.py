@@ -18,6 +18,8 @@ from harness.agents.connections.credentials import Headers, bearer
 from harness.agents.connections.spec import ConnectionSpec
 from harness.agents.connections.what_to_check import Place
 from harness.agents.profile_spoken import KeyedBot
+from harness.agents.secret_places import in_text
+from harness.agents.secrets import learn
 
 _ANYWHERE: Final = ("0.0.0.0", "::", "")
 """Hosts that a server listens at, and nobody can dial."""
@@ -48,9 +50,14 @@ async def start(url: str, transport: str, headers: Headers, timeout_s: float, ke
     address, token = answer.get("wsUrl"), answer.get("token")
     if not isinstance(address, str) and not isinstance(token, str):
         raise ConnectionFailed("start_url: answered with neither wsUrl nor token: check the address", "garbage")
-    return Started(
-        _dialable(address, url) if isinstance(address, str) else None, bearer(token) if isinstance(token, str) else ()
-    )
+    token_header = bearer(token) if isinstance(token, str) else ()
+    if not isinstance(address, str):
+        return Started(None, token_header)
+    learn(in_text(address))
+    try:
+        return Started(_dialable(address, url), token_header)
+    except ValueError as error:
+        raise ConnectionFailed("start_url: the wsUrl of its answer is not an address", "garbage") from error
 
 
 def _dialable(address: str, start_url: str) -> str:

@@ -87,4 +87,4 @@ ABOUT: Final = about_bot(
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A call to a bot for Telnyx; options: `parameters`, `encoding`, `reply_encoding`, and every wire's."""
     wire = TelnyxWire(options.get("parameters"), options.get("encoding", "PCMU"), options.get("reply_encoding", "PCMU"))
-    return call(url, wire, options)
+    return call(url, wire, options, ABOUT)

@@ -62,4 +62,4 @@ ABOUT: Final = about_bot("Twilio Media Streams")
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A call to a bot for Media Streams; options: `parameters` (strings by name), and every wire's."""
-    return call(url, TwilioWire(options.get("parameters")), options)
+    return call(url, TwilioWire(options.get("parameters")), options, ABOUT)

@@ -70,4 +70,4 @@ ABOUT: Final = about_bot(
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A call to a bot for Vonage; options: `parameters`, `input_rate_hz`, and every wire's."""
-    return call(url, VonageWire(options.get("parameters"), int(options.get("input_rate_hz", WIDE_HZ))), options)
+    return call(url, VonageWire(options.get("parameters"), int(options.get("input_rate_hz", WIDE_HZ))), options, ABOUT)

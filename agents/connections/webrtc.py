@@ -40,7 +40,7 @@ from harness.agents.connections.websocket import place_of
 from harness.agents.connections.what_to_check import sentence
 from harness.agents.connections.wire import Garbage, parse_object, shown
 from harness.agents.message import Message
-from harness.agents.profile_spoken import KeyedBot
+from harness.agents.profile_spoken import KeyedBot, WebAddress
 
 SILENT_LINE_S: Final = 10.0
 """A WebRTC sender sends without pause, silence too. One that has sent no packet at all after so long cannot be heard."""
@@ -259,7 +259,7 @@ class WebRtcConnection:
         raise ConnectionFailed(f"{place_of(self._url)}: {error}", error.kind, error.fault)
 
 
-OfferUrl = Annotated[str, StringConstraints(pattern=r"^https?://\S+$")]
+OfferUrl = Annotated[WebAddress, StringConstraints(pattern=r"^https?://\S+$")]
 
 
 class WebRtcProfile(KeyedBot):

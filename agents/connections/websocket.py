@@ -25,7 +25,7 @@ from harness.agents.connection import (
 from harness.agents.connections.diagnosis import explained, explained_status, settled, timed_out, trusted
 from harness.agents.connections.door import Door
 from harness.agents.connections.inbox import Inbox, Limits
-from harness.agents.connections.what_to_check import Fault, failed, sentence
+from harness.agents.connections.what_to_check import ROWS, Fault, failed, sentence
 from harness.agents.connections.wire import Garbage, Outgoing, Wire, shown
 from harness.agents.message import Message
 from harness.agents.this_machine import is_loopback
@@ -205,9 +205,9 @@ class WebSocketConnection:
         if closed.rcvd.code not in (1000, 1001, 1005):
             why = f"code {closed.rcvd.code}{f': {shown(closed.rcvd.reason)}' if closed.rcvd.reason else ''}"
             if closed.rcvd.code == _TRY_LATER and not self._inbox.heard_audio:
-                return sentence("busy", self._door.place, status=why), "refused"
+                return sentence("busy", self._door.place, status=why), ROWS["busy"].kind
             if closed.rcvd.code in _REFUSES_KEYS and not self._inbox.heard_audio:
-                return sentence("hung_up_on_key", self._door.place, detail=why), "refused"
+                return sentence("hung_up_on_key", self._door.place, detail=why), ROWS["hung_up_on_key"].kind
             return f"the agent hung up with an error ({why})", "closed_early"
         if not self._inbox.heard_audio:
             return "the agent hung up before it said anything", "closed_early"

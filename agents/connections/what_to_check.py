@@ -5,10 +5,14 @@ it, so that every wire gives the same sentence for the same fault. Which row app
 library raised and from an HTTP status; a fault that an error leaves open is settled in `harness.agents.connections.diagnosis`,
 by asking the port.
 
+A row's kind decides whose fault the lost call is (`harness.store.selection`): what a wrong address, key or network of the
+caller's looks like as well is not counted against the agent.
+
 No input or output here.
 """
 
 import errno
+import os
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
@@ -48,7 +52,7 @@ ROWS: Final[Mapping[Fault, Row]] = MappingProxyType(
             "name the file with its authority's certificate in SSL_CERT_FILE, or use one of a known authority",
         ),
         "certificate_other_name": Row(
-            "refused",
+            "not_found",
             "its TLS certificate is for another name ({detail})",
             "write a name that the certificate has in the address, or have this one added to it",
         ),
@@ -58,16 +62,16 @@ ROWS: Final[Mapping[Fault, Row]] = MappingProxyType(
             "check the TLS versions that it allows, and if it asks callers for a certificate",
         ),
         "no_tls": Row(
-            "refused",
+            "not_found",
             "it does not speak TLS at this port",
             "write {plain}:// in place of {secure}://, or the port that has TLS",
         ),
-        "needs_tls": Row("refused", "it speaks TLS at this port", "write {secure}:// in place of {plain}://"),
+        "needs_tls": Row("not_found", "it speaks TLS at this port", "write {secure}:// in place of {plain}://"),
         "unknown_host": Row(
-            "refused", "there is no machine of that name", "check its spelling, and if this machine's network knows the name"
+            "not_found", "there is no machine of that name", "check its spelling, and if this machine's network knows the name"
         ),
         "nothing_listens": Row("refused", "nothing listens there", "check if it is started, and the port"),
-        "no_way": Row("refused", "the network has no way there ({detail})", "check the address, the network and its VPN"),
+        "no_way": Row("not_found", "the network has no way there ({detail})", "check the address, the network and its VPN"),
         "unreachable": Row(
             "open_timeout",
             "no connection within {timeout_s:g} s",
@@ -81,35 +85,35 @@ ROWS: Final[Mapping[Fault, Row]] = MappingProxyType(
         "broken": Row("refused", "the line broke before an answer came", "check the port, and {plain} or {secure}"),
         "not_http": Row("refused", "what answers there is no web server", "check the port, and {plain} or {secure}"),
         "proxy": Row(
-            "refused",
+            "not_found",
             "the proxy that the environment names lets no call through ({detail})",
             "check HTTPS_PROXY and HTTP_PROXY, or name the host in NO_PROXY",
         ),
-        "bad_address": Row("refused", "not an address ({detail})", "write it as {secure}://host/path"),
+        "bad_address": Row("not_found", "not an address ({detail})", "write it as {secure}://host/path"),
         "no_key": Row(
-            "refused",
+            "unauthorised",
             "it wants a key (HTTP {status})",
             "name the variable that holds it in api_key_env, or write a header with ${{NAME}} in headers",
         ),
-        "wrong_key": Row("refused", "it refuses the key (HTTP {status})", "check the value of {keys}"),
+        "wrong_key": Row("unauthorised", "it refuses the key (HTTP {status})", "check the value of {keys}"),
         "turned_away": Row(
-            "refused", "it turns this caller away (HTTP {status})", "check {keys}{token}, and the route: {route}"
+            "unauthorised", "it turns this caller away (HTTP {status})", "check {keys}{token}, and the route: {route}"
         ),
-        "no_route": Row("refused", "nothing of this kind is served at this address (HTTP {status})", "{route}"),
+        "no_route": Row("not_found", "nothing of this kind is served at this address (HTTP {status})", "{route}"),
         "moved": Row(
-            "refused",
+            "not_found",
             "it has moved (HTTP {status}{detail})",
             "write the address that it has now: a key is sent to no host that the profile does not name",
         ),
         "busy": Row(
-            "refused",
+            "busy",
             "busy ({status})",
             "it takes no further caller at present: try again later, or with fewer calls at once",
         ),
         "server_error": Row("refused", "it failed while it took the call (HTTP {status}{detail})", "its own log says why"),
         "refused_otherwise": Row("refused", "it refused the call (HTTP {status}{detail})", "check the address: {route}"),
         "hung_up_on_key": Row(
-            "refused", "it hung up at once ({detail})", "this is how many servers refuse a key: check {keys}"
+            "unauthorised", "it hung up at once ({detail})", "this is how many servers refuse a key: check {keys}"
         ),
         "failed_otherwise": Row("refused", "the connection failed ({detail})", "check the address"),
         "no_packets": Row(
@@ -212,12 +216,12 @@ def fault_of_error(error: BaseException) -> tuple[Fault, str]:
             return _of_certificate(cause)
         if isinstance(cause, socket.gaierror):
             return "unknown_host", ""
-        if isinstance(cause, ConnectionRefusedError) or "Connect call failed" in str(cause):
-            return "nothing_listens", ""
         if isinstance(cause, TimeoutError):
             return "unreachable", ""
         if isinstance(cause, OSError) and cause.errno in _NO_WAY:
-            return "no_way", cause.strerror or ""
+            return "no_way", os.strerror(cause.errno)
+        if isinstance(cause, ConnectionRefusedError) or "Connect call failed" in str(cause):
+            return "nothing_listens", ""
     for cause in found:
         if isinstance(cause, ssl.SSLError):
             reason = cause.reason or ""

@@ -24,12 +24,16 @@ from harness.run.greetings import FIND_OUT_S
 from harness.timeline import NS_PER_MS, samples_to_ns
 from harness.timing.falling_silent import SILENT_S
 from harness.timing.figures import IN_FULL, TurnTiming
+from harness.wording import counted
 
 Verdict = Literal["ok", "failed", "not so", "unknown"]
 """`not so`: the agent works without it; `unknown`: the call does not show it."""
 HEARD_SHARE: Final = 0.4
 """Share of the spoken words that a transcript must contain: a choice, above chance and below what a weak recogniser reaches
 on a clean line."""
+
+TELEPHONE: Final = "sip"
+"""The kind whose marks `sip.…` are the connection's own; those of any other agent are whatever it sends."""
 
 _NO_WAY: Final = "not possible with this protocol"
 _TRACES: Final = (
@@ -88,7 +92,7 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
     if outcome.failure_kind is not None and (recording is None or not recording.caller.turns):
         yield Check("reached", "failed", f"{outcome.failure_kind}: {outcome.detail}")
         return
-    yield Check("reached", "ok", _picked_up(recording))
+    yield Check("reached", "ok", _picked_up(recording) if profile.kind == TELEPHONE else "")
     if recording is None or timing is None:
         yield Check("called", "failed", outcome.detail or "the call left no recording")
         return
@@ -108,8 +112,13 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
     yield _hears_us(understood(recording))
     yield _interruption(recording, timing)
     # Marks of the telephone network are not the agent's own.
-    names = {mark.name for mark in recording.marks if not mark.name.startswith("sip.")} - {FELL_BACK}
-    yield Check("says of itself", "ok" if names else "not so", f"{len(names)} kinds of marks" if names else "no marks received")
+    of_network = ("sip.",) if profile.kind == TELEPHONE else ()
+    names = {mark.name for mark in recording.marks if not mark.name.startswith(of_network)} - {FELL_BACK}
+    yield Check(
+        "says of itself",
+        "ok" if names else "not so",
+        f"{counted(len(names), 'kind')} of marks" if names else "no marks received",
+    )
 
 
 def _picked_up(recording: Recording | None) -> str:

@@ -44,7 +44,7 @@ AGENT_FAULTS: Final = frozenset(
 """Failure kinds that are certainly the agent's fault. Of five others nobody can tell, so their sessions are missing:
 `no_history` (a history was to be given to an agent that by its profile takes none), `codec` (the caller offers few, and
 not to speak one is no mistake), `no_media` (a firewall between both looks like an agent without sound), and `not_found` and
-`unauthorised` (the address, the name and the password are the profile's)."""
+`unauthorised` (the address, the key, the name and the password are the profile's)."""
 ENDPOINT_FAULT: Final = "endpoint_"
 """Prefix of every failure kind of a text endpoint."""
 NOT_TIMED: Final = "lost"

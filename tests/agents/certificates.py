@@ -24,8 +24,8 @@ class Authority:
         self.file.write_bytes(_pem(self._certificate))
 
     def context(self, name: str = "localhost", *, days: int = 1, own: bool = True) -> ssl.SSLContext:
-        """A server's side of TLS with a certificate for a name, valid until that many days from now. `own`: signed by this
-        authority, otherwise by itself."""
+        """A server's side of TLS with a certificate for a name, valid for ten days until that many days from now. `own`: signed
+        by this authority, otherwise by itself."""
         key = ec.generate_private_key(ec.SECP256R1())
         signer = (self._key, self._certificate) if own else None
         certificate = _signed(name, key, signer, until=datetime.datetime.now(datetime.UTC) + days * DAY)
@@ -54,7 +54,7 @@ def _signed(
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - 10 * DAY)
+        .not_valid_before((until or now) - 10 * DAY)
         .not_valid_after(until or now + DAY)
         .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)

@@ -1,5 +1,6 @@
 """The harness in the place of telephone carriers, with bots on pipecat's own serializers at the other end of a socket."""
 
+import base64
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -152,6 +153,38 @@ def test_parameters_reach_the_bot_where_its_carrier_has_them() -> None:
 
 def _with_parameters() -> dict[str, Callable[[dict[str, str]], CarrierWire]]:
     return {"twilio": TwilioWire, "telnyx": TelnyxWire, "exotel": ExotelWire, "plivo": PlivoWire, "vonage": VonageWire}
+
+
+@pytest.mark.parametrize("kind", ["twilio", "exotel"])
+def test_a_mark_comes_back_when_the_sound_before_it_is_played_and_in_its_order(kind: str) -> None:
+    wire = WIRES[kind]()
+    stream = json.loads(wire.hello(())[-1])[wire.stream_key]
+    second_ns, frame = 1_000_000_000, bytes(320)
+
+    def take(event: str, at_ns: int, **content: object) -> list[str]:
+        replies = wire.receive(json.dumps({"event": event, wire.stream_key: stream, **content}), at_ns).replies
+        return [json.loads(reply)["mark"]["name"] for reply in replies]
+
+    def due(now_ns: int) -> list[str]:
+        sent = [json.loads(message) for message in wire.audio(frame, now_ns)]
+        return [message["mark"]["name"] for message in sent if message["event"] == "mark"]
+
+    sound = {"payload": base64.b64encode(bytes(8_000)).decode()}
+    assert take("mark", 0, mark={"name": "before"}) == ["before"]
+    take("media", 0, media=sound)
+    played_ns = second_ns if kind == "twilio" else second_ns // 2
+    assert take("mark", 1, mark={"name": "after"}) == []
+    assert due(played_ns - 1) == []
+    # The second is behind the first, even where nothing is left to play.
+    assert take("mark", played_ns + 1, mark={"name": "last"}) == []
+    assert due(played_ns + 2) == ["after", "last"]
+
+    # After a clear nothing is left to play: a new mark comes back at once, and the old one not a second time.
+    take("media", 10 * second_ns, media=sound)
+    assert take("mark", 10 * second_ns, mark={"name": "cut off"}) == []
+    assert take("clear", 10 * second_ns + 1) == (["cut off"] if kind in RETURNS_MARKS else [])
+    assert take("mark", 10 * second_ns + 2, mark={"name": "new"}) == ["new"]
+    assert due(20 * second_ns) == []
 
 
 def test_exotel_sends_whole_messages_of_100_ms() -> None:

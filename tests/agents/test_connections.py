@@ -146,7 +146,8 @@ async def test_an_agent_that_never_answers_stays_open(
 async def test_an_agent_that_turns_callers_away_is_refused(wire: str, start: StartPeer, peer: MakeProfile) -> None:
     with pytest.raises(ConnectionFailed, match="403") as caught:
         await open_line(start, peer(wire, "turns-away"))
-    assert caught.value.kind == "refused"
+    # A missing key or a wrong route of the profile's gets the same answer, so it is not counted against the agent.
+    assert caught.value.kind == "unauthorised"
 
 
 async def test_nothing_that_listens_is_refused_at_once() -> None:

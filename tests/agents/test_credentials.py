@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -11,9 +12,13 @@ from aiohttp import web
 
 from harness.agents.connection import ConnectionFailed
 from harness.agents.connections import ConnectionSpec, make
+from harness.agents.connections.wire import shown
 from harness.agents.process import AgentProcess
 from harness.agents.profile import AgentProfile, ProfileError, parse_profile
-from harness.agents.secrets import redact
+from harness.agents.secret_places import in_settings
+from harness.agents.secrets import learn, redact
+from harness.store.selection import is_agents_fault
+from tests.agents.certificates import Authority
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 ProfileOf = Callable[[str], AgentProfile]
@@ -43,12 +48,14 @@ class Porter:
 
 
 @contextlib.asynccontextmanager
-async def serving(handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[int]:
+async def serving(
+    handler: Callable[[web.Request], Awaitable[web.StreamResponse]], host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
+) -> AsyncIterator[int]:
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", handler)
     runner = web.AppRunner(app)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, host, 0, ssl_context=tls)
     await site.start()
     try:
         yield runner.addresses[0][1]
@@ -88,14 +95,70 @@ async def test_a_key_a_header_and_a_token_reach_the_server_and_nothing_else(kind
 
 @pytest.mark.parametrize("kind", WIRES)
 @pytest.mark.parametrize("variable", ["DOOR_KEY", "DOOR_ROOM", "DOOR_QUERY"])
+@pytest.mark.parametrize("empty", [True, False])
 async def test_a_variable_that_is_not_set_is_named_before_anybody_is_dialled(
-    kind: str, variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, variable: str, empty: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(variable)
+    if empty:
+        monkeypatch.setenv(variable, "")
+    else:
+        monkeypatch.delenv(variable)
     profile = parse_profile(profile_text(kind, address(kind, 9) + "?t=${DOOR_QUERY}"), tmp_path / "mine.toml")
     with pytest.raises(ConnectionFailed, match=rf"the variable {variable}, which .* names, is not set") as caught:
         await make(profile.connection(profile.running_url or "")).open(())
     assert "\n" not in str(caught.value)
+    assert not is_agents_fault(caught.value.kind)
+
+
+@pytest.mark.parametrize("place", ["key", "header", "address"])
+async def test_a_value_is_masked_where_only_the_connection_reads_it(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a caller's process, which is given no profile."""
+    value = f"late/{place}+4711-x"
+    monkeypatch.setenv("LATE", value)
+    named: dict[str, dict[str, object]] = {"key": {"api_key_env": "LATE"}, "header": {"headers": {"X-A": "${LATE}"}}}
+    url = "ws://127.0.0.1:9/" + ("?a=${LATE}" if place == "address" else "")
+    assert value in redact(value)
+    with pytest.raises(ConnectionFailed):
+        await make(ConnectionSpec("raw-pcm", url, named.get(place, {}))).open(())
+    assert redact(f"<{value}>") == "<***>"
+
+
+@pytest.mark.parametrize("place", ["url", "start_url", "headers"])
+def test_a_variable_is_masked_from_the_moment_its_profile_is_read(place: str) -> None:
+    value = "Qz7/read+early-4711"
+    settings: dict[str, object] = (
+        {"headers": {"X-Room": "room ${A_ROOM}"}} if place == "headers" else {place: "ws://h/${A_ROOM}"}
+    )
+    assert value in list(in_settings(settings, {"A_ROOM": value}))
+
+
+def test_half_a_key_at_the_end_of_a_cut_message_is_not_shown() -> None:
+    learn(["cut/in+the-middle-4711"])
+    for before in range(40, 60):
+        for text in ("." * before + "cut/in+the-middle-4711", ("." * before).encode() + b"cut/in+the-middle-4711"):
+            assert "cut" not in shown(text)
+
+
+async def test_a_name_and_a_password_in_an_address_reach_an_ipv6_host_and_are_not_repeated(tmp_path: Path) -> None:
+    porter = Porter()
+    async with serving(porter.answer, "::1") as port:
+        for kind, scheme in (("raw-pcm", "ws"), ("webrtc", "http")):
+            text = f'kind = "{kind}"\nurl = "{scheme}://me:p4ss-w0rd@[::1]:{port}/door"\n'
+            profile = parse_profile(text, tmp_path / "mine.toml")
+            with pytest.raises(ConnectionFailed, match=rf"^{scheme}://\[::1\]:{port}/door: ") as caught:
+                await make(profile.connection(profile.running_url or "")).open(())
+            assert "p4ss" not in str(caught.value) + profile.shown_text
+    assert [headers["Authorization"] for _, headers, _ in porter.brought] == ["Basic bWU6cDRzcy13MHJk"] * 2
+
+
+@pytest.mark.parametrize(
+    "url", ["ws://[::1/", "ws://h:99999/", "ws://me:p4ss/w0rd@h/", "ws://h:p4ssw0rd/", "ws://:80/", "ws:///door"]
+)
+def test_an_address_that_nobody_could_dial_is_refused_with_its_profile(url: str, tmp_path: Path) -> None:
+    for kind, written in (("raw-pcm", url), ("webrtc", url.replace("ws", "http", 1))):
+        with pytest.raises(ProfileError, match="line 2: url: is not an address") as caught:
+            parse_profile(f'kind = "{kind}"\nurl = "{written}"\n', tmp_path / "mine.toml")
+        assert "p4ss" not in str(caught.value)
 
 
 async def test_what_no_header_can_carry_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,15 +218,16 @@ def test_a_profile_without_keys_has_the_hash_and_options_that_it_had(kind: str, 
 class Runner:
     """What pipecat's runner and its clouds do: `POST /start` with a key gives a token for one call."""
 
-    def __init__(self, answer: Mapping[str, object]) -> None:
+    def __init__(self, answer: Mapping[str, object], status: int = 200) -> None:
         self.says = dict(answer)
+        self._status = status
         self.asked: list[tuple[str | None, object]] = []
         self.dialled: list[tuple[str, str | None, str | None]] = []
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         if request.path == "/start":
             self.asked.append((request.headers.get("Authorization"), await request.json()))
-            return web.json_response(self.says)
+            return web.json_response(self.says, status=self._status)
         self.dialled.append((request.path, request.headers.get("Authorization"), request.headers.get("X-Room")))
         return web.Response(status=503)
 
@@ -197,9 +261,74 @@ async def test_an_address_that_only_the_answer_names_gets_the_token_alone(tmp_pa
     assert runner.dialled == [("/ws-client", "Bearer one-time-2222", None)]
 
 
+async def test_a_token_in_the_address_of_an_answer_is_masked() -> None:
+    runner = Runner({}, status=201)
+    async with serving(runner.answer) as port:
+        runner.says = {"wsUrl": f"ws://127.0.0.1:{port}/call?token=in-the-address-47"}
+        start = f"http://127.0.0.1:{port}/start"
+        with pytest.raises(ConnectionFailed, match=rf"^ws://127\.0\.0\.1:{port}: busy"):
+            await make(ConnectionSpec("pipecat", start, {"start_url": start})).open(())
+    assert redact("<in-the-address-47>") == "<***>"
+
+
+async def test_nobody_is_told_to_ask_for_a_token_who_did() -> None:
+    async def turns_away(request: web.Request) -> web.Response:
+        if request.path == "/start":
+            return web.json_response({"token": "one-time-of-no-use"})
+        return web.Response(status=403)
+
+    async with serving(turns_away) as port:
+        for asked, told in ((None, True), (f"http://127.0.0.1:{port}/start", False)):
+            options = {"start_url": asked} if asked else {}
+            with pytest.raises(ConnectionFailed, match=r"turns this caller away \(HTTP 403\)") as caught:
+                await make(ConnectionSpec("pipecat", f"ws://127.0.0.1:{port}/", options)).open(())
+            assert ("start_url" in str(caught.value)) == told
+
+
+async def test_an_answer_of_any_length_takes_no_more_than_its_share_of_memory() -> None:
+    async def floods(_: web.Request) -> web.Response:
+        return web.Response(body=b'{"wsUrl": "' + bytes([97]) * (1 << 20) + b'"}')
+
+    async with serving(floods) as port:
+        start = f"http://127.0.0.1:{port}/start"
+        for spec in (ConnectionSpec("pipecat", start, {"start_url": start}), ConnectionSpec("webrtc", start)):
+            with pytest.raises(ConnectionFailed, match="answered with more than 1 MiB"):
+                await make(spec).open(())
+
+
+async def test_without_a_token_the_profile_s_key_goes_with_the_call(tmp_path: Path) -> None:
+    runner = Runner({"wsUrl": "ws://elsewhere.invalid/"})
+    async with serving(runner.answer) as port:
+        text = profile_text("pipecat", f"ws://127.0.0.1:{port}/own") + 'start_url = "/start"\n'
+        profile = parse_profile(text, tmp_path / "mine.toml")
+        with pytest.raises(ConnectionFailed, match="busy"):
+            await make(profile.connection(profile.running_url or "")).open(())
+    assert runner.dialled == [("/own", f"Bearer {KEY}", f"room {ROOM}")]
+
+
+async def test_a_runner_that_is_asked_over_tls_is_dialled_over_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = Authority(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    runner = Runner({})
+    async with serving(runner.answer, tls=authority.context()) as port:
+        runner.says = {"wsUrl": f"ws://localhost:{port}/ws-client", "token": "one-time-over-tls"}
+        start = f"https://localhost:{port}/start"
+        with pytest.raises(ConnectionFailed, match=rf"^wss://localhost:{port}: busy"):
+            await make(ConnectionSpec("pipecat", start, {"start_url": start})).open(())
+    assert runner.dialled == [("/ws-client", "Bearer one-time-over-tls", None)]
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
-    [({}, "neither wsUrl nor token"), ({"token": "one-time-3"}, "names no wsUrl"), ({"wsUrl": 7, "token": 8}, "neither")],
+    [
+        ({}, "neither wsUrl nor token"),
+        ({"token": "one-time-3"}, "names no wsUrl"),
+        ({"wsUrl": 7, "token": 8}, "neither"),
+        ({"wsUrl": "ws://[::1/", "token": "one-time-4"}, "wsUrl of its answer is not an address"),
+        ({"wsUrl": "ws://h:99999/"}, "wsUrl of its answer is not an address"),
+        ({"wsUrl": "ws://127.0.0.1:9/", "token": "one-time-5\r\nX-Other: 1"}, "token holds characters"),
+        ({"wsUrl": "ws://127.0.0.1:9/", "token": "schlüssel-4711"}, "token holds characters"),
+    ],
 )
 async def test_an_answer_without_an_address_is_one_line(answer: Mapping[str, object], words: str) -> None:
     async with serving(Runner(answer).answer) as port:

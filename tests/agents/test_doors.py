@@ -5,8 +5,12 @@ A WebSocket and an HTTP offer are the two ways in which calls are placed; each f
 
 import asyncio
 import contextlib
+import errno
+import os
+import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 
 import pytest
@@ -14,7 +18,8 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from harness.agents.connection import Closed, ConnectionFailed
 from harness.agents.connections import ConnectionSpec, make
-from harness.agents.connections.what_to_check import ROWS, Place, sentence
+from harness.agents.connections.what_to_check import ROWS, Place, fault_of_error, sentence
+from harness.store.selection import is_agents_fault
 from tests.agents.certificates import Authority
 
 WEBSOCKETS = (("raw-pcm", "ws", "/"), ("pipecat", "ws", "/ws"), ("twilio", "ws", "/"), ("openai-realtime", "ws", "/"))
@@ -107,6 +112,7 @@ async def failure(kind: str, url: str, **options: object) -> ConnectionFailed:
     ("fault", "name", "days", "own", "words"),
     [
         ("certificate_expired", "localhost", -1, True, "its TLS certificate has expired: have it renewed"),
+        ("certificate_early", "localhost", 30, True, "its TLS certificate is not valid yet: check the clocks"),
         ("certificate_untrusted", "localhost", 1, False, "is self-signed, and this machine does not know it: name the file"),
         ("certificate_other_name", "bot.example.org", 1, True, "for another name (Hostname mismatch, certificate is not"),
     ],
@@ -149,6 +155,41 @@ async def test_tls_and_none_are_told_apart(kind: str, scheme: str, path: str, au
     assert f"write {scheme}s:// in place of {scheme}://" in str(failed)
 
 
+@contextlib.contextmanager
+def answers_in_plain(tls: ssl.SSLContext) -> Iterator[int]:
+    """A port with TLS that says so to callers without it (HTTP 400), as nginx does."""
+
+    def serve_each() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                caller = listening.accept()[0]
+                with contextlib.suppress(OSError), caller:
+                    if caller.recv(1, socket.MSG_PEEK) == b"\x16":
+                        tls.wrap_socket(caller, server_side=True).close()
+                    else:
+                        caller.recv(10_000)
+                        caller.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=serve_each, daemon=True).start()
+        yield listening.getsockname()[1]
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize(("kind", "scheme", "path"), TWO)
+async def test_a_bad_request_at_a_port_with_tls_is_a_wrong_scheme(
+    kind: str, scheme: str, path: str, authority: Authority
+) -> None:
+    demanding = authority.context()
+    demanding.verify_mode = ssl.CERT_REQUIRED  # in 1.2 it refuses a caller without a certificate in the handshake
+    demanding.maximum_version = ssl.TLSVersion.TLSv1_2
+    for tls in (authority.context(), demanding):
+        with answers_in_plain(tls) as port:
+            assert (await failure(kind, f"{scheme}://localhost:{port}{path}")).fault == "needs_tls"
+    async with server(hasty) as port:
+        assert (await failure(kind, f"{scheme}://localhost:{port}{path}")).fault == "refused_otherwise"
+
+
 @pytest.mark.parametrize(("kind", "scheme", "path"), TWO)
 async def test_a_port_that_hangs_up_on_tls_speaks_none(kind: str, scheme: str, path: str) -> None:
     async with server(hangs_up) as port:
@@ -168,6 +209,22 @@ async def test_nobody_there(kind: str, scheme: str, path: str) -> None:
     failed = await failure(kind, f"{scheme}://no-such-machine.invalid:9{path}")
     assert failed.fault == "unknown_host"
     assert "no machine of that name: check its spelling" in str(failed)
+
+
+async def test_a_page_in_place_of_a_call_is_a_wrong_route() -> None:
+    for kind, scheme, path in WEBSOCKETS:
+        async with server(status("200 OK")) as port:
+            failed = await failure(kind, f"{scheme}://localhost:{port}{path}")
+        assert failed.fault == "no_route"
+        assert ROUTES[kind] in str(failed)
+
+
+@pytest.mark.parametrize("number", [errno.EHOSTUNREACH, errno.ENETUNREACH])
+def test_a_network_without_a_way_is_not_a_port_where_nobody_listens(number: int) -> None:
+    # As asyncio raises it; no network of a test's own refuses so.
+    said = OSError(number, "Connect call failed ('192.0.2.7', 9)")
+    assert fault_of_error(said) == ("no_way", os.strerror(number))
+    assert not is_agents_fault(ROWS["no_way"].kind)
 
 
 ROUTES = {
@@ -190,6 +247,9 @@ async def test_what_a_server_answers_says_what_to_mend(
         ("403 Forbidden", {"headers": {"X-Key": "${DOOR_KEY}"}}, "turned_away", f"and the route: {ROUTES[kind]}"),
         ("404 Not Found", {}, "no_route", f"served at this address (HTTP 404): {ROUTES[kind]}"),
         ("405 Method Not Allowed", {}, "no_route", f"(HTTP 405): {ROUTES[kind]}"),
+        ("407 Proxy Authentication Required", {}, "no_key", "it wants a key (HTTP 407)"),
+        ("410 Gone", {}, "no_route", f"(HTTP 410): {ROUTES[kind]}"),
+        ("426 Upgrade Required", {}, "no_route", f"(HTTP 426): {ROUTES[kind]}"),
         ("503 Service Unavailable", {}, "busy", "busy (HTTP 503): it takes no further caller at present"),
         ("429 Too Many Requests", {}, "busy", "busy (HTTP 429)"),
         ("500 Oops", {}, "server_error", "it failed while it took the call (HTTP 500): its own log"),
@@ -199,7 +259,17 @@ async def test_what_a_server_answers_says_what_to_mend(
             failed = await failure(kind, f"{scheme}://localhost:{port}{path}", **options)
         assert failed.fault == fault, (line, str(failed))
         assert words in str(failed), line
+        # A wrong key and a wrong address are the profile's.
+        assert is_agents_fault(failed.kind) == (fault in ("busy", "server_error")), line
         assert "opensesame-47" not in str(failed)
+
+
+@pytest.mark.parametrize("kind", ["plivo", "telnyx", "exotel", "vonage", "pipecat-eval"])
+async def test_a_route_is_named_where_the_kind_has_one(kind: str) -> None:
+    async with server(status("404 Not Found")) as port:
+        failed = await failure(kind, f"ws://localhost:{port}/wrong")
+    # pipecat's runner does not know Vonage.
+    assert ("check its path" if kind == "vonage" else "pipecat's runner serves it at /ws") in str(failed)
 
 
 @pytest.mark.parametrize(("kind", "scheme", "path"), TWO)
@@ -219,8 +289,12 @@ async def test_a_proxy_that_lets_nobody_through_is_named(
         for name in ("HTTP_PROXY", "HTTPS_PROXY"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{port}")
         failed = await failure(kind, f"{scheme}s://bot.example.org{path}")
+        # An agent of this machine is called without it, as no proxy could.
+        async with server(status("503 Busy")) as near:
+            assert (await failure(kind, f"{scheme}://localhost:{near}{path}")).fault == "busy"
     assert failed.fault == "proxy"
     assert "NO_PROXY" in str(failed)
+    assert not is_agents_fault(failed.kind)
 
 
 async def test_an_address_that_is_none_is_one_line() -> None:
@@ -231,26 +305,30 @@ async def test_an_address_that_is_none_is_one_line() -> None:
         assert "\n" not in str(caught.value)
 
 
-def closes(code: int, reason: str) -> AbstractAsyncContextManager[object]:
+def closes(code: int, reason: str, sound: bytes = b"") -> AbstractAsyncContextManager[object]:
     async def session(socket: ServerConnection) -> None:
+        if sound:
+            await socket.send(sound)
         await socket.close(code, reason)
 
     return serve(session, "127.0.0.1", 0)
 
 
 @pytest.mark.parametrize(
-    ("code", "words"),
+    ("code", "sound", "kind", "words"),
     [
-        (1013, "busy (code 1013: full): it takes no further caller"),
-        (4001, "check DOOR_KEY"),
-        (1011, "the agent hung up with an error (code 1011: full)"),
+        (1013, b"", "busy", "busy (code 1013: full): it takes no further caller"),
+        *((code, b"", "unauthorised", "check DOOR_KEY") for code in (1008, 3000, 3003, 4001, 4003, 4401, 4403)),
+        (1011, b"", "closed_early", "the agent hung up with an error (code 1011: full)"),
+        # An agent that has spoken had let the caller in.
+        *((code, bytes(640), "closed_early", f"the agent hung up with an error (code {code}: full)") for code in (1013, 1008)),
     ],
 )
 async def test_a_server_that_takes_the_call_and_then_its_key_amiss(
-    code: int, words: str, monkeypatch: pytest.MonkeyPatch
+    code: int, sound: bytes, kind: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOOR_KEY", "opensesame-47")
-    async with closes(code, "full") as listening:
+    async with closes(code, "full", sound) as listening:
         port = next(iter(listening.sockets)).getsockname()[1]  # type: ignore[attr-defined]
         line = make(ConnectionSpec("raw-pcm", f"ws://localhost:{port}/", {"api_key_env": "DOOR_KEY"}))
         await line.open(())
@@ -258,6 +336,7 @@ async def test_a_server_that_takes_the_call_and_then_its_key_amiss(
         await line.close()
     assert isinstance(end, Closed)
     assert words in str(end.error)
+    assert end.kind == kind
 
 
 def test_every_row_is_one_sentence_that_says_how_to_mend() -> None:

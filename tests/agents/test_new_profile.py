@@ -32,7 +32,7 @@ def test_it_loads_as_it_stands(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("cascade", "text")])
 def test_an_agent_that_already_runs_is_not_started(kind: str, tmp_path: Path) -> None:
-    url = f'{_SCHEMES.get(kind, "wss://")}bot.example.org/"x"'
+    url = f"{_SCHEMES.get(kind, 'wss://')}bot.example.org" + ('/"x"' if kind != "sip" else ":5070;user=phone")
     profile = load_profile(written(tmp_path, commented_profile(kind, url=url)))
     assert profile.process_settings is None
     assert profile.running_url == url

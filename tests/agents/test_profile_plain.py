@@ -3,6 +3,7 @@
 import itertools
 import tomllib
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -12,7 +13,7 @@ from harness.agents.profile_plain import PLAIN, compared, hidden, shown
 
 BOT = """
 kind = "raw-pcm"
-url = "wss://me:{0}@host.example/ws?sid={0}"
+url = "wss://me:{1}@host.example/ws?sid={0}"
 # the word is {0}
 description = "My bot. password={0}"
 [process]
@@ -24,8 +25,10 @@ ready_url = "http://u:{0}@127.0.0.1:7000/"
 
 @pytest.mark.parametrize("secret", ["opensesame", "4711", "abc", "x7/Kq+90aB", "hunter2"])
 def test_a_secret_at_any_place_of_a_profile_is_not_kept(secret: str) -> None:
-    profile = parse_profile(BOT.format(secret), Path("mine.toml"))
+    escaped = quote(secret, safe="")
+    profile = parse_profile(BOT.format(secret, escaped), Path("mine.toml"))
     assert secret not in profile.shown_text
+    assert escaped not in profile.shown_text
     assert tomllib.loads(profile.shown_text)["process"]["command"][:3] == ["sh", "run.sh", f"--password={hidden(secret)}"]
 
 

@@ -25,6 +25,7 @@ from harness.agents.profile import AgentProfile, ProfileError
 from harness.caller import CallerTurn, SessionPlan
 from harness.caller.pacer import Pacer
 from harness.caller.session import play_session
+from tests.agents.conftest import logged
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 Call = Callable[..., Awaitable[list[Event]]]
@@ -191,6 +192,8 @@ async def test_a_call_that_is_not_answered_is_one_line_with_a_name(
         ("other-codec", "codec", "PCMU, PCMA, OPUS, and it has G722"),
         ("one-way", "no_media", "recvonly"),
         ("garbled", "garbage", "cannot be read"),
+        ("by-name", "codec", "an IP address in numbers, and a port"),
+        ("last-port", "codec", "an IP address in numbers, and a port"),
     ):
         error = await failed(f"sip:{behaviour}@{place}")
         assert error.kind == kind
@@ -207,6 +210,35 @@ async def test_a_call_that_is_not_answered_is_one_line_with_a_name(
     assert "one-way audio" in str(end.error)
 
 
+@pytest.mark.parametrize("behaviour", ["rings", "crosses"])
+async def test_a_caller_who_gives_up_leaves_no_call_behind(behaviour: str, start: StartPeer, profile_of: ProfileOf) -> None:
+    command = '["{python}", "sip_agent.py"]'
+    agent = await start(profile_of(f'name = "phone"\nkind = "sip"\n[process]\ncommand = {command}\n'))
+    place = agent.url.rpartition("@")[2]
+    # By its own patience, and by a hand that ends the call while it rings.
+    assert (await failed(f"sip:{behaviour}@{place}", open_timeout_s=2)).kind == "rang_out"
+    line = make(ConnectionSpec("sip", f"sip:{behaviour}@{place}", {}))
+    opening = asyncio.create_task(line.open(()))
+    await asyncio.sleep(1)
+    opening.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await opening
+    await line.close()
+    # It says so at a CANCEL and, where its answer had crossed that, at a BYE.
+    assert (await logged(agent, r"(?s)ended.*ended")).count(f'"behaviour": "{behaviour}"') == 2
+
+
+async def test_an_ipv6_caller_has_an_address_that_can_be_called_back() -> None:
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as silent:
+        silent.bind(("::1", 0))
+        silent.settimeout(5)
+        port = silent.getsockname()[1]
+        assert (await failed(f"sip:agent@[::1]:{port}", open_timeout_s=2)).kind == "open_timeout"
+        invite = silent.recv(10_000).decode()
+    assert "\r\nFrom: <sip:caller@[::1]>" in invite
+    assert "\r\nc=IN IP6 ::1\r\n" in invite
+
+
 async def test_nobody_there_and_a_name_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
@@ -218,7 +250,11 @@ async def test_nobody_there_and_a_name_that_is_none(monkeypatch: pytest.MonkeyPa
     nobody = await failed(f"sip:agent@127.0.0.1:{port}")
     assert nobody.kind == "refused"
     assert "nothing listens there" in str(nobody)
-    assert "there is no machine of that name" in str(await failed("sip:agent@no-such-host.invalid"))
+    unknown = await failed("sip:agent@no-such-host.invalid")
+    assert "there is no machine of that name" in str(unknown)
+    assert unknown.kind == "not_found"
+    assert "proxy: there is no machine" in str(await failed("sip:agent@127.0.0.1", proxy="sip:no-such-host.invalid"))
+    assert "the network has no way there (" in str(await failed("sip:agent@255.255.255.255"))
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     assert "NO_SUCH_KEY" in str(await failed("sip:agent@127.0.0.1", username="me", password_env="NO_SUCH_KEY"))
 
@@ -233,7 +269,7 @@ async def test_nobody_there_and_a_name_that_is_none(monkeypatch: pytest.MonkeyPa
         ("404 Not Found", "not_found", "nobody of that name"),
         ("403 Forbidden", "unauthorised", "forbidden"),
         ("488 Not Acceptable Here", "codec", "no codec in common"),
-        ("302 Moved Temporarily", "refused", "it has moved"),
+        ("302 Moved Temporarily", "not_found", "it has moved: call sip:elsewhere@192.0.2.1:5070 (302"),
         ("500 Server Error", "refused", "refused the call (500 Server Error)"),
     ],
 )
@@ -386,6 +422,14 @@ async def test_ttfa_through_a_proxy_is_the_programmed_one(calls: int) -> None:
         ('url = "agent@example.com"', "sip:NAME@HOST"),
         ('url = "sip:agent:secret@example.com"', "password_env"),
         ('url = "sip:agent@example.com;transport=tls"', "UDP alone"),
+        *(
+            (f"url = 'sip:{odd}'", "sip:NAME@HOST")
+            for odd in ("a>b@h", 'a"b@h', "a@h>", "a@h, sip:b@h", "a@h:port", "\u00e9@h")
+        ),
+        ('url = "sip:h"\nusername = "me\\r\\nX-Other: 1"', "username"),
+        ('url = "sip:h"\nusername = "me@example.com"', "needs identity"),
+        ('url = "sip:a\\u0000b@h"', "sip:NAME@HOST"),
+        ('url = "sip:a\\r\\nX-Other: 1@h"', "sip:NAME@HOST"),
         ('url = "sip:example.com"\nbe_called = true', "be_called needs identity"),
         ('url = "sip:agent@example.com"\ncodecs = []', "at least one"),
         ('url = "sip:agent@example.com"\nopen_timeout_s = 60', "less than or equal to 29"),

@@ -1,5 +1,7 @@
 """What a telephone call is made of: packets from any bytes, keys, reports, codecs and the names of refusals."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -73,6 +75,31 @@ def test_every_refusal_is_one_line_with_a_kind(status: int, phrase: str, rang: b
     assert len(str(error).splitlines()) == 1
     assert str(status) in str(error)
     assert (error.kind == "rang_out") == (rang and status in (408, 480, 487))
+
+
+@pytest.mark.parametrize(
+    ("kind", "statuses"),
+    [
+        ("busy", (486, 600)),
+        ("declined", (603, 607, 608)),
+        ("unauthorised", (401, 403, 407)),
+        ("not_found", (301, 302, 404, 410, 484, 485, 604)),
+        ("codec", (415, 488, 606)),
+        ("open_timeout", (408,)),
+        ("refused", (400, 480, 487, 500, 503, 504)),
+    ],
+)
+def test_a_refusal_that_did_not_ring_has_the_kind_of_its_status(kind: str, statuses: Sequence[int]) -> None:
+    assert [sip_causes.refusal(status, "", False).kind for status in statuses] == [kind] * len(statuses)
+
+
+def test_a_call_without_an_answer_says_how_far_it_came() -> None:
+    rang = sip_causes.no_answer(3, rang=True, trying=True)
+    taken = sip_causes.no_answer(3, rang=False, trying=True)
+    nothing = sip_causes.no_answer(3, rang=False, trying=False)
+    assert [error.kind for error in (rang, taken, nothing)] == ["rang_out", "open_timeout", "open_timeout"]
+    assert "neither rang nor was answered within 3 s" in str(taken)
+    assert "not one reply within 3 s" in str(nothing)
 
 
 def test_a_cause_is_said_in_its_own_words() -> None:

@@ -7,8 +7,10 @@ the socket, and where in it the voice begins. Behaviours: `answers`; `rings` (fo
 `loses` (every twentieth packet of its sound); `hangs-up` (in the middle of its reply); `finishes` (hangs up after it);
 `dies` (in the middle of its reply, without a word); `keys` (presses 5 and #, the latter without an end); `mute` (is up and
 sends nothing); `one-way` (says that it only hears); `other-codec`; `garbled` (a description that is none); `moves` (its
-sound, to another port, in the call); `drops` (the first of each message, as a poor network does). `--register` makes it
-known to a registrar under each of these names, `--dial` makes it call an address until that answers.
+sound, to another port, in the call); `drops` (the first of each message, as a poor network does); `crosses` (rings, and
+answers at the moment at which the caller gives up); `by-name` and `last-port` (says that its sound is at a name, or at a port
+with none above it). `--register` makes it known to a registrar under each of these names, `--dial` makes it call an address
+until that answers.
 """
 
 import argparse
@@ -31,7 +33,7 @@ from harness.caller.server import raise_priority
 
 NAMES = (
     "answers", "rings", "early", "loses", "hangs-up", "finishes", "dies", "keys", "mute", "one-way", "other-codec", "garbled",
-    "moves", "private", "drops",
+    "moves", "private", "drops", "crosses", "by-name", "last-port",
 )  # fmt: skip
 RATE_HZ = 8_000
 FRAME = RATE_HZ // 50
@@ -125,8 +127,10 @@ class Call:
             return "v=0\r\nm=audio many RTP/AVP zero\r\n"
         formats = {"other-codec": "9"}.get(self.behaviour, "0 101")
         direction = {"one-way": "recvonly"}.get(self.behaviour, "sendrecv")
+        host = {"by-name": "sound.example.org"}.get(self.behaviour, "127.0.0.1")
+        port = {"last-port": 65_535}.get(self.behaviour, port)
         return (
-            "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n"
+            f"v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 {host}\r\nt=0 0\r\n"
             f"m=audio {port or self.sound.number} RTP/AVP {formats}\r\na=rtpmap:101 telephone-event/8000\r\na={direction}\r\n"
         )
 
@@ -228,6 +232,9 @@ class Agent:
                 self._later(self._ring(message, sender))
             case "ACK":
                 pass
+            case "CANCEL" if call is not None and call.behaviour == "crosses":
+                self._answer(call.invite, sender, "200 OK", call, call.description())
+                self._answer(message, sender, "200 OK", call)
             case "BYE" | "CANCEL":
                 self._answer(message, sender, "200 OK", call)
                 if call is not None and method == "CANCEL":
@@ -247,7 +254,7 @@ class Agent:
             await asyncio.sleep(EARLY_S)
         else:
             self._answer(invite, sender, "180 Ringing", call)
-        if name == "rings":
+        if name in ("rings", "crosses"):
             return
         call.answered = True
         self._answer(invite, sender, "200 OK", call, call.description())

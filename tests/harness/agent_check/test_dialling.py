@@ -18,7 +18,7 @@ async def test_what_is_wrong_with_a_door_is_said_before_a_voice_is_rendered(
         profile = parse_profile(f'kind = "pipecat"\nurl = "ws://127.0.0.1:{port}/ws-klient"\n', tmp_path / "mine.toml")
         with RunProgress() as progress:
             trial = await call.try_agent(profile, tmp_path, progress)
-    assert (trial.outcome.failure_kind, trial.recording) == ("refused", None)
+    assert (trial.outcome.failure_kind, trial.recording) == ("not_found", None)
     assert f"ws://127.0.0.1:{port}/ws-klient: nothing of this kind is served" in trial.outcome.detail
     assert "/ws-client" in trial.outcome.detail
 

@@ -1,5 +1,7 @@
 """Why a call brought no speech: nothing came, only silence, nothing though it heard, or sound at another rate than was said."""
 
+import json
+from collections.abc import AsyncIterable, AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,12 +10,17 @@ import pipecat
 import pytest
 import soundfile
 from numpy.typing import NDArray
+from websockets.asyncio.server import ServerConnection, serve
 
 from benchmarks.made_recordings import T0_NS, Said, make_recording, noise
 from harness.agent_check.no_answer import why_no_answer
 from harness.agents.connection import Mark, Transcript
+from harness.agents.connections import ConnectionSpec, make
 from harness.audio.pcm import resample
 from harness.audio.vocal import silero
+from harness.caller import CallerTurn, Limits, SessionPlan
+from harness.caller.pacer import Pacer
+from harness.caller.session import play_session
 from harness.recording.record import Recording
 
 
@@ -51,6 +58,46 @@ def test_speech_at_another_rate_than_was_said_is_found(sent_hz: int, taken_hz: i
 def test_noise_is_no_speech_at_any_rate() -> None:
     said = why(make_recording(Said(0.5, noise(1.0, -20.0))).recording)
     assert "check output_rate_hz, and if it sends PCM16LE and no other encoding" in said
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "words"),
+    [
+        ("says nothing", "it is silent: no sound came"),
+        ("sends silence", "it is silent: only silence came"),
+        ("hears", 'one-way audio: it heard the caller (it understood "what you said"), and no speech came back'),
+        ("speaks at 48 kHz", "sound came, and no speech is in it at 8,000 Hz: played at "),
+    ],
+)
+async def test_what_a_real_bot_does_is_named(behaviour: str, words: str, sentence_16k: NDArray[np.int16]) -> None:
+    async def session(socket: ServerConnection) -> None:
+        await socket.recv()
+        if behaviour == "sends silence":
+            await socket.send(bytes(16_000))
+        async for count, _ in aenumerate(socket):
+            if count == 60 and behaviour == "hears":
+                words = {"type": "transcript", "role": "user", "text": "what you said", "final": True}
+                await socket.send(json.dumps(words))
+            if count == 60 and behaviour == "speaks at 48 kHz":
+                await socket.send(resample(sentence_16k, 16_000, 48_000).tobytes())
+
+    tone = (6_000 * np.sin(2 * np.pi * 300 * np.arange(8_000) / 16_000)).astype(np.int16)
+    async with serve(session, "127.0.0.1", 0) as listening:
+        port = next(iter(listening.sockets)).getsockname()[1]
+        spec = ConnectionSpec("raw-pcm", f"ws://127.0.0.1:{port}/", {"output_rate_hz": 8_000})
+        limits = Limits(quiet_s=0.5, no_reply_s=2.0, total_s=5.0)
+        recording, outcome = await play_session(
+            SessionPlan(spec, (CallerTurn(tone),), 16_000, limits=limits), make(spec), Pacer()
+        )
+    assert outcome.failure_kind is None, outcome
+    assert why(recording).startswith(words)
+
+
+async def aenumerate(messages: AsyncIterable[object]) -> AsyncIterator[tuple[int, object]]:
+    count = 0
+    async for message in messages:
+        yield count, message
+        count += 1
 
 
 @pytest.fixture(scope="module")

@@ -55,6 +55,13 @@ def test_only_what_was_taken_back_at_the_interruption_proves_a_yield(
     assert check(profile, interrupted(made.recording, 1.2), "yields").verdict == verdict
 
 
+def test_an_agent_s_own_marks_are_not_taken_for_those_of_a_telephone_network(profile: AgentProfile) -> None:
+    made = make_recording(Said(0.3, voice(1.3))).recording
+    forged = replace(made, marks=(Mark("sip.answered", made.caller.t0_ns, made.caller.t0_ns, {}),))
+    assert check(profile, forged, "reached").detail == ""
+    assert check(profile, forged, "says of itself").detail == "1 kind of marks"
+
+
 def test_what_was_said_over_the_caller_may_be_a_late_greeting(profile: AgentProfile) -> None:
     recording = make_recording(Said(-1.0, voice(0.5)), Said(0.5, voice(0.5))).recording
     wish: dict[str, Any] = {"greets": None}

@@ -240,7 +240,8 @@ def test_no_reader_of_the_store_picks_sessions_by_itself() -> None:
     [
         *((k, True) for k in ("refused", "open_timeout", "garbage", "flood", "overflow", "closed_early", "agent_died")),
         ("endpoint_timeout", True),
-        *((k, False) for k in ("no_history", "codec", "no_media", "defect", "caller_died", "recording_unreadable", None)),
+        *((k, False) for k in ("no_history", "codec", "no_media", "not_found", "unauthorised", "defect", "caller_died")),
+        *((k, False) for k in ("recording_unreadable", None)),
     ],
 )
 def test_whose_fault_a_failure_is(kind: str | None, agents: bool) -> None:

@@ -1,0 +1,156 @@
+"""The sound of a telephone call, packet by packet between real sockets: what is heard, what is not, and what is sent."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import AsyncIterator
+
+import numpy as np
+import pytest
+
+from harness.agents.connection import AudioChunk
+from harness.agents.connections.inbox import Inbox, Limits
+from harness.agents.connections.rtp_packet import packed
+from harness.agents.connections.sip_codecs import CODECS, COMFORT_NOISE, KEYS, Agreed
+from harness.agents.connections.sip_sound import KEPT, MOST_FOREIGN, CallSound
+from harness.agents.connections.udp_port import way_to
+from harness.audio.pcm import encode
+
+PCMU, PCMA, G722 = 0, 8, 9
+FRAME = 160
+
+
+class Far:
+    """The far end of a call's sound."""
+
+    def __init__(self) -> None:
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("127.0.0.1", 0))
+        self.socket.settimeout(5)
+        self.inbox = Inbox(Limits())
+        self.sound: CallSound
+        self._sequence = 0
+
+    @property
+    def agreed(self) -> Agreed:
+        return Agreed(CODECS["pcmu"], frozenset((PCMU,)), PCMU, KEYS, ("127.0.0.1", self.socket.getsockname()[1]))
+
+    async def say(self, level: int, packets: int = 1, kind: int = PCMU) -> None:
+        """Send packets of a tone, and wait until they are read."""
+        tone = (level * np.sin(2 * np.pi * 400 * np.arange(FRAME) / 8_000)).astype(np.int16)
+        for _ in range(packets):
+            self.socket.sendto(
+                packed(kind, self._sequence, self._sequence * FRAME, 7, encode(tone, "ulaw")), ("127.0.0.1", self.sound.port)
+            )
+            self._sequence += 1
+        async with asyncio.timeout(5):
+            while self.inbox.ended is None and self.sound.packets + self.sound.early_packets < self._sequence:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+
+    async def heard(self) -> list[int]:
+        """The peak of each packet that became sound, once the call is over."""
+        self.inbox.end(None, None)
+        events = [event async for event in self.inbox.events()]
+        return [int(np.abs(np.frombuffer(e.pcm, "<i2").astype(int)).max()) for e in events if isinstance(e, AudioChunk)]
+
+
+@pytest.fixture
+async def far() -> AsyncIterator[Far]:
+    made = Far()
+    made.sound = await CallSound.open("127.0.0.1", made.inbox, 8_000)
+    yield made
+    made.sound.close()
+    made.socket.close()
+
+
+async def test_sound_that_overtakes_the_answer_is_heard(far: Far) -> None:
+    await far.say(4_000, 3)
+    far.sound.begin(far.agreed, early_media=False)
+    await far.say(1_000, 2)
+    assert far.sound.early_packets == 0
+    assert [peak > 2_000 for peak in await far.heard()] == [True] * 3 + [False] * 2
+
+
+async def test_of_a_tone_that_nobody_announced_the_last_half_second_is_all_that_is_heard(far: Far) -> None:
+    await far.say(4_000, KEPT + 15)
+    assert far.sound.early_packets == KEPT + 15
+    far.sound.begin(far.agreed, early_media=False)
+    assert far.sound.early_packets == 15
+    assert len(await far.heard()) == KEPT
+
+
+async def test_sound_that_was_announced_before_the_answer_is_counted_and_dropped(far: Far) -> None:
+    await far.say(4_000, 3)
+    far.sound.begin(far.agreed, early_media=True)
+    await far.say(1_000, 2)
+    assert (far.sound.early_packets, far.sound.packets) == (3, 2)
+    assert len(await far.heard()) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "packets"), [(PCMA, 5), (G722, 5), (COMFORT_NOISE, MOST_FOREIGN + 10), (KEYS, MOST_FOREIGN + 10)]
+)
+async def test_packets_of_another_kind_are_no_sound_and_no_loss(far: Far, kind: int, packets: int) -> None:
+    far.sound.begin(far.agreed, early_media=False)
+    await far.say(1_000)
+    await far.say(4_000, packets, kind)
+    await far.say(1_000)
+    assert far.inbox.ended is None
+    far.inbox.end(None, None)
+    chunks = [event async for event in far.inbox.events() if isinstance(event, AudioChunk)]
+    assert [chunk.media.lost_before for chunk in chunks if chunk.media is not None] == [0, 0]
+    # Where they are on the agent's clock is not moved by them.
+    first, second = (chunk.media.at_ns for chunk in chunks if chunk.media is not None)
+    assert second - first == (packets + 1) * 20_000_000
+
+
+async def test_a_second_of_a_codec_that_was_not_agreed_ends_the_call_and_less_does_not(far: Far) -> None:
+    far.sound.begin(far.agreed, early_media=False)
+    for _ in range(2):
+        await far.say(4_000, MOST_FOREIGN - 1, G722)
+        await far.say(1_000)
+    assert far.inbox.ended is None
+    await far.say(4_000, MOST_FOREIGN, G722)
+    assert far.inbox.ended is not None
+    assert far.inbox.ended.kind == "garbage"
+    assert "payload type 9" in str(far.inbox.ended.error)
+
+
+async def test_the_noise_of_a_room_behind_the_last_word_is_not_cut_off(far: Far) -> None:
+    far.sound.begin(far.agreed, early_media=False)
+    await far.say(8_000, 3)
+    assert far.sound.cut_off(150)
+    await asyncio.sleep(0.2)
+    await far.say(200)
+    assert not far.sound.cut_off(150)
+    await far.say(2_000)
+    assert far.sound.cut_off(150)
+
+
+async def test_the_caller_is_sent_as_one_unbroken_stream(far: Far) -> None:
+    far.sound.begin(far.agreed, early_media=False)
+    for _ in range(4):
+        far.sound.say(bytes(2 * FRAME))
+    heads = []
+    for _ in range(4):
+        data = await asyncio.to_thread(far.socket.recv, 2_000)
+        assert len(data) == 12 + FRAME
+        heads.append(struct.unpack_from("!BBHII", data))
+    assert [(second & 0x80 != 0, second & 0x7F) for _, second, *_ in heads] == [(True, PCMU)] + [(False, PCMU)] * 3
+    assert [head[2] - heads[0][2] for head in heads] == [0, 1, 2, 3]
+    assert [head[3] - heads[0][3] for head in heads] == [0, 160, 320, 480]
+    assert len({head[4] for head in heads}) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "seen", "way"),
+    [
+        ("10.0.0.5", "1.1.1.5", "seen"),  # behind NAT
+        ("1.1.1.5", "1.1.1.9", "said"),
+        ("1.1.1.5", "10.0.0.5", "said"),
+        ("10.0.0.5", "10.0.0.9", "said"),
+        ("sound.example.org", "1.1.1.9", "seen"),
+    ],
+)
+def test_the_way_to_the_far_end_leads_round_nat(said: str, seen: str, way: str) -> None:
+    assert way_to((said, 1), (seen, 2)) == ((said, 1) if way == "said" else (seen, 2))

@@ -1,0 +1,67 @@
+"""When a call over pipecat's evaluation wire goes over the plain one instead, and when it must not."""
+
+import http
+import json
+
+import pytest
+from pipecat.frames.protobufs import frames_pb2
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
+
+from harness.agents.connection import FELL_BACK, ConnectionFailed, Mark
+from harness.agents.connections import ConnectionSpec, make
+
+BOT_READY = frames_pb2.Frame(
+    message=frames_pb2.MessageFrame(
+        data=json.dumps({"label": "rtvi-ai", "type": "bot-ready", "id": "1", "data": {"version": "1.0.0"}})
+    )
+)
+
+
+class Bot:
+    """A bot whose plain wire works, and whose evaluation wire refuses with an HTTP status or a close code."""
+
+    def __init__(self, refusal: int) -> None:
+        self._refusal = refusal
+        self.called: list[str] = []
+
+    def turn_away(self, connection: ServerConnection, request: Request) -> Response | None:
+        self.called.append(request.path)
+        if request.path == "/ws" and self._refusal < 1_000:
+            return connection.respond(http.HTTPStatus(self._refusal), "")
+        return None
+
+    async def session(self, socket: ServerConnection) -> None:
+        assert socket.request is not None
+        if socket.request.path == "/ws":
+            await socket.close(self._refusal)
+            return
+        await socket.send(BOT_READY.SerializeToString())
+        await socket.wait_closed()
+
+
+@pytest.mark.parametrize("refusal", [1000, 1011, 403, 404])
+async def test_a_bot_without_the_wire_is_called_at_its_plain_route(refusal: int) -> None:
+    bot = Bot(refusal)
+    async with serve(bot.session, "127.0.0.1", 0, process_request=bot.turn_away) as listening:
+        port = next(iter(listening.sockets)).getsockname()[1]
+        line = make(ConnectionSpec("pipecat-eval", f"ws://127.0.0.1:{port}/ws", {}))
+        await line.open(())
+        await line.close()
+        first = await anext(aiter(line.events()))
+    assert bot.called == ["/ws", "/ws-client"]
+    assert isinstance(first, Mark)
+    assert first.name == FELL_BACK
+
+
+@pytest.mark.parametrize(
+    ("refusal", "kind"), [(4401, "unauthorised"), (1013, "busy"), (401, "unauthorised"), (503, "busy"), (500, "refused")]
+)
+async def test_a_bot_that_refuses_a_key_or_is_busy_is_not_said_to_lack_the_wire(refusal: int, kind: str) -> None:
+    bot = Bot(refusal)
+    async with serve(bot.session, "127.0.0.1", 0, process_request=bot.turn_away) as listening:
+        port = next(iter(listening.sockets)).getsockname()[1]
+        with pytest.raises(ConnectionFailed) as caught:
+            await make(ConnectionSpec("pipecat-eval", f"ws://127.0.0.1:{port}/ws", {})).open(())
+    assert caught.value.kind == kind
+    assert bot.called == ["/ws"]
