@@ -192,7 +192,8 @@ def _harness(*words: str, env: Mapping[str, str], may_end_with: int = 0) -> str:
     ran = subprocess.run([*HARNESS, *words], env=dict(env), capture_output=True, text=True, check=False, timeout=LONGEST_S)
     if ran.returncode not in (0, may_end_with):
         print(ran.stdout, ran.stderr, sep="\n", flush=True)
-        raise DoesNotWork(f"{' '.join(words[:2])}: {_last_line(ran.stderr or ran.stdout)}")
+        failed = [" ".join(line.split()) for line in ran.stdout.splitlines() if line.startswith("failed ")]
+        raise DoesNotWork(f"{' '.join(words[:2])}: {'; '.join(failed) or _last_line(ran.stderr or ran.stdout)}")
     return ran.stdout
 
 
