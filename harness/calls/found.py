@@ -63,11 +63,16 @@ def find_calls(place: Path, table: Path | None = None, caller: Side | None = Non
         files = row.files if row else (path,)
         side = caller if row is None or (row.caller is None and len(files) == 1) else row.caller
         name = files[0].relative_to(place).as_posix() if place.is_dir() and files[0].is_relative_to(place) else files[0].name
-        call = _call(CallFiles(_NO_TEXT.sub("\ufffd", name), files, side))
+        call = _call(CallFiles(shown(name), files, side))
         found.setdefault(call.content, call)
     if not found:
         raise UserError(f"{place}: has no recording in it (WAV, FLAC, Ogg, Opus or MP3); name the folder of the calls")
     return tuple(found.values())
+
+
+def shown(name: str) -> str:
+    """A file's name as text of one line that UTF-8 can carry; what cannot be shown is �."""
+    return _NO_TEXT.sub("\ufffd", name)
 
 
 def _is_recording(path: Path, below: Path) -> bool:
@@ -86,7 +91,7 @@ def _call(files: CallFiles) -> FoundCall:
                     sound.seek(max(0, begin))
                     content.update(sound.read(_PART_BYTES))
         except OSError as error:
-            raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+            raise UserError(f"{shown(str(path))}: cannot be read ({error.strerror})") from error
     plain = re.sub(r"[^a-z0-9]+", "-", Path(files.name).with_suffix("").as_posix().lower()).strip("-")
     return FoundCall(f"{plain[-MOST_OF_A_NAME:].strip('-') or 'call'}-{content.hexdigest()[:8]}", content.hexdigest(), files)
 

@@ -8,6 +8,7 @@ not show it. One thing does: a program that does not speak sends silence to the 
 one side is a program's by that sign, and the other is not, the harness decides; otherwise it asks.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -128,14 +129,15 @@ def _one_channel(path: Path) -> tuple[Int16, int]:
 
 def _channels(path: Path) -> tuple[tuple[Int16, ...], int]:
     try:
-        info = soundfile.info(str(path))
+        name = os.fsencode(path)  # of a name that is not UTF-8 the library cannot make one itself
+        info = soundfile.info(name)
         if info.frames / info.samplerate > LONGEST_S:
             raise NotMeasurable(
                 "too_long",
                 f"it lasts {info.frames / info.samplerate / 60:.0f} min; at most {LONGEST_S / 60:.0f} min are measured",
             )
         # Not as int16, to which libsndfile would not scale a file of floats.
-        samples, rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
+        samples, rate_hz = soundfile.read(name, dtype="float32", always_2d=True)
     except (OSError, RuntimeError, TypeError, ValueError) as error:  # libsndfile's own, and those of a name without a format
         # The library's reasons mislead: of a damaged MP3 it says that the file does not exist.
         raise NotMeasurable("unreadable", UNREADABLE) from error
