@@ -136,7 +136,7 @@ def _continued(asked: CallsAsked, progress: RunProgress) -> RunStore:
         if changed := sum(call.files.name in names for call in new):
             progress.note(f"{counted(changed, 'recording')} named as one of the run, with another sound: both count")
         store.add_contexts([_context(call) for call in new])
-        ids = {content: context.id for content, context in have.items()}
+        ids = {call.content: have[call.content].id for call in asked.calls if call.content in have}
         callers = {**manifest.calls.callers, **_callers(asked.calls, ids)}
         calls = manifest.calls.model_copy(update={"callers": callers})
         store.set_manifest(with_budgets(store.manifest.model_copy(update={"calls": calls}), asked.ttfa_ms, asked.ttft_ms))
