@@ -8,8 +8,8 @@ A call that cannot be measured is a failed session with its reason. That is no f
 """
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -22,8 +22,8 @@ from harness.agents.profile_base import AgentName
 from harness.audio.conditions import CLEAN
 from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.calls.as_recording import as_recording
-from harness.calls.found import FoundCall
-from harness.calls.sound import CallSound, NotMeasurable, read_call
+from harness.calls.found import FoundCall, shown
+from harness.calls.sound import CallSound, NotMeasurable, Side, read_call
 from harness.errors import UserError
 from harness.experiment import Experiment
 from harness.measuring.timings import keep_timings, timings_of
@@ -83,12 +83,16 @@ def measure_calls(asked: CallsAsked, progress: RunProgress, vocal: VocalDetector
         detector = vocal or silero()
     except DetectorMissing as error:
         raise UserError(str(error)) from error
-    store = _opened(asked)
+    is_new = not (asked.resume and (asked.out / "run.sqlite").exists())
+    store = _created(asked) if is_new else _continued(asked, progress)
     again = command("measure", asked.source, "--resume", "--out", store.folder)
     with store.lock(), storage_named(store.folder, lambda: f"measured calls are saved; free some space, then: {again}"):
         store.drop_partial_folders()
         done = store.finished_ids()
-        waiting = [call for call in asked.calls if _key(call, asked.agent).session_id not in done]
+        # A recording that has moved since is the call that it was.
+        named = {context.turns[0].audio_sha256: context.id for context in store.contexts()}
+        calls = [replace(call, id=named[call.content]) for call in asked.calls]
+        waiting = [call for call in calls if _key(call, asked.agent).session_id not in done]
         if done:
             progress.note(f"{len(done)} measured call(s) found, {len(waiting)} to measure")
         progress.phase("Measuring calls", len(waiting))
@@ -96,7 +100,7 @@ def measure_calls(asked: CallsAsked, progress: RunProgress, vocal: VocalDetector
         _time_the_rest(store, detector)
         if sessions and not store.finished_ids():
             first = next(session for session in sessions if session.failure_kind)
-            if not asked.resume:
+            if is_new:
                 store.discard()
             raise UserError(_of_all(first.failure_detail, len(sessions)))
     return store
@@ -106,10 +110,12 @@ def _of_all(first: str, calls: int) -> str:
     return first if calls == 1 else f"none of {counted(calls, 'call')} can be measured; the first: {first}"
 
 
-def _opened(asked: CallsAsked) -> RunStore:
+def _created(asked: CallsAsked) -> RunStore:
     contexts = [_context(call) for call in asked.calls]
-    if not (asked.resume and (asked.out / "run.sqlite").exists()):
-        return RunStore.create(asked.out, _manifest(asked, contexts), contexts)
+    return RunStore.create(asked.out, _manifest(asked, contexts), contexts)
+
+
+def _continued(asked: CallsAsked, progress: RunProgress) -> RunStore:
     store = RunStore.open(asked.out, to_resume=True)
     manifest = store.manifest
     if manifest.calls is None:
@@ -119,10 +125,27 @@ def _opened(asked: CallsAsked) -> RunStore:
             f"--agent {asked.agent}: the calls in {asked.out} are of {manifest.played[0].name}; choose another --out"
         )
     with store.lock():
-        known = set(manifest.context_ids)
-        store.add_contexts([context for context in contexts if context.id not in known])
-        store.set_manifest(with_budgets(store.manifest, asked.ttfa_ms, asked.ttft_ms))
+        have = {context.turns[0].audio_sha256: context for context in store.contexts()}
+        finished = {session.key.context_id for session in store.sessions() if session.status == "finished"}
+        for call in asked.calls:
+            measured = manifest.calls.callers.get(have[call.content].id) if call.content in have else None
+            if measured and call.files.caller not in (None, measured) and have[call.content].id in finished:
+                raise UserError(f"{call.files.name}: was measured with the caller {measured}; choose another --out")
+        new = [call for call in asked.calls if call.content not in have]
+        names = {context.turns[0].audio for context in have.values()}
+        if changed := sum(call.files.name in names for call in new):
+            progress.note(f"{counted(changed, 'recording')} named as one of the run, with another sound: both count")
+        store.add_contexts([_context(call) for call in new])
+        ids = {call.content: have[call.content].id for call in asked.calls if call.content in have}
+        callers = {**manifest.calls.callers, **_callers(asked.calls, ids)}
+        calls = manifest.calls.model_copy(update={"callers": callers})
+        store.set_manifest(with_budgets(store.manifest.model_copy(update={"calls": calls}), asked.ttfa_ms, asked.ttft_ms))
     return store
+
+
+def _callers(calls: Sequence[FoundCall], ids: Mapping[str, str]) -> dict[str, Side]:
+    """Call → its caller's channel, where one is named. `ids`: content → id of the calls that the run has."""
+    return {ids.get(call.content, call.id): call.files.caller for call in calls if call.files.caller is not None}
 
 
 def _manifest(asked: CallsAsked, contexts: Sequence[Context]) -> RunManifest:
@@ -131,16 +154,16 @@ def _manifest(asked: CallsAsked, contexts: Sequence[Context]) -> RunManifest:
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         harness_version=version("heart-voice-harness"),
         pack=PACK,
-        pack_source=str(asked.source),
+        pack_source=shown(str(asked.source)),
         pack_hash=_HASH,
         context_ids=[context.id for context in contexts],
         agents=[agent],
-        experiment=Experiment(agents=(asked.agent,), pack=str(asked.source), mode="replay"),
+        experiment=Experiment(agents=(asked.agent,), pack=shown(str(asked.source)), mode="replay"),
         mode=MODE,
         conditions=[CLEAN],
         repeats=1,
         seed=1,
-        calls=MeasuredCalls(source=str(asked.source)),
+        calls=MeasuredCalls(source=shown(str(asked.source)), callers=_callers(asked.calls, {})),
         versions=package_versions(),
     )
     return with_budgets(manifest, asked.ttfa_ms, asked.ttft_ms)
@@ -152,7 +175,7 @@ def _context(call: FoundCall) -> Context:
         subset="regular",
         emotion="emotion not known",
         problem="a recorded call",
-        situation=" and ".join(path.name for path in call.files.files)[:4_000],
+        situation=" and ".join(shown(path.name) for path in call.files.files)[:4_000],
         turns=(Turn(role="seeker", text="", audio=call.files.name, audio_sha256=call.content),),
         source="a call that already happened",
         licence="not stated",

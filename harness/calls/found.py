@@ -8,6 +8,7 @@ wrong row is refused by its number before anything is measured.
 import csv
 import hashlib
 import io
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,22 +22,25 @@ TABLE: Final = "calls.csv"
 COLUMNS: Final = ("file", "caller", "caller_file", "agent_file")
 SUFFIXES: Final = frozenset((".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3"))
 _SIDES: Final[Mapping[str, Side]] = {"left": "left", "1": "left", "right": "right", "2": "right"}
-_ENDS_BYTES: Final = 1 << 16
+_PART_BYTES: Final = 1 << 16
 MOST_OF_A_NAME: Final = 60
+_NO_TEXT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Characters of a file's name that would break a line, or cannot be written in UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundCall:
-    """One call. `id`: a name that a context can have, the same for the same recording wherever it is."""
+    """One call. `id`: a name that a context can have."""
 
     id: str
     content: str
-    """SHA-256 (hex) of its files' sizes and ends: enough to distinguish recordings without reading all of them first."""
+    """SHA-256 (hex) of its files' sizes, beginnings, middles and ends: enough to distinguish recordings without reading all of
+    them first."""
     files: CallFiles
 
 
 def find_calls(place: Path, table: Path | None = None, caller: Side | None = None) -> tuple[FoundCall, ...]:
-    """The calls of a file or folder, by name; a recording that is there twice is one call.
+    """The calls of a file or folder, by name; a recording that is there twice, under any name, is one call.
 
     `table`: None takes `calls.csv` beside the recordings, if there is one. `caller`: the caller's channel in every file of two
     channels of which the table does not say it.
@@ -59,11 +63,16 @@ def find_calls(place: Path, table: Path | None = None, caller: Side | None = Non
         files = row.files if row else (path,)
         side = caller if row is None or (row.caller is None and len(files) == 1) else row.caller
         name = files[0].relative_to(place).as_posix() if place.is_dir() and files[0].is_relative_to(place) else files[0].name
-        call = _call(CallFiles(name, files, side))
-        found.setdefault(call.id, call)
+        call = _call(CallFiles(shown(name), files, side))
+        found.setdefault(call.content, call)
     if not found:
         raise UserError(f"{place}: has no recording in it (WAV, FLAC, Ogg, Opus or MP3); name the folder of the calls")
     return tuple(found.values())
+
+
+def shown(name: str) -> str:
+    """A file's name as text of one line that UTF-8 can carry; what cannot be shown is �."""
+    return _NO_TEXT.sub("\ufffd", name)
 
 
 def _is_recording(path: Path, below: Path) -> bool:
@@ -78,11 +87,11 @@ def _call(files: CallFiles) -> FoundCall:
             size = path.stat().st_size
             with path.open("rb") as sound:
                 content.update(f"{size}\n".encode())
-                content.update(sound.read(_ENDS_BYTES))
-                sound.seek(max(0, size - _ENDS_BYTES))
-                content.update(sound.read(_ENDS_BYTES))
+                for begin in (0, size // 2, size - _PART_BYTES):
+                    sound.seek(max(0, begin))
+                    content.update(sound.read(_PART_BYTES))
         except OSError as error:
-            raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+            raise UserError(f"{shown(str(path))}: cannot be read ({error.strerror})") from error
     plain = re.sub(r"[^a-z0-9]+", "-", Path(files.name).with_suffix("").as_posix().lower()).strip("-")
     return FoundCall(f"{plain[-MOST_OF_A_NAME:].strip('-') or 'call'}-{content.hexdigest()[:8]}", content.hexdigest(), files)
 
@@ -90,17 +99,34 @@ def _call(files: CallFiles) -> FoundCall:
 def _rows(table: Path) -> Iterator[CallFiles]:
     try:
         text = table.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
+    except OSError as error:
+        raise UserError(f"{table}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError:
         raise UserError(f"{table}: cannot be read as text; write it as CSV in UTF-8") from None
+    seen: set[Path] = set()
+    for line, cells in _cells(table, text):
+        where = f"{table}:{line}"
+        row = _row(cells, table.parent, where)
+        for path in row.files:
+            if path.resolve() in seen:
+                raise UserError(f"{where}: {path.name[:200]!r} is in the table already; name each file once")
+            seen.add(path.resolve())
+        yield row
+
+
+def _cells(table: Path, text: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """The cells of each row, with the number of its line."""
     rows = csv.DictReader(io.StringIO(text))
-    columns = set(rows.fieldnames or ())
-    if not columns & {"file", "caller_file"} or columns - set(COLUMNS):
-        raise UserError(f"{table}:1: its columns must be file,caller or caller_file,agent_file")
-    for row in rows:
-        where = f"{table}:{rows.line_num}"
-        if None in row or None in row.values():
-            raise UserError(f"{where}: has not as many cells as line 1")
-        yield _row({name: cell.strip() for name, cell in row.items()}, table.parent, where)
+    try:
+        columns = set(rows.fieldnames or ())
+        if not columns & {"file", "caller_file"} or columns - set(COLUMNS):
+            raise UserError(f"{table}:1: its columns must be file,caller or caller_file,agent_file")
+        for row in rows:
+            if None in row or None in row.values():
+                raise UserError(f"{table}:{rows.line_num}: has not as many cells as line 1")
+            yield rows.line_num, {name: cell.strip() for name, cell in row.items()}
+    except csv.Error as error:
+        raise UserError(f"{table}:{rows.reader.line_num}: cannot be read ({error})") from error
 
 
 def _row(cells: Mapping[str, str], folder: Path, where: str) -> CallFiles:
@@ -116,6 +142,6 @@ def _row(cells: Mapping[str, str], folder: Path, where: str) -> CallFiles:
 
 def _there(names: Sequence[str], folder: Path, where: str) -> tuple[Path, ...]:
     for name in names:
-        if not (folder / name).is_file():
+        if not os.path.isfile(folder / name):  # Path.is_file raises for a name that is too long
             raise UserError(f"{where}: there is no file {name[:200]!r} beside the table")
     return tuple(folder / name for name in names)

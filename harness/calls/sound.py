@@ -8,6 +8,9 @@ not show it. One thing does: a program that does not speak sends silence to the 
 one side is a program's by that sign, and the other is not, the harness decides; otherwise it asks.
 """
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -128,14 +131,17 @@ def _one_channel(path: Path) -> tuple[Int16, int]:
 
 def _channels(path: Path) -> tuple[tuple[Int16, ...], int]:
     try:
-        info = soundfile.info(str(path))
+        name = os.fsencode(path)  # of a name that is not UTF-8 the library cannot make one itself
+        with _decoder_silent():
+            info = soundfile.info(name)
         if info.frames / info.samplerate > LONGEST_S:
             raise NotMeasurable(
                 "too_long",
                 f"it lasts {info.frames / info.samplerate / 60:.0f} min; at most {LONGEST_S / 60:.0f} min are measured",
             )
         # Not as int16, to which libsndfile would not scale a file of floats.
-        samples, rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
+        with _decoder_silent():
+            samples, rate_hz = soundfile.read(name, dtype="float32", always_2d=True)
     except (OSError, RuntimeError, TypeError, ValueError) as error:  # libsndfile's own, and those of a name without a format
         # The library's reasons mislead: of a damaged MP3 it says that the file does not exist.
         raise NotMeasurable("unreadable", UNREADABLE) from error
@@ -149,6 +155,24 @@ def _channels(path: Path) -> tuple[tuple[Int16, ...], int]:
     if rate_hz < LEAST_RATE_HZ:
         raise NotMeasurable("low_rate", f"it is at {rate_hz:,} Hz; speech needs {LEAST_RATE_HZ:,} Hz")
     return tuple(to_int16(np.ascontiguousarray(channel)) for channel in samples.T), int(rate_hz)
+
+
+@contextmanager
+def _decoder_silent() -> Iterator[None]:
+    """A block in which nothing reaches standard error, to which the MP3 decoder writes of a damaged file past Python."""
+    try:
+        real = os.dup(2)
+    except OSError:  # the process has none
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(real, 2)
+        os.close(real)
+        os.close(nowhere)
 
 
 def _is_one_signal(one: Int16, other: Int16) -> bool:

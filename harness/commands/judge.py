@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.commands import play_options as asked_for
+from harness.commands.recorded import refuse_recorded
 from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.progress import RunProgress
@@ -185,6 +186,7 @@ def _judge_shard(run: Path, asked: "RunJudging") -> _Found:
     from harness.verdicts.judge import judge_shard
 
     store = RunStore.open(run)
+    refuse_recorded(store)
     with RunProgress() as progress:
         outcomes = asyncio.run(judge_shard(store, asked, progress))
         progress.note(f"when all shards are judged: {command('judge', run)}, with the same options and without --shard")
@@ -274,6 +276,7 @@ def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Found:
     from harness.verdicts.judge import estimate_run, heard_wer_by_agent, judge_run
 
     store = RunStore.open(run)
+    refuse_recorded(store)  # before its calls are transcribed for nothing
     if dry_run:
         return _Found(estimates=estimate_run(store, asked))
     with RunProgress() as progress, store.lock():

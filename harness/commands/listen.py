@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.commands import door_options as given
+from harness.commands.recorded import refuse_recorded
 from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.wording import command
@@ -83,6 +84,7 @@ def listen(
         if take_in:
             _take_in(store, progress)
             return
+        refuse_recorded(store)
         progress.phase("Making the sounds")
         serve(
             store,

@@ -72,7 +72,7 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "no_p95": Kind("note", "No 95th percentile", "With at most {} per agent there is no reliable 95th percentile; it needs "
                    f"{TURNS_FOR_P95}."),
     "failed": Kind("warn", "Failed sessions", "{} failed ({}). They are listed by kind."),
-    "no_reply": Kind("warn", "No reply", f"Nothing within {NO_REPLY_TEXT}: {{}}. Such turns count as an agent's slowest."),
+    "no_reply": Kind("warn", "No reply", "No answer {}: {}. Such turns count as an agent's slowest."),
     "contended": Kind("warn", "Contended", "Other programs, other machines on the same host, or a quota took processor time "
                       f"that an agent needed, and could have caused more than {MOST_OWED_SHARE * 100:.0f} % of the first "
                       f"sound's time and {MOST_OWED_MS:.0f} ms of it: {{}}. Percentiles leave such turns out, quick ones "
@@ -266,7 +266,11 @@ def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
         agents = ", ".join(sorted({failure.agent for failure in summary.failures}))
         yield worded("failed", counted(len(summary.failures), "session"), agents)
     if silent := [f"{summary.name(c)} on {c.no_reply} of {counted(c.turns, 'turn')}" for c in summary.whole if c.no_reply]:
-        yield worded("no_reply", ", ".join(silent))
+        # Who recorded a call did not wait as the harness does.
+        limit = (
+            f"before the caller spoke again or hung up, at most {NO_REPLY_TEXT}" if known.calls else f"within {NO_REPLY_TEXT}"
+        )
+        yield worded("no_reply", limit, ", ".join(silent))
     if contended := [f"{summary.name(c)} on {c.contended} of {counted(c.turns, 'turn')}" for c in summary.whole if c.contended]:
         yield worded("contended", ", ".join(contended))
     lost = [(c, sum(n for why, n in c.discarded.items() if why not in (MACHINES_DIFFER, *OPEN))) for c in summary.whole]

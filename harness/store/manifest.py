@@ -77,6 +77,8 @@ class MeasuredCalls(_Model):
 
     source: str
     """The file or folder as the user named it."""
+    callers: dict[str, Literal["left", "right"]] = Field(default_factory=dict)
+    """Call → the caller's channel, where the user named it."""
     look_swapped: list[str] = Field(default_factory=list)
     """Calls in which the side that is named as the caller's sounds like a program, and the other does not."""
     other_language: dict[str, str] = Field(default_factory=dict)

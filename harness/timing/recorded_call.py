@@ -49,7 +49,8 @@ def _known(turn: TurnTiming, lasts_ms: float, *, is_last: bool) -> TurnTiming:
     turn = replace(turn, waterfall=None, first_byte_ms=None)
     if not turn.no_reply:
         return turn
-    if any(u.kind == "nonvocal" and u.end_ms - u.start_ms >= LEAST_HOLD_MS and -LEAST_HOLD_MS < u.start_ms < NO_REPLY_MS
+    # From the caller's end on, because the music may have begun long before they asked whether anybody is there.
+    if any(u.kind == "nonvocal" and u.start_ms < NO_REPLY_MS and u.end_ms - max(0.0, u.start_ms) >= LEAST_HOLD_MS
            for u in turn.utterances):  # fmt: skip
         return _unknown(turn, ON_HOLD)
     if is_last and lasts_ms - turn.spoken_end_ms < GAVE_UP_MS:

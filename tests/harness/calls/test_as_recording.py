@@ -131,15 +131,48 @@ def test_a_caller_who_waits_in_vain_was_not_answered() -> None:
     assert (short[-1].no_reply, short[-1].discarded) == (False, CALL_ENDED)
 
 
-def test_music_on_hold_is_no_answer_and_no_silence() -> None:
-    call = sides([(1.0, 2.4), (5.0, 6.0)], [(3.0, 4.2)], 30.0)
-    at = np.arange(round(12 * RATE_HZ)) / RATE_HZ
+def with_music(call: TwoSides, start_s: float, lasts_s: float) -> TwoSides:
+    """The call, with music on the agent's side."""
+    at = np.arange(round(lasts_s * RATE_HZ)) / RATE_HZ
     notes = np.array([262, 330, 392, 523])[(at // 0.5).astype(int) % 4]
-    music = 0.05 * sum(np.sin(2 * np.pi * notes * k * at) / k for k in (1, 2, 3))
     agent = call.agent.copy()
-    agent[round(7 * RATE_HZ) : round(7 * RATE_HZ) + len(music)] += pcm(np.asarray(music))
-    *_, last = measured(replace(call, agent=agent))
-    assert (last.ttfa_ms, last.no_reply, last.discarded) == (None, False, ON_HOLD)
+    music = pcm(np.asarray(0.05 * sum(np.sin(2 * np.pi * notes * k * at) / k for k in (1, 2, 3))))
+    agent[round(start_s * RATE_HZ) :][: len(music)] += music
+    return replace(call, agent=agent)
+
+
+@pytest.mark.parametrize("hello", [[], [(14.0, 15.2)]])
+def test_music_on_hold_is_no_answer_and_no_silence(hello: list[tuple[float, float]]) -> None:
+    """Nor is it one for a caller who asks over the music whether anybody is there."""
+    call = with_music(sides([(1.0, 2.4), (5.0, 6.0), *hello], [(3.0, 4.2)], 30.0), 7, 12)
+    held = measured(call)[1:]
+    assert [(turn.ttfa_ms, turn.no_reply, turn.discarded) for turn in held] == [(None, False, ON_HOLD)] * (1 + len(hello))
+
+
+def test_music_that_has_ended_holds_nobody() -> None:
+    *_, last = measured(with_music(sides([(1.0, 2.4), (5.0, 6.0), (14.0, 15.2)], [(3.0, 4.2)], 30.0), 7, 6.5))
+    assert (last.no_reply, last.discarded) == (True, None)
+
+
+def test_a_chime_of_a_second_holds_nobody() -> None:
+    chime = 0.05 * np.sin(2 * np.pi * 880 * np.arange(RATE_HZ) / RATE_HZ)
+    call = sides([(1.0, 2.4), (5.0, 6.0)], [(3.0, 4.2)], 30.0)
+    call.agent[7 * RATE_HZ : 8 * RATE_HZ] += pcm(chime)
+    *_, last = measured(call)
+    assert (last.no_reply, last.discarded) == (True, None)
+
+
+def test_a_pause_is_one_turns_though_the_agents_side_echoes_the_caller() -> None:
+    call = sides([(1.0, 2.0), (4.0, 5.0)], [(5.7, 7.0)], 9.0)
+    late = np.concatenate([np.zeros(round(0.2 * RATE_HZ)), call.caller.astype(np.float64)])[: len(call.caller)]
+    echoed = replace(call, agent=np.clip(np.round(call.agent + late * 10 ** (-24 / 20)), -32768, 32767).astype(np.int16))
+    (turn,) = as_recording(echoed, silero()).caller.turns
+    assert len(turn.pauses) == 1
+
+
+def test_a_caller_who_only_speaks_into_the_agents_speech_has_no_turn() -> None:
+    with pytest.raises(UserError, match="only speaks into the agent's speech"):
+        as_recording(sides([(2.0, 3.5)], [(1.0, 6.0)], 9.0), silero())
 
 
 def test_what_no_recording_shows_is_absent() -> None:

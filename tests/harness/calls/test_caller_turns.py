@@ -3,7 +3,7 @@
 import pytest
 
 from harness.audio.recorded_turns import BACKCHANNEL_S, LONGEST_PAUSE_S
-from harness.calls.caller_turns import OVERLAP_S, WENT_ON_S, CallerTurn, caller_turns
+from harness.calls.caller_turns import OVERLAP_S, CallerTurn, caller_turns
 
 
 def kinds(found: tuple[CallerTurn, ...]) -> list[str]:
@@ -21,10 +21,35 @@ def test_a_long_silence_ends_a_turn_and_a_shorter_one_is_a_pause() -> None:
 
 
 def test_a_caller_who_speaks_on_at_once_was_not_done() -> None:
-    (turn,) = caller_turns([(0.0, 1.0), (1.5 + WENT_ON_S - 0.1, 4.0)], [(1.5, 5.0)])
+    (turn,) = caller_turns([(0.0, 1.0), (2.4, 4.0)], [(1.5, 5.0)])
     assert len(turn.spans) == 2
-    later = caller_turns([(0.0, 1.0), (1.5 + WENT_ON_S + 0.1, 4.0)], [(1.5, 5.0)])
+    later = caller_turns([(0.0, 1.0), (2.6, 4.0)], [(1.5, 5.0)])
     assert kinds(later) == ["turn", "barge_in"]
+
+
+@pytest.mark.parametrize(
+    ("again_s", "agent", "turns"),
+    [
+        (3.0, [(1.5, 1.8), (2.4, 5.0)], 2),  # 1.5 s after the agent's first sound, though 0.6 s after its next
+        (1.8, [(0.5, 5.0)], 1),  # an agent that cut in is heard from the end of the caller's words
+        (2.5, [(0.2, 0.6)], 1),  # an agent that was silent again before that end has answered nothing
+    ],
+)
+def test_the_second_counts_from_what_the_caller_could_hear(
+    again_s: float, agent: list[tuple[float, float]], turns: int
+) -> None:
+    found = caller_turns([(0.0, 1.0), (again_s, 4.0)], agent)
+    assert len(found[0].spans) == 3 - turns
+
+
+def test_interruptions_are_no_turn_together() -> None:
+    found = caller_turns([(0.0, 1.0), (4.0, 5.0), (5.4, 7.0)], [(1.5, 6.0)])
+    assert kinds(found) == ["turn", "barge_in", "barge_in", "turn"]
+
+
+def test_what_ends_within_the_agents_speech_or_right_after_it_is_no_turn() -> None:
+    assert kinds(caller_turns([(0.0, 1.0), (4.0, 4.15)], [(1.5, 4.2)])) == ["turn"]
+    assert caller_turns([(0.0, 1.0), (4.0, 5.0)], [(1.5, 4.6)])[1:] == (CallerTurn("barge_in", ((4.0, 5.0),)),)
 
 
 def test_an_interruption_goes_on_into_a_turn_of_its_own() -> None:

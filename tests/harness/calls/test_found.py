@@ -1,5 +1,7 @@
 """The calls of a folder and of the table beside it."""
 
+import os
+import re
 import shutil
 from pathlib import Path
 
@@ -45,13 +47,6 @@ def test_an_id_is_a_contexts_and_stays_when_the_file_moves(folder: Path) -> None
         )  # fmt: skip
 
 
-def test_a_recording_that_is_there_twice_is_one_call(folder: Path) -> None:
-    shutil.copy(folder / "b.wav", folder / "copy" if (folder / "copy").is_dir() else folder / "week 2" / "b.wav")
-    assert len(find_calls(folder)) == 4  # under two names
-    shutil.copy(folder / "b.wav", folder / "B.WAV")
-    assert len(find_calls(folder)) == 4  # under one
-
-
 def test_one_file_is_one_call(folder: Path) -> None:
     (call,) = find_calls(folder / "b.wav")
     assert call.files.files == (folder / "b.wav",)
@@ -71,6 +66,13 @@ def test_the_table_names_sides_and_pairs(folder: Path) -> None:
         ("file,caller\nb.wav,middle\n", "2: caller 'middle'"),
         ("file,caller\nc.wav,left\n", "2: there is no file 'c.wav'"),
         ("file,caller\nb.wav\n", "2: has not as many cells"),
+        ("file,caller\nb.wav,left,x\n", "2: has not as many cells"),
+        ("caller_file,agent_file,caller\nb.wav,a.flac,left\n", "2: caller 'left'"),
+        (f"file,caller\n{'x' * 300}.wav,left\n", "2: there is no file 'xxx"),
+        (f"file,caller\nb.wav,{'x' * 200_000}\n", "2: cannot be read (field larger"),
+        ("file,caller\nb.wav,left\n./b.wav,right\n", "3: 'b.wav' is in the table already"),
+        ("file,caller_file,agent_file\nb.wav,,\n,a.flac,b.wav\n", "3: 'b.wav' is in the table already"),
+        ("caller_file,agent_file\na.flac,a.flac\n", "2: 'a.flac' is in the table already"),
         ("caller_file,agent_file\nb.wav,\n", "2: a row names"),
         ("file,caller,caller_file,agent_file\nb.wav,left,a.flac,b.wav\n", "2: a row names"),
     ],
@@ -88,8 +90,69 @@ def test_a_table_that_is_no_text_is_refused(folder: Path) -> None:
         find_calls(folder)
 
 
+def test_a_table_that_is_not_there_is_said(folder: Path) -> None:
+    with pytest.raises(UserError, match="cannot be read \\(No such file"):
+        find_calls(folder, folder / "nowhere.csv")
+
+
 def test_nothing_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has no recording in it"):
         find_calls(tmp_path)
     with pytest.raises(UserError, match="is no file or folder"):
         find_calls(tmp_path / "nowhere")
+
+
+def test_the_same_recording_under_two_names_counts_once(folder: Path) -> None:
+    shutil.copy(folder / "a.flac", folder / "copy of a.flac")
+    assert [call.files.name for call in find_calls(folder)] == ["a.flac", "b.wav", "week 2/Anruf Nr. 7.ogg"]
+
+
+def test_recordings_that_begin_and_end_alike_are_two(folder: Path) -> None:
+    """As those of a recorder that cuts every hour, in the silence of a night."""
+    for name, in_the_middle in (("one.wav", b"\1"), ("two.wav", b"\2")):
+        (folder / name).write_bytes(b"\0" * 200_000 + in_the_middle + b"\0" * 200_000)
+    assert len(find_calls(folder)) == 5
+
+
+@pytest.mark.parametrize("name", [b"t\xe9l\xe9phone.wav", b"two\nlines.wav", b"\x1b[31mred.wav"])
+def test_a_name_is_shown_as_text_of_one_line(folder: Path, name: bytes) -> None:
+    shutil.move(folder / "b.wav", folder / os.fsdecode(name))
+    (call,) = [call for call in find_calls(folder) if call.files.name.endswith(".wav")]
+    assert "�" in call.files.name
+    assert not re.search(r"[\x00-\x1f]", call.files.name)
+    call.files.name.encode()
+    assert call.files.files[0].is_file()
+
+
+def test_numbers_and_cells_with_spaces_name_a_side_too(folder: Path) -> None:
+    table(folder, "\ufefffile,caller\r\n b.wav , 2\r\na.flac,LEFT\r\n")
+    assert {call.files.name: call.files.caller for call in find_calls(folder)} == {
+        "a.flac": "left", "b.wav": "right", "week 2/Anruf Nr. 7.ogg": None,
+    }  # fmt: skip
+
+
+def test_the_row_of_a_file_counts_more_than_the_option(folder: Path) -> None:
+    table(folder, "file,caller\nb.wav,right\na.flac,\n")
+    sides = {call.files.name: call.files.caller for call in find_calls(folder, caller="left")}
+    assert (sides["b.wav"], sides["a.flac"]) == ("right", "left")
+
+
+def test_the_files_of_a_table_may_lie_elsewhere(folder: Path) -> None:
+    shutil.move(folder / "b.wav", folder.parent / "b.wav")
+    table(folder, "file,caller\n../b.wav,left\n")
+    assert "../b.wav" in [call.files.name for call in find_calls(folder)]
+
+
+def test_links_that_lead_nowhere_or_in_a_circle_are_no_calls(folder: Path) -> None:
+    (folder / "gone.wav").symlink_to("nowhere.wav")
+    (folder / "week 2" / "up").symlink_to("..")
+    (folder / "LOUD.WAV").write_bytes(b"1")
+    assert len(find_calls(folder)) == 4
+
+
+def test_a_name_without_a_letter_and_a_long_one_give_ids(folder: Path) -> None:
+    shutil.move(folder / "a.flac", folder / "通話.flac")
+    shutil.move(folder / "b.wav", folder / f"{'b' * 200}.wav")
+    ids = [call.id for call in find_calls(folder)]
+    assert any(name.startswith("call-") for name in ids)
+    assert max(map(len, ids)) < 80

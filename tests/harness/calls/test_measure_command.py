@@ -80,6 +80,11 @@ def test_other_steps_read_it_as_any_run(harness_here: Here, tmp_path: Path) -> N
     refused = harness_here("run", "--resume", "--out", "runs/r")
     assert refused.code == 2
     assert "harness measure calls --resume" in refused.err
+    for asks in (("judge", "runs/r"), ("judge", "runs/r", "--dry-run"), ("listen", "runs/r")):
+        refused = harness_here(*asks)
+        assert refused.code == 2
+        (line,) = [line for line in refused.err.splitlines() if line.startswith("harness: ")]
+        assert "timed, not judged" in line
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
@@ -186,6 +191,33 @@ def test_new_calls_are_added_and_measured_ones_are_not_measured_again(harness_he
     assert len(after) == 3
     assert before.items() <= after.items()
     assert harness_here(*first, "--agent", "other").code == 2
+
+
+def test_a_call_that_moved_is_not_measured_again_and_a_changed_one_is_another(harness_here: Here, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, 2)
+    measure = ("measure", "calls", "--caller", "left", "--out", "r", "--resume", "--json")
+    harness_here(*measure)
+    (folder / "week 2").mkdir()
+    (folder / "call-000.flac").rename(folder / "week 2/first.flac")
+    moved = harness_here(*measure)
+    assert moved.json["agents"]["agent"]["turns"] == 6
+    write_call(folder / "call-001.flac", short_call(9))
+    changed = harness_here(*measure)
+    assert changed.json["agents"]["agent"]["turns"] == 9
+    assert "1 recording named as one of the run, with another sound" in changed.err
+    refused = harness_here(*measure, "--caller", "right")
+    assert refused.code == 2
+    assert "was measured with the caller left; choose another --out" in refused.out
+
+
+def test_a_run_that_resume_began_leaves_nothing_behind_where_nothing_can_be_measured(
+    harness_here: Here, tmp_path: Path
+) -> None:
+    soundfile.write(os.fsencode(tmp_path) + b"/t\xe9l.wav", short_call().caller, RATE_HZ)
+    done = harness_here("measure", ".", "--caller", "left", "--out", "r", "--resume")
+    assert done.code == 2
+    assert "t�l.wav: it has one channel" in done.err.splitlines()[-1]
+    assert not (tmp_path / "r").exists()
 
 
 def start(place: Path) -> "subprocess.Popen[bytes]":

@@ -144,3 +144,72 @@ def test_a_call_that_is_too_long_is_refused_before_it_is_read(tmp_path: Path, mo
     monkeypatch.setattr(sound, "LONGEST_S", 10.0)
     path = write_call(tmp_path / "long.wav", short_call())
     assert refused(path, caller="left").kind == "too_long"
+
+
+def test_the_decoder_of_a_damaged_file_writes_nothing_of_its_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    whole = write_call(tmp_path / "whole.mp3", short_call(), format="MP3").read_bytes()
+    path = tmp_path / "damaged.mp3"
+    path.write_bytes(whole[: len(whole) // 3] + np.random.default_rng(1).bytes(4_000) + whole[len(whole) // 3 + 4_000 :])
+    found = refused(path, caller="left")
+    assert (found.kind, capfd.readouterr().err) == ("unreadable", "")
+
+
+def test_no_samples_are_no_call(tmp_path: Path) -> None:
+    path = tmp_path / "empty.wav"
+    soundfile.write(path, np.zeros((0, 2), np.int16), RATE_HZ)
+    assert str(refused(path, caller="left")) == "it has no samples"
+
+
+@pytest.mark.parametrize(("alike", "channels"), [(True, 2), (False, 2), (False, 3)])
+def test_a_file_of_one_side_has_one_sound(tmp_path: Path, alike: bool, channels: int) -> None:
+    """Recorders write one side to both channels of a stereo file too."""
+    call = short_call()
+    caller, agent = tmp_path / "caller.wav", tmp_path / "agent.wav"
+    other = call.caller if alike else call.agent
+    soundfile.write(caller, np.stack([call.caller, *[other] * (channels - 1)], axis=1), RATE_HZ)
+    soundfile.write(agent, call.agent, RATE_HZ)
+    if alike:
+        assert np.array_equal(read_call(files(caller, agent)).sides.caller, call.caller)
+    else:
+        assert str(refused(caller, agent)) == f"caller.wav has {channels} channels; a file of one side has one"
+
+
+def test_the_first_of_two_files_is_the_callers(tmp_path: Path) -> None:
+    call = short_call()
+    caller, agent = tmp_path / "caller.wav", tmp_path / "agent.wav"
+    soundfile.write(caller, call.caller, RATE_HZ)
+    soundfile.write(agent, call.agent[: -RATE_HZ // 5], RATE_HZ)
+    found = read_call(files(caller, agent)).sides
+    assert np.array_equal(found.caller, call.caller)
+    assert np.array_equal(found.agent, call.agent[: -RATE_HZ // 5]), "a recorder's last block may be missing"
+
+
+def test_a_channel_that_is_the_other_upside_down_is_the_same_sound(tmp_path: Path) -> None:
+    call = short_call()
+    path = tmp_path / "wired.wav"
+    soundfile.write(path, np.stack([call.agent, -call.agent], axis=1), RATE_HZ)
+    assert refused(path, caller="left").kind == "one_channel"
+
+
+@pytest.mark.parametrize("share", [0.6, 1.0])
+def test_an_echo_of_the_other_side_is_a_sound_of_its_own(tmp_path: Path, share: float) -> None:
+    call = short_call()
+    path = tmp_path / "echo.wav"
+    soundfile.write(path, np.stack([call.caller, (share * call.caller + call.agent).astype(np.int16)], axis=1), RATE_HZ)
+    assert read_call(files(path, caller="left")).caller == "left"
+
+
+def test_a_side_that_is_still_at_times_is_no_programs(tmp_path: Path) -> None:
+    """As of a microphone behind a noise gate, which opens for half of the pauses."""
+    one, other = side([(1.0, 2.4)], 8.0, CALLER_HZ, noise_db=-62), side([(3.1, 5.0)], 8.0, AGENT_HZ, noise_db=-62, seed=5)
+    other[-RATE_HZ:] = 0
+    path = tmp_path / "call.wav"
+    soundfile.write(path, np.stack([pcm(one), pcm(other)], axis=1), RATE_HZ)
+    assert refused(path).kind == "sides_unknown"
+
+
+def test_the_silence_of_a_law_is_still(tmp_path: Path) -> None:
+    one, other = side([(1.0, 2.4)], 8.0, CALLER_HZ, noise_db=-50), side([(3.1, 5.0)], 8.0, AGENT_HZ)
+    path = tmp_path / "call.wav"
+    soundfile.write(path, np.stack([pcm(one), pcm(other)], axis=1), RATE_HZ, subtype="ALAW")
+    assert read_call(files(path)).caller == "left"
