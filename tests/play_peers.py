@@ -70,6 +70,8 @@ class Peer:
     """Lines of the agent's own code that were changed."""
     mode: Literal["replay", "seeded"] = "replay"
     env: Mapping[str, str] = field(default_factory=dict)
+    needs: str = ""
+    """A program of the system without which it cannot run."""
     program: str = ""
     """A program of `tests/peers` that prints `{"turns", "answered", "versions"}`."""
 
@@ -155,6 +157,8 @@ def play(peer: Peer, environments: Mapping[str, Environment], work: Path, server
             return _called(peer, row)
         if peer.kind not in profile_kinds():
             raise NotHad(f'kind "{peer.kind}" is not known to this version')
+        if peer.needs and shutil.which(peer.needs, path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None:
+            raise NotHad(f"needs {peer.needs}, which this system does not have")
         folder = installed(peer.environment, environment, work)
         services = {"OPENAI_BASE_URL": server, "OPENAI_API_KEY": "scripted"}
         places = {"{bin}": str(folder / "env" / "bin"), "{here}": str(PEERS), "{server}": server, "{folder}": str(folder)}

@@ -12,7 +12,7 @@ import pytest
 
 from harness.agents.new_profile import commented_profile
 from harness.agents.profile import parse_profile, profile_kinds
-from tests.play_peers import PAGE, TABLE, DoesNotWork, Peer, Row, edited, peers_to_play, scripted_server, table
+from tests.play_peers import PAGE, TABLE, DoesNotWork, Peer, Row, edited, peers_to_play, play, scripted_server, table
 
 ENVIRONMENTS, PEERS = peers_to_play()
 CALLED = [peer for peer in PEERS if peer.command and peer.kind in profile_kinds()]
@@ -50,6 +50,12 @@ def test_every_peer_is_in_the_table_of_the_page() -> None:
     assert found is not None
     for peer in PEERS:
         assert f"| {peer.name} |" in found[0]
+
+
+def test_a_peer_without_its_program_is_not_had(tmp_path: Path) -> None:
+    row = play(Peer("a", "pipecat", "sip", "serve", needs="no-such-proxy"), ENVIRONMENTS, tmp_path, "http://127.0.0.1:1")
+    assert (row.outcome, "needs no-such-proxy" in row.remark) == ("not had", True)
+    assert not list(tmp_path.iterdir()), "nothing is installed for it"
 
 
 def test_a_row_says_what_was_had_and_what_was_not() -> None:
