@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,11 @@ def until(holds: Callable[[], Any], limit_s: float = 20.0) -> None:
         time.sleep(0.05)
 
 
+def last_heard(page: Any, heard: int) -> bool:
+    """True once a frame has noted that this sound is heard."""
+    return bool(page.evaluate("window.places.at(-1)?.[1]") == heard)
+
+
 def together(page: Any) -> bool:
     """True once both sounds run at one place, and one of them is heard."""
     found = state(page)
@@ -80,7 +86,7 @@ def test_one_key_plays_both_in_a_loop_and_switches_without_losing_the_position(c
         assert compared.locator(".handover [role=status]").inner_text() == f"Now {name}."
         assert compared.locator(".handover [aria-pressed=true]").inner_text() == f"Hear {name}"
         # On a busy machine a switch can be over before the page draws a frame, in which alone the places are noted.
-        until(lambda heard=heard: compared.evaluate("window.places.at(-1)?.[1]") == heard)
+        until(partial(last_heard, compared, heard))
     places = compared.evaluate("window.places")
     switches = [(one, two) for one, two in pairwise(places) if one[1] != two[1]]
     assert len(switches) == 3
