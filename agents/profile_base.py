@@ -198,6 +198,11 @@ class AgentProfile(ProfileSettings):
         """True if it accepts the conversation so far; if not, contexts are played in `replay` mode."""
         return True
 
+    @property
+    def takes_a_greeting(self) -> bool:
+        """True if, in `replay` mode, a supporter's opening greeting goes to it as history."""
+        return self.accepts_a_history
+
     def connection(self, url: str) -> ConnectionSpec:
         """The connection for the caller, once the agent runs at `url`."""
         raise NotSpokenTo(f'agent "{self.name}" is of kind "{self.kind}", which is not spoken to (asked for {url})')

@@ -219,6 +219,11 @@ class PipecatEvalProfile(StartedByRequest, PcmBot):
     system_messages: tuple[str, ...] = ()
     """The bot's own context, as messages of the role `system`, because the history replaces all of it."""
 
+    @property
+    def takes_a_greeting(self) -> bool:
+        """False: a bot that has this wire off is called over one without a history, and a greeting must not cost the call."""
+        return False
+
 
 PROFILE: Final = PipecatEvalProfile
 ABOUT: Final = About(

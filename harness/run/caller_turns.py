@@ -72,12 +72,12 @@ class CallerTurns:
         return _conditioned(silence, key, -2, rate_hz, speech_dbfs=level_db(to_float(spoken), rate_hz))
 
 
-def history_of(context: Context, mode: str, accepts_history: bool = True) -> tuple[Message, ...]:
+def history_of(context: Context, mode: str, takes_a_greeting: bool = True) -> tuple[Message, ...]:
     """The history for the agent before the call: all turns before the spoken one, or in replay only an opening greeting.
 
-    In replay an agent that takes no history gets no greeting: nothing that follows depends on it.
+    In replay nothing that follows depends on the greeting, so an agent that takes none does without.
     """
-    if mode == "replay" and not accepts_history:
+    if mode == "replay" and not takes_a_greeting:
         return ()
     first = spoken_indices(context, mode)[0]
     return tuple(as_message(turn) for turn in context.turns[:first])

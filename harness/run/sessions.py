@@ -139,7 +139,7 @@ class SessionPlayer:
             connection=connection,
             turns=self._turns.of(key, rate_hz),
             rate_hz=rate_hz,
-            history=history_of(context, key.mode, self._plan.profile(key.agent).accepts_a_history),
+            history=history_of(context, key.mode, self._plan.profile(key.agent).takes_a_greeting),
             greeting=self._greetings.of(self._plan.profile(key.agent)),
             line_noise=self._turns.line_noise(key, rate_hz),
         )
