@@ -18,11 +18,12 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from harness.agents.printable import printable
 from harness.agents.profile_base import AgentName
 from harness.audio.conditions import CLEAN
 from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.calls.as_recording import as_recording
-from harness.calls.found import FoundCall, shown
+from harness.calls.found import FoundCall
 from harness.calls.sound import CallSound, NotMeasurable, Side, read_call
 from harness.errors import UserError
 from harness.experiment import Experiment
@@ -154,16 +155,16 @@ def _manifest(asked: CallsAsked, contexts: Sequence[Context]) -> RunManifest:
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         harness_version=version("heart-voice-harness"),
         pack=PACK,
-        pack_source=shown(str(asked.source)),
+        pack_source=printable(str(asked.source), one_line=True),
         pack_hash=_HASH,
         context_ids=[context.id for context in contexts],
         agents=[agent],
-        experiment=Experiment(agents=(asked.agent,), pack=shown(str(asked.source)), mode="replay"),
+        experiment=Experiment(agents=(asked.agent,), pack=printable(str(asked.source), one_line=True), mode="replay"),
         mode=MODE,
         conditions=[CLEAN],
         repeats=1,
         seed=1,
-        calls=MeasuredCalls(source=shown(str(asked.source)), callers=_callers(asked.calls, {})),
+        calls=MeasuredCalls(source=printable(str(asked.source), one_line=True), callers=_callers(asked.calls, {})),
         versions=package_versions(),
     )
     return with_budgets(manifest, asked.ttfa_ms, asked.ttft_ms)
@@ -175,7 +176,7 @@ def _context(call: FoundCall) -> Context:
         subset="regular",
         emotion="emotion not known",
         problem="a recorded call",
-        situation=" and ".join(shown(path.name) for path in call.files.files)[:4_000],
+        situation=" and ".join(printable(path.name, one_line=True) for path in call.files.files)[:4_000],
         turns=(Turn(role="seeker", text="", audio=call.files.name, audio_sha256=call.content),),
         source="a call that already happened",
         licence="not stated",

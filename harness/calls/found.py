@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from harness.agents.printable import printable
 from harness.calls.sound import SIDES, CallFiles, Side
 from harness.errors import UserError
 
@@ -24,8 +25,6 @@ SUFFIXES: Final = frozenset((".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3"))
 _SIDES: Final[Mapping[str, Side]] = {"left": "left", "1": "left", "right": "right", "2": "right"}
 _PART_BYTES: Final = 1 << 16
 MOST_OF_A_NAME: Final = 60
-_NO_TEXT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Characters of a file's name that would break a line, or cannot be written in UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +62,11 @@ def find_calls(place: Path, table: Path | None = None, caller: Side | None = Non
         files = row.files if row else (path,)
         side = caller if row is None or (row.caller is None and len(files) == 1) else row.caller
         name = files[0].relative_to(place).as_posix() if place.is_dir() and files[0].is_relative_to(place) else files[0].name
-        call = _call(CallFiles(shown(name), files, side))
+        call = _call(CallFiles(printable(name, one_line=True), files, side))
         found.setdefault(call.content, call)
     if not found:
         raise UserError(f"{place}: has no recording in it (WAV, FLAC, Ogg, Opus or MP3); name the folder of the calls")
     return tuple(found.values())
-
-
-def shown(name: str) -> str:
-    """A file's name as text of one line that UTF-8 can carry; what cannot be shown is �."""
-    return _NO_TEXT.sub("\ufffd", name)
 
 
 def _is_recording(path: Path, below: Path) -> bool:
@@ -91,7 +85,7 @@ def _call(files: CallFiles) -> FoundCall:
                     sound.seek(max(0, begin))
                     content.update(sound.read(_PART_BYTES))
         except OSError as error:
-            raise UserError(f"{shown(str(path))}: cannot be read ({error.strerror})") from error
+            raise UserError(f"{printable(str(path), one_line=True)}: cannot be read ({error.strerror})") from error
     plain = re.sub(r"[^a-z0-9]+", "-", Path(files.name).with_suffix("").as_posix().lower()).strip("-")
     return FoundCall(f"{plain[-MOST_OF_A_NAME:].strip('-') or 'call'}-{content.hexdigest()[:8]}", content.hexdigest(), files)
 

@@ -2,6 +2,7 @@
 
 import http
 import json
+from pathlib import Path
 
 import pytest
 from pipecat.frames.protobufs import frames_pb2
@@ -10,6 +11,9 @@ from websockets.http11 import Request, Response
 
 from harness.agents.connection import FELL_BACK, ConnectionFailed, Mark
 from harness.agents.connections import ConnectionSpec, make
+from harness.agents.profile import parse_profile
+from harness.run.caller_turns import history_of
+from harness.scenarios.context import Context, Turn
 
 BOT_READY = frames_pb2.Frame(
     message=frames_pb2.MessageFrame(
@@ -65,3 +69,16 @@ async def test_a_bot_that_refuses_a_key_or_is_busy_is_not_said_to_lack_the_wire(
             await make(ConnectionSpec("pipecat-eval", f"ws://127.0.0.1:{port}/ws", {})).open(())
     assert caught.value.kind == kind
     assert bot.called == ["/ws"]
+
+
+def test_in_replay_a_greeting_is_not_given_where_it_could_cost_the_call() -> None:
+    text = 'kind = "{}"\nurl = "ws://127.0.0.1:7860/ws"\naccepts_history = true\n'
+    evaluated, plain = (parse_profile(text.format(kind), Path("bot.toml")) for kind in ("pipecat-eval", "raw-pcm"))
+    assert evaluated.accepts_a_history
+    greeted = Context(
+        id="greeted", subset="regular", emotion="neutral", problem="any", source="tests", licence="Apache-2.0",
+        turns=(Turn(role="supporter", text="Hello."), Turn(role="seeker", text="I am tired.")),
+    )  # fmt: skip
+    assert history_of(greeted, "replay", evaluated.takes_a_greeting) == ()
+    assert len(history_of(greeted, "replay", plain.takes_a_greeting)) == 1
+    assert len(history_of(greeted, "seeded", evaluated.takes_a_greeting)) == 1

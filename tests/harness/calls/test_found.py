@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.agents.printable import DOT
 from harness.calls.found import TABLE, find_calls
 from harness.errors import UserError
 from harness.scenarios.context import Context
@@ -118,7 +119,7 @@ def test_recordings_that_begin_and_end_alike_are_two(folder: Path) -> None:
 def test_a_name_is_shown_as_text_of_one_line(folder: Path, name: bytes) -> None:
     shutil.move(folder / "b.wav", folder / os.fsdecode(name))
     (call,) = [call for call in find_calls(folder) if call.files.name.endswith(".wav")]
-    assert "�" in call.files.name
+    assert DOT in call.files.name
     assert not re.search(r"[\x00-\x1f]", call.files.name)
     call.files.name.encode()
     assert call.files.files[0].is_file()

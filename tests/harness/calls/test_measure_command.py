@@ -216,7 +216,7 @@ def test_a_run_that_resume_began_leaves_nothing_behind_where_nothing_can_be_meas
     soundfile.write(os.fsencode(tmp_path) + b"/t\xe9l.wav", short_call().caller, RATE_HZ)
     done = harness_here("measure", ".", "--caller", "left", "--out", "r", "--resume")
     assert done.code == 2
-    assert "t�l.wav: it has one channel" in done.err.splitlines()[-1]
+    assert "t·l.wav: it has one channel" in done.err.splitlines()[-1]
     assert not (tmp_path / "r").exists()
 
 
