@@ -15,7 +15,7 @@ from harness.calibrate.agent_process import metrology_agent
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerTurn, Limits, SessionPlan
 from harness.load.ceiling import LoadResult
-from harness.load.steps import load
+from harness.load.steps import Load, load
 
 TURN_S = 6.0
 DELAY_MS = 300
@@ -36,10 +36,11 @@ async def measure(callers: list[int] | None) -> LoadResult:
             await stack.enter_async_context(metrology_agent(n, replies, keep_arrivals=False, delay_ms=DELAY_MS))
             for n in range(count)
         ]
-        return await load(
+        each = Load(
             lambda k: SessionPlan(ConnectionSpec("raw-pcm", f"{agents[k % count].url}/{k}"), (turn,), 16_000, limits=LIMITS),
-            callers, budget_ms=DELAY_MS * 1.5,
-        )  # fmt: skip
+            budget_ms=DELAY_MS * 1.5,
+        )
+        return await load(each, callers)
 
 
 def main() -> None:
