@@ -16,11 +16,12 @@ from typing import Final
 
 import numpy as np
 
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
+from harness.ranking.bootstrap import percentile_interval
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.percentiles import DRAWS, weighted_quantile
 from harness.ranking.scale import Floats
+from harness.ranking.stretches import drawn_quantile
 
 STEPS_FOR_A_KNEE: Final = 3
 """With two rates the greater power is an end of what was played, never a bend."""
@@ -119,15 +120,7 @@ def _drawn_p95(steps: Sequence[CurveStep]) -> Floats | None:
     """(draws, steps): the p95 of each step in each draw of its stretches; None where a step has too few."""
     if _fewest(steps) < FEWEST_CONTEXTS:
         return None
-    return np.stack([drawn_quantile(step.ttfa_ms, 0.95, seed=k) for k, step in enumerate(steps)], axis=1)
-
-
-def drawn_quantile(values: Times, share: float, *, seed: int, draws: int = DRAWS) -> Floats:
-    """(draws,): a quantile of all values, with every stretch as often as it was drawn."""
-    pooled = np.array([v for group in values.values() for v in group])
-    stretch = np.repeat(np.arange(len(values)), [len(group) for group in values.values()])
-    often = draw_contexts(len(values), draws, np.random.default_rng(seed))
-    return weighted_quantile(pooled, often[:, stretch], share)
+    return np.stack([drawn_quantile(step.ttfa_ms, 0.95, seed=k, draws=DRAWS) for k, step in enumerate(steps)], axis=1)
 
 
 def _crossing(rates: Floats, p95: Floats, budget_ms: float) -> Floats:

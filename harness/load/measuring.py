@@ -92,11 +92,16 @@ async def measured_step(
     offered: Offered,
     calls: Sequence[Call],
     vocal: VocalDetector | None,
-    used: Used,
+    used: Callable[[float], Used],
     error: CallerError | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[LoadStep, tuple[LoadTurn, ...]]:
-    """The figures of a step and its rows. `progress`: calls measured, and all calls."""
+    """The figures of a step and its rows.
+
+    Args:
+        used: the use of the machine, per caller of so many at once.
+        progress: called with the calls measured, and all calls.
+    """
     ahead_ns = time.time_ns() - now_ns()
     lanes = asyncio.Semaphore(os.cpu_count() or 1)
     done = 0
@@ -210,13 +215,16 @@ def _full_ns(found: Sequence[_Measured]) -> tuple[int, int] | None:
     return begin_ns + round(min(filling_ns, MOST_FILLING * (end_ns - begin_ns))), end_ns
 
 
-def _step(offered: Offered, found: Sequence[_Measured], used: Used, error: CallerError | None) -> LoadStep:
+def _step(
+    offered: Offered, found: Sequence[_Measured], use: Callable[[float], Used], error: CallerError | None
+) -> LoadStep:
     failed = [each for each in found if each.failure is not None]
     own = [each for each in failed if each.failure in CALLERS_OWN]
     paced = [each for each in found if each.errors_ms.size]
     rows = [row for each in found for row in each.rows]
     arrivals, late = _arrivals(offered, found)
     most, mean = _at_once(found) if offered.arrivals is not None else (offered.callers or 0, None)
+    used = use(mean or max(most, 1))
     if not paced:
         nothing = tuple(sorted({f"{row.failure}: {row.detail}" for row in rows}))
         return LoadStep(

@@ -152,7 +152,7 @@ async def soak(
             plans = [("", call(begun + k)) for k in range(callers)]
             begun += callers
             with tempfile.TemporaryDirectory(prefix="soak-") as parent:
-                async with Pressure(pids["caller"], callers) as pressure:
+                async with Pressure(pids["caller"]) as pressure:
                     calls = await wave(plans, fleet, Path(parent), 0)
                 step, _ = await measured_step(Offered(len(looks), callers=callers), calls, vocal, pressure.used)
             families = {name: [process for pid in each for process in family(pid)] for name, each in watched.items()}

@@ -135,13 +135,12 @@ class _Player:
     async def _played(self, offered: Offered, rounds: int) -> tuple[LoadStep, tuple[LoadTurn, ...]]:
         each = self._each
         words = f"{offered.rate:g} calls/s" if offered.rate is not None else f"{offered.callers} at once"
-        at_once = offered.callers or self._expected(offered.rate or 1.0)
-        await self.callers.enough_for(at_once)
+        await self.callers.enough_for(offered.callers or self._expected(offered.rate or 1.0))
         with tempfile.TemporaryDirectory(prefix="load-", dir=each.within, ignore_cleanup_errors=True) as folder:
             parent = Path(folder)
             nobody: AbstractAsyncContextManager[list[Path]] = contextlib.nullcontext([])
             reference = nobody if each.reference is None else each.reference.calling(self.callers, parent)
-            async with Pressure(self.callers.pids, at_once) as pressure, reference as known:
+            async with Pressure(self.callers.pids) as pressure, reference as known:
                 if offered.arrivals is not None:
                     calls = await self._open(offered.arrivals, parent, words)
                 else:

@@ -23,7 +23,7 @@ from harness.caller import Callers, SessionOutcome
 from harness.clock import now_ns
 from harness.errors import UserError
 from harness.figures.cells import Failure
-from harness.machine.call_watch import CallWatch
+from harness.machine.call_watch import CallWatch, Watches
 from harness.machine.companions import companions_of
 from harness.measuring.timings import Timings, keep_timings, timings_of
 from harness.progress import RunProgress
@@ -78,6 +78,7 @@ class SessionPlayer:
         self._vocal = vocal
         self._progress = progress
         self._greetings = Greetings()
+        self._watches = Watches()
 
     async def play_all(self, again: frozenset[str] = frozenset()) -> list[Failure]:
         """Play each session that is unfinished or is to be played again; returns those that could not be played at all."""
@@ -190,7 +191,7 @@ class SessionPlayer:
         if started is None and not found.agent_seen:
             return nullcontext()
         pids = dict.fromkeys((*((started,) if started is not None else ()), *found.pids))
-        return CallWatch(tuple(pids), caller)
+        return self._watches.watch(tuple(pids), caller)
 
     async def _named(self, outcome: SessionOutcome, agent: str, log_end: int) -> SessionOutcome:
         if outcome.failure_kind is None:

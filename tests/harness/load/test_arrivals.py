@@ -16,6 +16,7 @@ from harness.caller.pacer import precise_loop, until
 from harness.clock import now_ns
 from harness.errors import UserError
 from harness.load.arrivals import Arrivals, Law, arrival_figures, late_arrivals, parse_law, parse_rates
+from harness.load.ceiling import LoadResult
 from harness.load.open_loop import arrive
 from harness.load.steps import Load, load_rates
 from harness.store.load_files import LoadTurn
@@ -129,6 +130,29 @@ async def test_a_caller_process_dials_at_the_instant_that_it_is_given(tmp_path: 
     assert result.to_json()["steps"][0]["rate"] == 4.0
     assert result.to_json()["arrivals"] == "poisson"
     assert os.listdir(tmp_path) == [], "recordings are gone once they are measured"
+
+
+async def test_an_interrupted_test_has_its_finished_steps(tmp_path: Path) -> None:
+    rows: list[LoadTurn] = []
+    results: list[LoadResult] = []
+    first = asyncio.Event()
+
+    def finished(result: LoadResult) -> None:
+        results.append(result)
+        first.set()
+
+    each = Load(silent, rows=rows.extend, finished=finished, within=tmp_path)
+    steps = [Arrivals("poisson", 8.0, 1.0, 1), Arrivals("poisson", 4.0, 3_600.0, 1)]
+    playing = asyncio.create_task(load_rates(each, steps))
+    await asyncio.wait_for(first.wait(), 120)
+    await asyncio.sleep(0.5)
+    playing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await playing
+    assert [step.rate for step in results[-1].steps] == [8.0]
+    assert {row.step for row in rows} == {0}
+    assert len(rows) == results[-1].steps[0].sessions
+    assert os.listdir(tmp_path) == []
 
 
 def test_an_error_in_one_call_ends_the_schedule() -> None:
