@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.agents.process import IMPATIENT_S, AgentFailed, AgentProcess
 from harness.audio.caller_voices import HIBARI
 from harness.audio.vocal import silero
-from harness.caller import CallerProcess
+from harness.caller import CallerProcess, Callers
 from harness.errors import AgentError, UserError
 from harness.experiment import Experiment
 from harness.extras import require_local
@@ -246,23 +246,24 @@ async def _call(
     progress: RunProgress,
 ) -> Sequence[Failure]:
     vocal = silero()
-    caller = CallerProcess(log_path=store.folder / "logs" / "caller.log")
+    callers = Callers(log_path=store.folder / "logs" / "caller.log")
     try:
         async with RunningAgents(plan.profiles, weights, store.folder / "logs", progress) as running:
-            await caller.start()
+            await callers.enough_for(plan.options.concurrency)
             for note in notes_on(plan.profiles):
                 progress.note(note)
-            player = SessionPlayer(plan, store, turns, running, caller, vocal, progress)
-            watched = {**running.pids(), **({CALLER: caller.pid} if caller.pid is not None else {})}
+            player = SessionPlayer(plan, store, turns, running, callers, vocal, progress)
+            named = {f"{CALLER} {k + 1}" if k else CALLER: pid for k, pid in enumerate(callers.pids)}
+            watched = {**running.pids(), **named}
             with Telemetry(store.telemetry_file, watched):
                 not_played = await player.play_all(request.again)
-            idle, priority = running.idle_cpu_percent, caller.priority
-            await calibrated(plan, store, caller, progress)
+            idle, priority = running.idle_cpu_percent, callers.priority
+            await calibrated(plan, store, callers.first, progress)
     except asyncio.CancelledError:
-        await caller.stop(IMPATIENT_S)
+        await callers.stop(IMPATIENT_S)
         raise
     finally:
-        await caller.stop()
+        await callers.stop()
     heard = {TRANSCRIBER} if request.words and any(profile.kind != "text" for profile in plan.profiles) else set()
     store.set_manifest(
         store.manifest.model_copy(

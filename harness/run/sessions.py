@@ -19,11 +19,11 @@ from pathlib import Path
 from harness.agents.profile import TextProfile
 from harness.agents.text import TextFailed, TextReply
 from harness.audio.vocal import VocalDetector
-from harness.caller import CallerProcess, SessionOutcome, SessionPlan
+from harness.caller import Callers, SessionOutcome
 from harness.clock import now_ns
 from harness.errors import UserError
 from harness.figures.cells import Failure
-from harness.machine.call_watch import CallWatch
+from harness.machine.call_watch import CallWatch, Watches
 from harness.machine.companions import companions_of
 from harness.measuring.timings import Timings, keep_timings, timings_of
 from harness.progress import RunProgress
@@ -31,7 +31,8 @@ from harness.recording.agent_words import said, understood
 from harness.recording.machine_track import MACHINE_FILE, MachineTrack, save_machine_track
 from harness.recording.record import Recording
 from harness.recording.span_file import SPANS_FILE, save_spans
-from harness.run.caller_turns import CallerTurns, history_of
+from harness.run.call_plan import call_plan
+from harness.run.caller_turns import CallerTurns
 from harness.run.greetings import Greetings, spoke_first
 from harness.run.plan import RunPlan
 from harness.run.running_agents import RunningAgents
@@ -65,7 +66,7 @@ class SessionPlayer:
         store: RunStore,
         turns: CallerTurns,
         running: RunningAgents,
-        caller: CallerProcess,
+        callers: Callers,
         vocal: VocalDetector,
         progress: RunProgress,
     ) -> None:
@@ -73,10 +74,11 @@ class SessionPlayer:
         self._store = store
         self._turns = turns
         self._running = running
-        self._caller = caller
+        self._callers = callers
         self._vocal = vocal
         self._progress = progress
         self._greetings = Greetings()
+        self._watches = Watches()
 
     async def play_all(self, again: frozenset[str] = frozenset()) -> list[Failure]:
         """Play each session that is unfinished or is to be played again; returns those that could not be played at all."""
@@ -132,20 +134,11 @@ class SessionPlayer:
         self._progress.step(_measured_line(session, found), keep=True)
 
     async def _played(self, key: SessionKey, folder: Path) -> _Played:
-        context = self._plan.context(key.context_id)
-        connection = self._running.connection(key.agent)
-        rate_hz = int(connection.options.get("input_rate_hz", 16_000))
-        plan = SessionPlan(
-            connection=connection,
-            turns=self._turns.of(key, rate_hz),
-            rate_hz=rate_hz,
-            history=history_of(context, key.mode, self._plan.profile(key.agent).accepts_a_history),
-            greeting=self._greetings.of(self._plan.profile(key.agent)),
-            line_noise=self._turns.line_noise(key, rate_hz),
-        )
+        greeting = self._greetings.of(self._plan.profile(key.agent))
+        plan = call_plan(self._plan, self._turns, key, self._running.connection(key.agent), greeting)
         started_ns, log_end = now_ns(), self._running.log_end(key.agent)
         with self._running.watching_idle(but=key.agent), self._watch(key.agent) as watch:
-            outcome = await self._caller.play(plan, folder)
+            outcome = await self._callers.play(plan, folder)
         track = _keep_track(watch, folder)
         if spans := self._running.spans(key.agent, started_ns, now_ns()):
             save_spans(spans, folder)
@@ -192,13 +185,13 @@ class SessionPlayer:
 
     def _watch(self, agent: str) -> AbstractContextManager[CallWatch | None]:
         """A watch of this machine during a call; None for an agent that runs elsewhere or whose process is not visible."""
-        caller = (self._caller.pid,) if self._caller.pid is not None else ()
+        caller = self._callers.pids
         started = self._running.pids().get(agent)
         found = companions_of(self._plan.profile(agent), caller)
         if started is None and not found.agent_seen:
             return nullcontext()
         pids = dict.fromkeys((*((started,) if started is not None else ()), *found.pids))
-        return CallWatch(tuple(pids), caller)
+        return self._watches.watch(tuple(pids), caller)
 
     async def _named(self, outcome: SessionOutcome, agent: str, log_end: int) -> SessionOutcome:
         if outcome.failure_kind is None:
