@@ -80,6 +80,10 @@ class RunningAgents:
         """The address of this agent."""
         return self._agents[name].url
 
+    def metrics_url(self, name: str) -> str | None:
+        """The address of its model server's metrics, if it printed one; None for an agent that does not run."""
+        return self._agents[name].metrics_url if name in self._agents else None
+
     def alive(self, name: str) -> bool:
         """True if its process still runs (an agent elsewhere counts as alive)."""
         return self._agents[name].alive
