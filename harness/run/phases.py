@@ -31,14 +31,12 @@ from harness.run.calibration import calibrated
 from harness.run.caller_turns import CallerTurns, render_turns
 from harness.run.disk_space import calls_last_s, how_to_go_on, refuse_without_room
 from harness.run.fixed_plan import fleet_of, pin_of, refuse_another_machine, refuse_another_plan
-from harness.run.model_servers import model_servers
 from harness.run.plan import RunPlan, default_folder, make_plan, new_manifest
 from harness.run.resuming import asked_of, refuse_changes
 from harness.run.running_agents import RunningAgents
 from harness.run.sessions import SessionPlayer, measure_missing
 from harness.run.stopping import sigterm_as_ctrl_c
 from harness.run.weights import bring_weights
-from harness.servers.scraper import MetricsScraper
 from harness.shards.split import WHOLE, Share
 from harness.store.disk import storage_named
 from harness.store.events import EventSettings
@@ -254,13 +252,10 @@ async def _call(
             await caller.start()
             for note in notes_on(plan.profiles):
                 progress.note(note)
+            player = SessionPlayer(plan, store, turns, running, caller, vocal, progress)
             watched = {**running.pids(), **({CALLER: caller.pid} if caller.pid is not None else {})}
-            servers = MetricsScraper(store.servers_file, model_servers(plan.profiles, running))
-            player = SessionPlayer(plan, store, turns, running, caller, vocal, progress, servers)
-            with Telemetry(store.telemetry_file, watched), servers:
+            with Telemetry(store.telemetry_file, watched):
                 not_played = await player.play_all(request.again)
-            for complaint in servers.complaints():
-                progress.note(complaint)
             idle, priority = running.idle_cpu_percent, caller.priority
             await calibrated(plan, store, caller, progress)
     except asyncio.CancelledError:

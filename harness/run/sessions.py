@@ -37,7 +37,7 @@ from harness.run.plan import RunPlan
 from harness.run.running_agents import RunningAgents
 from harness.run.text_agents import ask, timing_of
 from harness.servers.samples import SERVERS_FILE, ServerSample, load_samples, save_samples
-from harness.servers.scraper import PERIOD_S, MetricsScraper
+from harness.servers.scraper import PERIOD_S
 from harness.store.run_store import RunStore
 from harness.store.session import Session, SessionKey
 from harness.store.step_failure import UNREADABLE, StepFailure
@@ -73,7 +73,6 @@ class SessionPlayer:
         caller: CallerProcess,
         vocal: VocalDetector,
         progress: RunProgress,
-        servers: MetricsScraper,
     ) -> None:
         self._plan = plan
         self._store = store
@@ -82,7 +81,6 @@ class SessionPlayer:
         self._caller = caller
         self._vocal = vocal
         self._progress = progress
-        self._servers = servers
         self._greetings = Greetings()
 
     async def play_all(self, again: frozenset[str] = frozenset()) -> list[Failure]:
@@ -158,7 +156,7 @@ class SessionPlayer:
             outcome = await self._caller.play(plan, folder)
         track = _keep_track(watch, folder)
         # A sample on either side, so that the first and the last wait are between two.
-        samples = self._servers.between(key.agent, started_ns - _AROUND_NS, now_ns())
+        samples = self._running.server_samples(key.agent, started_ns - _AROUND_NS, now_ns())
         save_samples(samples, folder)
         if spans := self._running.spans(key.agent, started_ns, now_ns()):
             save_spans(spans, folder)

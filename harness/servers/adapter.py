@@ -7,7 +7,6 @@ or shares of 1.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final, Literal
 
 from harness.servers.page import Page, Series
@@ -25,20 +24,20 @@ COUNTERS: Final[tuple[Column, ...]] = (
     "finished", "work", "prefix_asked", "prefix_found",
 )  # fmt: skip
 """Columns that only grow while one process of the server runs."""
-_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
     """The series of one column.
 
-    `names`: alternatives, or with `together` parts of one sum. `where`: labels that a series must have. `scale`: factor to the
-    column's unit. Values under several sets of labels (models, engines) are added, or the largest is taken.
+    `names`: alternatives, or with `together` parts of one sum. `where`: labels that a series must have, with their values.
+    `scale`: factor to the column's unit. Values under several sets of labels (models, engines) are added, or the largest is
+    taken.
     """
 
     names: tuple[str, ...]
     scale: float = 1.0
-    where: Mapping[str, str] = _NONE
+    where: tuple[tuple[str, str], ...] = ()
     together: bool = False
     join: Literal["sum", "largest"] = "sum"
 
@@ -100,10 +99,10 @@ class Adapter:
         """True if the page is of this kind of server."""
         return any(name.startswith(self.recognised_by) for name in page.names)
 
-    def read(self, page: Page, model: str | None = None) -> dict[Column, float]:
+    def read(self, page: Page, model: str | None = None) -> dict[str, float]:
         """The columns that the page has; of one model alone, if named."""
         mine = [series for series in page.series if self._counts(series, model)]
-        found: dict[Column, float] = {}
+        found: dict[str, float] = {}
         for column, names in self.columns.items():
             value = _value(names, mine)
             if value is not None:
@@ -117,7 +116,7 @@ class Adapter:
         return model is None or not said or model in said
 
 
-def timed(column: str, *names: str, ms: float = 1_000.0, where: Mapping[str, str] = _NONE) -> dict[Column, Names]:
+def timed(column: str, *names: str, ms: float = 1_000.0, where: tuple[tuple[str, str], ...] = ()) -> dict[Column, Names]:
     """The two columns of a histogram: the sum in ms, and the number of requests."""
     return {
         f"{column}_ms": Names(tuple(f"{name}_sum" for name in names), ms, where),  # type: ignore[dict-item]
@@ -128,7 +127,7 @@ def timed(column: str, *names: str, ms: float = 1_000.0, where: Mapping[str, str
 def _value(names: Names, series: Sequence[Series]) -> float | None:
     by_name: dict[str, list[float]] = {}
     for one in series:
-        if one.name in names.names and all(one.labels.get(label) == value for label, value in names.where.items()):
+        if one.name in names.names and all(one.labels.get(label) == value for label, value in names.where):
             by_name.setdefault(one.name, []).append(one.value)
     present = [name for name in names.names if name in by_name]
     if not present:

@@ -50,7 +50,7 @@ class Target:
 
 
 class MetricsScraper:
-    """A reader of metrics pages during a `with` block; each sample is one JSON row of the file."""
+    """A reader of metrics pages while it is open; each sample is one JSON row of the file, and remains in memory."""
 
     def __init__(self, path: Path, targets: Iterable[Target]) -> None:
         self._path = path
@@ -61,6 +61,14 @@ class MetricsScraper:
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def open(self) -> None:
+        """Begin to read; without a server nothing begins, and there is no file."""
         if self._readings:
             # A disk too full for samples is too full for sessions too, and the next session reports it.
             with suppress(OSError):
@@ -70,9 +78,9 @@ class MetricsScraper:
             thread = threading.Thread(target=reading.run, args=(self._stop, self._write), name=name, daemon=True)
             self._threads.append(thread)
             thread.start()
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def close(self) -> None:
+        """Read no more. Safe to call twice."""
         self._stop.set()
         for thread in self._threads:
             thread.join(2 * ANSWER_S)
@@ -149,7 +157,7 @@ class _Reading:
             answered_ns = now_ns()
             page = read_page(text, WANTED)
             adapter = adapter_for(page, self.target.server)
-            columns: dict[str, float] = dict(adapter.read(page, self.target.model))
+            columns = adapter.read(page, self.target.model)
             started = _number(headers.get(adapter.started_header)) if adapter.started_header else None
             return ServerSample(
                 at_ns, answered_ns, wall_ns, self.target.agent, self.target.stage, adapter.server,

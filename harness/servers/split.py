@@ -77,6 +77,8 @@ class ServerSplit:
     first_decode_ms: float | None = None
     """None where the server's prefill ends with the first token."""
     idle_ms: float | None = None
+    late_ms: float = 0.0
+    """How much of the queue may be none: the agent read that the server begins this much later than there is room for."""
     note: str = ""
     """Why a part is missing, for people."""
     running: float | None = None
@@ -89,8 +91,8 @@ class ServerSplit:
 
     @property
     def explained_share(self) -> float:
-        """Share of the wait that queue, computing and measured idle time explain, 0 to 1."""
-        return max(0.0, 1.0 - abs(self.unexplained_ms) / self.whole_ms) if self.whole_ms > 0 else 0.0
+        """Share of the wait that queue, computing and measured idle time explain, 0 to 1; doubtful queue explains nothing."""
+        return max(0.0, 1.0 - (abs(self.unexplained_ms) + self.late_ms) / self.whole_ms) if self.whole_ms > 0 else 0.0
 
 
 def split(wait: Wait, request: RequestTimings | None, trust: Trust | None, note: str = "") -> ServerSplit | None:
@@ -128,10 +130,11 @@ def _by_request(bare: ServerSplit, wait: Wait, request: RequestTimings, trust: T
     computed_ms = request.prefill_ms + decode_ms
     if (refused := _refused(bare, computed_ms + (request.queue_ms or 0.0))) is not None:
         return refused
-    queue_ms = request.queue_ms
+    queue_ms, late_ms = request.queue_ms, 0.0
     if queue_ms is None and request.begun_ns is not None:
-        room_ms = max(0.0, bare.whole_ms - computed_ms)
-        queue_ms = min(max(0.0, (request.begun_ns - wait.begin_ns) / NS_PER_MS), room_ms)
+        read_ms = max(0.0, (request.begun_ns - wait.begin_ns) / NS_PER_MS)
+        queue_ms = min(read_ms, max(0.0, bare.whole_ms - computed_ms))
+        late_ms = read_ms - queue_ms
     begun_ns = wait.begin_ns + round((queue_ms or 0.0) * NS_PER_MS)
     first_ns = begun_ns + round(request.prefill_ms * NS_PER_MS)
     stops = request.stopped_ns or ()
@@ -146,6 +149,7 @@ def _by_request(bare: ServerSplit, wait: Wait, request: RequestTimings, trust: T
             prefill_ms=prefill_ms,
             first_decode_ms=None if request.decode_ms is None else decode_ms,
             idle_ms=None if request.stopped_ns is None else _overlap_ms(stops, wait.begin_ns, wait.end_ns),
+            late_ms=late_ms,
             note="" if queue_ms is not None else "its server does not say how long this request waited",
         ),
         _idle_ms(wait, trust),

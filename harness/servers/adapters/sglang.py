@@ -15,7 +15,7 @@ ADAPTER: Final = Adapter(
     recognised_by=("sglang:", "sglang_"),
     columns={
         **timed("queue", "sglang:queue_time_seconds", "sglang_queue_time_seconds"),
-        **timed("prefill", "sglang:per_stage_req_latency_seconds", where={"stage": "prefill_forward"}),
+        **timed("prefill", "sglang:per_stage_req_latency_seconds", where=(("stage", "prefill_forward"),)),
         **timed("ttft", "sglang:time_to_first_token_seconds", "sglang_time_to_first_token_seconds"),
         "finished": Names(("sglang:e2e_request_latency_seconds_count", "sglang_e2e_request_latency_seconds_count")),
         "work": Names(("sglang:prompt_tokens_total", "sglang:generation_tokens_total"), together=True),

@@ -15,8 +15,8 @@ ADAPTER: Final = Adapter(
     recognised_by=("tgi_",),
     columns={
         **timed("queue", "tgi_request_queue_duration"),
-        **timed("prefill", "tgi_batch_inference_duration", where={"method": "prefill"}),
-        **timed("decode", "tgi_batch_inference_duration", where={"method": "decode"}),
+        **timed("prefill", "tgi_batch_inference_duration", where=(("method", "prefill"),)),
+        **timed("decode", "tgi_batch_inference_duration", where=(("method", "decode"),)),
         "finished": Names(("tgi_request_duration_count",)),
         "work": Names(("tgi_batch_inference_count", "tgi_batch_inference_count_total")),
         "running": Names(("tgi_batch_current_size",)),
