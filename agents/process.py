@@ -97,6 +97,12 @@ class AgentProcess:
         return self._url
 
     @property
+    def metrics_url(self) -> str | None:
+        """The address of its model server's metrics, if it printed one when it was ready."""
+        said = self._facts.get("metrics")
+        return str(said) if said is not None else None
+
+    @property
     def pid(self) -> int | None:
         """The agent's own process (the first of its group); None for one that the harness did not start."""
         self._read_status()

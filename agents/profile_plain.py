@@ -62,6 +62,7 @@ PLAIN: Final[Mapping[str, Form]] = MappingProxyType(
         "process.also": Form.SETTINGS,
         "process.ready_pattern": Form.TEXT, "process.ready_timeout_s": Form.NUMBER, "process.stop_timeout_s": Form.NUMBER,
         "process.nice": Form.NUMBER,
+        "metrics.url": Form.ADDRESS, "metrics.server": Form.NAME, "metrics.stage": Form.NAME, "metrics.model": Form.NAME,
     }
 )  # fmt: skip
 _NAME: Final = re.compile(r"[\w./:@+ -]{0,120}")

@@ -87,7 +87,8 @@ class Session:
         native_url = models.endpoint.native_url
         self._prompt = LlamaPrompt(native_url, system) if native_url is not None else None
         llm_class = DeliberateLLM if settings.reply.revisions else CascadeLLM
-        self._llm = llm_class(models.endpoint, settings, self._marks, system)
+        stops = models.server.stopped_between if models.server is not None else None
+        self._llm = llm_class(models.endpoint, settings, self._marks, system, stops)
         self._worker = PipelineWorker(
             Pipeline(self._processors(models)),
             params=PipelineParams(audio_in_sample_rate=16_000, audio_out_sample_rate=self._output_rate_hz(models)),

@@ -101,7 +101,8 @@ async def serve(settings: CascadeSettings, models: Models, port: int) -> None:
     while not server.started and not serving.done():  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     host, bound_port = listener.getsockname()[:2]
-    print(json.dumps({"event": "ready", "url": f"ws://{host}:{bound_port}{_PATH}"}), flush=True)
+    metrics = {"metrics": models.server.metrics_url} if models.server is not None else {}
+    print(json.dumps({"event": "ready", "url": f"ws://{host}:{bound_port}{_PATH}", **metrics}), flush=True)
     logger.info("ready on port {}", bound_port)
     sys.stdout.flush()
     await serving

@@ -31,6 +31,7 @@ from harness.figures.rank import Place, Rated, contexts_of, rated
 from harness.figures.rated_on import RatedOn, rated_on
 from harness.figures.reply_flags import FLAGS, flags_of
 from harness.figures.seat_figures import Seat, beside_seat, figures_over_persons, seat_summary, seats_of
+from harness.figures.server_waits import server_waits
 from harness.figures.speakers import speakers_of
 from harness.figures.summary import RunSummary
 from harness.figures.watched import unwatched
@@ -181,6 +182,7 @@ def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selec
     openings = Counter(opening_words(text) for text in heard)
     return {
         **dict(figures),
+        "servers": server_waits(turns, manifest.seed),
         "failed": sum(s.status == "failed" for s in sessions),
         "flags": _flags(sessions, contexts),
         "common_opening": (openings.most_common(1)[0][1], openings.total()) if openings else None,

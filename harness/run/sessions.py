@@ -37,14 +37,18 @@ from harness.run.greetings import Greetings, spoke_first
 from harness.run.plan import RunPlan
 from harness.run.running_agents import RunningAgents
 from harness.run.text_agents import ask, timing_of
+from harness.servers.samples import SERVERS_FILE, ServerSample, load_samples, save_samples
+from harness.servers.scraper import PERIOD_S
 from harness.store.run_store import RunStore
 from harness.store.session import Session, SessionKey
 from harness.store.step_failure import UNREADABLE, StepFailure
+from harness.timeline import NS_PER_S
 from harness.timing.figures import TurnTiming
 from harness.wording import of_it_others
 
 LOG_ON_ITS_WAY_S = 0.2
 """Wait for an agent's last line to pass through its supervisor into its log."""
+_AROUND_NS = round(5 * PERIOD_S * NS_PER_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class _Played:
     outcome: SessionOutcome
     recording: Recording | None
     track: MachineTrack | None
+    samples: tuple[ServerSample, ...]
     started_ns: int
 
 
@@ -129,7 +134,10 @@ class SessionPlayer:
         if self._plan.options.concurrency > 1 or session.status == "failed" or recording is None:
             self._progress.step(_line(session, None), keep=True)
             return
-        found = await asyncio.to_thread(timings_of, session.id, lambda: recording, lambda: track, self._vocal)
+        samples = played.samples
+        found = await asyncio.to_thread(
+            timings_of, session.id, lambda: recording, lambda: track, self._vocal, samples=lambda: samples
+        )
         keep_timings(self._store, session.id, found)
         self._progress.step(_measured_line(session, found), keep=True)
 
@@ -140,6 +148,9 @@ class SessionPlayer:
         with self._running.watching_idle(but=key.agent), self._watch(key.agent) as watch:
             outcome = await self._callers.play(plan, folder)
         track = _keep_track(watch, folder)
+        # A sample on either side, so that the first and the last wait are between two.
+        samples = self._running.server_samples(key.agent, started_ns - _AROUND_NS, now_ns())
+        save_samples(samples, folder)
         if spans := self._running.spans(key.agent, started_ns, now_ns()):
             save_spans(spans, folder)
         outcome = await self._named(outcome, key.agent, log_end)
@@ -149,7 +160,7 @@ class SessionPlayer:
             recording, outcome = None, SessionOutcome("failed", UNREADABLE, str(error))
         if recording is not None:
             self._greetings.learn(key.agent, recording)
-        return _Played(outcome, recording, track, started_ns)
+        return _Played(outcome, recording, track, samples, started_ns)
 
     async def _greeted_or(self, first: _Played, key: SessionKey, folder: Path) -> _Played:
         """A second call by a caller that waits for a greeting, if one comes; otherwise the first call."""
@@ -214,7 +225,7 @@ def not_played(key: SessionKey, why: str) -> Failure:
 def _read(folder: Path) -> Recording | None:
     from harness.recording.files import load
 
-    return load(folder) if any(path.name not in (MACHINE_FILE, SPANS_FILE) for path in folder.iterdir()) else None
+    return load(folder) if any(path.name not in (MACHINE_FILE, SPANS_FILE, SERVERS_FILE) for path in folder.iterdir()) else None
 
 
 def _set_aside(folder: Path) -> Path:
@@ -249,6 +260,7 @@ def measure_missing(store: RunStore, vocal: VocalDetector, progress: RunProgress
             partial(store.machine_track, session),
             vocal,
             partial(store.sitting, session),
+            partial(load_samples, session.folder),
         )
         keep_timings(store, session.id, found)
         progress.step(_measured_line(session, found), keep=True)
