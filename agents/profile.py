@@ -10,9 +10,11 @@ import importlib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, Self, cast
+from urllib.parse import urlencode
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
@@ -66,6 +68,9 @@ class CascadeProfile(AgentProfile):
     def connection(self, url: str) -> ConnectionSpec:
         options = {"accepts_history": True, "open_timeout_s": OWN_OPEN_TIMEOUT_S}
         return ConnectionSpec(kind="pipecat", url=url, options=options)
+
+    def in_session(self, connection: ConnectionSpec, session: str) -> ConnectionSpec:
+        return replace(connection, url=f"{connection.url}?{urlencode({'session': session})}")
 
 
 class PluginProfile(PcmBot):

@@ -202,6 +202,11 @@ class AgentProfile(ProfileSettings):
         """The connection for the caller, once the agent runs at `url`."""
         raise NotSpokenTo(f'agent "{self.name}" is of kind "{self.kind}", which is not spoken to (asked for {url})')
 
+    def in_session(self, connection: ConnectionSpec, session: str) -> ConnectionSpec:
+        """The connection of one session. Only an agent of this project is given its name, for a profiler's trace."""
+        del session
+        return connection
+
     def as_written(self, text: str, path: Path) -> Self:
         """This profile with the text and path of its file."""
         self._source_text = text

@@ -133,7 +133,7 @@ class SessionPlayer:
 
     async def _played(self, key: SessionKey, folder: Path) -> _Played:
         context = self._plan.context(key.context_id)
-        connection = self._running.connection(key.agent)
+        connection = self._running.connection(key.agent, key.session_id)
         rate_hz = int(connection.options.get("input_rate_hz", 16_000))
         plan = SessionPlan(
             connection=connection,
