@@ -1,8 +1,8 @@
 """The samples of the machine over a run, reduced to the resolution of a chart.
 
-A run of an hour has 36,000 samples of the processor and 180,000 of each GPU; a chart is a thousand points wide. Each point is the
-*highest* value of its interval: a burst makes a turn slow, and a mean would hide it. Of a GPU's clock it is the *lowest* under load,
-in percent of the highest of the run, for the same reason.
+A run of an hour has 36,000 samples of the processor and 180,000 of each GPU; a chart is a thousand points wide. Each point is
+the *highest* value of its interval: a burst makes a turn slow, and a mean would hide it. Of a GPU's clock it is the *lowest*
+under load, in percent of the highest of the run, for the same reason.
 """
 
 import json

@@ -1,9 +1,10 @@
-"""Ranges for a GPU profiler (NVTX), named by session, turn and stage, so that a trace opens at the turn that a caller waited on.
+"""Ranges for a GPU profiler (NVTX), named by session, turn and stage, so that a trace opens at the turn that a caller waited
+on.
 
-A utilisation is an average over tenths of a second, in which a stage of 50 ms cannot be seen; a profiler sees each kernel, and needs
-to know for whom it ran. The ranges follow the marks that the stages stamp anyway, so that both name the same instants and no stage
-is touched for it. They are ranges of the process and not of a thread, because a stage begins and ends in different ones. A mark
-that is stamped after the work (the end of a transcription) ends its range a moment later than the mark says.
+A utilisation is an average over tenths of a second, in which a stage of 50 ms cannot be seen; a profiler sees each kernel, and
+needs to know for whom it ran. The ranges follow the marks that the stages stamp anyway, so that both name the same instants and
+no stage is touched for it. They are ranges of the process and not of a thread, because a stage begins and ends in different
+ones. A mark that is stamped after the work (the end of a transcription) ends its range a moment later than the mark says.
 
 Without the package `nvtx` (extra `gpu`) there are none; with it and without a profiler, a range costs a microsecond.
 """
@@ -55,7 +56,7 @@ class StageRanges:
         elif mark == marks.TURN_DECIDED:
             self._decided = True
         elif mark == marks.LLM_REQUESTED:
-            self._turn_of[request] = self._turn
+            self._turn_of = {request: self._turn} if request is not None else {}
             # A reply that was withdrawn or talked over has no end of its own.
             self._end_all(lambda place: place[1] not in (None, request))
         for stage in _ENDS.get(mark, ()):

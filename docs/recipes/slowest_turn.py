@@ -1,8 +1,8 @@
 """The slowest turn of a run, and its place in a trace of Nsight Systems: `python slowest_turn.py RUN [TRACE.sqlite]`.
 
-Prints the session and turn with the longest TTFA. With a trace (`nsys export --type sqlite TRACE.nsys-rep`) it prints the start and the
-length of each stage of that turn too, and the command that shows what the GPU did meanwhile. Turns are counted as in the ranges: from
-1, in the order in which the caller spoke in the call.
+Prints the session and turn with the longest TTFA. With a trace (`nsys export --type sqlite TRACE.nsys-rep`) it prints the start
+and the length of each stage of that turn too, and the command that shows what the GPU did meanwhile. Turns are counted as in
+the ranges: from 1, in the order in which the caller spoke in the call.
 """
 
 import sqlite3
@@ -51,7 +51,7 @@ def main() -> None:
     for trace in map(Path, traces):
         found = stages(trace, name)
         if not found:
-            sys.exit(f"{trace}: no range of this turn; trace with --trace=nvtx, and install the extra 'gpu' where the agent runs")
+            sys.exit(f"{trace}: no range of this turn; trace with --trace=nvtx and with the extra 'gpu' installed")
         for stage, start, end in found:
             print(f"  from {start / NS_PER_MS:12,.1f} ms, {(end - start) / NS_PER_MS:9,.1f} ms: {stage}")
         window = f"{found[0][1]}/{max(end for _, _, end in found)}"

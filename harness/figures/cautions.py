@@ -95,8 +95,8 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "unwatched": Kind("note", "Others not measured"),
     "throttled": Kind("warn", "Throttled", "On {} of {} the processor was slowed down for heat: its latencies are those of a "
                       "hot machine."),
-    "gpu_clocks": Kind("warn", "The GPU's clock", "{} Latencies measured on it are not those of one clock; `nvidia-smi -lgc` pins "
-                       "it."),
+    "gpu_clocks": Kind("warn", "The GPU's clock", "{} Latencies measured on it are not those of one clock; `nvidia-smi -lgc` "
+                       "pins it."),
     "gpu_shared": Kind("warn", "Shared GPU", "{} What agents compute there was delayed by an unknown time."),
     "not_calibrated": Kind("note", "Not calibrated", "The error of the onset measurement was not calibrated for every session "
                            "here{}; `harness calibrate` measures it."),

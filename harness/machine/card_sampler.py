@@ -1,9 +1,10 @@
 """Samples of the GPUs fifty times a second, in a thread of their own, with a bound on what sampling may cost.
 
-A question to the driver takes from microseconds to milliseconds, and waits where the agent's own calls hold the driver's lock. So no
-other sample and no call ever waits for one: the thread does nothing else, and the caller that paces frames is another process. For
-the same reason a sample that took long is followed by a longer rest: at most a fifth of the time is spent in the driver, whatever
-the GPU and their number. The rate that this leaves is in the samples themselves, with the milliseconds that each took.
+A question to the driver takes from microseconds to milliseconds, and waits where the agent's own calls hold the driver's lock.
+So no other sample and no call ever waits for one: the thread does nothing else, and the caller that paces frames is another
+process. For the same reason a sample that took long is followed by a longer rest: at most a fifth of the time is spent in the
+driver, whatever the GPU and their number. The rate that this leaves is in the samples themselves, with the milliseconds that
+each took.
 """
 
 import json

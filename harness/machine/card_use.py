@@ -2,16 +2,17 @@
 
 A GPU lowers its clock when it is hot, when it reaches its power cap, and when it has nothing to do. Only the first two change a
 latency from one hour to the next, so clocks are compared under load alone: samples with a utilisation of 30 % and more in which
-the driver does not say that it idles. They are compared as medians of ten parts of the load, because single samples differ all the
-time; whether the clock falls or rises between them, the run was not played on one clock.
+the driver does not say that it idles. They are compared as medians of ten parts of the load, because single samples differ all
+the time; whether the clock falls or rises between them, the run was not played on one clock.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from harness.machine.card import OTHERS
 from harness.machine.card_sampler import COST
@@ -25,8 +26,8 @@ USED_PERCENT: Final = 10
 """Share of the GPU from which another program counts: a desktop takes a few percent."""
 IDLE: Final = 0x1
 SLOWED: Final[Mapping[str, int]] = MappingProxyType({"heat": 0x20 | 0x40, "power": 0x4 | 0x80 | 0x200, "hardware": 0x8})
-"""Cause → the bits of NVML's reasons for a clock (nvml.h, nvmlClocksEventReasons). `hardware` is the general bit, which the driver
-sets together with others: it counts where it is alone."""
+"""Cause → the bits of NVML's reasons for a clock (nvml.h, nvmlClocksEventReasons). `hardware` is the general bit, which the
+driver sets together with others: it counts where it is alone."""
 _UTILISATION: Final = ".utilisation_percent"
 
 
@@ -47,7 +48,7 @@ def card_use(name: str, samples: Sequence[Mapping[str, float]]) -> CardUse:
 
     loaded = [sample for sample in samples if under_load(name, sample)]
     costs = sorted(sample[COST] for sample in samples if COST in sample)
-    intervals = [b - a for a, b in _pairs([sample["at_ns"] for sample in samples]) if b > a]
+    intervals = [b - a for a, b in pairwise([sample["at_ns"] for sample in samples]) if b > a]
     percent = [sample for sample in samples if any(key.endswith(".sm_percent") for key in sample)]
     return CardUse(
         samples=len(samples),
@@ -74,7 +75,7 @@ def _parts(clocks: Sequence[float]) -> tuple[float, ...]:
     if len(clocks) < LEAST_LOADED:
         return ()
     bounds = [round(k * len(clocks) / PARTS) for k in range(PARTS + 1)]
-    return tuple(round(median(clocks[a:b]), 1) for a, b in _pairs(bounds))
+    return tuple(round(median(clocks[a:b]), 1) for a, b in pairwise(bounds))
 
 
 def _slowed(reasons: Sequence[int]) -> dict[str, float]:
@@ -90,10 +91,6 @@ def _slowed(reasons: Sequence[int]) -> dict[str, float]:
 
 def _share(used: Sequence[float], of: int) -> float | None:
     return round(sum(value >= USED_PERCENT for value in used) / of, 4) if of else None
-
-
-def _pairs(values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    return zip(values, values[1:], strict=False)
 
 
 def _samples(path: Path) -> Iterator[Mapping[str, float]]:

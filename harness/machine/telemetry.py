@@ -1,8 +1,8 @@
-"""Samples of the machine while agents were timed, on the clock of the turns: processor and memory at 10 Hz, GPUs at up to 50 Hz.
+"""Samples of the machine while agents were timed, on the clock of the turns: processor and memory at 10 Hz, GPUs at 50 Hz.
 
 A slow turn on a GPU machine is often caused by a clock that dropped, full memory, or another program. Samples have the
-monotonic time of the recordings, so each turn can be compared with them. Missing parts have no columns: without an NVIDIA
-GPU (or without `nvidia-ml-py`, extra `gpu`) the GPU columns do not exist, rather than being zero.
+monotonic time of the recordings, so each turn can be compared with them. Missing parts have no columns: without an NVIDIA GPU
+(or without `nvidia-ml-py`, extra `gpu`) the GPU columns do not exist, rather than being zero.
 
 Sampling runs in threads of the run's own process, never in the caller's; a sample of processor and memory takes under a
 millisecond, and those of the GPUs (`harness.machine.card_sampler`) wait for nobody else's.

@@ -36,7 +36,10 @@ class Trace:
         return [self.names[number] for number in sorted(self.open)]
 
 
-def followed(*stamps: tuple[str, dict[str, object]]) -> tuple[Trace, StageRanges]:
+Stamp = tuple[str, dict[str, object]]
+
+
+def followed(*stamps: Stamp) -> tuple[Trace, StageRanges]:
     trace = Trace()
     ranges = StageRanges(NAME, trace.start, trace.end)
     for name, detail in stamps:
@@ -44,8 +47,9 @@ def followed(*stamps: tuple[str, dict[str, object]]) -> tuple[Trace, StageRanges
     return trace, ranges
 
 
-def turn(request: int) -> list[tuple[str, dict[str, object]]]:
-    of, piece = {"request": request}, {"request": request, "piece": 1}
+def turn(request: int) -> list[Stamp]:
+    of: dict[str, object] = {"request": request}
+    piece: dict[str, object] = {"request": request, "piece": 1}
     return [
         (marks.SPEECH_STARTED, {}), (marks.SILENCE_SEEN, {}), (marks.ASR_STARTED, {}), (marks.ASR_DONE, {}),
         (marks.TURN_DECIDED, {}), (marks.LLM_REQUESTED, of), (marks.LLM_FIRST_TOKEN, of), (marks.TTS_STARTED, piece),
@@ -66,7 +70,7 @@ def test_a_request_on_speculation_belongs_to_the_turn_that_is_not_yet_decided() 
 
 
 def test_speech_of_a_next_turn_takes_nothing_from_the_reply_that_is_still_made() -> None:
-    late = (marks.TTS_STARTED, {"request": 1, "piece": 2})
+    late: Stamp = (marks.TTS_STARTED, {"request": 1, "piece": 2})
     trace, _ = followed(*turn(1), (marks.SPEECH_STARTED, {}), late)
     assert trace.open_names[-1] == f"{NAME} turn 1: tts, piece 2"
 
@@ -78,13 +82,13 @@ def test_pauses_begin_the_wait_for_the_end_anew() -> None:
 
 
 def test_transcriptions_side_by_side_both_end() -> None:
-    begun = [(marks.ASR_STARTED, {}), (marks.ASR_STARTED, {})]
+    begun: list[Stamp] = [(marks.ASR_STARTED, {}), (marks.ASR_STARTED, {})]
     assert len(followed(*begun)[0].open) == 2
     assert not followed(*begun, (marks.ASR_DONE, {}), (marks.ASR_DONE, {}))[0].open
 
 
 def test_a_withdrawn_reply_ends_with_the_next_request_and_a_broken_call_with_itself() -> None:
-    withdrawn = [(marks.LLM_REQUESTED, {"request": 1}), (marks.TTS_STARTED, {"request": 1, "piece": 1})]
+    withdrawn: list[Stamp] = [(marks.LLM_REQUESTED, {"request": 1}), (marks.TTS_STARTED, {"request": 1, "piece": 1})]
     trace, ranges = followed(*withdrawn, (marks.LLM_REQUESTED, {"request": 2}))
     assert trace.open_names == [f"{NAME} turn 1: llm to first token", f"{NAME} turn 1: llm"]
     ranges.close()
@@ -121,7 +125,7 @@ def test_the_package_is_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "nvtx", SimpleNamespace(start_range=start_range, end_range=real.end_range))
     found = SessionMarks(stage_ranges(NAME))
     for name, detail in turn(1):
-        found.stamp(name, **detail)
+        found.stamp(name, **detail)  # type: ignore[arg-type]
     found.close()
     assert len(begun) == 6
     assert {domain for _, domain in begun} == {DOMAIN}

@@ -9,7 +9,7 @@ Percent = tuple[int, int, int]
 
 
 class ScriptedDriver:
-    """The module `pynvml` over scripted answers. `answers` replace those of a warm, busy card; `takes_s`: what each call takes."""
+    """The module `pynvml` over scripted answers. `answers` replace those of a warm, busy card; each call takes `takes_s`."""
 
     def __init__(self, nvml: Any, answers: dict[str, Callable[..., Any]] | None = None, takes_s: float = 0.0) -> None:
         self._nvml = nvml

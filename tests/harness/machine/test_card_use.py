@@ -19,7 +19,7 @@ def sample(k: int, clock_mhz: float = 1980, percent: float = 90, reasons: int = 
 
 
 def test_the_bits_are_those_of_the_library() -> None:
-    assert IDLE == nvml.nvmlClocksEventReasonGpuIdle
+    assert nvml.nvmlClocksEventReasonGpuIdle == IDLE
     assert SLOWED["heat"] == nvml.nvmlClocksEventReasonSwThermalSlowdown | nvml.nvmlClocksEventReasonHwThermalSlowdown
     power = nvml.nvmlClocksEventReasonSwPowerCap | nvml.nvmlClocksEventReasonHwPowerBrakeSlowdown
     assert SLOWED["power"] == power | nvml.nvmlClocksThrottleReasonBoardLimit

@@ -63,9 +63,10 @@ def test_its_stages_are_found_in_a_trace_and_no_other_turns(
         return len(names)
 
     ranges = StageRanges(SESSION, start, lambda _: None)
-    for _ in range(12):
-        for mark in (marks.SPEECH_STARTED, marks.ASR_STARTED, marks.TURN_DECIDED, marks.LLM_REQUESTED):
+    for request in range(12):
+        for mark in (marks.SPEECH_STARTED, marks.ASR_STARTED, marks.TURN_DECIDED):
             ranges.follow(mark, {})
+        ranges.follow(marks.LLM_REQUESTED, {"request": request})
     trace = tmp_path / "box.sqlite"
     trace_of(trace, names)
     found = recipe()
