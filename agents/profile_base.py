@@ -189,6 +189,16 @@ class AgentProfile(ProfileSettings):
         return {}
 
     @property
+    def cuda_settings(self) -> tuple[str, ...]:
+        """The settings for which its process needs CUDA, as they are written in the file; empty if it needs none."""
+        return ()
+
+    @property
+    def ready_after_s(self) -> float:
+        """The time that a program which it starts itself may take until it is ready."""
+        return 0.0
+
+    @property
     def speaks_first(self) -> bool | None:
         """True if it greets a caller, who then lets it finish; None if that has to be found out."""
         return False
