@@ -236,9 +236,8 @@ class AgentProcess:
 
     def _refuse_without_cuda(self) -> None:
         if (asking := self._profile.cuda_settings) and (why := why_no_cuda()) is not None:
-            raise self._failed(
-                f"needs CUDA ({', '.join(asking)}), and {why}: change these settings, or use a GPU", "start_failed"
-            )
+            what = f"needs CUDA ({', '.join(asking)}), and {why}: change these settings, or use a machine with a GPU"
+            raise self._failed(what, "start_failed")
 
     async def _reach_running_agent(self) -> None:
         url = self._profile.running_url or ""

@@ -18,7 +18,8 @@ BUSY_GPU_PERCENT: Final = 10
 """Load of an idle GPU: a display takes a few percent. A choice."""
 WHISPER_NEEDS: Final = "libcublas.so.12"
 """The library that CTranslate2 4.8 loads at its first use of a GPU; this name is in its own library."""
-_GUIDE: Final = "docs/gpu.md has the steps"
+Part = tuple[str, str]
+"""The observation on one part, and its remedy (empty if it is fine)."""
 
 
 def gpus() -> list[Finding]:
@@ -43,10 +44,17 @@ def gpus() -> list[Finding]:
 
 
 def cuda() -> list[Finding]:
-    """Findings on the packages and libraries with which the shipped agents compute on a GPU; none where there is no GPU."""
-    if why_no_cuda() is not None:
-        return []
-    return [_whisper(), _voices()]
+    """The finding on the packages and libraries with which the shipped agents compute on a GPU."""
+    if (why := why_no_cuda()) is not None:
+        return [Finding("CUDA", "without", f"none ({why})", "nothing, without a GPU")]
+    return [together([_whisper(), _voices()])]
+
+
+def together(parts: Iterable[Part]) -> Finding:
+    """One finding on both: fine if neither has a remedy."""
+    seen, mends = zip(*parts, strict=True)
+    mend = "; ".join(filter(None, mends))
+    return Finding("CUDA", "without" if mend else "fine", "; ".join(seen), f"{mend} (docs/gpu.md)" if mend else "")
 
 
 def _card_words(name: str, model: str, facts: Facts, percent: float | None) -> str:
@@ -57,32 +65,29 @@ def _card_words(name: str, model: str, facts: Facts, percent: float | None) -> s
     return ", ".join(filter(None, parts))
 
 
-def _whisper() -> Finding:
-    part = "CUDA for Whisper"
+def _whisper() -> Part:
     if importlib.util.find_spec("ctranslate2") is None:
-        return Finding(part, "without", "ctranslate2 is not installed", "pip install 'heart-voice-harness[local]'")
+        return "Whisper: ctranslate2 is not installed", "pip install 'heart-voice-harness[local]'"
     if not can_be_loaded(WHISPER_NEEDS):
-        return Finding(part, "without", f"{WHISPER_NEEDS} is not found", f"pip install nvidia-cublas-cu12; {_GUIDE}")
-    return Finding(part, "fine", f"ctranslate2 {version('ctranslate2')}, {WHISPER_NEEDS} found")
+        return f"Whisper: {WHISPER_NEEDS} is not found", "pip install nvidia-cublas-cu12"
+    return f"Whisper: ctranslate2 {version('ctranslate2')} finds {WHISPER_NEEDS}", ""
 
 
-def _voices() -> Finding:
-    part = "CUDA for voices"
+def _voices() -> Part:
     if importlib.util.find_spec("onnxruntime") is None:
-        return Finding(part, "without", "onnxruntime is not installed", "pip install 'heart-voice-harness[local]'")
+        return "voices: onnxruntime is not installed", "pip install 'heart-voice-harness[local]'"
     import onnxruntime
 
-    return voices_finding(part, _build_of(onnxruntime), onnxruntime.get_available_providers(), installed_both())
+    return voices_part(_build_of(onnxruntime), onnxruntime.get_available_providers(), both=installed_both())
 
 
-def voices_finding(part: str, build: str, providers: Iterable[str], both: bool) -> Finding:
-    """The finding on a build of onnxruntime. `both`: two packages claim its folder, and the later one has overwritten files."""
-    mend = f"pip uninstall -y onnxruntime onnxruntime-gpu, then pip install onnxruntime-gpu; {_GUIDE}"
+def voices_part(build: str, providers: Iterable[str], *, both: bool) -> Part:
+    """What a build of onnxruntime means for voices. `both`: two packages claim its folder, of which the later one has replaced
+    the other's files."""
     if "CUDAExecutionProvider" in providers:
-        return Finding(part, "fine", build)
-    if both:
-        return Finding(part, "without", f"{build}: installed over onnxruntime-gpu, whose files it replaced", mend)
-    return Finding(part, "without", f"{build}, without CUDA: Piper runs on the processor", mend)
+        return f"voices: {build}", ""
+    why = "it has replaced the files of onnxruntime-gpu" if both else "it has no CUDA"
+    return f"voices: {build}, {why}", "pip uninstall -y onnxruntime onnxruntime-gpu, then pip install onnxruntime-gpu"
 
 
 def installed_both() -> bool:

@@ -1,8 +1,7 @@
 """What the samples of a GPU say of a run: a separate object, since the manifest stores one for each GPU."""
 
+from dataclasses import dataclass, field
 from typing import Final
-
-from pydantic import BaseModel, ConfigDict, Field
 
 CLOCK_DRIFTS: Final = 0.05
 """Difference between the highest and the lowest clock under load, as a share of the highest, that a reader must know. A choice:
@@ -11,10 +10,9 @@ OFTEN: Final = 0.01
 """Share of the samples from which something is not a single moment."""
 
 
-class CardUse(BaseModel):
+@dataclass(frozen=True, slots=True)
+class CardUse:
     """One GPU during a run. A part is absent (None or empty) where the driver gives no figure for it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     samples: int
     rate_hz: float | None = None
@@ -26,7 +24,7 @@ class CardUse(BaseModel):
     sm_clock_mhz: tuple[float, ...] = ()
     """The clock under load in ten parts of equally many samples, in the order of time: the median of each; empty if there are
     too few."""
-    slowed: dict[str, float] = Field(default_factory=dict)
+    slowed: dict[str, float] = field(default_factory=dict)
     """Cause for which the driver lowered the clock → its share of the samples under load."""
     most_temperature_c: float | None = None
     most_power_w: float | None = None

@@ -7,10 +7,16 @@ from typing import Any
 import pynvml as nvml
 import pytest
 
+from harness.experiment import Experiment
 from harness.figures.cards import clock_sentences, sharing_sentences
 from harness.machine.card_sampler import COST
 from harness.machine.card_use import IDLE, SLOWED, card_use, use_of_cards
+from harness.run.fixed_plan import fleet_of
+from harness.run.plan import make_plan, new_manifest
+from harness.shards.merged_manifest import merged_manifest
+from harness.shards.split import Share
 from harness.store.card import CardUse
+from harness.store.manifest import RunManifest, read_manifest
 
 
 def sample(k: int, clock_mhz: float = 1980, percent: float = 90, reasons: int = 0, **more: float) -> dict[str, float]:
@@ -95,11 +101,33 @@ def test_a_file_gives_each_gpu_its_rate_and_cost_and_a_torn_line_is_left_out(tmp
     assert found.keys() == {"gpu0", "gpu1"}
     assert (found["gpu0"].rate_hz, found["gpu0"].sampling_ms) == (50.0, (0.4, 0.4))
     assert found["gpu0"].most_temperature_c == pytest.approx(59.9)
-    assert found["gpu1"].model_dump(exclude={"samples", "rate_hz", "sampling_ms"}) == CardUse(
-        samples=200, most_power_w=30.0
-    ).model_dump(exclude={"samples", "rate_hz", "sampling_ms"})
+    of_power_alone = CardUse(samples=200, rate_hz=50.0, sampling_ms=(0.4, 0.4), most_power_w=30.0)
+    assert found["gpu1"] == of_power_alone
 
 
 def test_a_run_without_a_gpu_has_no_cards(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text('{"at_ns": 5, "cpu_percent": 3.0}\n', encoding="utf-8")
     assert use_of_cards(tmp_path / "t.jsonl") == use_of_cards(tmp_path / "absent.jsonl") == {}
+
+
+def shard_manifest(number: int, cards: dict[str, CardUse]) -> RunManifest:
+    plan = make_plan(Experiment(agents=("baseline",), limit=2), Share((number, 2)))
+    return new_manifest(plan).model_copy(update={"fleet": fleet_of(plan), "cards": cards})
+
+
+def test_the_manifest_stores_it_and_reads_it_back() -> None:
+    use = card_use("gpu0", [sample(k, 1980 if k < 500 else 1605, reasons=0x20) for k in range(1_000)])
+    manifest = shard_manifest(1, {"gpu0": use})
+    again = read_manifest(manifest.model_dump_json(), Path("run"))
+    assert again.cards == {"gpu0": use}
+    # A run of an older harness has none.
+    assert read_manifest(manifest.model_dump_json(exclude={"cards"}), Path("run")).cards == {}
+    assert clock_sentences(again.cards) == clock_sentences({"gpu0": use})
+
+
+def test_shards_of_two_machines_both_have_a_first_gpu() -> None:
+    use = card_use("gpu0", [sample(k) for k in range(1_000)])
+    shards = [shard_manifest(number, {"gpu0": use}) for number in (1, 2)]
+    merged = merged_manifest(shards, None, pool_machines=False)
+    assert set(merged.cards) == {"gpu0 of shard 1", "gpu0 of shard 2"}
+    assert merged_manifest([shards[0]], merged, pool_machines=False).cards == merged.cards
