@@ -212,6 +212,16 @@ class AgentProfile(ProfileSettings):
         return {}
 
     @property
+    def cuda_settings(self) -> tuple[str, ...]:
+        """The settings for which its process needs CUDA, as they are written in the file; empty if it needs none."""
+        return ()
+
+    @property
+    def ready_after_s(self) -> float:
+        """The time that a program which it starts itself may take until it is ready."""
+        return 0.0
+
+    @property
     def speaks_first(self) -> bool | None:
         """True if it greets a caller, who then lets it finish; None if that has to be found out."""
         return False
@@ -224,6 +234,11 @@ class AgentProfile(ProfileSettings):
     def connection(self, url: str) -> ConnectionSpec:
         """The connection for the caller, once the agent runs at `url`."""
         raise NotSpokenTo(f'agent "{self.name}" is of kind "{self.kind}", which is not spoken to (asked for {url})')
+
+    def in_session(self, connection: ConnectionSpec, session: str) -> ConnectionSpec:
+        """The connection of one session. Only an agent of this project is given its name, for a profiler's trace."""
+        del session
+        return connection
 
     def as_written(self, text: str, path: Path) -> Self:
         """This profile with the text and path of its file."""

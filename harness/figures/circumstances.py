@@ -40,6 +40,10 @@ class Circumstances(BaseModel):
     """Agent that stamps no marks → the source of its TTFT and stages, and the worst resolution of a turn in ms."""
     throttled: dict[str, int] = Field(default_factory=dict)
     """Agent → turns during which a core of its machine was slowed down for heat."""
+    gpu_clocks: tuple[str, ...] = ()
+    """Sentences on GPUs whose clock changed under load."""
+    gpu_shared: tuple[str, ...] = ()
+    """Sentences on GPUs that programs of no agent used."""
     unwatched: dict[str, Unwatched] = Field(default_factory=dict)
     """Agent that ran here → its turns for which the share of other programs is not fully known."""
     length_tells: tuple[str, ...] = ()

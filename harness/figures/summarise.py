@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from harness.figures.board_figures import board_summary, quality_figures, refusals, way_of
+from harness.figures.cards import clock_sentences, sharing_sentences
 from harness.figures.cells import (
     Cell,
     Failure,
@@ -247,6 +248,8 @@ def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[
             for t in s.turn_timings
             if t.contention is not None and t.contention.throttled
         ),
+        gpu_clocks=clock_sentences(manifest.cards),
+        gpu_shared=sharing_sentences(manifest.cards),
         unwatched=unwatched(manifest.played, selection.sessions),
         spoken=spoken,
         onset_error=onset_error(manifest.calibration),

@@ -22,7 +22,8 @@ from harness.figures.cells import Failure
 from harness.figures.summarise import summarise
 from harness.figures.summary import RunSummary
 from harness.figures.validity import with_validity
-from harness.machine.companions import notes_on
+from harness.machine.card_use import use_of_cards
+from harness.machine.companions import companions_of, notes_on
 from harness.machine.other_programs import other_work, wait_until_quiet
 from harness.machine.telemetry import Telemetry
 from harness.measuring.transcribe import TRANSCRIBER, transcribe_all
@@ -255,7 +256,8 @@ async def _call(
             player = SessionPlayer(plan, store, turns, running, callers, vocal, progress)
             named = {f"{CALLER} {k + 1}" if k else CALLER: pid for k, pid in enumerate(callers.pids)}
             watched = {**running.pids(), **named}
-            with Telemetry(store.telemetry_file, watched):
+            also = {p.name: companions_of(p).pids for p in plan.profiles if p.runs_here or p.also}
+            with Telemetry(store.telemetry_file, watched, also):
                 not_played = await player.play_all(request.again)
             idle, priority = running.idle_cpu_percent, callers.priority
             await calibrated(plan, store, callers.first, progress)
@@ -269,6 +271,7 @@ async def _call(
         store.manifest.model_copy(
             update={
                 "idle_cpu_percent": idle,
+                "cards": use_of_cards(store.telemetry_file),
                 "voices": turns.voices,
                 "events": _with_voices(store.manifest.events, turns.events.voices),
                 "caller_priority": priority,

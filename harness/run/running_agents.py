@@ -75,9 +75,11 @@ class RunningAgents:
         """The spans of an agent that began in this interval of the monotonic clock and have arrived."""
         return self._spans.between(name, from_ns, until_ns)
 
-    def connection(self, name: str) -> ConnectionSpec:
-        """The connection of the caller to this agent."""
-        return self._profiles[name].connection(self._agents[name].url)
+    def connection(self, name: str, session: str = "") -> ConnectionSpec:
+        """The connection of the caller to this agent, in this session."""
+        profile = self._profiles[name]
+        connection = profile.connection(self._agents[name].url)
+        return profile.in_session(connection, session) if session else connection
 
     def pids(self) -> dict[str, int]:
         """The running processes that the harness started, by agent."""

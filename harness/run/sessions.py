@@ -143,7 +143,7 @@ class SessionPlayer:
 
     async def _played(self, key: SessionKey, folder: Path) -> _Played:
         greeting = self._greetings.of(self._plan.profile(key.agent))
-        plan = call_plan(self._plan, self._turns, key, self._running.connection(key.agent), greeting)
+        plan = call_plan(self._plan, self._turns, key, self._running.connection(key.agent, key.session_id), greeting)
         started_ns, log_end = now_ns(), self._running.log_end(key.agent)
         with self._running.watching_idle(but=key.agent), self._watch(key.agent) as watch:
             outcome = await self._callers.play(plan, folder)

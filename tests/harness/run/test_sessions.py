@@ -34,7 +34,8 @@ class ScriptedAgents(RunningAgents):
         super().__init__((), {}, Path(), progress)
         self._scripts = scripts
 
-    def connection(self, name: str) -> ConnectionSpec:
+    def connection(self, name: str, session: str = "") -> ConnectionSpec:
+        del session
         return ConnectionSpec("scripted", options=dict(self._scripts[name]))
 
     def alive(self, name: str) -> bool:
