@@ -13,6 +13,8 @@ import json
 import os
 import signal
 import sys
+import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -23,6 +25,8 @@ _PR_SET_PDEATHSIG = 1
 _NO_SPINNING = 0
 """llama.cpp's threads wait for one another by spinning (50 of 100 by default), which starves whatever shares the cores. On two
 cores, two threads: 14 ms a token either way while nothing else runs; beside one busy program 41 ms against 53."""
+_STOPS_KEPT = 1_000
+"""Stops that are remembered: minutes of them, and a request lasts seconds."""
 _LOAD_TIMEOUT_S = 120.0
 """Timeout for loading, long enough for a model of some gigabytes from a slow disk."""
 
@@ -51,6 +55,8 @@ class LlmServer:
         self._process: asyncio.subprocess.Process | None = None
         self._url = ""
         self._pauses = 0
+        self._paused_ns = 0
+        self._stops: deque[tuple[int, int]] = deque(maxlen=_STOPS_KEPT)
 
     @property
     def url(self) -> str:
@@ -61,6 +67,11 @@ class LlmServer:
     def base_url(self) -> str:
         """Root of the OpenAI-compatible API."""
         return f"{self._url}/v1"
+
+    @property
+    def metrics_url(self) -> str:
+        """Address of the server's metrics page."""
+        return f"{self._url}/metrics"
 
     @property
     def pid(self) -> int | None:
@@ -125,12 +136,22 @@ class LlmServer:
         """
         self._pauses += 1
         self._signal(signal.SIGSTOP)
+        if self._pauses == 1:
+            self._paused_ns = time.monotonic_ns()
         try:
             yield
         finally:
             self._pauses -= 1
             if not self._pauses:
+                self._stops.append((self._paused_ns, time.monotonic_ns()))
                 self._signal(signal.SIGCONT)
+
+    def stopped_between(self, begin_ns: int, end_ns: int) -> list[list[int]]:
+        """The intervals of `time.monotonic_ns` in which the model was paused, as far as they are between two instants."""
+        now = [(self._paused_ns, end_ns)] if self._pauses else []
+        return [
+            [max(begin, begin_ns), min(end, end_ns)] for begin, end in (*self._stops, *now) if begin < end_ns and end > begin_ns
+        ]
 
     def _signal(self, which: signal.Signals) -> None:
         if self._process is not None and self._process.returncode is None:
@@ -172,6 +193,7 @@ def _serve(options: ServerOptions) -> None:
     params.cache_ram_mib = 0
     params.cache_idle_slots = False
     params.ui = False
+    params.endpoint_metrics = True
     params.verbosity = 1
     try:
         server = xllamacpp.Server(params)

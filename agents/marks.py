@@ -16,11 +16,15 @@ ENDPOINT_REACHED: Final = "endpoint_reached"  # `cause`: what was waited for las
 TURN_DECIDED: Final = "turn_decided"  # endpoint: the agent decided that the caller has finished
 LLM_CALLED: Final = "llm_called"  # the context reached the model's client, which makes a request of it
 LLM_REQUESTED: Final = "llm_requested"  # the request leaves
+LLM_BEGUN: Final = "llm_begun"  # the model's server says that it begins with the request, which has left its queue
 LLM_FIRST_TOKEN: Final = "llm_first_token"  # first *answer* token; reasoning does not count
 FIRST_CLAUSE: Final = "first_clause"  # text handed to synthesis
 TTS_STARTED: Final = "tts_started"
 TTS_FIRST_AUDIO: Final = "tts_first_audio"
 AUDIO_SENT: Final = "audio_sent"  # first audio of the reply written to the wire
+LLM_TIMINGS: Final = (
+    "llm_timings"  # the server's own numbers on the request, under its names; `stopped_ns`: when it was stopped
+)
 LLM_DONE: Final = "llm_done"
 TTS_DONE: Final = "tts_done"
 SPECULATION_DROPPED: Final = "speculation_dropped"

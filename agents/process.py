@@ -13,7 +13,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -26,6 +25,8 @@ from urllib.parse import urlsplit
 
 from harness.agents import supervise
 from harness.agents.connections.diagnosis import serves
+from harness.agents.cuda import why_no_cuda, with_libraries
+from harness.agents.process_address import filled, free_port
 from harness.agents.process_log import NewLines, last_lines
 from harness.agents.profile import AgentProfile, CascadeProfile, ProcessSettings, TextProfile
 from harness.agents.secrets import learn_environment, learn_settings, redact, redactor
@@ -98,6 +99,12 @@ class AgentProcess:
         return self._url
 
     @property
+    def metrics_url(self) -> str | None:
+        """The address of its model server's metrics, if it printed one when it was ready."""
+        said = self._facts.get("metrics")
+        return str(said) if said is not None else None
+
+    @property
     def pid(self) -> int | None:
         """The agent's own process (the first of its group); None for one that the harness did not start."""
         self._read_status()
@@ -144,6 +151,7 @@ class AgentProcess:
         Raises:
             AgentFailed: it cannot be started, ends before it is ready, or is not ready in time.
         """
+        self._refuse_without_cuda()
         launch = self._plan()
         if launch is None:
             await self._reach_running_agent()
@@ -156,11 +164,13 @@ class AgentProcess:
             raise
 
     async def dial(self) -> None:
-        """Check that an agent which is not started here can be reached; nothing for one that is.
+        """Check that an agent which is not started here can be reached, and that one which is has the GPU that it needs.
 
         Raises:
-            AgentFailed: nothing listens at its address on this machine. An address elsewhere is tried by its first call.
+            AgentFailed: nothing listens at its address on this machine (an address elsewhere is tried by its first call), or
+                its settings need CUDA and there is none.
         """
+        self._refuse_without_cuda()
         if self._plan() is None:
             await self._reach_running_agent()
 
@@ -211,27 +221,30 @@ class AgentProcess:
 
     def _our_own(self, module: str, arguments: tuple[str, ...]) -> _Launch:
         command = (sys.executable, "-m", module, *arguments)
-        settings = ProcessSettings(command=command, ready_timeout_s=_OWN_READY_TIMEOUT_S)
+        settings = ProcessSettings(command=command, ready_timeout_s=_OWN_READY_TIMEOUT_S + self._profile.ready_after_s)
         root = str(Path(__file__).absolute().parents[2])
         env = {**_clean_environment(), "PYTHONPATH": root, "PYTHONSAFEPATH": "1"}
+        if self._profile.cuda_settings:
+            env = with_libraries(env)
         return _Launch(settings, self._profile.folder, env, url=None)
 
     def _users_own(self, settings: ProcessSettings) -> _Launch:
-        port = str(_free_port())
-
-        def filled(text: str) -> str:
-            return text.replace("{port}", port).replace("{python}", sys.executable)
-
+        port = str(free_port())
         url = self._profile.running_url
         given = settings.model_copy(
             update={
-                "command": tuple(filled(word) for word in settings.command),
-                "ready_url": filled(settings.ready_url) if settings.ready_url else None,
+                "command": tuple(filled(word, port) for word in settings.command),
+                "ready_url": filled(settings.ready_url, port) if settings.ready_url else None,
             }
         )
         told = {**self._environment, **_clean_environment()}
-        env = {**told, **{name: filled(value) for name, value in settings.env.items()}}
-        return _Launch(given, self._profile.folder / settings.cwd, env, filled(url) if url else None)
+        env = {**told, **{name: filled(value, port) for name, value in settings.env.items()}}
+        return _Launch(given, self._profile.folder / settings.cwd, env, filled(url, port) if url else None)
+
+    def _refuse_without_cuda(self) -> None:
+        if (asking := self._profile.cuda_settings) and (why := why_no_cuda()) is not None:
+            what = f"needs CUDA ({', '.join(asking)}), and {why}: change these settings, or use a machine with a GPU"
+            raise self._failed(what, "start_failed")
 
     async def _reach_running_agent(self) -> None:
         url = self._profile.running_url or ""
@@ -355,12 +368,6 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 async def _answers(url: str) -> bool:

@@ -10,11 +10,20 @@ import importlib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, Self, cast
+from urllib.parse import urlencode
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from harness.agents.cascade.settings import CascadeSettings, LlmSettings
 from harness.agents.connections.spec import WIRES, ConnectionSpec, kinds
@@ -46,6 +55,27 @@ class CascadeProfile(AgentProfile):
 
     kind: Literal["cascade"]
     cascade: CascadeSettings = CascadeSettings()
+    process: ProcessSettings | None = None
+    """The server of the language model, which the agent starts first; `{port}` is its port in `cascade.llm.base_url` too."""
+
+    @model_validator(mode="after")
+    def _server_is_asked(self) -> Self:
+        base_url = self.cascade.llm.base_url or ""
+        if self.process is None and "{port}" in base_url:
+            raise ValueError("cascade.llm.base_url has {port}, which needs a [process] table with the command of that server")
+        if self.process is not None and self.process.command and not base_url:
+            raise ValueError("[process] starts a model server: cascade.llm.base_url must be its address")
+        if self.process is not None and self.process.ready_pattern is not None:
+            raise ValueError("process.ready_pattern is not read for a model server: give ready_url, or leave both out")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_no_server(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A profile without a server has the hash of one written before there were any."""
+        content: dict[str, Any] = write(self)
+        if self.process is None:
+            content.pop("process", None)
+        return content
 
     @property
     def family(self) -> str | None:
@@ -63,9 +93,24 @@ class CascadeProfile(AgentProfile):
     def threads(self) -> Mapping[str, int]:
         return self.cascade.threads
 
+    @property
+    def also(self) -> tuple[int | str, ...]:
+        return self.process.also if self.process is not None else ()
+
+    @property
+    def cuda_settings(self) -> tuple[str, ...]:
+        return self.cascade.cuda_settings
+
+    @property
+    def ready_after_s(self) -> float:
+        return self.process.ready_timeout_s if self.process is not None else 0.0
+
     def connection(self, url: str) -> ConnectionSpec:
         options = {"accepts_history": True, "open_timeout_s": OWN_OPEN_TIMEOUT_S}
         return ConnectionSpec(kind="pipecat", url=url, options=options)
+
+    def in_session(self, connection: ConnectionSpec, session: str) -> ConnectionSpec:
+        return replace(connection, url=f"{connection.url}?{urlencode({'session': session})}")
 
 
 _FOR_ANY_CONNECTION: Final = {"accepts_history", "input_rate_hz", "open_timeout_s", "api_key_env", "headers"}

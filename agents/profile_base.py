@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -18,6 +18,7 @@ from pydantic import (
     PrivateAttr,
     SerializerFunctionWrapHandler,
     StringConstraints,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -28,6 +29,7 @@ from harness.agents.this_machine import is_this_machine, local_ports
 
 _SECRET: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?$", re.IGNORECASE)
 _WORDS_ABOUT_IT: Final = {"description", "about_replies"}
+_NOT_ITS_BEHAVIOUR: Final = _WORDS_ABOUT_IT | {"metrics"}
 _SHIPPED: Final = Path(__file__).resolve().parent / "profiles"
 
 AgentName = Annotated[str, StringConstraints(min_length=1, max_length=60, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -100,6 +102,19 @@ class ProcessSettings(ProfileSettings):
         return self
 
 
+class MetricsSettings(ProfileSettings):
+    """A model server of the agent, whose metrics page is read during calls."""
+
+    url: Annotated[str, StringConstraints(pattern=r"^https?://\S+$")] | None = None
+    """Its page, for example `http://127.0.0.1:8000/metrics`; left out: the address that the agent prints in its ready line."""
+    server: Literal["vllm", "sglang", "tgi", "nim", "llama.cpp", "triton"] | None = None
+    """Left out: recognised by its names."""
+    stage: Literal["llm", "asr", "tts"] = "llm"
+    """The part of a reply that it computes."""
+    model: str | None = None
+    """The model as the page names it, where one server has several."""
+
+
 class AgentProfile(ProfileSettings):
     """The common settings of all kinds of agent. `load_profile` makes the subclass for the file's `kind`."""
 
@@ -109,9 +124,16 @@ class AgentProfile(ProfileSettings):
     about_replies: str = ""
     """What was found of its replies, for those who choose an agent."""
     stated_family: str | None = Field(default=None, alias="family")
+    metrics: tuple[MetricsSettings, ...] = ()
+    """Its model servers, one `[metrics]` or several `[[metrics]]`. They describe what is read, not how it behaves."""
 
     _source: Path | None = PrivateAttr(default=None)
     _source_text: str = PrivateAttr(default="")
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _one_or_several(cls, given: Any) -> Any:
+        return [given] if isinstance(given, dict) else given
 
     @property
     def family(self) -> str | None:
@@ -143,9 +165,10 @@ class AgentProfile(ProfileSettings):
 
     @property
     def hash(self) -> str:
-        """SHA-256 of every setting (comments, order, words about it and the file's place do not count). Of settings that are
-        not plain it holds a short hash only, since who knows all others could else check guesses of a password against it."""
-        content = compared(self.model_dump(mode="json", exclude=_WORDS_ABOUT_IT))
+        """SHA-256 of every setting (comments, order, words about it, metrics, the file's place do not count). Of settings that
+        are not plain it holds a short hash only, since who knows all others could else check guesses of a password
+        against it."""
+        content = compared(self.model_dump(mode="json", exclude=_NOT_ITS_BEHAVIOUR))
         return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     @property
@@ -189,6 +212,16 @@ class AgentProfile(ProfileSettings):
         return {}
 
     @property
+    def cuda_settings(self) -> tuple[str, ...]:
+        """The settings for which its process needs CUDA, as they are written in the file; empty if it needs none."""
+        return ()
+
+    @property
+    def ready_after_s(self) -> float:
+        """The time that a program which it starts itself may take until it is ready."""
+        return 0.0
+
+    @property
     def speaks_first(self) -> bool | None:
         """True if it greets a caller, who then lets it finish; None if that has to be found out."""
         return False
@@ -206,6 +239,11 @@ class AgentProfile(ProfileSettings):
     def connection(self, url: str) -> ConnectionSpec:
         """The connection for the caller, once the agent runs at `url`."""
         raise NotSpokenTo(f'agent "{self.name}" is of kind "{self.kind}", which is not spoken to (asked for {url})')
+
+    def in_session(self, connection: ConnectionSpec, session: str) -> ConnectionSpec:
+        """The connection of one session. Only an agent of this project is given its name, for a profiler's trace."""
+        del session
+        return connection
 
     def as_written(self, text: str, path: Path) -> Self:
         """This profile with the text and path of its file."""

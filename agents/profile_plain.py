@@ -65,6 +65,7 @@ PLAIN: Final[Mapping[str, Form]] = MappingProxyType(
         "process.nice": Form.NUMBER,
         "codecs": Form.NAME, "be_called": Form.NUMBER, "proxy": Form.ADDRESS, "identity": Form.ADDRESS,
         "username": Form.NAME, "password_env": Form.NAME,
+        "metrics.url": Form.ADDRESS, "metrics.server": Form.NAME, "metrics.stage": Form.NAME, "metrics.model": Form.NAME,
     }
 )  # fmt: skip
 _NAME: Final = re.compile(r"[\w./:@+ -]{0,120}")

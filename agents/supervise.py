@@ -15,8 +15,8 @@ The pipe is wide and read at once, so that a talkative agent does not wait.
 Protocol: standard input brings one line, the orders as JSON, and is the life line from then on: a command line could be read
 by anybody on the machine, and the orders hold what must be masked. SIGTERM cuts the life line too, and a second one ends the
 grace that the agent has. On the status pipe it writes one JSON line with the agent's `pid`, or the `error` that kept it from
-starting; one with the `url` of the ready line that the agent printed, as it printed it (an address may carry a key); and one
-with its `exit` code (negative: the signal) when it has ended.
+starting; one with the `url` of the ready line that the agent printed, as it printed it (an address may carry a key), and the
+`metrics` address of its model server if it printed one; and one with its `exit` code (negative: the signal) when it has ended.
 """
 
 import contextlib
@@ -132,9 +132,9 @@ class _Log:
         *lines, self._unsaid = (self._unsaid + piece).split(b"\n")
         self._unsaid = self._unsaid[-_LONGEST_READY_BYTES:]
         for line in lines:
-            if not self._ready and (url := _url_of_ready_line(line)) is not None:
+            if not self._ready and (found := _ready_line(line)) is not None:
                 self._ready = True
-                self._tell({"url": url})
+                self._tell(found)
 
     def _write(self, text: bytes) -> None:
         # A full disk must not stop the reading, or the agent would block at its next line.
@@ -146,8 +146,8 @@ class _Log:
             self._file.write(text)
 
 
-def _url_of_ready_line(line: bytes) -> str | None:
-    """The address in `{"event": "ready", "url": …}`."""
+def _ready_line(line: bytes) -> dict[str, object] | None:
+    """The addresses in `{"event": "ready", "url": …, "metrics": …}`; None if it is not that line."""
     if not line.lstrip().startswith(b"{") or len(line) > _LONGEST_READY_BYTES:
         return None
     try:
@@ -156,7 +156,7 @@ def _url_of_ready_line(line: bytes) -> str | None:
         return None
     if not isinstance(said, dict) or said.get("event") != "ready" or not isinstance(said.get("url"), str):
         return None
-    return str(said["url"])
+    return {name: said[name] for name in ("url", "metrics") if isinstance(said.get(name), str)}
 
 
 def _first_line() -> bytes:

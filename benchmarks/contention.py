@@ -29,7 +29,7 @@ import altair as alt
 
 from harness.agents.profile import load_profile
 from harness.audio.vocal import silero
-from harness.caller import CallerProcess
+from harness.caller import Callers
 from harness.experiment import Experiment
 from harness.figures.latency import FIGURES
 from harness.figures.summarise import summarise
@@ -151,19 +151,19 @@ async def _playing(names: tuple[str, ...]) -> AsyncIterator[tuple[Callable[..., 
         turns, vocal = render_turns(plan, progress), silero()
         (there / "logs").mkdir()
         async with RunningAgents(plan.profiles, weights, there / "logs", progress) as running:
-            caller = CallerProcess()
-            await caller.start()
+            callers = Callers()
+            await callers.enough_for(1)
 
             def player_of(place: Path, line: int | None = None) -> tuple[SessionPlayer, RunStore]:
                 mine = plan if line is None else replace(plan, contexts=plan.contexts[line : line + 1])
                 mine = mine if line is None else replace(mine, whole=mine.contexts)
                 store = RunStore.create(place, new_manifest(mine), mine.contexts)
-                return SessionPlayer(mine, store, turns, running, caller, vocal, progress), store
+                return SessionPlayer(mine, store, turns, running, callers, vocal, progress), store
 
             try:
                 yield player_of, there
             finally:
-                await caller.stop()
+                await callers.stop()
 
 
 async def _all_calls(rounds: int) -> list[Call]:

@@ -1,12 +1,20 @@
-"""How many callers one machine paces: `python benchmarks/load.py [callers … | auto]`, against programmed agents beside them.
+"""How many callers this machine paces: `python benchmarks/load.py [callers … | auto] [--callers-on CORES --agents-on CORES]`.
 
-An agent answers every caller 300 ms after the caller's end, so the TTFA of a step shows when the *machine* runs out, before any
-real agent would. One process of it gave way at 150 callers; so there are more, one for each fifty, and callers take turns.
+Programmed agents answer every caller 300 ms after the caller's end, and stamp their own answers, so both errors are known: how
+late the agents were, and how wrong the callers' TTFA is. One process of agents gave way at 150 callers; so there are more, one
+for each fifty, and callers take turns.
+
+On few cores the agents take the callers' processor, and TTFA shows that. With cores for each side (as `taskset` names them, 0-7)
+the agents are pinned to theirs, in a network namespace of their own where this user may make one: the two sides then share a
+virtual cable, as two machines share a real one, and neither loopback nor cores.
 """
 
+import argparse
 import asyncio
-import sys
-from contextlib import AsyncExitStack
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 
 import numpy as np
 
@@ -15,7 +23,9 @@ from harness.calibrate.agent_process import metrology_agent
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerTurn, Limits, SessionPlan
 from harness.load.ceiling import LoadResult
-from harness.load.steps import load
+from harness.load.steps import Load, load
+from harness.store.load_files import LoadTurn
+from harness.timeline import NS_PER_MS
 
 TURN_S = 6.0
 DELAY_MS = 300
@@ -23,45 +33,107 @@ EACH = 50
 """Callers of one agent's process: a third of what it was seen to serve."""
 AGENTS_AT_MOST = 8
 LIMITS = Limits(quiet_s=1.0, no_reply_s=5.0, total_s=10.0)
+NAMESPACE, HERE, THERE = "harness-load", "10.231.77.1", "10.231.77.2"
+Apart = tuple[tuple[str, ...], str]
+"""The command that starts an agent, and the address at which it listens."""
 
 
-async def measure(callers: list[int] | None) -> LoadResult:
-    """Run the steps; None: as many callers as hold."""
+async def measure(
+    callers: list[int] | None, apart: Apart, rows: list[LoadTurn]
+) -> tuple[LoadResult, dict[str, dict[str, float]]]:
+    """Run the steps (None: as many callers as hold); returns them with the agents' truths by number of the call."""
     voice = synthetic_voice(TURN_S, 16_000, np.random.default_rng(1)) * 0.08 * 32768
     turn = CallerTurn(np.clip(voice, -32768, 32767).astype(np.int16))
     count = AGENTS_AT_MOST if callers is None else min(AGENTS_AT_MOST, -(-max(callers) // EACH))
     replies = 500 if callers is None else -(-sum(callers) // count)
+    behind, host = apart
     async with AsyncExitStack() as stack:
         agents = [
-            await stack.enter_async_context(metrology_agent(n, replies, keep_arrivals=False, delay_ms=DELAY_MS))
+            await stack.enter_async_context(
+                metrology_agent(n, replies, keep_arrivals=False, delay_ms=DELAY_MS, host=host, behind=behind)
+            )
             for n in range(count)
         ]
-        return await load(
+        each = Load(
             lambda k: SessionPlan(ConnectionSpec("raw-pcm", f"{agents[k % count].url}/{k}"), (turn,), 16_000, limits=LIMITS),
-            callers, budget_ms=DELAY_MS * 1.5,
-        )  # fmt: skip
+            budget_ms=DELAY_MS * 1.5,
+            rows=rows.extend,
+        )
+        found = await load(each, callers)
+        truths = [await agent.truth() for agent in agents]
+    return found, {path.strip("/"): truth for each_ in truths for path, truth in each_.items()}
+
+
+def errors_ms(rows: Sequence[LoadTurn], truths: dict[str, dict[str, float]]) -> tuple[list[float], list[float]]:
+    """How late each answer was beyond 300 ms, and how wrong its TTFA is."""
+    late, wrong = [], []
+    for row in rows:
+        truth = truths.get(row.context)
+        if truth is not None and row.ttfa_ms is not None:
+            true_ms = (truth["sent_ns"] - row.spoken_end_ns) / NS_PER_MS + truth["onset_ms"]
+            late.append(true_ms - DELAY_MS)
+            wrong.append(row.ttfa_ms - true_ms)
+    return late, wrong
+
+
+@contextmanager
+def agents_apart(cores: str) -> Iterator[Apart]:
+    """Where agents run: on these cores (empty: any), in a namespace of their own if there are cores and it can be made."""
+    pinned = ("taskset", "-c", cores) if cores else ()
+    lines = (
+        f"ip netns add {NAMESPACE}", f"ip link add hl0 type veth peer name hl1 netns {NAMESPACE}",
+        f"ip addr add {HERE}/30 dev hl0", "ip link set hl0 up", f"ip -n {NAMESPACE} addr add {THERE}/30 dev hl1",
+        f"ip -n {NAMESPACE} link set hl1 up",
+    )  # fmt: skip
+    made = bool(cores) and all(subprocess.run(line.split(), check=False).returncode == 0 for line in lines)
+    try:
+        yield (("ip", "netns", "exec", NAMESPACE, *pinned), THERE) if made else (pinned, "127.0.0.1")
+    finally:
+        if cores:
+            subprocess.run(["ip", "netns", "del", NAMESPACE], check=False, stderr=subprocess.DEVNULL)
 
 
 def main() -> None:
     """Print a line a step."""
-    given = sys.argv[1:]
-    callers = None if given == ["auto"] else [int(a) for a in given] or [1, 10, 50, 100]
-    result = asyncio.run(measure(callers))
-    print(f"caller priority: {result.priority}; ceiling: {result.ceiling}")
+    options = argparse.ArgumentParser()
+    options.add_argument("callers", nargs="*", default=["1", "10", "50", "100"])
+    options.add_argument("--callers-on", default="")
+    options.add_argument("--agents-on", default="")
+    given = options.parse_args()
+    callers = None if given.callers == ["auto"] else [int(a) for a in given.callers]
+    rows: list[LoadTurn] = []
+    with agents_apart(given.agents_on) as apart:
+        if given.callers_on:
+            os.sched_setaffinity(0, _cores(given.callers_on))
+        result, truths = asyncio.run(measure(callers, apart, rows))
+    print(f"agents at {apart[1]} by {' '.join(apart[0]) or 'no command'}; caller priority: {result.priority}")
+    print(f"ceiling: {result.ceiling}")
     if result.limit is not None:
-        print(f"at {result.limit[0]}: {result.limit[1].in_words()}")
+        print(f"at {result.limit[0]:g}: {result.limit[1].in_words()}")
     print("callers  pacing p99 ms   max ms   ratio     lag max   ttfa p50   p95   no reply  failed", end="  ")
-    print("processes  core/caller  MiB/caller  machine")
-    for s in result.steps:
+    print("processes  core/caller  MiB/caller  machine   answers late by p50   p95   TTFA wrong by p50   p95   max")
+    for number, s in enumerate(result.steps):
+        late, wrong = errors_ms([row for row in rows if row.step == number], truths)
+        size = np.abs(wrong) if wrong else np.array([np.nan])
+        late = late or [np.nan]
+        used = s.used
         print(
             f"{s.callers:7} {s.pacing_p99_error_ms:14.2f} {s.pacing_max_error_ms:8.2f} {s.realtime_ratio:8.5f} "
             f"{s.loop_lag_max_ms:9.2f} {s.ttfa_ms.p50 or -1:9.0f} {s.ttfa_ms.p95 or -1:6.0f} {s.no_reply:8} {s.failed:7}"
             + (
-                f" {s.used.processes:10} {s.used.cores_a_caller:12.4f} {s.used.mib_a_caller:11.2f} {s.used.machine:8.0%}"
-                if s.used is not None
+                f" {used.processes:10} {used.cores_a_caller:12.4f} {used.mib_a_caller:11.2f} {used.machine:8.0%}"
+                if used is not None
                 else ""
             )
+            + f" {np.percentile(late, 50):18.1f} {np.percentile(late, 95):7.1f}"
+            + f" {np.percentile(size, 50):17.2f} {np.percentile(size, 95):7.2f} {size.max():7.2f}"
         )
+
+
+def _cores(text: str) -> set[int]:
+    """`0-3,6` as numbers."""
+    parts = (part.split("-") for part in text.split(","))
+    return {core for part in parts for core in range(int(part[0]), int(part[-1]) + 1)}
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from functools import cache
 
 from markupsafe import Markup
 
+from harness.figures import server_waits_words
 from harness.figures.endpointing_words import (
     ENDS_HEAD,
     LAWS_HEAD,
@@ -51,6 +52,7 @@ _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("baseline", "Since the baseline", "sections/baseline.html.jinja"),
     ("quality", "Quality", "sections/quality.html.jinja"),
     ("latency", "Latency", "sections/latency.html.jinja"),
+    ("servers", "Servers", "sections/servers.html.jinja"),
     ("endpointing", "Endpointing", "sections/endpointing.html.jinja"),
     ("events", "Events", "sections/events.html.jinja"),
     ("interaction", "Interaction", "sections/interaction.html.jinja"),
@@ -87,6 +89,13 @@ def events_section(view: PageView, subset: Subset) -> Tables:
     return Tables((TableView("Sounds beside the agent's speech", HEAD, event_rows(mine)),), event_notes(mine))
 
 
+def servers_section(view: PageView, subset: Subset) -> Tables:
+    """The table of waits for model servers; without rows where no server says anything."""
+    words = server_waits_words
+    mine = [(a.name, a.slices[subset].cell.servers) for a in view.agents if subset in a.slices]
+    return Tables((TableView(words.TITLE, words.HEAD, words.waits_rows(mine)),), (words.MEANING, *words.waits_notes(mine)))
+
+
 def render(view: PageView) -> str:
     """The whole page as HTML."""
     sections = charts(view)
@@ -105,6 +114,10 @@ def render(view: PageView) -> str:
             "stages": {
                 name: {"label": label, "colour": colour}
                 for (name, label), colour in zip(theme.STAGE_LABELS.items(), theme.STAGE_COLOURS, strict=True)
+            },
+            "parts": {
+                name: {"label": label, "colour": colour}
+                for (name, label), colour in zip(theme.PART_LABELS.items(), theme.PART_COLOURS, strict=True)
             },
             "theme": theme.on_page(),
         }
@@ -141,6 +154,7 @@ def render(view: PageView) -> str:
             losses=losses(view),
             endpointing={subset: endpointing_section(view, subset) for subset in SUBSETS},
             events={subset: events_section(view, subset) for subset in SUBSETS},
+            servers={subset: servers_section(view, subset) for subset in SUBSETS},
             specs={name: Markup(safe_json(spec)) for name, spec in specs.items()},
             sections=sections,
             finding_value=finding_value,
@@ -162,6 +176,8 @@ def _is_shown(view: PageView, anchor: str) -> bool:
     """True if a section has content on this page; most always have."""
     if anchor == "events":
         return any(agent.whole.cell.events for agent in view.agents)
+    if anchor == "servers":
+        return any(agent.whole.cell.servers for agent in view.agents)
     return anchor != "baseline" or view.baseline is not None
 
 

@@ -160,6 +160,7 @@ def _turn(turn: TurnView) -> Json:
         "spoken_end_ms": turn.spoken_end_ms, "caller": _spans(turn.caller), "pauses": _spans(turn.pauses),
         "agent_spans": _spans(turn.agent_spans), "stages": _spans(turn.stages), "hidden": _spans(turn.hidden),
         "stages_note": turn.stages_note,
+        "served": [[wait.name, _spans(wait.parts), wait.note] for wait in turn.served],
         "marks": _spans(turn.marks), "refused": list(turn.refused), "cut_in": turn.cut_in, "no_reply": turn.no_reply,
         "discarded": turn.discarded, "slowest": turn.slowest, "labels": list(turn.labels), "envelope": turn.envelope,
         "length_ms": turn.length_ms, "repeat": turn.repeat, "condition": turn.condition, "mode": turn.mode,

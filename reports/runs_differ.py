@@ -90,6 +90,8 @@ _MACHINE_FACTS: tuple[tuple[str, Callable[[MachineSummary, RunManifest], str]], 
     ("Cores", lambda machine, _: counted(machine.cores, "core") if machine.cores is not None else ""),
     ("Instruction sets", lambda machine, _: machine.instruction_sets or ""),
     ("Recogniser limited to", lambda machine, _: machine.recogniser_held_to or ("nothing" if machine.instruction_sets else "")),
+    ("GPUs", lambda machine, _: machine.gpus or ("none seen" if machine.instruction_sets else "")),
+    ("GPU driver", lambda _, manifest: str(manifest.machine.get("gpu_driver", ""))),
     ("Threads", lambda machine, _: _threads(machine)),
     ("System", lambda _, manifest: str(manifest.machine.get("system", ""))),
 )

@@ -12,7 +12,7 @@ from harness.figures.cells import AgentSummary
 from harness.reports.conditions import conditions
 from harness.reports.failures import losses
 from harness.reports.verdict import fast, kind
-from harness.reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView, SliceView, percentile
+from harness.reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView, SliceView, TurnView, percentile
 
 Value = str | float | int | bool | None
 Row = dict[str, Value]
@@ -141,6 +141,7 @@ def _turns(view: PageView) -> Iterator[Row]:
                 **{f"{name}_ms": _rounded(turn.figures_ms.get(name)) for name in _OF_A_TURN},
                 **{f"{name}_others_ms": _rounded(turn.others_ms.get(name)) for name in METRICS},
                 **{f"stage_{stage.name}_ms": _rounded(stage.end_ms - stage.start_ms) for stage in turn.stages},
+                **_served(turn),
                 "written": turn.written, "heard": turn.heard,
             }  # fmt: skip
 
@@ -157,6 +158,15 @@ def _each_turn(view: PageView) -> Iterator[Row]:
                        for name, value in asdict(one).items() if name not in ("number", "labels")},
                     "labels": "; ".join(one.labels),
                 }  # fmt: skip
+
+
+def _served(turn: TurnView) -> Row:
+    """The parts of each wait for a model server, by stage."""
+    row: Row = {}
+    for wait in turn.served:
+        row |= {f"{wait.stage}_{name}_ms": _rounded(value) for name, value in wait.parts_ms.items()}
+        row[f"{wait.stage}_split_by"] = wait.source
+    return row
 
 
 def _judgments(view: PageView) -> Iterator[Row]:

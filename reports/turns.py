@@ -11,6 +11,7 @@ from harness.figures.catalogue import LATENCIES
 from harness.figures.latency import ranks_slowest
 from harness.reports import session_audio as drawing
 from harness.reports.each_turn import each_turn
+from harness.reports.served import served
 from harness.reports.session_audio import Drawing
 from harness.reports.shown_runs import Part, ShownRuns
 from harness.reports.sound import sound_file
@@ -100,6 +101,7 @@ def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: 
         stages=_stages(waterfall.stages) if waterfall else (),
         stages_note=" ".join(note for note in (_whose_word(timing), _network(waterfall)) if note),
         hidden=_stages(waterfall.hidden) if waterfall else (),
+        served=served(timing),
         refused=(*timing.refused, *(waterfall.refused if waterfall else ())),
         cut_in=timing.cut_in,
         no_reply=timing.no_reply and not timing.contended,

@@ -164,6 +164,20 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class ServedView:
+    """One wait of a turn for a model server."""
+
+    stage: str
+    name: str
+    parts: tuple[Span, ...]
+    """In ms since the spoken end, as the stages; no part is shorter than nothing."""
+    parts_ms: Mapping[str, float]
+    """The same, with the unexplained negative where parts overlap."""
+    source: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnView:
     """One session as the page shows it. Times on the timeline are ms since the caller's first sample."""
 
@@ -193,6 +207,8 @@ class TurnView:
     stages_note: str = ""
     """The source of the stages, if the agent does not stamp them itself."""
     hidden: tuple[Span, ...] = ()
+    served: tuple[ServedView, ...] = ()
+    """The waits for model servers."""
     marks: tuple[Span, ...] = ()
     """Points: start equals end."""
     refused: tuple[str, ...] = ()

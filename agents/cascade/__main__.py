@@ -15,13 +15,15 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from harness.agents.cascade.model_server import ModelServer
 from harness.agents.cascade.settings import CascadeSettings, SettingsFailed
+from harness.agents.profile_base import ProcessSettings
 
 
 def main() -> None:
     arguments = _parser().parse_args()
     try:
-        settings = _settings(Path(arguments.profile))
+        settings, server = _settings(Path(arguments.profile))
         weights = _weights(arguments.weights)
     except (OSError, ValueError) as wrong:
         sys.exit(f"cascade: {wrong}")
@@ -29,10 +31,12 @@ def main() -> None:
     # A second pool of threads under NumPy would compete with the models for the same cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "2")
-    sys.exit(asyncio.run(_run(settings, weights, arguments.port, arguments.verbose)))
+    sys.exit(asyncio.run(_run(settings, weights, server, arguments.port, arguments.verbose)))
 
 
-async def _run(settings: CascadeSettings, weights: Mapping[str, str], port: int, verbose: bool) -> int:
+async def _run(
+    settings: CascadeSettings, weights: Mapping[str, str], server: ModelServer | None, port: int, verbose: bool
+) -> int:
     from loguru import logger
 
     logger.remove()
@@ -42,7 +46,7 @@ async def _run(settings: CascadeSettings, weights: Mapping[str, str], port: int,
     from harness.agents.llm_server import ServerFailed
 
     try:
-        models = await load_models(settings, weights)
+        models = await load_models(settings, weights, server)
     except (ServerFailed, SettingsFailed, OSError, RuntimeError) as wrong:
         print(f"cascade: {wrong}", file=sys.stderr)
         return 3
@@ -64,16 +68,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _settings(path: Path) -> CascadeSettings:
+def _settings(path: Path) -> tuple[CascadeSettings, ModelServer | None]:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("cascade", {})
-        return CascadeSettings.model_validate(table)
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        settings = CascadeSettings.model_validate(given.get("cascade", {}))
+        process = ProcessSettings.model_validate(given["process"]) if "process" in given else None
     except tomllib.TOMLDecodeError as wrong:
         raise ValueError(f"{path}: {wrong}") from wrong
     except ValidationError as wrong:
         first = wrong.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"{path}: cascade.{place}: {first['msg']}") from wrong
+        table = "cascade" if wrong.title == CascadeSettings.__name__ else "process"
+        raise ValueError(f"{path}: {table}.{place}: {first['msg']}") from wrong
+    if process is None or not process.command:
+        return settings, None
+    return settings, ModelServer(process, path.absolute().parent, os.environ)
 
 
 def _weights(given: str) -> dict[str, str]:

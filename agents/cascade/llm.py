@@ -24,6 +24,7 @@ from harness.agents.cascade.answer_text import AnswerFilter, ReplyLimiter
 from harness.agents.cascade.held_audio import SPECULATIVE, OpenGate
 from harness.agents.cascade.prompt import revision_request
 from harness.agents.cascade.reply_loops import LoopStop
+from harness.agents.cascade.server_words import ASKED_OF_LLAMA, ServerWords, Stops
 from harness.agents.cascade.session_marks import SessionMarks
 from harness.agents.cascade.settings import CascadeSettings
 
@@ -42,14 +43,22 @@ class Endpoint:
 
 
 class _Until:
-    """A stream of chunks that ends early, and closes its connection, once `enough` is true."""
+    """A stream of chunks that ends early, and closes its connection, once `enough` is true; without those not to be `heard`."""
 
-    def __init__(self, stream: AsyncStream[ChatCompletionChunk], enough: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        stream: AsyncStream[ChatCompletionChunk],
+        heard: Callable[[ChatCompletionChunk], bool],
+        enough: Callable[[], bool],
+    ) -> None:
         self._stream = stream
+        self._heard = heard
         self._enough = enough
 
     async def __aiter__(self) -> AsyncIterator[ChatCompletionChunk]:
         async for chunk in self._stream:
+            if not self._heard(chunk):
+                continue
             yield chunk
             if self._enough():
                 return
@@ -62,21 +71,30 @@ class CascadeLLM(OpenAILLMService):
     """An OpenAI-compatible language model that stamps marks and enforces the reply's limits."""
 
     def __init__(
-        self, endpoint: Endpoint, settings: CascadeSettings, session: SessionMarks, system: str, **kwargs: Any
+        self,
+        endpoint: Endpoint,
+        settings: CascadeSettings,
+        session: SessionMarks,
+        system: str,
+        stops: Stops | None = None,
+        **kwargs: Any,
     ) -> None:
+        """`stops`: when the model was stopped, for our own server."""
         llm = settings.llm
         self._endpoint = endpoint
         self._cascade = settings
         self._session = session
         self._request = 0
         self._unsent: int | None = None
+        self._words = ServerWords(session, stops)
         chosen: dict[str, Any] = {"model": endpoint.model, "system_instruction": system}
         if llm.temperature is not None:
             chosen["temperature"] = llm.temperature
         if llm.max_tokens is not None:
             chosen["max_tokens"] = llm.max_tokens
-        if llm.repeat_penalty is not None and endpoint.native_url is not None:
-            chosen["extra"] = {"extra_body": {"repeat_penalty": llm.repeat_penalty}}
+        if endpoint.native_url is not None:
+            penalty = {"repeat_penalty": llm.repeat_penalty} if llm.repeat_penalty is not None else {}
+            chosen["extra"] = {"extra_body": {**ASKED_OF_LLAMA, **penalty}}
         super().__init__(base_url=endpoint.base_url, api_key=endpoint.api_key, settings=self.Settings(**chosen), **kwargs)
         if settings.speculate:
             self._speculation_gate = OpenGate(name=f"{self}::OpenGate")
@@ -145,15 +163,22 @@ class CascadeLLM(OpenAILLMService):
         self._limiter = ReplyLimiter(reply.max_words, reply.max_sentences) if reply.enforce else None
         self._loops = LoopStop() if reply.end_loops else None
         self._token_times = []
+        self._words.request()
         await super()._process_context(context)
         await self._speak(self._filter.flush(), last=True)
+        self._words.end(self._request)
         self._stamp_done()
 
     async def get_chat_completions(self, context: LLMContext) -> AsyncStream[ChatCompletionChunk]:
         self._session.stamp(marks.LLM_CALLED, request=self._request)
         self._unsent = self._request
         stream = await super().get_chat_completions(context)
-        return cast(AsyncStream[ChatCompletionChunk], _Until(stream, self._has_said_enough))
+        request = self._request
+
+        def heard(chunk: ChatCompletionChunk) -> bool:
+            return self._words.hear(chunk, request)
+
+        return cast(AsyncStream[ChatCompletionChunk], _Until(stream, heard, self._has_said_enough))
 
     def _has_said_enough(self) -> bool:
         return (self._limiter is not None and self._limiter.done) or (self._loops is not None and self._loops.looped)
@@ -165,6 +190,7 @@ class CascadeLLM(OpenAILLMService):
         self._token_times.append(time.monotonic())
         if len(self._token_times) == 1:
             self._session.stamp(marks.LLM_FIRST_TOKEN, request=self._request)
+            self._words.first_token(self._request)
         await self._speak(answer)
 
     async def _speak(self, answer: str, last: bool = False) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.agents.cascade.llm import Endpoint
+from harness.agents.cascade.model_server import ModelServer
 from harness.agents.cascade.settings import (
     HIBARI,
     CascadeSettings,
@@ -25,14 +26,18 @@ class Models:
     voice: Any
     endpoint: Endpoint
     server: LlmServer | None
+    started: ModelServer | None = None
+    """A user's model server that was started for this agent."""
 
     async def close(self) -> None:
-        if self.server is not None:
-            await self.server.stop()
+        for server in (self.server, self.started):
+            if server is not None:
+                await server.stop()
 
 
-async def load_models(settings: CascadeSettings, weights: Mapping[str, str]) -> Models:
-    """The loaded models of `settings`. `weights` maps names to paths; other names are used unchanged.
+async def load_models(settings: CascadeSettings, weights: Mapping[str, str], started: ModelServer | None = None) -> Models:
+    """The loaded models of `settings`. `weights` maps names to paths; other names are used unchanged. `started` is the model
+    server to start.
 
     Raises:
         SettingsFailed: the environment variable that should hold the endpoint's key is empty, or the voice is not installed or
@@ -41,7 +46,7 @@ async def load_models(settings: CascadeSettings, weights: Mapping[str, str]) -> 
     """
     from harness.agents.cascade import stock
 
-    server, endpoint = await _language_model(settings, weights)
+    server, endpoint = await _language_model(settings, weights, started)
     try:
         if isinstance(settings.stt, StockWhisper):
             recogniser: Any = stock.load_whisper(settings.stt, weights.get(settings.stt.model, settings.stt.model))
@@ -57,10 +62,11 @@ async def load_models(settings: CascadeSettings, weights: Mapping[str, str]) -> 
         # The first synthesis and transcription allocate and plan; no caller should wait for that.
         list(voice.synthesize("Hello."))
     except BaseException:
-        if server is not None:
-            await server.stop()
+        for running in (server, started):
+            if running is not None:
+                await running.stop()
         raise
-    return Models(recogniser, voice, endpoint, server)
+    return Models(recogniser, voice, endpoint, server, started)
 
 
 def _voice(tts: TtsSettings, weights: Mapping[str, str]) -> Any:
@@ -73,7 +79,9 @@ def _voice(tts: TtsSettings, weights: Mapping[str, str]) -> Any:
     return stock.load_voice(tts, weights.get(tts.voice, tts.voice))
 
 
-async def _language_model(settings: CascadeSettings, weights: Mapping[str, str]) -> tuple[LlmServer | None, Endpoint]:
+async def _language_model(
+    settings: CascadeSettings, weights: Mapping[str, str], started: ModelServer | None
+) -> tuple[LlmServer | None, Endpoint]:
     llm = settings.llm
     if llm.base_url is not None:
         key = "none"
@@ -81,7 +89,11 @@ async def _language_model(settings: CascadeSettings, weights: Mapping[str, str])
             key = os.environ.get(llm.api_key_env, "")
             if not key:
                 raise SettingsFailed(f"environment variable {llm.api_key_env} is empty: it must hold the endpoint's key")
-        return None, Endpoint(llm.base_url, llm.model, key)
+        base_url = llm.base_url
+        if started is not None:
+            base_url = started.at_its_port(base_url)
+            await started.start(base_url, llm.model, key)
+        return None, Endpoint(base_url, llm.model, key)
     server = LlmServer(
         ServerOptions(
             weights.get(llm.model, llm.model),

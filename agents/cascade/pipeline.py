@@ -54,6 +54,7 @@ from harness.agents.cascade.settings import (
     TwoSpeedEndpoint,
 )
 from harness.agents.cascade.spoken_completeness import SpokenCompletenessScorer
+from harness.agents.cascade.stage_ranges import stage_ranges
 from harness.agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhisper, aggregators
 from harness.agents.cascade.streaming_stt import StreamingSTT
 from harness.agents.cascade.turn_scorers import HesitationVeto, LastWordScorer, LengthScorer, LlmTurnScorer, SmartTurnScorer
@@ -71,10 +72,12 @@ class Session:
         settings: CascadeSettings,
         models: Models,
         evaluation: EvalConnectionFlags | None = None,
+        name: str = "call",
     ) -> None:
-        """Build the pipeline. `evaluation`: the flags of pipecat's evaluation, if one calls over its own wire."""
+        """Build the pipeline. `evaluation`: the flags of pipecat's evaluation, if one calls over its own wire; `name`: the
+        session's, in a profiler's trace."""
         self._settings = settings
-        self._marks = SessionMarks()
+        self._marks = SessionMarks(stage_ranges(name))
         ahead_ms = settings.tts.send_ahead_ms
         self._transport = (
             MarkedTransport(websocket, self._marks, ahead_ms)
@@ -87,7 +90,8 @@ class Session:
         native_url = models.endpoint.native_url
         self._prompt = LlamaPrompt(native_url, system) if native_url is not None else None
         llm_class = DeliberateLLM if settings.reply.revisions else CascadeLLM
-        self._llm = llm_class(models.endpoint, settings, self._marks, system)
+        stops = models.server.stopped_between if models.server is not None else None
+        self._llm = llm_class(models.endpoint, settings, self._marks, system, stops)
         self._worker = PipelineWorker(
             Pipeline(self._processors(models)),
             params=PipelineParams(audio_in_sample_rate=16_000, audio_out_sample_rate=self._output_rate_hz(models)),
@@ -182,6 +186,7 @@ class Session:
             await runner.run()
         finally:
             reporting.cancel()
+            self._marks.close()
             if self._prompt is not None:
                 await self._prompt.close()
 

@@ -7,6 +7,7 @@ pipeline of its own, so that sessions cannot touch one another.
 import asyncio
 import contextlib
 import gc
+import itertools
 import json
 import signal
 import socket
@@ -24,6 +25,8 @@ from harness.agents.cascade.wire import asked_for
 
 _PATH = "/ws"
 _EVAL_PATH = "/eval"
+SESSION = "session"
+"""The query parameter with the session's name, for the ranges of a profiler."""
 _GRACE_S = 3
 """Time for open sessions to end after the agent was asked to stop."""
 
@@ -39,11 +42,13 @@ class _Server(uvicorn.Server):
 def make_app(settings: CascadeSettings, models: Models) -> FastAPI:
     """An ASGI app that runs one session for each WebSocket that connects to `/ws`, or to `/eval` over pipecat's own wire."""
     app = FastAPI(openapi_url=None)
+    calls = itertools.count(1)
 
     @app.websocket(_PATH)
     async def talk(websocket: WebSocket) -> None:
         await websocket.accept()
-        await Session(websocket, settings, models).run()
+        name = websocket.query_params.get(SESSION) or f"call {next(calls)}"
+        await Session(websocket, settings, models, name=name).run()
         _free_session()
 
     @app.websocket(_EVAL_PATH)
@@ -101,7 +106,8 @@ async def serve(settings: CascadeSettings, models: Models, port: int) -> None:
     while not server.started and not serving.done():  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     host, bound_port = listener.getsockname()[:2]
-    print(json.dumps({"event": "ready", "url": f"ws://{host}:{bound_port}{_PATH}"}), flush=True)
+    metrics = {"metrics": models.server.metrics_url} if models.server is not None else {}
+    print(json.dumps({"event": "ready", "url": f"ws://{host}:{bound_port}{_PATH}", **metrics}), flush=True)
     logger.info("ready on port {}", bound_port)
     sys.stdout.flush()
     await serving

@@ -10,6 +10,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from harness.agents.cascade.stage_ranges import StageRanges
+
 MarkMessage = dict[str, Any]
 
 
@@ -19,7 +21,9 @@ class SessionMarks:
     Stamp from the event loop's thread; work done in another thread notes its own `at_ns` and is stamped afterwards.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ranges: StageRanges | None = None) -> None:
+        """Make the collector. `ranges`: those of a profiler, which follow the marks."""
+        self._ranges = ranges
         self._waiting: asyncio.Queue[MarkMessage] = asyncio.Queue()
         self._last: dict[str, MarkMessage] = {}
 
@@ -29,10 +33,17 @@ class SessionMarks:
         known = {key: value for key, value in detail.items() if value is not None}
         self._last[name] = {"type": "mark", "name": name, "at_ns": stamped_ns, "detail": known}
         self._waiting.put_nowait(self._last[name])
+        if self._ranges is not None:
+            self._ranges.follow(name, known)
 
     def last(self, name: str) -> MarkMessage | None:
         """The last mark of a name; None if there was none."""
         return self._last.get(name)
+
+    def close(self) -> None:
+        """End the ranges of stages that never came to their end."""
+        if self._ranges is not None:
+            self._ranges.close()
 
     async def deliver(self, send: Callable[[MarkMessage], Awaitable[None]]) -> None:
         """Pass every mark to `send` until cancelled."""

@@ -360,6 +360,12 @@ class CascadeSettings(_Settings):
         return recogniser | self.llm.local_threads | voice
 
     @property
+    def cuda_settings(self) -> tuple[str, ...]:
+        """The settings that need CUDA, by their names in a profile."""
+        whisper = ('cascade.stt.device = "cuda"',) if self.stt.device == "cuda" else ()
+        return (*whisper, *(("cascade.tts.use_cuda",) if self.tts.use_cuda else ()))
+
+    @property
     def weight_names(self) -> tuple[str, ...]:
         """Names that the model store must resolve before the cascade starts (paths and remote models are left out)."""
         wanted = [self.stt.model]

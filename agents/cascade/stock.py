@@ -46,9 +46,16 @@ _AUDIBLE: Final = 250
 """Sample value over which audio counts as sound: about -42 dB of full scale, over a voice model's idle noise."""
 
 
+_WARM_SAMPLES: Final = 16_000
+
+
 def load_whisper(settings: StockWhisper, weights: str) -> WhisperModel:
     """The faster-whisper model that the stock service runs."""
-    return WhisperModel(weights, device=settings.device, compute_type=settings.compute_type, cpu_threads=settings.threads)
+    model = WhisperModel(weights, device=settings.device, compute_type=settings.compute_type, cpu_threads=settings.threads)
+    if settings.device == "cuda":
+        # CUDA's libraries are loaded at the first use: one that is missing must not be found out by a caller.
+        list(model.transcribe(np.zeros(_WARM_SAMPLES, np.float32))[0])
+    return model
 
 
 def load_voice(settings: TtsSettings, weights: str) -> PiperVoice:
@@ -63,7 +70,7 @@ def load_voice(settings: TtsSettings, weights: str) -> PiperVoice:
         _need_cuda(onnxruntime.get_available_providers(), "is built without it")
     voice = PiperVoice.load(Path(weights), use_cuda=settings.use_cuda)
     if settings.use_cuda:
-        _need_cuda(voice.session.get_providers(), "could not load it: CUDA 12 and cuDNN 9 must be on LD_LIBRARY_PATH")
+        _need_cuda(voice.session.get_providers(), "could not load it: the CUDA libraries of its version are not installed")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = settings.threads
     options.inter_op_num_threads = 1
@@ -72,7 +79,9 @@ def load_voice(settings: TtsSettings, weights: str) -> PiperVoice:
         from harness.agents.cascade.voice_in_parts import VoiceInParts
 
         return VoiceInParts(voice, Path(weights), options)
-    voice.session = onnxruntime.InferenceSession(weights, sess_options=options, providers=voice.session.get_providers())
+    # With Piper's options of each provider: by its own, CUDA would search for the quickest convolution at every length of text.
+    providers = list(voice.session.get_provider_options().items())
+    voice.session = onnxruntime.InferenceSession(weights, sess_options=options, providers=providers)
     return voice
 
 

@@ -50,7 +50,7 @@ class VoiceInParts(PiperVoice):
 
     def __init__(self, voice: PiperVoice, weights: Path, options: onnxruntime.SessionOptions) -> None:
         super().__init__(**{field.name: getattr(voice, field.name) for field in fields(voice)})
-        providers = voice.session.get_providers()
+        providers = list(voice.session.get_provider_options().items())
         first, second = _halves(weights)
         # Where Piper runs its network it now gets frames, and still sees to speakers and scales.
         self.session = onnxruntime.InferenceSession(first, sess_options=options, providers=providers)

@@ -89,14 +89,14 @@ class MetrologyAgent:
             await socket.send(reply[at : at + size])
 
 
-async def _serve(seed: int, sessions: int, keep_arrivals: bool, delay_ms: int | None) -> None:
+async def _serve(seed: int, sessions: int, keep_arrivals: bool, delay_ms: int | None, host: str) -> None:
     agent = MetrologyAgent(seed, keep_arrivals, delay_ms)
     agent.prepare(sessions)
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    async with serve(agent.session, "127.0.0.1", 0, compression=None) as server:
+    async with serve(agent.session, host, 0, compression=None) as server:
         port = next(iter(server.sockets)).getsockname()[1]
-        _tell({"url": f"ws://127.0.0.1:{port}"})
+        _tell({"url": f"ws://{host}:{port}"})
         while line := await reader.readline():
             if line.strip() == b"truth":
                 _tell({path: asdict(truth) for path, truth in agent.truths.items()})
@@ -107,12 +107,13 @@ def _tell(message: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Serve until standard input ends. Arguments: seed, sessions to prepare, whether to store frame arrivals, and a fixed
-    delay in ms if every reply shall have the same."""
-    seed, sessions, keep = (int(argument) for argument in sys.argv[1:4])
-    delay_ms = int(sys.argv[4]) if len(sys.argv) > 4 else None
+    """Serve until standard input ends. Arguments: the address to listen at, seed, sessions to prepare, whether to store frame
+    arrivals, and a fixed delay in ms if every reply shall have the same."""
+    host = sys.argv[1]
+    seed, sessions, keep = (int(argument) for argument in sys.argv[2:5])
+    delay_ms = int(sys.argv[5]) if len(sys.argv) > 5 else None
     with asyncio.Runner(loop_factory=precise_loop) as runner:
-        runner.run(_serve(seed, sessions, bool(keep), delay_ms))
+        runner.run(_serve(seed, sessions, bool(keep), delay_ms, host))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -34,17 +34,24 @@ class RunningAgent:
 
 @asynccontextmanager
 async def metrology_agent(
-    seed: int, sessions: int, *, keep_arrivals: bool, delay_ms: int | None = None
+    seed: int,
+    sessions: int,
+    *,
+    keep_arrivals: bool,
+    delay_ms: int | None = None,
+    host: str = "127.0.0.1",
+    behind: Sequence[str] = (),
 ) -> AsyncIterator[RunningAgent]:
     """A metrology agent in a process of its own, with the replies of `sessions` calls prepared.
 
-    `delay_ms` fixes the delay of every reply; None draws each one.
+    `delay_ms` fixes the delay of every reply; None draws each one. `behind`: a command that starts it elsewhere, as in
+    `taskset` or a network namespace, where `host` is its address.
 
     Raises:
         AgentError: it does not start.
     """
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "harness.calibrate.agent", str(seed), str(sessions), str(int(keep_arrivals)),
+        *behind, sys.executable, "-m", "harness.calibrate.agent", host, str(seed), str(sessions), str(int(keep_arrivals)),
         *([] if delay_ms is None else [str(delay_ms)]),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         limit=_LINE_LIMIT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},

@@ -9,7 +9,7 @@ through the socket, the stamping of arrivals, the playout model and the onset.
 import asyncio
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -66,9 +66,7 @@ class _Trial:
 
     @property
     def true_ms(self) -> float:
-        caller = self.recording.caller
-        spoken_end_ns = caller.t0_ns + samples_to_ns(caller.speech_end_sample, caller.rate_hz)
-        return float((self.truth["sent_ns"] - spoken_end_ns) / NS_PER_MS + self.truth["onset_ms"])
+        return true_ttfa_ms(self.recording, self.truth)
 
 
 async def calibrate(
@@ -103,7 +101,7 @@ async def calibrate(
 
 
 async def _played(caller: CallerProcess, seed: int, trials: int, at_once: int, progress: Progress | None) -> Sequence[_Trial]:
-    turn = _caller_turn(seed)
+    turn = caller_turn(seed)
     lanes = asyncio.Semaphore(at_once)
     done = Counter[str]()
 
@@ -139,7 +137,15 @@ def _folders(parent: Path, trials: int) -> list[Path]:
     return folders
 
 
-def _caller_turn(seed: int) -> CallerTurn:
+def true_ttfa_ms(recording: Recording, truth: Mapping[str, Any]) -> float:
+    """The true TTFA of a call to the metrology agent, from the agent's own stamp."""
+    caller = recording.caller
+    spoken_end_ns = caller.t0_ns + samples_to_ns(caller.speech_end_sample, caller.rate_hz)
+    return float((truth["sent_ns"] - spoken_end_ns) / NS_PER_MS + truth["onset_ms"])
+
+
+def caller_turn(seed: int) -> CallerTurn:
+    """The caller's turn of a trial, in a synthetic voice."""
     voice = synthetic_voice(TURN_S, RATE_HZ, np.random.default_rng(seed)) * 0.08 * 32768
     return CallerTurn(np.clip(voice, -32768, 32767).astype(np.int16))
 

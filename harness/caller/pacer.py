@@ -30,6 +30,11 @@ def precise_loop() -> asyncio.AbstractEventLoop:
     return asyncio.SelectorEventLoop(selectors.SelectSelector())
 
 
+async def until(at_ns: int) -> None:
+    """Wait for an instant of the monotonic clock; not at all for one that has passed."""
+    await asyncio.sleep(max(0, at_ns - now_ns()) / NS_PER_S)
+
+
 class Pacer:
     """Calls each stream at its deadlines, and samples how late the event loop runs."""
 

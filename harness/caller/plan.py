@@ -100,3 +100,5 @@ class SessionOutcome:
     ended: str
     failure_kind: str | None = None
     detail: str = ""
+    begun_ns: int | None = field(default=None, compare=False)
+    """When the caller began to dial, on the monotonic clock; None where no caller process played it."""

@@ -52,10 +52,15 @@ class CallerProcess:
             if not self._alive():
                 await self._start()
 
-    async def play(self, plan: SessionPlan, folder: Path) -> SessionOutcome:
+    async def play(self, plan: SessionPlan, folder: Path, *, at_ns: int | None = None, packed: bool = True) -> SessionOutcome:
         """Play one plan; its recording (see `harness.recording.files`) is in `folder` when this returns.
 
         A failed session leaves the recording until it failed; `caller_died` and `caller_error` leave nothing.
+
+        Args:
+            at_ns: when to dial, on the monotonic clock; None: at once. The plan is read before, so that nothing delays it.
+            packed: False leaves the recording as the caller wrote it (`harness.caller.exchange.take_raw`): compressing takes
+                the processor from calls that go on.
 
         Raises:
             StorageError, OSError: the plan or the recording could not be written.
@@ -72,7 +77,7 @@ class CallerProcess:
             outcome.set_result(SessionOutcome("failed", "caller_died", "the caller process ended before the session"))
         try:
             with contextlib.suppress(ConnectionError):
-                self._process.stdin.write(json.dumps(self._order(session, plan, folder)).encode() + b"\n")
+                self._process.stdin.write(json.dumps(self._order(session, plan, folder, at_ns)).encode() + b"\n")
                 await self._process.stdin.drain()
             result = await outcome
         finally:
@@ -81,7 +86,7 @@ class CallerProcess:
             raise StorageError(result.detail)
         if result.failure_kind in ("caller_died", "caller_error"):
             remove(folder)
-        else:
+        elif packed:
             try:
                 await asyncio.to_thread(lambda: save(take_raw(folder), folder))
             except OSError:
@@ -107,9 +112,10 @@ class CallerProcess:
         if self._answers is not None:
             await self._answers
 
-    def _order(self, session: int, plan: SessionPlan, folder: Path) -> dict[str, object]:
+    def _order(self, session: int, plan: SessionPlan, folder: Path, at_ns: int | None) -> dict[str, object]:
         secrets = list(redactor().values)
-        return {"id": session, "folder": str(folder), "connection": plan.connection.to_json(), "secrets": secrets}
+        connection = plan.connection.to_json()
+        return {"id": session, "folder": str(folder), "connection": connection, "secrets": secrets, "at_ns": at_ns}
 
     def _alive(self) -> bool:
         return self._process is not None and self._process.returncode is None

@@ -5,9 +5,10 @@ and stopped (it runs between sessions, when no frame is due), the interpreter sw
 writing a finished recording cannot delay the pacer. When standard input ends, the run that owned this process is gone,
 and this process ends too.
 
-In:  {"id": 1, "folder": "/run/session", "connection": {…}, "secrets": […]}      a folder with a plan; texts to mask
+In:  {"id": 1, "folder": "/run/session", "connection": {…}, "secrets": […], "at_ns": null}
+     a folder with a plan; texts to mask; when to dial, on the monotonic clock (null: at once)
 Out: {"event": "ready", "priority": "SCHED_FIFO 20"}
-     {"id": 1, "ended": "quiet", "failure_kind": null, "detail": ""}   its recording is in the folder
+     {"id": 1, "ended": "quiet", "failure_kind": null, "detail": "", "begun_ns": 1}   its recording is in the folder
 """
 
 import asyncio
@@ -29,9 +30,10 @@ from numpy.typing import NDArray
 from harness.agents.connections import ConnectionSpec, make
 from harness.agents.secrets import RedactedOutput, learn, redact
 from harness.caller.exchange import read_plan, write_raw
-from harness.caller.pacer import Pacer, precise_loop
+from harness.caller.pacer import Pacer, precise_loop, until
 from harness.caller.plan import NOT_WRITTEN, CallerTurn, SessionOutcome, SessionPlan
 from harness.caller.session import play_session
+from harness.clock import now_ns
 from harness.recording.record import Pause, Recording
 
 
@@ -124,13 +126,16 @@ class _Server:
             gc.collect()
 
     async def _play(self, request: dict[str, Any]) -> None:
-        folder = Path(request["folder"])
+        folder, begun_ns = Path(request["folder"]), None
         learn(request["secrets"])
         try:
             async with self._disk:
                 plan = await asyncio.to_thread(read_plan, folder, ConnectionSpec.from_json(request["connection"]))
                 connection = make(plan.connection)
                 plan = await asyncio.to_thread(at_rate, plan, connection.capabilities.input_rate_hz)
+            if request["at_ns"] is not None:
+                await until(request["at_ns"])
+            begun_ns = now_ns()
             recording, outcome = await play_session(plan, connection, self._pacer)
             async with self._disk:
                 outcome = await asyncio.to_thread(_written, recording, folder, outcome)
@@ -140,7 +145,7 @@ class _Server:
                 traceback.print_exc()
             outcome = SessionOutcome("failed", "caller_error", f"{type(error).__name__}: {error}")
         # A token that was given for this call is known here alone.
-        self.answer({"id": request["id"], **asdict(outcome), "detail": redact(outcome.detail)})
+        self.answer({"id": request["id"], **asdict(replace(outcome, begun_ns=begun_ns, detail=redact(outcome.detail)))})
 
 
 def _written(recording: Recording, folder: Path, outcome: SessionOutcome) -> SessionOutcome:

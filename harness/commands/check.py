@@ -17,6 +17,7 @@ from harness.progress import RunProgress
 if TYPE_CHECKING:
     from harness.gate.budgets import Budgets
     from harness.gate.check import CheckResult
+    from harness.reports.load_versions import LoadVersions
     from harness.reports.versions import Versions
     from harness.run.phases import RunRequest
     from harness.store.run_store import RunStore
@@ -26,7 +27,9 @@ CODES: Final = {"pass": 0, "fail": 1, "cannot tell": 4}
 
 @of_an_experiment({"pack", "limit", "mode", "conditions", "repeats", "concurrency", "seed"})
 def check(
-    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a run; or name agents with --agent.")] = None,
+    run: Annotated[
+        Path | None, typer.Argument(metavar="[RUN]", help="Folder of a run or of a load test; or name agents with --agent.")
+    ] = None,
     budgets: Annotated[
         Path | None, typer.Option(metavar="FILE", show_default="none: it must be named", help="YAML file of limits.")
     ] = None,
@@ -73,6 +76,7 @@ def check(
     from harness.commands.check_files import summary as as_markdown
     from harness.gate.budgets import read_budgets
     from harness.store.database import DATABASE
+    from harness.store.load_files import is_load
 
     if budgets is None:
         raise UserError("--budgets: name the file of limits; docs/gate.md has an example")
@@ -87,6 +91,8 @@ def check(
     extra += [option for option, given in (("--out", out), ("--resume", resume)) if given]
     if run is not None and not until_clear and wait_for_quiet is not None:
         extra.append("--wait-for-quiet")
+    of_load = run is not None and is_load(run)
+    extra += [option for option, given in (("--until-clear", until_clear), ("--judge", judge)) if given and of_load]
     if run is not None and extra:
         raise UserError(f"{extra[0]}: has no effect on the finished run {run}; leave it out")
     for option, path in (("--junit", junit), ("--summary", summary)):
@@ -100,7 +106,10 @@ def check(
         given = {**named, **({"agents": agent} if agent else {}), **({"judges": judge} if judge else {})}
         request = _request(asked, given, out, begun, wait_for_quiet)
     with RunProgress() as progress:
-        result, ended, page, since = _checked(run, request, asked, baseline, minutes, judge, wait_for_quiet, progress)
+        if run is not None and of_load:
+            result, ended, page, since = _checked_load(run, asked, baseline)
+        else:
+            result, ended, page, since = _checked(run, request, asked, baseline, minutes, judge, wait_for_quiet, progress)
     if junit is not None:
         write(junit, as_junit(result, page))
     if summary is not None:
@@ -114,6 +123,19 @@ def check(
     return CODES[result.verdict]
 
 
+def _checked_load(
+    run: Path, asked: "Budgets", baseline: Path | None
+) -> "tuple[CheckResult, str, Path | None, Versions | LoadVersions | None]":
+    """Check a load test, and compare it with an earlier one."""
+    from harness.gate.load_check import LoadTest, check_load
+    from harness.reports.load_versions import load_versions
+
+    now, before = LoadTest.read(run), LoadTest.read(baseline) if baseline is not None else None
+    page = run / "load.html"
+    since = load_versions(now, before) if before is not None else None
+    return check_load(now, asked, before), "", page if page.exists() else None, since
+
+
 def _checked(
     run: Path | None,
     request: "RunRequest | None",
@@ -123,7 +145,7 @@ def _checked(
     judge: list[str] | None,
     wait_s: float | None,
     progress: RunProgress,
-) -> "tuple[CheckResult, str, Path | None, Versions | None]":
+) -> "tuple[CheckResult, str, Path | None, Versions | LoadVersions | None]":
     """Open or play the run, check it once or until clear, compare it with the baseline, and write its report."""
     from harness.figures.summarise import summarise
     from harness.gate.check import check_run

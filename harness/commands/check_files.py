@@ -16,7 +16,9 @@ from xml.etree import ElementTree
 from harness.errors import UserError
 from harness.gate.check import Checked, CheckResult
 from harness.gate.evidence import unit_of
+from harness.gate.load_check import STRETCHES
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
+from harness.reports.load_versions import LoadVersions
 from harness.reports.versions import Versions
 from harness.wording import UNKNOWN_TEXT, counted
 
@@ -72,6 +74,8 @@ def shown_interval(checked: Checked) -> str:
 def reason(checked: Checked) -> str:
     """The reason for a limit's verdict, in one sentence."""
     decision, limit = checked.decision, checked.asked.limit
+    if checked.why:
+        return checked.why
     if checked.invalid:
         value = UNKNOWN_TEXT if decision is None else shown_value(limit.figure, decision.value)
         return f"The run is invalid through no fault of the agent, so its figure decides nothing (measured: {value})."
@@ -94,11 +98,12 @@ def reason(checked: Checked) -> str:
         found = f"{counted(checked.speakers, 'speaker')}: under {FEWEST_CONTEXTS} there is no interval ({seen})"
     if decision.more_needed is None:
         return f"{found}; how many more would settle it is not known."
-    return f"{found}; about {_more(decision.more_needed, new_speakers=checked.speakers is not None)} would settle it."
+    of = STRETCHES if limit.is_for_loads else ("conversation", "conversations")
+    return f"{found}; about {_more(decision.more_needed, of, new_speakers=checked.speakers is not None)} would settle it."
 
 
-def _more(conversations: int, *, new_speakers: bool) -> str:
-    return counted(conversations, "more conversation") + (" of new speakers" if new_speakers else "")
+def _more(needed: int, of: tuple[str, str], *, new_speakers: bool) -> str:
+    return counted(needed, f"more {of[0]}", f"more {of[1]}") + (" of new speakers" if new_speakers else "")
 
 
 def junit(result: CheckResult, page: Path | None) -> bytes:
@@ -127,13 +132,14 @@ def junit(result: CheckResult, page: Path | None) -> bytes:
     for name, count in counts.items():
         suite.set(name, str(count))
     suite.set("errors", "0")
-    where = [f"sound: {result.run / 'sessions'}", *([f"page: {page}"] if page is not None else [])]
+    sound = [f"sound: {result.sound}"] if result.sound is not None else []
+    where = [*sound, *([f"page: {page}"] if page is not None else [])]
     ElementTree.SubElement(suite, "system-out").text = printable("\n".join(where))
     written: bytes = ElementTree.tostring(whole, encoding="utf-8", xml_declaration=True)
     return written
 
 
-def summary(result: CheckResult, page: Path | None, ended: str = "", since: Versions | None = None) -> str:
+def summary(result: CheckResult, page: Path | None, ended: str = "", since: Versions | LoadVersions | None = None) -> str:
     """The check as Markdown, for a pull request's comment or a CI job's summary. `since`: the changes since a baseline."""
     lines = [f"### {SIGNS[result.verdict]}: voice agent gate", ""]
     if since is not None:
@@ -149,7 +155,8 @@ def summary(result: CheckResult, page: Path | None, ended: str = "", since: Vers
     open_ones = [c for c in result.checked if c.verdict in ("fail", "cannot tell")]
     lines += ["", *(f"* {_escaped(c.name)}: {_escaped(reason(c))}" for c in open_ones)]
     if page is not None:
-        lines += ["", f"Page: {_escaped(str(page))}; sound: {_escaped(str(result.run / 'sessions'))}"]
+        sound = f"; sound: {_escaped(str(result.sound))}" if result.sound is not None else ""
+        lines += ["", f"Page: {_escaped(str(page))}{sound}"]
     return "\n".join(lines) + "\n"
 
 
@@ -158,14 +165,14 @@ def told(result: CheckResult, ended: str = "") -> list[str]:
     count = {name: sum(c.verdict == name for c in result.checked) for name in SIGNS}
     said = ", ".join(f"{n} {name}" for name, n in count.items() if n)
     looked = f", look {result.look}" if result.look is not None else ""
-    lines = [f"{counted(len(result.checked), 'limit')} on {counted(result.contexts, 'conversation')}{looked}: {said}."]
+    lines = [f"{counted(len(result.checked), 'limit')} on {counted(result.contexts, *result.observations)}{looked}: {said}."]
     if result.invalid:
         lines += [f"INVALID: {problem}." for problem in result.invalid]
         lines.append(f"{NOT_THE_AGENTS_FAULT}; {HOW_TO_MEND}.")
     if result.sessions_missing:
         lines.append(f"{counted(result.sessions_missing, 'session')} gave no figure, through no fault of the agent.")
     if result.verdict == "cannot tell" and result.more_needed is not None:
-        more = _more(result.more_needed, new_speakers=result.over_speakers)
+        more = _more(result.more_needed, result.observations, new_speakers=result.over_speakers)
         lines.append(f"About {more} would settle it, if they are like these.")
     if ended:
         lines.append(f"No more sessions were played: {ended}.")

@@ -1,102 +1,162 @@
-"""`harness load`: the number of simultaneous callers that an agent, or this machine, can serve."""
+"""`harness load`: the load that an agent, or this machine, can serve: callers at once, or callers that come at a rate."""
 
 import asyncio
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
+from harness.commands.play_options import NOTHING, Named, of_an_experiment
 from harness.commands.screen import AsJson, screen
+from harness.errors import UserError
+from harness.experiment import BUDGET_MS, Experiment
 from harness.progress import RunProgress
 
 if TYPE_CHECKING:
+    from harness.load.agent import LoadRequest
+    from harness.load.ceiling import LoadResult
     from harness.load.soak import SoakResult
+    from harness.store.load_files import LoadMade
+
+CALLERS: Final = "1,2,5,10"
+MINUTES: Final = 3.0
+"""Default length of a step of an open loop: twelve stretches of 15 s, and an interval needs eight."""
 
 
+@of_an_experiment({"pack", "limit", "mode", "seed"})
 def load(
     agent: Annotated[str, typer.Option(help="A shipped profile or a .toml file.")],
-    callers: Annotated[str, typer.Option(help="Simultaneous callers in each step; auto: search for the limit.")] = "1,2,5,10",
-    pack: Annotated[str, typer.Option(help="Pack whose first context every caller speaks.")] = "heart-mini",
-    rounds: Annotated[
-        int | None, typer.Option(help="Times to play each step; default: once, with auto as often as a p95 needs.", min=1)
+    named: Named = NOTHING,
+    callers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,N,…", show_default=CALLERS, help="Simultaneous callers in each step; auto: search for the limit."
+        ),
     ] = None,
-    budget_ms: Annotated[
-        float | None, typer.Option(help="Limit for the p95 of TTFA in each step, in ms; default: none, with auto 500.", min=1)
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="R,R,…", show_default="none", help="Callers that come in each step, in calls a second, whoever waits."
+        ),
+    ] = None,
+    arrivals: Annotated[
+        str | None,
+        typer.Option(metavar="poisson|burst", show_default="poisson", help="With --rate: law of the gaps between callers."),
     ] = None,
     minutes: Annotated[
         float | None,
         typer.Option(
+            "--for",
             metavar="M",
-            show_default="each step as often as --rounds says",
+            show_default=f"{MINUTES:g} with --rate",
             min=0,
-            help="Repeat one number of callers for this many minutes, and report figures that drift.",
+            help="Minutes of each step of --rate; with one number of --callers repeat it and report figures that drift.",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for figures, chart and log; default: a new one under runs/.")] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(help="Times to play each step of --callers; default: once, with auto as often as a p95 needs.", min=1),
+    ] = None,
+    budget_ms: Annotated[
+        float | None,
+        typer.Option(help="Limit for the p95 of TTFA, in ms; default: none with --callers, with auto and --rate 500.", min=1),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for figures, page and log; default: a new one under runs/.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Increase the number of simultaneous calls until the agent or the pacer exceeds its bounds; draw a chart."""
-    from harness.commands.table import milliseconds
-    from harness.experiment import BUDGET_MS
-    from harness.load.agent import LoadRequest, load_agent, parse_callers, soak_agent
-    from harness.reports.charts.load import write_chart
-    from harness.wording import counted
+    """Call an agent by more and more callers until it, the machine or the caller exceeds its bounds; draw the curves."""
+    from harness.load.agent import load_agent, soak_agent
 
     folder = out or Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-load"
+    request = _request(agent, named, callers, rate, arrivals, minutes, rounds, budget_ms, folder)
     with RunProgress() as progress:
-        steps = parse_callers(callers)
-        budget = BUDGET_MS if budget_ms is None and steps is None else budget_ms
-        request = LoadRequest(agent, tuple(steps) if steps is not None else None, pack, rounds, folder / "logs", budget)
-        if minutes is not None:
-            soaked = asyncio.run(soak_agent(request, minutes, progress))
-            _tell_soak(soaked, folder, as_json)
+        if minutes is not None and not request.arrivals:
+            _tell_soak(asyncio.run(soak_agent(request, minutes, progress)), folder, as_json)
             return
-        found = asyncio.run(load_agent(request, progress))
-    picture = folder / "load.html"
-    write_chart(found, picture)
-    text = json.dumps(_without_nan(found.to_json() | {"chart": str(picture)}), indent=2)
-    (folder / "load.json").write_text(text, encoding="utf-8")
+        made, found = asyncio.run(load_agent(request, progress, lambda made, result: _write(folder, made, result)))
+        text, page = _write(folder, made, found)
     if as_json:
         print(text)
-        return
+    else:
+        _tell(found, page)
+
+
+def _request(
+    agent: str,
+    named: Named,
+    callers: str | None,
+    rate: str | None,
+    law: str | None,
+    minutes: float | None,
+    rounds: int | None,
+    budget_ms: float | None,
+    folder: Path,
+) -> "LoadRequest":
+    """The test that the options ask for. Raises UserError if they contradict each other."""
+    from harness.load.agent import LoadRequest, parse_callers
+    from harness.load.arrivals import Arrivals, parse_law, parse_rates
+
+    experiment = Experiment().with_named({**named, "agents": [agent]})
+    if rate is None:
+        if law is not None:
+            raise UserError(f"--arrivals {law}: is the law of callers that come at a rate; name rates with --rate")
+        steps = parse_callers(callers or CALLERS)
+        budget = BUDGET_MS if budget_ms is None and steps is None else budget_ms
+        return LoadRequest(experiment, folder, tuple(steps) if steps is not None else None, rounds=rounds, budget_ms=budget)
+    if callers is not None:
+        raise UserError("--callers: wait for their replies, and callers of --rate do not; leave one of the two out")
+    if rounds is not None:
+        raise UserError("--rounds: is for --callers; with --rate allow more --for")
+    lasts_s = 60 * (MINUTES if minutes is None else minutes)
+    if not lasts_s:
+        raise UserError("--for 0: nobody would call; give minutes, as in --for 3")
+    chosen = parse_law(law or "poisson")
+    each = tuple(Arrivals(chosen, one, lasts_s, experiment.seed) for one in parse_rates(rate))
+    return LoadRequest(experiment, folder, arrivals=each, budget_ms=BUDGET_MS if budget_ms is None else budget_ms)
+
+
+def _write(folder: Path, made: "LoadMade", result: "LoadResult") -> tuple[str, Path]:
+    """Write the figures so far and their page; returns the text of the figures and the page."""
+    from harness.reports.load_page import write_load_page
+    from harness.store.load_files import read_turns, write_load
+
+    page = folder / "load.html"
+    text = write_load(folder, {**result.to_json(), "made": made.model_dump(), "page": str(page)})
+    write_load_page(made, result, list(read_turns(folder)), page)
+    return text, page
+
+
+def _tell(found: "LoadResult", page: Path) -> None:
+    from harness.reports.load_words import HEADS, figures, offered, offered_head, sentences
+    from harness.wording import counted, with_band
+
     table = Table(box=None, pad_edge=False)
-    for name in ("callers", "TTFA p50", "p95", "no reply", "failed", "pacing p99", "ratio", "machine", "out of bounds"):
-        table.add_column(name, justify="left" if name == "out of bounds" else "right", no_wrap=name != "out of bounds")
+    for name in (offered_head(found), *HEADS):
+        table.add_column(name, justify="right", no_wrap=True)
     for step in found.steps:
-        table.add_row(
-            str(step.callers),
-            milliseconds(step.ttfa_ms, "p50"),
-            milliseconds(step.ttfa_ms, "p95"),
-            f"{step.no_reply}/{step.sessions}",
-            str(step.failed),
-            f"{step.pacing_p99_error_ms:.2f}",
-            f"{step.realtime_ratio:.4f}",
-            f"{step.used.machine:.0%}" if step.used is not None else "",
-            "; ".join(step.out_of_bounds),
-        )
+        table.add_row(*(Text(with_band(cell.text, cell.interval)) for cell in (offered(step), *figures(step))))
     console = screen()
     console.print(table)
-    ceiling = "none of these" if found.ceiling is None else f"{found.ceiling} caller(s)"
-    console.print(f"within every bound up to: {ceiling} (caller priority: {found.priority})", soft_wrap=True)
-    if found.limit is not None:
-        above, limit = found.limit
-        console.print(f"at {above}: {limit.in_words()}", soft_wrap=True)
-    if used := next((s.used for s in found.steps if s.callers == found.ceiling), None):
+    for sentence in sentences(found):
+        console.print(Text(sentence), soft_wrap=True)
+    if used := next((s.used for s in found.steps if s.offered == found.ceiling), None):
         console.print(
-            f"the caller takes {used.cores_a_caller:.1%} of a core and {used.mib_a_caller:.1f} MiB for each, in "
-            f"{counted(used.processes, 'process', 'processes')}",
+            f"The caller takes {used.cores_a_caller:.1%} of a core and {used.mib_a_caller:.1f} MiB for each, in "
+            f"{counted(used.processes, 'process', 'processes')} ({found.priority}).",
             soft_wrap=True,
         )
-    console.print(f"chart   {picture}", soft_wrap=True, highlight=False)
+    console.print(f"page    {page}", soft_wrap=True, highlight=False)
 
 
 def _tell_soak(found: "SoakResult", folder: Path, as_json: bool) -> None:
     from harness.load.soak import FEWEST_WAVES
+    from harness.store.load_files import without_nan
 
-    text = json.dumps(_without_nan(found.to_json()), indent=2)
+    text = json.dumps(without_nan(found.to_json()), indent=2)
     (folder / "soak.json").write_text(text, encoding="utf-8")
     if as_json:
         print(text)
@@ -108,14 +168,5 @@ def _tell_soak(found: "SoakResult", folder: Path, as_json: bool) -> None:
     for drift in found.drifts:
         print(drift.in_words())
     if not found.drifts:
-        print(f"fewer than {FEWEST_WAVES} waves cannot show a drift; allow more --minutes")
+        print(f"fewer than {FEWEST_WAVES} waves cannot show a drift; allow more --for")
     print(f"figures {folder / 'soak.json'}")
-
-
-def _without_nan(value: Any) -> Any:
-    """The value with null for NaN, which JSON does not have: the figure of a step in which nothing was played."""
-    if isinstance(value, dict):
-        return {k: _without_nan(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_without_nan(v) for v in value]
-    return None if isinstance(value, float) and value != value else value

@@ -14,6 +14,8 @@ from harness.figures.events_words import HEAD, event_notes, event_rows
 from harness.figures.quality_state import QUOTED
 from harness.figures.reply_flags import WORDS
 from harness.figures.seat_words import beside_words, seat_words
+from harness.figures.server_waits_words import HEAD as WAITS_HEAD
+from harness.figures.server_waits_words import TITLE, waits_notes, waits_rows
 from harness.figures.summary import RunSummary
 from harness.ranking.percentiles import Quantiles
 from harness.timing.figures import OVER_LIMIT_TEXT
@@ -64,6 +66,7 @@ def print_summary(summary: RunSummary, console: Console) -> None:
             names.append(name)
     print_table(console, table, names)
     _print_events(summary, console)
+    _print_server_waits(summary, console)
     for line in (
         words(summary.name(cell), cell) for words in (_substance, _flagged, _others, _beside) for cell in summary.whole
     ):
@@ -102,6 +105,19 @@ def _print_events(summary: RunSummary, console: Console) -> None:
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)
     for note in event_notes(named):
+        console.print(Text(note), soft_wrap=True)
+
+
+def _print_server_waits(summary: RunSummary, console: Console) -> None:
+    """Print what agents' model servers did while callers waited; nothing where no server says anything."""
+    named = [(summary.name(cell), cell.servers) for cell in summary.whole if cell.servers]
+    if not named:
+        return
+    table = words_table(TITLE, WAITS_HEAD, left=3)
+    for row in waits_rows(named):
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+    for note in waits_notes(named):
         console.print(Text(note), soft_wrap=True)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from harness.doctor import installed, processor
+from harness.doctor import gpus, installed, processor
 from harness.doctor import storage_and_ports as room
 from harness.doctor.result import Finding
 
@@ -18,7 +18,8 @@ LOOKS: Final[Mapping[str, Look]] = MappingProxyType(
         "other programs": processor.pressure,
         "clock": processor.clock,
         "models": installed.models,
-        "GPU": installed.gpu,
+        "GPU": gpus.gpus,
+        "CUDA": gpus.cuda,
         "sound device": installed.sound,
         "ports": room.ports,
         "disk": room.disk,

@@ -75,35 +75,6 @@ def sound() -> list[Finding]:
     return [Finding("sound device", "fine", f"{len(names)}, first {names[0]}")]
 
 
-def gpu() -> list[Finding]:
-    """Findings on GPUs. Agents may use them; the measurement does not."""
-    try:
-        import pynvml
-    except ModuleNotFoundError:
-        mend = f"nothing, without a GPU; to sample it during turns: pip install '{NAME}[gpu]'"
-        return [Finding("GPU", "without", "not checked (nvidia-ml-py is not installed)", mend)]
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError as error:
-        return [Finding("GPU", "without", f"none ({error})", "nothing: shipped agents need none")]
-    try:
-        handles = [pynvml.nvmlDeviceGetHandleByIndex(k) for k in range(pynvml.nvmlDeviceGetCount())]
-        names = [str(pynvml.nvmlDeviceGetName(h)) for h in handles]
-        busy = [int(pynvml.nvmlDeviceGetUtilizationRates(h).gpu) for h in handles]
-    except pynvml.NVMLError as error:
-        return [Finding("GPU", "without", f"gives no figures ({error})", "nothing; runs then leave out its columns")]
-    finally:
-        pynvml.nvmlShutdown()
-    seen = ", ".join(f"{name} at {use} %" for name, use in zip(names, busy, strict=True)) or "none"
-    if any(use > BUSY_GPU_PERCENT for use in busy):
-        return [Finding("GPU", "disturbs", seen, "end other programs that use it, if agents under test run on it")]
-    return [Finding("GPU", "fine" if names else "without", seen)]
-
-
-BUSY_GPU_PERCENT: Final = 10
-"""Load of an idle GPU: a display takes a few percent. A choice."""
-
-
 def calibration() -> list[Finding]:
     """Findings on the calibration: can runs quote their measurement error on this machine?"""
     found = newest()

@@ -94,6 +94,8 @@ OTHERS: Final = (
     Figure("pauses_cut_share", "Pauses cut", "share", ("sound",), "figures/endpointing"),
     Figure("false_start_rate", "False starts", "share", ("sound",), "timing/overlap", chances=lambda t: t.pause_was_cut),
     Figure("cut_in_rate", "Cut-ins", "share", ("sound",), "timing/overlap", chances=lambda t: (t.cut_in,)),
+    Figure("continuity", "Replies without a gap in their sound", "share", ("sound",), "timing/measure", higher_is_better=True,
+           chances=lambda t: () if t.no_reply else (t.underruns == 0,)),
     Figure("no_reply_rate", "No reply", "share", ("sound",), "timing/measure", chances=lambda t: (t.no_reply,)),
     Figure("understood_wer", "Words that the agent misunderstood", "share", ("sound", "marks"), "figures/word_errors"),
     Figure("heard_wer", "Words of the reply that were not heard as written", "share", ("sound", "words"),

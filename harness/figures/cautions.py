@@ -35,6 +35,7 @@ Code = Literal[
     "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
     "no_certificate", "machines", "red_lines", "few_people", "seat_error", "seat_losses", "seat_unrated",
     "rehearsal", "speakers", "other_wire", "recorded_calls", "open_turns", "sides_swapped", "other_language",
+    "gpu_clocks", "gpu_shared",
 ]  # fmt: skip
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
 IDLE_PERCENT: Final = 1.0
@@ -97,6 +98,9 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "unwatched": Kind("note", "Others not measured"),
     "throttled": Kind("warn", "Throttled", "On {} of {} the processor was slowed down for heat: its latencies are those of a "
                       "hot machine."),
+    "gpu_clocks": Kind("warn", "The GPU's clock", "{} Latencies measured on it are not those of one clock; `nvidia-smi -lgc` "
+                       "pins it."),
+    "gpu_shared": Kind("warn", "Shared GPU", "{} What agents compute there was delayed by an unknown time."),
     "not_calibrated": Kind("note", "Not calibrated", "The error of the onset measurement was not calibrated for every session "
                            "here{}; `harness calibrate` measures it."),
     "measurement_error": Kind("note", "Measurement error", "TTFA was measured to within {} in calibration."),
@@ -353,6 +357,10 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
         yield worded("unwatched", " ".join(unwatched_words(known.unwatched)))
     for name, turns in sorted(known.throttled.items()):
         yield worded("throttled", counted(turns, "turn"), name)
+    for text in known.gpu_clocks:
+        yield worded("gpu_clocks", text)
+    for text in known.gpu_shared:
+        yield worded("gpu_shared", text)
     if known.spoken and known.onset_error is None and not known.calls:
         yield worded("not_calibrated", f" ({known.not_calibrated})" if known.not_calibrated else "")
     elif known.spoken and known.onset_error is not None:

@@ -14,6 +14,7 @@ from harness.figures.events import EventRow
 from harness.figures.latency import TurnFigures, WithinBudget
 from harness.figures.machine import MachineSummary
 from harness.figures.seat import BesideSeat, SeatSummary
+from harness.figures.server_waits import ServerWaits
 from harness.judging.validation.trust import Trust
 from harness.ranking.board import QualityState
 from harness.ranking.percentiles import Quantiles
@@ -47,6 +48,8 @@ class AgentSummary(EndpointingSummary, TurnFigures):
     failed: int = 0
     events: list[EventRow] = Field(default_factory=list)
     """One row for each sound and instant, in a run with events."""
+    servers: list[ServerWaits] = Field(default_factory=list)
+    """One row for each stage with a model server that says what it does."""
     common_opening: tuple[int, int] | None = None
     """Replies that begin with the commonest three words, and the number of replies."""
     flags: dict[str, int] = Field(default_factory=dict)

@@ -42,6 +42,10 @@ class Circumstances(BaseModel):
     """Agent that was called over another wire than its profile says → why."""
     throttled: dict[str, int] = Field(default_factory=dict)
     """Agent → turns during which a core of its machine was slowed down for heat."""
+    gpu_clocks: tuple[str, ...] = ()
+    """Sentences on GPUs whose clock changed under load."""
+    gpu_shared: tuple[str, ...] = ()
+    """Sentences on GPUs that programs of no agent used."""
     unwatched: dict[str, Unwatched] = Field(default_factory=dict)
     """Agent that ran here → its turns for which the share of other programs is not fully known."""
     length_tells: tuple[str, ...] = ()

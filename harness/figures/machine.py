@@ -27,6 +27,8 @@ class MachineSummary(BaseModel):
     instruction_sets: str | None = None
     recogniser_held_to: str | None = None
     """`CT2_FORCE_CPU_ISA`, where it was set."""
+    gpus: str | None = None
+    """The names of its NVIDIA GPUs; None where there were none, or none was seen."""
     machines: int = 1
     """Machines of this kind; more than one only in a merged run."""
     threads: dict[str, dict[str, int]] = Field(default_factory=dict)
@@ -43,6 +45,8 @@ class MachineSummary(BaseModel):
         if self.cores is not None:
             facts.append(counted(self.cores, "core"))
         facts.append(self.instruction_sets or "instruction sets not known")
+        if self.gpus:
+            facts.append(self.gpus)
         if self.machines > 1:
             facts.append(f"{self.machines} machines alike")
         if self.recogniser_held_to:
@@ -83,6 +87,7 @@ def _summary(manifest: RunManifest, facts: Facts, machines: int) -> MachineSumma
         cores=cores if isinstance(cores, int) else None,
         instruction_sets=_text(facts.get("instruction_sets")),
         recogniser_held_to=_text(facts.get("recogniser_held_to")),
+        gpus=_text(facts.get("gpus")),
         machines=max(1, machines),
         threads=local,
     )

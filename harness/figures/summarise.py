@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from harness.figures.board_figures import board_summary, quality_figures, refusals, way_of
+from harness.figures.cards import clock_sentences, sharing_sentences
 from harness.figures.cells import (
     Cell,
     Failure,
@@ -33,6 +34,7 @@ from harness.figures.rated_on import RatedOn, rated_on
 from harness.figures.recorded_calls import swapped_words
 from harness.figures.reply_flags import FLAGS, flags_of
 from harness.figures.seat_figures import Seat, beside_seat, figures_over_persons, seat_summary, seats_of
+from harness.figures.server_waits import server_waits
 from harness.figures.speakers import speakers_of
 from harness.figures.summary import RunSummary
 from harness.figures.watched import unwatched
@@ -183,6 +185,7 @@ def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selec
     openings = Counter(opening_words(text) for text in heard)
     return {
         **dict(figures),
+        "servers": server_waits(turns, manifest.seed),
         "failed": sum(s.status == "failed" for s in sessions),
         "flags": _flags(sessions, contexts),
         "common_opening": (openings.most_common(1)[0][1], openings.total()) if openings else None,
@@ -253,6 +256,8 @@ def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[
             for t in s.turn_timings
             if t.contention is not None and t.contention.throttled
         ),
+        gpu_clocks=clock_sentences(manifest.cards),
+        gpu_shared=sharing_sentences(manifest.cards),
         unwatched=unwatched(manifest.played, selection.sessions),
         spoken=spoken,
         onset_error=onset_error(manifest.calibration),

@@ -38,6 +38,10 @@ class Limit(BaseModel):
     mode: Literal["seeded", "replay", "recorded"] | None = None
     subset: Subset = "all"
     pack: str | None = None
+    rate: float | None = Field(default=None, gt=0)
+    """The step of an open loop, in calls a second. A limit that names a rate or callers is for load tests, any other for runs."""
+    callers: int | None = Field(default=None, ge=1)
+    """The step of a closed loop."""
     at_most: float | None = Field(default=None, strict=True)
     at_least: float | None = Field(default=None, strict=True)
     worse_than_baseline_by: float | None = Field(default=None, strict=True)
@@ -58,6 +62,11 @@ class Limit(BaseModel):
     def rule(self) -> Rule:
         """The side of `bound` that passes. A loss against the baseline may be at most the bound."""
         return "at_least" if self.comparison == "at_least" else "at_most"
+
+    @property
+    def is_for_loads(self) -> bool:
+        """True if it names a step of a load test."""
+        return self.rate is not None or self.callers is not None
 
     @property
     def words(self) -> str:
@@ -142,6 +151,8 @@ def _problem(limit: Limit) -> str:
     if len(given) != 1:
         named = " and ".join(given) if given else "none"
         return f"names {named}; name exactly one of {', '.join(COMPARISONS)}"
+    if limit.rate is not None and limit.callers is not None:
+        return "names a rate and callers; a step of a load test has one of them"
     unit = unit_of(limit.figure)
     if unit is None and limit.figure == "elo":
         return "elo depends on the other rated agents; limit elo_over.REFERENCE instead"
@@ -183,7 +194,8 @@ def limits_for(budgets: Budgets, manifest: RunManifest, contexts: tuple[Context,
             )
     found: list[CellLimit] = []
     for k, limit in enumerate(budgets.limits, start=1):
-        if limit.pack not in (None, manifest.pack) or limit.mode not in (None, manifest.mode):
+        elsewhere = limit.pack not in (None, manifest.pack) or limit.mode not in (None, manifest.mode)
+        if elsewhere or limit.is_for_loads:
             continue
         problem = _cannot_have(limit, manifest, contexts, judged)
         if problem:

@@ -49,6 +49,8 @@ class Checked:
     """Reason why a figure of quality decides nothing, in one sentence without its full stop; empty where it can."""
     speakers: int | None = None
     """Number of speakers behind the figure, where its interval is over them and not over conversations."""
+    why: str = ""
+    """Reason for the verdict in one sentence, where none of the usual ones says it."""
 
     @property
     def name(self) -> str:
@@ -71,6 +73,10 @@ class CheckResult:
     """Number of this check if the run is checked repeatedly; None for a single check."""
     sessions_missing: int = 0
     """Number of planned sessions without figure through no fault of their agent."""
+    observations: tuple[str, str] = ("conversation", "conversations")
+    """What `contexts` counts, one and many: of a load test, stretches of time."""
+    sound: Path | None = None
+    """Folder with the sound of all calls; None where none is stored."""
 
     @property
     def more_needed(self) -> int | None:
@@ -91,7 +97,7 @@ class CheckResult:
             "run": str(self.run),
             "verdict": self.verdict,
             "invalid": list(self.invalid),
-            "conversations": self.contexts,
+            self.observations[1]: self.contexts,
             "sessions_missing": self.sessions_missing,
             "look": self.look,
             "more_needed": self.more_needed,
@@ -147,6 +153,7 @@ def check_run(
         contexts=len({s.key.context_id for s in selection.sessions}),
         look=look,
         sessions_missing=_missing(selection),
+        sound=store.folder / "sessions",
     )
 
 

@@ -1,55 +1,91 @@
-"""`harness load`: a profile's agent under rising numbers of callers, which all speak the first turn of a pack."""
+"""`harness load`: a profile's agent under rising load, by callers who speak a pack's contexts with their pauses.
 
-from collections.abc import AsyncIterator, Sequence
+One call is played before the steps and is in no figure: it finds out whether the agent greets, as in a run, and warms its
+caches, so that the first step does not pay for what is paid once.
+"""
+
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
+from typing import Final
 
+from harness.agents.profile import AgentProfile
 from harness.audio.vocal import silero
-from harness.caller import SessionPlan
-from harness.errors import UserError
+from harness.calibrate.agent_process import metrology_agent
+from harness.calibrate.result import machine_id
+from harness.caller import CallerProcess, SessionPlan
+from harness.errors import StorageError, UserError
 from harness.experiment import Experiment
 from harness.extras import require_local
+from harness.load.arrivals import Arrivals
 from harness.load.ceiling import LoadResult
+from harness.load.reference import DELAY_MS, Reference
 from harness.load.soak import SoakResult, soak
-from harness.load.steps import load
+from harness.load.steps import Load, load, load_rates
 from harness.progress import RunProgress
-from harness.run.caller_turns import history_of, render_turns
+from harness.recording.files import load as load_recording
+from harness.run.call_plan import call_plan
+from harness.run.caller_turns import CallerTurns, render_turns
+from harness.run.disk_space import MB, PASSING_BYTES_PER_S
 from harness.run.greetings import Greetings
-from harness.run.plan import make_plan
+from harness.run.plan import RunPlan, lasting_s, make_plan
 from harness.run.running_agents import RunningAgents
 from harness.run.weights import weights_of_agents
+from harness.store.disk import free_bytes
+from harness.store.load_files import TURNS_FILE, LoadMade, LoadTurn, append_turns
+
+REFERENCE_CALLS: Final = 200
+"""Replies of the reference agent that are made before: more are made when they are needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadRequest:
-    """The agent, the numbers of callers (None: search for the limit), the pack, and the limit for the p95 of TTFA."""
+    """The agent with pack, mode and seed, and what it is asked to serve: callers at once (None: search for the limit), or the
+    arrivals of an open loop. `budget_ms`: the limit for the p95 of TTFA."""
 
-    agent: str
-    callers: tuple[int, ...] | None
-    pack: str
-    rounds: int | None
-    logs: Path
+    experiment: Experiment
+    folder: Path
+    callers: tuple[int, ...] | None = None
+    arrivals: tuple[Arrivals, ...] = ()
+    rounds: int | None = None
     budget_ms: float | None = None
 
 
-async def load_agent(request: LoadRequest, progress: RunProgress) -> LoadResult:
-    """Start the agent, play the steps, stop the agent.
+Finished = Callable[[LoadMade, LoadResult], object]
+"""Stores the result so far."""
+
+
+async def load_agent(request: LoadRequest, progress: RunProgress, finished: Finished) -> tuple[LoadMade, LoadResult]:
+    """Start the agent, play the steps, stop the agent. Rows are in the folder after each step, and `finished` is called.
 
     Raises:
         UserError: the input is wrong, or the agent is not one that is spoken to.
         AgentError: the agent cannot start.
+        StorageError: the disk has no room, or is full; finished steps are saved.
     """
-    async with _started(request, progress) as (call, _):
-        progress.phase("Calls", sum(request.callers) * (request.rounds or 1) if request.callers is not None else None)
-        return await load(
-            lambda _: call,
-            request.callers,
-            rounds=request.rounds,
+    known = metrology_agent(1, REFERENCE_CALLS, keep_arrivals=False, delay_ms=DELAY_MS)
+    async with _started(request, progress) as (made, calls, _), known as reference:
+        each = Load(
+            calls.plan,
+            calls.context,
             vocal=silero(),
-            progress=lambda callers, done, total: progress.status(f"{callers} at once: {done} of {total}"),
+            reference=Reference(reference),
             budget_ms=request.budget_ms,
+            progress=lambda step, done, total: progress.status(f"{step}: {done} of {total}"),
+            rows=_rows_in(request.folder),
+            finished=lambda result: finished(made, result),
+            within=request.folder,
         )
+        progress.phase("Calls")
+        if request.arrivals:
+            return made, await load_rates(each, request.arrivals)
+        return made, await load(each, request.callers, rounds=request.rounds)
 
 
 async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress) -> SoakResult:
@@ -60,12 +96,12 @@ async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress
         AgentError: the agent cannot start.
     """
     if request.callers is None or len(request.callers) != 1:
-        raise UserError("--minutes: repeats one number of callers; name it with --callers")
+        raise UserError("--for: repeats one number of callers; name it with --callers, or a rate with --rate")
     (callers,) = request.callers
-    async with _started(request, progress) as (call, pid):
+    async with _started(request, progress) as (_, calls, pid):
         progress.phase("Waves")
         return await soak(
-            lambda _: call,
+            calls.plan,
             callers,
             minutes * 60,
             agent_pid=pid,
@@ -74,23 +110,104 @@ async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress
         )
 
 
+class _Calls:
+    """The calls of a load test, in turn over the pack's contexts."""
+
+    def __init__(self, plan: RunPlan, turns: CallerTurns, running: RunningAgents) -> None:
+        self._plan, self._turns, self._running = plan, turns, running
+        self._keys = plan.session_keys()
+        self._greetings = Greetings()
+        self._planned = lru_cache(maxsize=None)(self._of_key)
+
+    @property
+    def profile(self) -> AgentProfile:
+        return self._plan.profiles[0]
+
+    def plan(self, number: int) -> SessionPlan:
+        """The plan of the n-th call."""
+        return self._planned(number % len(self._keys))
+
+    def context(self, number: int) -> str:
+        """The context that the n-th call speaks."""
+        return self._keys[number % len(self._keys)].context_id
+
+    async def find_out(self) -> None:
+        """Play the call before the steps, a second time where only a longer wait shows whether the agent greets."""
+        caller = CallerProcess()
+        try:
+            for _ in range(2):
+                self._planned.cache_clear()
+                with tempfile.TemporaryDirectory(prefix="load-") as folder:
+                    outcome = await caller.play(self.plan(0), Path(folder))
+                    if outcome.failure_kind is not None:
+                        return
+                    recording = load_recording(Path(folder))
+                self._greetings.learn(self.profile.name, recording)
+                if not self._greetings.is_doubtful(self.profile, recording):
+                    return
+        finally:
+            self._planned.cache_clear()
+            await caller.stop()
+
+    def _of_key(self, place: int) -> SessionPlan:
+        greeting, connection = self._greetings.of(self.profile), self._running.connection(self.profile.name)
+        return call_plan(self._plan, self._turns, self._keys[place], connection, greeting)
+
+
 @asynccontextmanager
-async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator[tuple[SessionPlan, int | None]]:
-    """The agent, started: the plan of every call to it, and its process."""
-    plan = make_plan(Experiment(agents=(request.agent,), pack=request.pack, limit=1))
-    (profile,), (key,) = plan.profiles, plan.session_keys()
+async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator[tuple[LoadMade, _Calls, int | None]]:
+    """The agent, started: what the test is made of, its calls, and the agent's process."""
+    plan = make_plan(request.experiment)
+    (profile,) = plan.profiles
     if profile.kind == "text":
         raise UserError(f"--agent {profile.name}: is a text model; load plays calls")
     require_local("speaking to an agent and hearing it")
+    _refuse_without_room(plan, request)
     weights = weights_of_agents(plan, progress)
     turns = render_turns(plan, progress)
-    request.logs.mkdir(parents=True, exist_ok=True)
-    async with RunningAgents(plan.profiles, weights, request.logs, progress) as running:
-        connection = running.connection(profile.name)
-        rate_hz = int(connection.options.get("input_rate_hz", 16_000))
-        history, greeting = history_of(plan.contexts[0], key.mode), Greetings().of(profile)
-        call = SessionPlan(connection, (turns.of(key, rate_hz)[0],), rate_hz, history, greeting=greeting)
-        yield call, running.pids().get(profile.name)
+    (request.folder / "logs").mkdir(parents=True, exist_ok=True)
+    async with RunningAgents(plan.profiles, weights, request.folder / "logs", progress) as running:
+        calls = _Calls(plan, turns, running)
+        progress.phase("A first call, in no figure")
+        await calls.find_out()
+        yield _made(plan, profile), calls, running.pids().get(profile.name)
+
+
+def _made(plan: RunPlan, profile: AgentProfile) -> LoadMade:
+    return LoadMade(
+        agent=profile.name,
+        pack=plan.pack.name,
+        pack_hash=plan.pack.hash,
+        mode=plan.options.mode,
+        contexts=len(plan.contexts),
+        seed=plan.options.seed,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        machine=machine_id(),
+        harness_version=version("heart-voice-harness"),
+    )
+
+
+def _rows_in(folder: Path) -> Callable[[Sequence[LoadTurn]], None]:
+    # A folder that is used again would mix two tests.
+    with contextlib.suppress(FileNotFoundError):
+        (folder / TURNS_FILE).unlink()
+    return lambda rows: append_turns(folder, rows)
+
+
+def _refuse_without_room(plan: RunPlan, request: LoadRequest) -> None:
+    """Check that the recordings of the largest step, which are removed once they are measured, fit on the disk.
+
+    Raises:
+        StorageError: they do not.
+    """
+    call_s = max(lasting_s(context, plan.pack, plan.options.mode) for context in plan.contexts)
+    most = max((arrivals.rate * arrivals.lasts_s for arrivals in request.arrivals), default=max(request.callers or (0,)))
+    needed, free = most * call_s * PASSING_BYTES_PER_S, free_bytes(request.folder)
+    if free < needed:
+        raise StorageError(
+            f"--out {request.folder}: the recordings of {most:.0f} calls need about {needed / MB:,.0f} MB until they are "
+            f"measured, and {free / MB:,.0f} MB are free; name another place with --out, or a shorter --for"
+        )
 
 
 def parse_callers(text: str) -> Sequence[int] | None:

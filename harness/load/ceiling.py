@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from harness.figures.load_knee import CurveStep, OnCurve, calls_within, knee
+from harness.load.arrivals import Arrivals
 from harness.load.limits import Limit, limit_of
 from harness.load.result import LoadStep
 
@@ -24,43 +26,73 @@ TURNS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """All steps, in the order played. `ceiling` is the most callers with all bounds met up to there; None if no step met them.
+    """All steps, in the order played. `ceiling` is the most offered load (callers at once, or calls a second) with all bounds
+    met up to there; None if no step met them.
 
-    Met means: pacing and lag within bounds, no call failed, at most one in twenty without reply, and with a budget
+    Met means: callers, frames and answers on time, no call failed, at most one in twenty without reply, and with a budget
     also TTFA within it at p95.
     """
 
     steps: tuple[LoadStep, ...]
     priority: str
     budget_ms: float | None = None
+    arrivals: Arrivals | None = None
+    """The arrivals of the last step of an open loop; None for a closed one."""
 
     @property
-    def ceiling(self) -> int | None:
+    def ceiling(self) -> float | None:
         kept = None
         for step in self._sorted:
             if limit_of(step, self.budget_ms) is not None:
                 break
-            kept = step.callers
+            kept = step.offered
         return kept
 
     @property
-    def limit(self) -> tuple[int, Limit] | None:
-        """The least number of callers over a bound, with the reason; None if all steps met their bounds."""
-        found = ((step.callers, limit_of(step, self.budget_ms)) for step in self._sorted)
-        return next(((callers, limit) for callers, limit in found if limit is not None), None)
+    def limit(self) -> tuple[float, Limit] | None:
+        """The least offered load over a bound, with the reason; None if all steps met their bounds."""
+        found = ((step.offered, limit_of(step, self.budget_ms)) for step in self._sorted)
+        return next(((offered, limit) for offered, limit in found if limit is not None), None)
+
+    @property
+    def knee(self) -> OnCurve | None:
+        """The rate at which the curve of an open loop bends; None for a closed one, or under three steps that have a p95."""
+        return knee(self._curve) if self.arrivals is not None else None
+
+    @property
+    def within_budget(self) -> OnCurve | None:
+        """The highest rate with a p95 within the budget; None for a closed loop, without a budget, or without a p95."""
+        if self.arrivals is None or self.budget_ms is None:
+            return None
+        return calls_within(self._curve, self.budget_ms)
+
+    @property
+    def _curve(self) -> list[CurveStep]:
+        """The steps that say something about the agent."""
+        return [
+            CurveStep(step.rate, step.calls_at_once or 0.0, step.ttfa_by_stretch)
+            for step in self.steps
+            if step.rate is not None and step.says_of_agent
+        ]
 
     @property
     def _sorted(self) -> list[LoadStep]:
-        return sorted(self.steps, key=lambda step: step.callers)
+        return sorted(self.steps, key=lambda step: step.offered)
 
     def to_json(self) -> dict[str, Any]:
         """The object that `harness load --json` prints."""
-        limit = self.limit
+        limit, arrivals = self.limit, self.arrivals
+        offered = "callers" if arrivals is None else "rate"
+        knee, within = self.knee, self.within_budget
         return {
             "schema": 1,
+            "arrivals": arrivals.law if arrivals is not None else None,
+            "for_s": arrivals.lasts_s if arrivals is not None else None,
             "steps": [step.to_json() for step in self.steps],
             "ceiling": self.ceiling,
-            "limit": {"callers": limit[0], **asdict(limit[1])} if limit is not None else None,
+            "limit": {offered: limit[0], **asdict(limit[1])} if limit is not None else None,
+            "knee": knee.to_json() if knee is not None else None,
+            "within_budget": within.to_json() if within is not None else None,
             "budget_ms": self.budget_ms,
             "priority": self.priority,
         }

@@ -1,8 +1,8 @@
 """The cause of a step's failure: the agent, the machine or the caller. A pure function of one step's figures.
 
-The causes are checked in this order because each hides the next. Late frames are the harness's own fault: the caller's if one
-of its processes filled a core, otherwise the machine's. Only if frames left on time does a late or missing reply say something
-about the agent; and an agent that is late while every core is full lacked the machine.
+The causes are checked in this order because each hides the next. Late callers, late frames and inexact stamps are the harness's
+own fault: the caller's if one of its processes filled a core, otherwise the machine's. Only if all of that was on time does a
+late or missing reply say something about the agent; and an agent that is late while every core is full lacked the machine.
 """
 
 from dataclasses import dataclass

@@ -24,9 +24,8 @@ _MIB: Final = 2**20
 class Pressure:
     """A monitor of caller processes during an `async with` block; afterwards `used` has their and the machine's use."""
 
-    def __init__(self, pids: Sequence[int], callers: int) -> None:
+    def __init__(self, pids: Sequence[int]) -> None:
         self._processes = [psutil.Process(pid) for pid in pids]
-        self._callers = callers
         self._most_bytes = 0.0
         self._looking: asyncio.Task[None] | None = None
 
@@ -48,12 +47,17 @@ class Pressure:
         idle, every = _machine_s()
         shares = [(after - before) / wall_s for before, after in zip(self._before_s, self._spent_s(), strict=True)]
         passed = every - self._all_before
-        self.used = Used(
+        self._shares = shares
+        self._machine = 1.0 - (idle - self._idle_before) / passed if passed > 0 else 0.0
+
+    def used(self, callers: float) -> Used:
+        """The use, per caller of this many at once."""
+        return Used(
             processes=len(self._processes),
-            cores_a_caller=max(sum(shares), 0.0) / self._callers,
-            busiest_process=max(shares, default=0.0),
-            machine=1.0 - (idle - self._idle_before) / passed if passed > 0 else 0.0,
-            mib_a_caller=(self._most_bytes - self._before_bytes) / _MIB / self._callers,
+            cores_a_caller=max(sum(self._shares), 0.0) / callers,
+            busiest_process=max(self._shares, default=0.0),
+            machine=self._machine,
+            mib_a_caller=(self._most_bytes - self._before_bytes) / _MIB / callers,
         )
 
     async def _look(self) -> None:

@@ -1,8 +1,12 @@
 """The results of a load test, step by step."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from harness.figures.load_steps import LoadFigures, ShareOf
+from harness.load.arrivals import ArrivalFigures
+from harness.load.caller_error import CallerError
 from harness.ranking.percentiles import Quantiles
 
 MOST_SILENT: Final = 0.05
@@ -22,12 +26,14 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class LoadStep:
-    """The results of one number of callers. Times in ms."""
+    """The results of one number of callers, or of one rate. Times in ms."""
 
     callers: int
+    """Callers at once; in an open loop the most that there were."""
     sessions: int
     failed: int
     no_reply: int
+    """Calls with a turn without reply."""
     pacing_p99_error_ms: float
     pacing_max_error_ms: float
     realtime_ratio: float
@@ -36,7 +42,50 @@ class LoadStep:
     ttfa_ms: Quantiles
     out_of_bounds: tuple[str, ...]
     used: Used | None = None
+    rate: float | None = None
+    """Calls a second that were offered; None in a closed loop."""
+    calls_at_once: float | None = None
+    """The mean number of open calls while turns counted; None in a closed loop."""
+    figures: LoadFigures | None = None
+    """None where no call gave one."""
+    ttfa_by_stretch: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Stretch of time → TTFA of its turns, infinite where a turn ranks slowest: from these the curve is drawn anew."""
+    arrivals: ArrivalFigures | None = None
+    """None in a closed loop."""
+    caller_error: CallerError | None = None
+    """None where no reference call was measured."""
+
+    @property
+    def offered(self) -> float:
+        """The offered load: calls a second in an open loop, callers at once in a closed one."""
+        return self.rate if self.rate is not None else self.callers
+
+    @property
+    def says_of_agent(self) -> bool:
+        """True if the figures are the agent's: its callers came and spoke on time, and some call could be measured."""
+        return not self.out_of_bounds and self.failed < self.sessions
 
     def to_json(self) -> dict[str, Any]:
-        """One entry of `steps`."""
-        return {**asdict(self), "ttfa_ms": {"p50": self.ttfa_ms.p50, "p95": self.ttfa_ms.p95}}
+        """One entry of `steps`. The agent's figures are null where the step says nothing about the agent."""
+        own = {name: value for name, value in asdict(self).items() if name not in ("ttfa_ms", "figures", "ttfa_by_stretch")}
+        found = self.figures if self.says_of_agent else None
+        return {
+            **own,
+            "says_of_agent": self.says_of_agent,
+            "ttfa_ms": _percentiles(self.ttfa_ms if self.says_of_agent else Quantiles()),
+            "ttft_ms": _percentiles(found.ttft_ms if found else Quantiles()),
+            "turns": found.turns if found else None,
+            "stretches": found.stretches if found else None,
+            "cut_in_rate": _share(found.cut_ins) if found else None,
+            "continuity": _share(found.continuity) if found else None,
+            "no_reply_rate": _share(found.no_reply) if found else None,
+            "failed_rate": _share(found.failed) if found else None,
+        }
+
+
+def _percentiles(found: Quantiles) -> dict[str, Any]:
+    return found.model_dump(include={"p50", "p95", "p50_interval", "p95_interval", "p50_over_limit", "p95_over_limit", "n"})
+
+
+def _share(found: ShareOf) -> dict[str, Any]:
+    return {"value": found.value, "interval": found.interval, "hits": found.hits, "of": found.of}

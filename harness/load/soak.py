@@ -7,7 +7,6 @@ is the slope over all waves by Theil and Sen (the median of the slopes between e
 1968), because one wave that the machine disturbed moves it little; its interval is 95 %.
 """
 
-import asyncio
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.audio.vocal import VocalDetector
-from harness.caller import SessionOutcome, SessionPlan
+from harness.caller import Callers, SessionPlan
 from harness.clock import now_ns
+from harness.load.measuring import Offered, measured_step
 from harness.load.pressure import Pressure
 from harness.load.result import LoadStep
-from harness.load.steps import Callers, measured_step, wave
+from harness.load.steps import wave
 from harness.machine.processes import family, memory_bytes, summed
 
 FEWEST_WAVES: Final = 6
@@ -76,7 +76,7 @@ class SoakResult:
         return drifts(self.looks)
 
     def to_json(self) -> dict[str, Any]:
-        """The object that `harness load --minutes --json` prints."""
+        """The object that `harness load --for --json` prints."""
         return {
             "schema": 1,
             "callers": self.callers,
@@ -149,12 +149,12 @@ async def soak(
         watched = {name: each for name, each in pids.items() if each}
         began_s, clock_ms = time.monotonic(), _clock_ms()
         while not looks or time.monotonic() - began_s < lasts_s:
-            plans = [call(begun + k) for k in range(callers)]
+            plans = [("", call(begun + k)) for k in range(callers)]
             begun += callers
             with tempfile.TemporaryDirectory(prefix="soak-") as parent:
-                async with Pressure(pids["caller"], callers) as pressure:
-                    ended: list[tuple[SessionOutcome, Path]] = await wave(plans, processes, Path(parent), 0, callers, None)
-                step = await asyncio.to_thread(measured_step, callers, ended, vocal, pressure.used)
+                async with Pressure(pids["caller"]) as pressure:
+                    calls = await wave(plans, fleet, Path(parent), 0)
+                step, _ = await measured_step(Offered(len(looks), callers=callers), calls, vocal, pressure.used)
             families = {name: [process for pid in each for process in family(pid)] for name, each in watched.items()}
             memory = {name: summed(each, memory_bytes) / _MIB for name, each in families.items()}
             descriptors = {name: round(summed(each, lambda process: process.num_fds())) for name, each in families.items()}

@@ -1,184 +1,213 @@
-"""Steps of rising concurrency, each measured like any call, to find how many callers an agent or this machine can serve.
+"""Steps of rising load, each measured like any call, to find how many callers an agent or this machine can serve.
 
-One scheduler paces all callers of a process; if one process is not enough there are more, on the same clock, and a step in
-which one filled its core is played again by twice as many. A step is a wave: all its callers speak at once, each in a phase of
-its own within the 20 ms frame, and nothing is analysed until the last has ended. A step is *within bounds* when frames left on
-time and at the speed of speech; other steps show the machine's limit and say nothing about the agent. A p95
-needs 60 turns, so small steps have none unless they are repeated.
+A step of a *closed* loop is a wave: all its callers speak at once, each in a phase of its own within the 20 ms frame. In an
+*open* loop callers come at a rate, at instants that were drawn before (`harness.load.arrivals`). Nothing is analysed until the
+last call of a step has ended. A step is *within bounds* when callers came, frames left and answers were stamped on time; other
+steps show the machine's limit or the caller's and say nothing about the agent. If a caller process filled its core, the step is
+played again by twice as many. A p95 needs 60 turns, so small waves have none unless they are repeated.
 """
 
 import asyncio
+import contextlib
 import math
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from harness.audio.vocal import VocalDetector
-from harness.caller import CallerProcess, SessionOutcome, SessionPlan
+from harness.caller import Callers, SessionPlan
+from harness.load.arrivals import Arrivals
 from harness.load.ceiling import MOST, LoadResult, next_callers, rounds_for
 from harness.load.limits import limit_of
+from harness.load.measuring import Call, Offered, measured_step
+from harness.load.open_loop import arrive
 from harness.load.pressure import Pressure
-from harness.load.result import LoadStep, Used
-from harness.ranking.percentiles import Quantiles, quantiles_of
-from harness.recording.files import load as load_recording
-from harness.recording.record import Recording
-from harness.timing import measure
-from harness.timing.pacing import errors_ms, out_of_bounds, pacing
+from harness.load.reference import Reference
+from harness.load.result import LoadStep
+from harness.store.load_files import LoadTurn
 
-CALLERS_PER_PROCESS: Final = 100
-"""One process paced 100 callers within bounds on one of two cores (docs/performance.md)."""
-FEWEST_PER_PROCESS: Final = 12
-"""Fewest callers of a process: one that fills a core with fewer has a problem that more processes do not solve."""
 STAGGER_S: Final = 0.02
 """Interval between the starts of a wave's calls: opening a hundred at one instant measures opening, not speaking."""
+REPLY_S: Final = 10.0
+"""Seconds of a call for each turn beside the caller's words, as `harness plan` estimates them."""
 
-Progress = Callable[[int, int, int], None]
-"""Called with the callers of the step, the sessions ended, and all sessions."""
+Progress = Callable[[str, int, int], None]
+"""Called with the step in words, the calls ended (or measured), and all calls."""
+
+
+def _nothing(*_: object) -> None:
+    """Stores nothing, or shows nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What every step of a load test shares. `call`: the plan of the n-th call; `context`: the name of what it speaks."""
+
+    call: Callable[[int], SessionPlan]
+    context: Callable[[int], str] = str
+    vocal: VocalDetector | None = None
+    reference: Reference | None = None
+    """Measures the caller's own error; None: it stays unknown."""
+    budget_ms: float | None = None
+    """Limit for the p95 of TTFA."""
+    progress: Progress = _nothing
+    rows: Callable[[Sequence[LoadTurn]], None] = _nothing
+    """Stores the rows of a step that is finished."""
+    finished: Callable[[LoadResult], object] = _nothing
+    """Stores the result so far, after the rows of its last step."""
+    within: Path | None = None
+    """Folder for recordings until they are measured; None: the system's."""
 
 
 async def load(
-    call: Callable[[int], SessionPlan],
-    callers: Sequence[int] | None = (1, 2, 5, 10),
-    *,
-    rounds: int | None = None,
-    vocal: VocalDetector | None = None,
-    progress: Progress | None = None,
-    budget_ms: float | None = None,
-    most: int = MOST,
+    each: Load, callers: Sequence[int] | None = (1, 2, 5, 10), *, rounds: int | None = None, most: int = MOST
 ) -> LoadResult:
-    """Play calls by this many simultaneous callers, step after step. `call`: the plan of the n-th.
+    """Play calls by this many simultaneous callers, step after step.
 
     Args:
         callers: None: more and more, until a step fails, and then between, until the ceiling is known to a tenth.
         rounds: times to play each step; None: once, or in a search as often as a p95 needs.
-        budget_ms: limit for the p95 of TTFA.
         most: largest number of callers in a search.
 
     Raises:
         AgentError: a caller process does not start.
         UserError: the speech detector is not installed.
     """
-    fleet = Callers()
     steps: dict[int, LoadStep] = {}
-    begun = 0
-
-    async def play(wanted: int) -> LoadStep:
-        nonlocal begun
-        again = rounds or (1 if callers is not None else rounds_for(wanted))
-        processes = await fleet.enough_for(wanted)
-        with tempfile.TemporaryDirectory(prefix="load-") as parent:
-            ended: list[tuple[SessionOutcome, Path]] = []
-            async with Pressure([p.pid for p in processes if p.pid is not None], wanted) as pressure:
-                for _ in range(again):
-                    plans = [call(begun + k) for k in range(wanted)]
-                    begun += wanted
-                    ended += await wave(plans, processes, Path(parent), len(ended), wanted * again, progress)
-            return await asyncio.to_thread(measured_step, wanted, ended, vocal, pressure.used)
-
-    try:
-        given = iter(callers) if callers is not None else None
+    given = iter(callers) if callers is not None else None
+    async with _player(each) as player:
         while True:
-            held = {n: limit_of(step, budget_ms) is None for n, step in steps.items()}
+            held = {n: limit_of(step, each.budget_ms) is None for n, step in steps.items()}
             wanted = next(given, None) if given is not None else next_callers(held, most)
             if wanted is None:
                 break
-            steps[wanted] = await play(wanted)
-            while (limit := limit_of(steps[wanted], budget_ms)) is not None and limit.of == "caller" and fleet.spread():
-                steps[wanted] = await play(wanted)
+            again = rounds or (1 if callers is not None else rounds_for(wanted))
+            steps[wanted] = await player.step(Offered(len(steps), callers=wanted), again)
+            each.finished(LoadResult(tuple(steps.values()), player.callers.priority, each.budget_ms))
+    return LoadResult(tuple(steps.values()), player.callers.priority, each.budget_ms)
+
+
+async def load_rates(each: Load, steps: Sequence[Arrivals]) -> LoadResult:
+    """Play one step of an open loop after another.
+
+    Raises:
+        AgentError: a caller process does not start.
+        UserError: the speech detector is not installed.
+        StorageError, OSError: a recording could not be written.
+    """
+    found: list[LoadStep] = []
+    async with _player(each) as player:
+        for number, arrivals in enumerate(steps):
+            found.append(await player.step(Offered(number, arrivals=arrivals)))
+            each.finished(LoadResult(tuple(found), player.callers.priority, each.budget_ms, arrivals=arrivals))
+    return LoadResult(tuple(found), player.callers.priority, each.budget_ms, arrivals=steps[-1] if steps else None)
+
+
+@asynccontextmanager
+async def _player(each: Load) -> AsyncIterator["_Player"]:
+    player = _Player(each)
+    try:
+        yield player
     finally:
-        await fleet.stop()
-    return LoadResult(tuple(steps.values()), fleet.priority, budget_ms)
+        await player.callers.stop()
 
 
-class Callers:
-    """The caller processes of a load test, started when needed."""
+class _Player:
+    """Plays the steps of one load test by one set of caller processes."""
 
-    def __init__(self) -> None:
-        self.priority = ""
-        self._each = CALLERS_PER_PROCESS
-        self._processes: list[CallerProcess] = []
+    def __init__(self, each: Load) -> None:
+        self.callers = Callers()
+        self._each = each
+        self._begun = 0
 
-    async def enough_for(self, callers: int) -> list[CallerProcess]:
-        """The processes that play a step."""
-        needed = max(1, math.ceil(callers / self._each))
-        new = [CallerProcess() for _ in range(needed - len(self._processes))]
-        self._processes += new
-        await asyncio.gather(*(process.start() for process in new))
-        self.priority = self._processes[0].priority
-        return self._processes[:needed]
+    async def step(self, offered: Offered, rounds: int = 1) -> LoadStep:
+        """Play a step; again by twice as many processes for as long as a process was its limit. Its rows are stored."""
+        while True:
+            step, rows = await self._played(offered, rounds)
+            limit = limit_of(step, self._each.budget_ms)
+            if limit is None or limit.of != "caller" or not self.callers.spread():
+                self._each.rows(rows)
+                return step
 
-    def spread(self) -> bool:
-        """Halve the callers of each process because one filled its core; False if they are too few to halve."""
-        if self._each <= FEWEST_PER_PROCESS:
-            return False
-        self._each = max(FEWEST_PER_PROCESS, self._each // 2)
-        return True
+    async def _played(self, offered: Offered, rounds: int) -> tuple[LoadStep, tuple[LoadTurn, ...]]:
+        each = self._each
+        words = f"{offered.rate:g} calls/s" if offered.rate is not None else f"{offered.callers} at once"
+        await self.callers.enough_for(offered.callers or self._expected(offered.rate or 1.0))
+        with tempfile.TemporaryDirectory(prefix="load-", dir=each.within, ignore_cleanup_errors=True) as folder:
+            parent = Path(folder)
+            nobody: AbstractAsyncContextManager[list[Path]] = contextlib.nullcontext([])
+            reference = nobody if each.reference is None else each.reference.calling(self.callers, parent)
+            async with Pressure(self.callers.pids) as pressure, reference as known:
+                if offered.arrivals is not None:
+                    calls = await self._open(offered.arrivals, parent, words)
+                else:
+                    calls = await self._waves(offered.callers or 1, rounds, parent, words)
+            error = None if each.reference is None else await each.reference.error(known, each.vocal)
+            return await measured_step(
+                offered, calls, each.vocal, pressure.used, error,
+                lambda done, total: each.progress(f"measuring {words}", done, total),
+            )  # fmt: skip
 
-    async def stop(self) -> None:
-        await asyncio.gather(*(process.stop() for process in self._processes))
+    def _expected(self, rate: float) -> int:
+        """Callers at once at a rate, by Little's law from the length of their turns, with room for chance."""
+        plans = [self._each.call(number) for number in range(8)]
+        lasts_s = max(
+            sum(len(turn.played) / plan.rate_hz + REPLY_S for turn in plan.turns) + plan.lead_in_ms / 1000 for plan in plans
+        )
+        mean = rate * lasts_s
+        return math.ceil(mean + 3 * math.sqrt(mean))
+
+    async def _waves(self, callers: int, rounds: int, parent: Path, words: str) -> list[Call]:
+        calls: list[Call] = []
+        for _ in range(rounds):
+            numbers = range(self._begun, self._begun + callers)
+            self._begun += callers
+            calls += await wave(
+                [(self._each.context(n), self._each.call(n)) for n in numbers], self.callers, parent, len(calls),
+                lambda done: self._each.progress(words, done, callers * rounds),
+            )  # fmt: skip
+        return calls
+
+    async def _open(self, arrivals: Arrivals, parent: Path, words: str) -> list[Call]:
+        offsets_ns, first, done = arrivals.offsets_ns(), self._begun, 0
+        self._begun += len(offsets_ns)
+
+        async def play(number: int, due_ns: int) -> Call:
+            nonlocal done
+            folder = parent / str(number)
+            folder.mkdir()
+            outcome = await self.callers.play(self._each.call(first + number), folder, at_ns=due_ns, packed=False)
+            done += 1
+            self._each.progress(words, done, len(offsets_ns))
+            return Call(number, self._each.context(first + number), outcome, folder, due_ns)
+
+        return await arrive(offsets_ns, play)
 
 
 async def wave(
-    plans: Sequence[SessionPlan],
-    processes: Sequence[CallerProcess],
+    plans: Sequence[tuple[str, SessionPlan]],
+    callers: Callers,
     parent: Path,
     before: int,
-    of: int,
-    progress: Progress | None,
-) -> list[tuple[SessionOutcome, Path]]:
-    """Play these plans at once, each in its own folder below `parent`, numbered from `before`."""
+    progress: Callable[[int], None] = _nothing,
+) -> list[Call]:
+    """Play these plans, each with its context's name, at once, each in its own folder below `parent`, numbered from `before`.
+
+    `progress`: the calls ended, those before included.
+    """
     done = 0
 
-    async def play(k: int, plan: SessionPlan) -> tuple[SessionOutcome, Path]:
+    async def play(k: int, context: str, plan: SessionPlan) -> Call:
         nonlocal done
         folder = parent / str(before + k)
         folder.mkdir()
         await asyncio.sleep(k * STAGGER_S)
-        outcome = await processes[k % len(processes)].play(plan, folder)
+        outcome = await callers.play(plan, folder, packed=False)
         done += 1
-        if progress is not None:
-            progress(len(plans), before + done, of)
-        return outcome, folder
+        progress(before + done)
+        return Call(before + k, context, outcome, folder)
 
-    return list(await asyncio.gather(*(play(k, plan) for k, plan in enumerate(plans))))
-
-
-def measured_step(
-    callers: int, ended: Sequence[tuple[SessionOutcome, Path]], vocal: VocalDetector | None, used: Used
-) -> LoadStep:
-    """The results of a step's calls."""
-    recordings = [load_recording(folder) for outcome, folder in ended if outcome.failure_kind is None]
-    if not recordings:
-        nothing = tuple(sorted({f"{o.failure_kind}: {o.detail}" for o, _ in ended}))
-        return LoadStep(callers, len(ended), len(ended), 0, math.nan, math.nan, math.nan, math.nan, Quantiles(), nothing, used)
-    timings = [measure(recording, vocal) for recording in recordings]
-    ttfa = {
-        str(k): [math.inf if t.no_reply or t.signed_ms is not None else t.ttfa_ms]
-        for k, t in enumerate(timings)
-        if t.discarded is None
-    }
-    errors = np.abs(np.concatenate([errors_ms(r.caller) for r in recordings]))
-    p99, ratio = float(np.percentile(errors, 99)), _worst_ratio(recordings)
-    lag = max((max(r.loop_lag_ms, default=0.0) for r in recordings), default=0.0)
-    return LoadStep(
-        callers=callers,
-        sessions=len(ended),
-        failed=len(ended) - len(recordings),
-        no_reply=sum(t.no_reply for t in timings),
-        pacing_p99_error_ms=p99,
-        pacing_max_error_ms=float(errors.max()),
-        realtime_ratio=ratio,
-        loop_lag_max_ms=lag,
-        ttfa_ms=quantiles_of({k: [v for v in values if v is not None] for k, values in ttfa.items()}, seed=1),
-        out_of_bounds=out_of_bounds(p99, ratio, lag),
-        used=used,
-    )
-
-
-def _worst_ratio(recordings: Sequence[Recording]) -> float:
-    found = (pacing(r.caller) for r in recordings)
-    ratios = [p.realtime_ratio for p in found if p is not None and p.realtime_ratio is not None]
-    return max(ratios, key=lambda ratio: abs(ratio - 1), default=1.0)
+    return list(await asyncio.gather(*(play(k, context, plan) for k, (context, plan) in enumerate(plans))))

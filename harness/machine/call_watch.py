@@ -3,6 +3,8 @@
 Ten a second are enough, because a figure uses intervals of half a second and more, and each sample costs processor time.
 
 It runs in a thread of the run's own process, never in the caller's. Under load samples are late, which the counters allow.
+Calls that overlap share one sampler (`Watches`): with a thread each, two hundred callers would read the counters of two hundred
+threads two thousand times a second.
 """
 
 import os
@@ -44,25 +46,37 @@ class _Look:
     quota_ms: float | None
 
 
-class CallWatch:
-    """A sampler during a `with` block. `agent` are the process ids of the agent in the call and of its companions, `caller`
-    those of the caller."""
+class Watches:
+    """The watches of a run's calls. Calls to one agent that overlap share a sampler."""
 
-    def __init__(self, agent: Sequence[int], caller: Sequence[int]) -> None:
-        self._agent = ProcessCounters(roots=agent)
-        self._harness = ProcessCounters(roots=caller, alone=(os.getpid(),))
-        self._groups = control_groups(agent)
+    def __init__(self) -> None:
+        self._samplers: dict[tuple[tuple[int, ...], tuple[int, ...]], _Sampler] = {}
+
+    def watch(self, agent: Sequence[int], caller: Sequence[int]) -> "CallWatch":
+        """The watch of one call, as `CallWatch`."""
+        key = tuple(agent), tuple(caller)
+        sampler = self._samplers.get(key)
+        if sampler is None or not sampler.is_open:
+            sampler = self._samplers[key] = _Sampler(agent, caller)
+        return CallWatch(agent, caller, sampler)
+
+
+class CallWatch:
+    """The samples during a `with` block. `agent` are the process ids of the agent in the call and of its companions, `caller`
+    those of the caller; `sampler` is shared with other calls, None: it has its own."""
+
+    def __init__(self, agent: Sequence[int], caller: Sequence[int], sampler: "_Sampler | None" = None) -> None:
+        self._sampler = sampler if sampler is not None else _Sampler(agent, caller)
+        self._agent, self._harness = self._sampler.agent, self._sampler.harness
         self._looks: list[_Look] = []
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="call-watch", daemon=True)
+        self._since_ns = 0
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._since_ns = self._sampler.begin()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._stop.set()
-        self._thread.join()
+        self._looks = self._sampler.end(self._since_ns)
 
     @property
     def track(self) -> MachineTrack | None:
@@ -98,22 +112,68 @@ class CallWatch:
             stolen_by_cpu_ms=stolen,
         )
 
+
+class _Sampler:
+    """A thread that samples while any call is open. Looks are stored for as long as an open call needs them."""
+
+    def __init__(self, agent: Sequence[int], caller: Sequence[int]) -> None:
+        self.agent = ProcessCounters(roots=agent)
+        self.harness = ProcessCounters(roots=caller, alone=(os.getpid(),))
+        self._groups = control_groups(agent)
+        self._looks: list[_Look] = []
+        self._open: list[int] = []
+        """The first look of each open call."""
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="call-watch", daemon=True)
+
+    @property
+    def is_open(self) -> bool:
+        """True while a call is open."""
+        return bool(self._open)
+
+    def begin(self) -> int:
+        """Begin a call with a look; returns the instant of it."""
+        with self._lock:
+            first = not self._open
+            self._take_look()
+            since_ns = self._looks[-1].at_ns if self._looks else now_ns()
+            self._open.append(since_ns)
+        if first:
+            self._thread.start()
+        return since_ns
+
+    def end(self, since_ns: int) -> list[_Look]:
+        """End a call with a look; returns all looks since its first."""
+        with self._lock:
+            self._take_look()
+            found = [look for look in self._looks if look.at_ns >= since_ns]
+            self._open.remove(since_ns)
+            oldest_ns = min(self._open, default=None)
+            self._looks = [look for look in self._looks if oldest_ns is not None and look.at_ns >= oldest_ns]
+        if oldest_ns is None:
+            self._stop.set()
+            self._thread.join()
+        return found
+
     def _run(self) -> None:
         due_s = looked_s = time.monotonic()
+        while not self._stop.wait(max(0.0, due_s - time.monotonic())):
+            due_s = max(due_s + PERIOD_S, time.monotonic())
+            with self._lock:
+                if time.monotonic() - looked_s > CHILDREN_PERIOD_S:
+                    self.agent.find_children()
+                    looked_s = time.monotonic()
+                self._take_look()
+
+    def _take_look(self) -> None:
         # Only Linux has these counters; elsewhere there is no track.
         with suppress(OSError):
             self._looks.append(self._look())
-            while not self._stop.wait(max(0.0, due_s - time.monotonic())):
-                due_s = max(due_s + PERIOD_S, time.monotonic())
-                if time.monotonic() - looked_s > CHILDREN_PERIOD_S:
-                    self._agent.find_children()
-                    looked_s = time.monotonic()
-                self._looks.append(self._look())
-            self._looks.append(self._look())
 
     def _look(self) -> _Look:
-        ran_ms, waited_ms = self._agent.look()
-        harness_ms, _ = self._harness.look()
+        ran_ms, waited_ms = self.agent.look()
+        harness_ms, _ = self.harness.look()
         group_stalled_ms = self._groups.stalled_ms()
         return _Look(
             at_ns=now_ns(),

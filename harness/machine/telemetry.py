@@ -1,25 +1,28 @@
-"""Samples of the machine while agents were timed: processor, memory and GPU at 10 Hz, on the clock of the turns.
+"""Samples of the machine while agents were timed, on the clock of the turns: processor and memory at 10 Hz, GPUs at 50 Hz.
 
 A slow turn on a GPU machine is often caused by a clock that dropped, full memory, or another program. Samples have the
-monotonic time of the recordings, so each turn can be compared with them. Missing parts have no columns: without an NVIDIA
-GPU (or without `nvidia-ml-py`, extra `gpu`) the GPU columns do not exist, rather than being zero.
+monotonic time of the recordings, so each turn can be compared with them. Missing parts have no columns: without an NVIDIA GPU
+(or without `nvidia-ml-py`, extra `gpu`) the GPU columns do not exist, rather than being zero.
 
-Sampling runs in a thread of the run's own process, never in the caller's; a sample takes under a millisecond.
+Sampling runs in threads of the run's own process, never in the caller's; a sample of processor and memory takes under a
+millisecond, and those of the GPUs (`harness.machine.card_sampler`) wait for nobody else's.
 """
 
 import json
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from types import MappingProxyType, TracebackType
+from typing import Final, Self
 
 import psutil
 
 from harness.clock import now_ns
+from harness.machine.card import Sample, cards
+from harness.machine.card_sampler import CardSampler
 from harness.machine.processes import memory_bytes, summed
 
 PERIOD_S: Final = 0.1
@@ -27,31 +30,39 @@ TREE_PERIOD_S: Final = 2.0
 """Interval of the search for children, which reads the whole process table; at every sample it took a tenth of a core."""
 _MIB: Final = 1024 * 1024
 
-Sample = dict[str, float]
-"""`at_ns` and the columns of this machine: `cpu_percent` (of all cores), `memory_mib` (used on the machine), for every
-watched process tree `NAME.cpu_percent` (of one core) and `NAME.memory_mib`, and for every GPU `gpu0.utilisation_percent`,
-`gpu0.memory_mib`, `gpu0.sm_clock_mhz`, `gpu0.memory_clock_mhz`, `gpu0.power_w`."""
-
 
 class Telemetry:
-    """A sampler during a `with` block; each sample is one JSON line."""
+    """A sampler during a `with` block; each sample is one JSON line of `at_ns` and columns.
 
-    def __init__(self, path: Path, processes: Mapping[str, int] | None = None) -> None:
+    Columns of this machine: `cpu_percent` (of all cores), `memory_mib` (used on the machine), for every watched process tree
+    `NAME.cpu_percent` (of one core) and `NAME.memory_mib`. Lines of the GPUs have columns of their own (docs/gpu.md).
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        processes: Mapping[str, int] | None = None,
+        also: Mapping[str, Sequence[int]] = MappingProxyType({}),
+    ) -> None:
+        """Watch these processes with their children. `also`: those whose work on a GPU counts under the same name."""
         self._path = path
         self._roots = dict(processes or {})
+        self._also = also
         self._known: dict[int, psutil.Process] = {}
         self._trees: dict[int, tuple[float, list[psutil.Process]]] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
-        self._gpus = _gpus()
+        self._gpus = CardSampler(path, cards(), self._owners)
 
     def __enter__(self) -> Self:
         psutil.cpu_percent()
         self._thread.start()
+        self._gpus.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stop.set()
+        self._gpus.stop()
         self._thread.join()
 
     def _run(self) -> None:
@@ -74,8 +85,8 @@ class Telemetry:
             if tree:
                 sample[f"{name}.cpu_percent"] = summed(tree, lambda process: process.cpu_percent())
                 sample[f"{name}.memory_mib"] = summed(tree, memory_bytes) / _MIB
-        for gpu in self._gpus:
-            sample |= gpu.sample()
+        for _, pid in self._companions():
+            self._tree(pid)
         return sample
 
     def _tree(self, pid: int) -> list[psutil.Process]:
@@ -90,38 +101,10 @@ class Telemetry:
             return found
         return []
 
+    def _companions(self) -> Iterator[tuple[str, int]]:
+        return ((name, pid) for name, pids in self._also.items() for pid in pids)
 
-class _Gpu:
-    """One GPU, read by NVML; a column that the driver does not give is left out."""
-
-    def __init__(self, nvml: Any, index: int) -> None:
-        self._nvml = nvml
-        self._name = f"gpu{index}"
-        self._handle = nvml.nvmlDeviceGetHandleByIndex(index)
-
-    def sample(self) -> Sample:
-        nvml, handle = self._nvml, self._handle
-        columns: dict[str, Callable[[], float]] = {
-            "utilisation_percent": lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu,
-            "memory_mib": lambda: nvml.nvmlDeviceGetMemoryInfo(handle).used / _MIB,
-            "sm_clock_mhz": lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM),
-            "memory_clock_mhz": lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
-            "power_w": lambda: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
-        }
-        found: Sample = {}
-        for column, read in columns.items():
-            with suppress(nvml.NVMLError):
-                found[f"{self._name}.{column}"] = float(read())
-        return found
-
-
-def _gpus() -> list[_Gpu]:
-    try:
-        import pynvml
-    except ModuleNotFoundError:
-        return []
-    try:
-        pynvml.nvmlInit()
-        return [_Gpu(pynvml, k) for k in range(pynvml.nvmlDeviceGetCount())]
-    except pynvml.NVMLError:
-        return []
+    def _owners(self) -> dict[int, str]:
+        """Process → the watched name that it belongs to, as of the last search for children."""
+        roots = (*self._companions(), *self._roots.items())
+        return {process.pid: name for name, pid in roots for process in self._trees.get(pid, (0.0, []))[1]}

@@ -13,6 +13,7 @@ from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.errors import UserError
 from harness.figures.validity import with_validity
 from harness.measuring.timings import keep_timings, timings_of
+from harness.servers.samples import load_samples
 from harness.store.run_store import RunStore
 from harness.store.session import Session
 from harness.store.step_failure import StepFailure
@@ -87,6 +88,7 @@ def remeasure(
             partial(store.machine_track, session),
             detector,
             partial(store.sitting, session),
+            partial(load_samples, session.folder),
         )
         if isinstance(found, StepFailure):
             failures.append(found)

@@ -4,13 +4,14 @@ The figures are stored here, so that a session that could not be measured is rep
 measuring again, with any command.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from harness.audio.vocal import VocalDetector
 from harness.recording.machine_track import MachineTrack
 from harness.recording.record import HAPPENED, Recording
 from harness.recording.sitting import Sitting
+from harness.servers.samples import ServerSample
 from harness.store.run_store import RunStore
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing import measure_turns
@@ -26,12 +27,18 @@ def no_sitting() -> None:
     """The sitting of an agent's session: there is none."""
 
 
+def no_samples() -> Sequence[ServerSample]:
+    """The samples of a session whose agent names no model server: there are none."""
+    return ()
+
+
 def timings_of(
     session: str,
     read: Callable[[], Recording],
     machine: Callable[[], MachineTrack | None],
     vocal: VocalDetector,
     sitting: Callable[[], Sitting | None] = no_sitting,
+    samples: Callable[[], Sequence[ServerSample]] = no_samples,
 ) -> Timings | StepFailure:
     """The figures of every caller turn of a session, and the use of the machine meanwhile if it was sampled.
 
@@ -40,7 +47,7 @@ def timings_of(
 
     def measured() -> Timings:
         recording, seat = read(), sitting()
-        found = _some(measure_turns(recording, vocal))
+        found = _some(measure_turns(recording, vocal, samples()))
         if recording.ended == HAPPENED:
             found = of_recorded_call(found, recording)
         if seat is not None:

@@ -23,7 +23,13 @@ TTFT_ATTRIBUTES: Final = (
     "gen_ai.response.time_to_first_token",
 )
 """Seconds from the request to the first token, under every name that is in use; the first that is present counts."""
-KEPT_ATTRIBUTES: Final = frozenset({*TTFT_ATTRIBUTES, OPERATION})
+SERVER_ATTRIBUTES: Final = (
+    "gen_ai.latency.time_in_queue",
+    "gen_ai.latency.time_in_model_prefill",
+    "gen_ai.latency.time_in_model_decode",
+)
+"""Seconds of one request in a model server (vLLM), which `harness.servers` reads."""
+KEPT_ATTRIBUTES: Final = frozenset({*TTFT_ATTRIBUTES, *SERVER_ATTRIBUTES, OPERATION})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.errors import StorageError
+from harness.machine.card import cards
 from harness.run.plan import RunPlan, lasting_s
 from harness.store.disk import free_bytes
 from harness.store.session import SessionKey
@@ -17,6 +18,8 @@ from harness.wording import command
 
 KEPT_BYTES_PER_S: Final = 25_000
 """Bytes per second of a call: 10.3 kB recording, 10.9 kB of the report, 3.6 kB samples of the machine."""
+GPU_BYTES_PER_S: Final = 10_000
+"""Bytes per second and GPU: fifty samples of 175 bytes, and those of processes."""
 PASSING_BYTES_PER_S: Final = 112_000
 """Bytes per second before compression to FLAC: the caller's two signals at 16 kHz and the agent's at 24 kHz."""
 ONCE_BYTES: Final = 1_300_000
@@ -28,7 +31,8 @@ def room_needed(plan: RunPlan, keys: Iterable[SessionKey]) -> int:
     """The bytes that these sessions of a plan need."""
     lasting_s = _each_lasts_s(plan, keys)
     passing_s = max(lasting_s, default=0.0) * plan.options.concurrency
-    return round(sum(lasting_s) * KEPT_BYTES_PER_S + passing_s * PASSING_BYTES_PER_S) + ONCE_BYTES
+    kept = KEPT_BYTES_PER_S + len(cards()) * GPU_BYTES_PER_S
+    return round(sum(lasting_s) * kept + passing_s * PASSING_BYTES_PER_S) + ONCE_BYTES
 
 
 def calls_last_s(plan: RunPlan, keys: Iterable[SessionKey]) -> float:

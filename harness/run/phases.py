@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.agents.process import IMPATIENT_S, AgentFailed, AgentProcess
 from harness.audio.caller_voices import HIBARI
 from harness.audio.vocal import silero
-from harness.caller import CallerProcess
+from harness.caller import CallerProcess, Callers
 from harness.errors import AgentError, UserError
 from harness.experiment import Experiment
 from harness.extras import require_local
@@ -22,7 +22,8 @@ from harness.figures.cells import Failure
 from harness.figures.summarise import summarise
 from harness.figures.summary import RunSummary
 from harness.figures.validity import with_validity
-from harness.machine.companions import notes_on
+from harness.machine.card_use import use_of_cards
+from harness.machine.companions import companions_of, notes_on
 from harness.machine.other_programs import other_work, wait_until_quiet
 from harness.machine.telemetry import Telemetry
 from harness.measuring.transcribe import TRANSCRIBER, transcribe_all
@@ -246,28 +247,31 @@ async def _call(
     progress: RunProgress,
 ) -> Sequence[Failure]:
     vocal = silero()
-    caller = CallerProcess(log_path=store.folder / "logs" / "caller.log")
+    callers = Callers(log_path=store.folder / "logs" / "caller.log")
     try:
         async with RunningAgents(plan.profiles, weights, store.folder / "logs", progress) as running:
-            await caller.start()
+            await callers.enough_for(plan.options.concurrency)
             for note in notes_on(plan.profiles):
                 progress.note(note)
-            player = SessionPlayer(plan, store, turns, running, caller, vocal, progress)
-            watched = {**running.pids(), **({CALLER: caller.pid} if caller.pid is not None else {})}
-            with Telemetry(store.telemetry_file, watched):
+            player = SessionPlayer(plan, store, turns, running, callers, vocal, progress)
+            named = {f"{CALLER} {k + 1}" if k else CALLER: pid for k, pid in enumerate(callers.pids)}
+            watched = {**running.pids(), **named}
+            also = {p.name: companions_of(p).pids for p in plan.profiles if p.runs_here or p.also}
+            with Telemetry(store.telemetry_file, watched, also):
                 not_played = await player.play_all(request.again)
-            idle, priority = running.idle_cpu_percent, caller.priority
-            await calibrated(plan, store, caller, progress)
+            idle, priority = running.idle_cpu_percent, callers.priority
+            await calibrated(plan, store, callers.first, progress)
     except asyncio.CancelledError:
-        await caller.stop(IMPATIENT_S)
+        await callers.stop(IMPATIENT_S)
         raise
     finally:
-        await caller.stop()
+        await callers.stop()
     heard = {TRANSCRIBER} if request.words and any(profile.kind != "text" for profile in plan.profiles) else set()
     store.set_manifest(
         store.manifest.model_copy(
             update={
                 "idle_cpu_percent": idle,
+                "cards": use_of_cards(store.telemetry_file),
                 "voices": turns.voices,
                 "events": _with_voices(store.manifest.events, turns.events.voices),
                 "caller_priority": priority,

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,6 +20,8 @@ from harness.errors import AgentError
 from harness.machine.processes import family, spent_s, summed
 from harness.progress import RunProgress
 from harness.recording.spans import Span
+from harness.servers.samples import SERVERS_FILE, ServerSample
+from harness.servers.scraper import MetricsScraper, Target
 from harness.traces.receiver import SpanReceiver
 
 LOG_LINES_SHOWN = 12
@@ -41,6 +44,7 @@ class RunningAgents:
         self._deaths: dict[str, int] = {}
         self._not_started: dict[str, str] = {}
         self._spans = SpanReceiver()
+        self._servers = MetricsScraper(logs.parent / SERVERS_FILE, self._model_servers())
         self.idle_cpu_percent: dict[str, float] = {}
         """Worst CPU use of each waiting agent, in percent of one core."""
 
@@ -57,20 +61,25 @@ class RunningAgents:
         except BaseException as error:
             await self._stop_all(at_once=_is_a_stop(type(error)))
             raise
+        self._servers.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        for complaint in self._servers.complaints():
+            self._progress.note(complaint)
         await self._stop_all(at_once=_is_a_stop(kind))
 
     def spans(self, name: str, from_ns: int, until_ns: int) -> tuple[Span, ...]:
         """The spans of an agent that began in this interval of the monotonic clock and have arrived."""
         return self._spans.between(name, from_ns, until_ns)
 
-    def connection(self, name: str) -> ConnectionSpec:
-        """The connection of the caller to this agent."""
-        return self._profiles[name].connection(self._agents[name].url)
+    def connection(self, name: str, session: str = "") -> ConnectionSpec:
+        """The connection of the caller to this agent, in this session."""
+        profile = self._profiles[name]
+        connection = profile.connection(self._agents[name].url)
+        return profile.in_session(connection, session) if session else connection
 
     def pids(self) -> dict[str, int]:
         """The running processes that the harness started, by agent."""
@@ -79,6 +88,10 @@ class RunningAgents:
     def url(self, name: str) -> str:
         """The address of this agent."""
         return self._agents[name].url
+
+    def server_samples(self, name: str, from_ns: int, until_ns: int) -> tuple[ServerSample, ...]:
+        """The samples of an agent's model servers that were taken in this interval of the monotonic clock."""
+        return self._servers.between(name, from_ns, until_ns)
 
     def alive(self, name: str) -> bool:
         """True if its process still runs (an agent elsewhere counts as alive)."""
@@ -136,6 +149,16 @@ class RunningAgents:
                 percent = 100 * (after - before[name]) / lasted_s
                 self.idle_cpu_percent[name] = round(max(self.idle_cpu_percent.get(name, 0.0), percent), 2)
 
+    def _model_servers(self) -> Iterator[Target]:
+        """The servers that profiles name under `[metrics]`; an agent that prints its server's address has another after each
+        start."""
+        for name, profile in self._profiles.items():
+            for found in profile.metrics:
+                yield Target(name, found.stage, partial(self._metrics_url, name, found.url), found.server, found.model)
+
+    def _metrics_url(self, name: str, given: str | None) -> str | None:
+        return given or (self._agents[name].metrics_url if name in self._agents else None)
+
     async def _start_if_it_can(self, name: str) -> None:
         """Start an agent; if it cannot start, report and leave it out, so that the others keep their sessions."""
         try:
@@ -159,6 +182,7 @@ class RunningAgents:
 
     async def _stop_all(self, *, at_once: bool) -> None:
         await asyncio.gather(*(agent.stop(at_once=at_once) for agent in self._agents.values()), return_exceptions=True)
+        await asyncio.to_thread(self._servers.close)
         await asyncio.to_thread(self._spans.close)
 
 

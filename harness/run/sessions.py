@@ -19,11 +19,11 @@ from pathlib import Path
 from harness.agents.profile import TextProfile
 from harness.agents.text import TextFailed, TextReply
 from harness.audio.vocal import VocalDetector
-from harness.caller import CallerProcess, SessionOutcome, SessionPlan
+from harness.caller import Callers, SessionOutcome
 from harness.clock import now_ns
 from harness.errors import UserError
 from harness.figures.cells import Failure
-from harness.machine.call_watch import CallWatch
+from harness.machine.call_watch import CallWatch, Watches
 from harness.machine.companions import companions_of
 from harness.measuring.timings import Timings, keep_timings, timings_of
 from harness.progress import RunProgress
@@ -31,19 +31,24 @@ from harness.recording.agent_words import said, understood
 from harness.recording.machine_track import MACHINE_FILE, MachineTrack, save_machine_track
 from harness.recording.record import Recording
 from harness.recording.span_file import SPANS_FILE, save_spans
-from harness.run.caller_turns import CallerTurns, history_of
+from harness.run.call_plan import call_plan
+from harness.run.caller_turns import CallerTurns
 from harness.run.greetings import Greetings, spoke_first
 from harness.run.plan import RunPlan
 from harness.run.running_agents import RunningAgents
 from harness.run.text_agents import ask, timing_of
+from harness.servers.samples import SERVERS_FILE, ServerSample, load_samples, save_samples
+from harness.servers.scraper import PERIOD_S
 from harness.store.run_store import RunStore
 from harness.store.session import Session, SessionKey
 from harness.store.step_failure import UNREADABLE, StepFailure
+from harness.timeline import NS_PER_S
 from harness.timing.figures import TurnTiming
 from harness.wording import of_it_others
 
 LOG_ON_ITS_WAY_S = 0.2
 """Wait for an agent's last line to pass through its supervisor into its log."""
+_AROUND_NS = round(5 * PERIOD_S * NS_PER_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,7 @@ class _Played:
     outcome: SessionOutcome
     recording: Recording | None
     track: MachineTrack | None
+    samples: tuple[ServerSample, ...]
     started_ns: int
 
 
@@ -65,7 +71,7 @@ class SessionPlayer:
         store: RunStore,
         turns: CallerTurns,
         running: RunningAgents,
-        caller: CallerProcess,
+        callers: Callers,
         vocal: VocalDetector,
         progress: RunProgress,
     ) -> None:
@@ -73,10 +79,11 @@ class SessionPlayer:
         self._store = store
         self._turns = turns
         self._running = running
-        self._caller = caller
+        self._callers = callers
         self._vocal = vocal
         self._progress = progress
         self._greetings = Greetings()
+        self._watches = Watches()
 
     async def play_all(self, again: frozenset[str] = frozenset()) -> list[Failure]:
         """Play each session that is unfinished or is to be played again; returns those that could not be played at all."""
@@ -127,26 +134,23 @@ class SessionPlayer:
         if self._plan.options.concurrency > 1 or session.status == "failed" or recording is None:
             self._progress.step(_line(session, None), keep=True)
             return
-        found = await asyncio.to_thread(timings_of, session.id, lambda: recording, lambda: track, self._vocal)
+        samples = played.samples
+        found = await asyncio.to_thread(
+            timings_of, session.id, lambda: recording, lambda: track, self._vocal, samples=lambda: samples
+        )
         keep_timings(self._store, session.id, found)
         self._progress.step(_measured_line(session, found), keep=True)
 
     async def _played(self, key: SessionKey, folder: Path) -> _Played:
-        context = self._plan.context(key.context_id)
-        connection = self._running.connection(key.agent)
-        rate_hz = int(connection.options.get("input_rate_hz", 16_000))
-        plan = SessionPlan(
-            connection=connection,
-            turns=self._turns.of(key, rate_hz),
-            rate_hz=rate_hz,
-            history=history_of(context, key.mode, self._plan.profile(key.agent).takes_a_greeting),
-            greeting=self._greetings.of(self._plan.profile(key.agent)),
-            line_noise=self._turns.line_noise(key, rate_hz),
-        )
+        greeting = self._greetings.of(self._plan.profile(key.agent))
+        plan = call_plan(self._plan, self._turns, key, self._running.connection(key.agent, key.session_id), greeting)
         started_ns, log_end = now_ns(), self._running.log_end(key.agent)
         with self._running.watching_idle(but=key.agent), self._watch(key.agent) as watch:
-            outcome = await self._caller.play(plan, folder)
+            outcome = await self._callers.play(plan, folder)
         track = _keep_track(watch, folder)
+        # A sample on either side, so that the first and the last wait are between two.
+        samples = self._running.server_samples(key.agent, started_ns - _AROUND_NS, now_ns())
+        save_samples(samples, folder)
         if spans := self._running.spans(key.agent, started_ns, now_ns()):
             save_spans(spans, folder)
         outcome = await self._named(outcome, key.agent, log_end)
@@ -156,7 +160,7 @@ class SessionPlayer:
             recording, outcome = None, SessionOutcome("failed", UNREADABLE, str(error))
         if recording is not None:
             self._greetings.learn(key.agent, recording)
-        return _Played(outcome, recording, track, started_ns)
+        return _Played(outcome, recording, track, samples, started_ns)
 
     async def _greeted_or(self, first: _Played, key: SessionKey, folder: Path) -> _Played:
         """A second call by a caller that waits for a greeting, if one comes; otherwise the first call."""
@@ -192,13 +196,13 @@ class SessionPlayer:
 
     def _watch(self, agent: str) -> AbstractContextManager[CallWatch | None]:
         """A watch of this machine during a call; None for an agent that runs elsewhere or whose process is not visible."""
-        caller = (self._caller.pid,) if self._caller.pid is not None else ()
+        caller = self._callers.pids
         started = self._running.pids().get(agent)
         found = companions_of(self._plan.profile(agent), caller)
         if started is None and not found.agent_seen:
             return nullcontext()
         pids = dict.fromkeys((*((started,) if started is not None else ()), *found.pids))
-        return CallWatch(tuple(pids), caller)
+        return self._watches.watch(tuple(pids), caller)
 
     async def _named(self, outcome: SessionOutcome, agent: str, log_end: int) -> SessionOutcome:
         if outcome.failure_kind is None:
@@ -221,7 +225,7 @@ def not_played(key: SessionKey, why: str) -> Failure:
 def _read(folder: Path) -> Recording | None:
     from harness.recording.files import load
 
-    return load(folder) if any(path.name not in (MACHINE_FILE, SPANS_FILE) for path in folder.iterdir()) else None
+    return load(folder) if any(path.name not in (MACHINE_FILE, SPANS_FILE, SERVERS_FILE) for path in folder.iterdir()) else None
 
 
 def _set_aside(folder: Path) -> Path:
@@ -256,6 +260,7 @@ def measure_missing(store: RunStore, vocal: VocalDetector, progress: RunProgress
             partial(store.machine_track, session),
             vocal,
             partial(store.sitting, session),
+            partial(load_samples, session.folder),
         )
         keep_timings(store, session.id, found)
         progress.step(_measured_line(session, found), keep=True)

@@ -173,7 +173,7 @@ def keep_beside(part: Part, out: Path) -> None:
     """Copy a shard's logs and samples of its machine under its own name: clocks of two machines are not comparable."""
     target = out / "logs" / f"shard-{part.fleet.shard}-{part.machine}"
     target.mkdir(parents=True, exist_ok=True)
-    for source in (part.store.telemetry_file, *sorted((part.folder / "logs").glob("*"))):
+    for source in (part.store.telemetry_file, part.store.servers_file, *sorted((part.folder / "logs").glob("*"))):
         if source.is_file():
             shutil.copyfile(source, target / source.name)
 

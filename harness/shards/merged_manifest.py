@@ -7,6 +7,7 @@ quotes the largest of any machine, because a reader cannot know which machine a 
 from collections.abc import Sequence
 
 from harness.figures.onset_error import onset_error
+from harness.store.card import CardUse
 from harness.store.events import EventSettings
 from harness.store.fleet import FleetEntry, MachineEntry, PartEntry, in_common, machine_key
 from harness.store.manifest import RunManifest
@@ -46,6 +47,7 @@ def merged_manifest(shards: Sequence[RunManifest], before: RunManifest | None, *
             "events": _events([m.events for m in every], plan.contexts),
             "caller_priority": ", ".join(sorted({part.caller_priority for part in parts if part.caller_priority})) or None,
             "idle_cpu_percent": _most([part.idle_cpu_percent for part in parts]),
+            "cards": _cards(every),
             "calibration": quoted,
             "not_calibrated": why_not,
             "pacing": None,
@@ -92,6 +94,15 @@ def _events(settings: Sequence[EventSettings | None], order: dict[str, str]) -> 
 
 def _in_order(values: dict[str, str], order: dict[str, str]) -> dict[str, str]:
     return {name: values[name] for name in order if name in values}
+
+
+def _cards(every: Sequence[RunManifest]) -> dict[str, CardUse]:
+    """The GPUs of every shard, each under its own name: two machines both have a `gpu0`."""
+    named: dict[str, CardUse] = {}
+    for manifest in every:
+        shard = manifest.fleet.shard if manifest.fleet is not None else None
+        named |= {name if shard is None else f"{name} of shard {shard}": use for name, use in manifest.cards.items()}
+    return dict(sorted(named.items()))
 
 
 def _most(each: Sequence[dict[str, float]]) -> dict[str, float]:

@@ -175,6 +175,7 @@ def kind_of(facts: Facts) -> str:
     words = [str(facts.get("processor") or "processor not known"), f"{cores} cores" if cores is not None else "cores not known"]
     held = facts.get("recogniser_held_to")
     words += [str(facts.get("instruction_sets") or "instruction sets not known"), *([f"limited to {held}"] if held else [])]
+    words += [str(gpus)] if (gpus := facts.get("gpus")) else []
     return ", ".join(words)
 
 

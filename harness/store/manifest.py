@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS, Experiment, Mode, of_an_older_harness
+from harness.store.card import CardUse
 from harness.store.events import EventSettings
 from harness.store.fleet import FleetEntry
 from harness.store.pacing import Pacing
@@ -30,7 +31,7 @@ SEAT_KINDS: Final[Mapping[str, str]] = {"person": PEOPLE, "automatic": REHEARSAL
 never under people's name."""
 _REPORTED_PACKAGES = (
     "heart-voice-harness", "pipecat-ai", "faster-whisper", "ctranslate2", "xllamacpp", "piper-tts", "hibari-tts",
-    "onnxruntime", "numpy", "scipy", "soxr", "websockets", "altair",
+    "onnxruntime", "onnxruntime-gpu", "numpy", "scipy", "soxr", "websockets", "altair",
 )  # fmt: skip
 _INSTRUCTION_SETS: Final[Mapping[str, frozenset[str]]] = {
     "AVX": frozenset({"avx"}),
@@ -129,6 +130,8 @@ class RunManifest(_Model):
     pacing: Pacing | None = None
     idle_cpu_percent: dict[str, float] = Field(default_factory=dict)
     """CPU of each agent's process group while it waited, in percent of one core; over 1 the run says so."""
+    cards: dict[str, CardUse] = Field(default_factory=dict)
+    """The GPUs of the machine while agents were timed; in a merged run those of each shard."""
     invalid: list[str] = Field(default_factory=list)
     """Reasons why the run's figures must not be quoted; empty for a valid run."""
     calibration: dict[str, float | str | None] | None = None

@@ -25,6 +25,7 @@ from harness.recording.machine_track import MachineTrack, load_machine_track
 from harness.recording.record import Recording
 from harness.recording.sitting import Sitting, load_sitting, same_take
 from harness.scenarios.context import Context, Reference
+from harness.servers.samples import SERVERS_FILE
 from harness.store.database import (
     DAMAGE,
     SESSIONS,
@@ -103,6 +104,11 @@ class RunStore:
     def telemetry_file(self) -> Path:
         """File of the run's samples of the machine, one JSON object per line; absent where nothing was sampled."""
         return self.folder / "telemetry.jsonl"
+
+    @property
+    def servers_file(self) -> Path:
+        """File of the run's samples of model servers, one JSON object per row; absent where none was read."""
+        return self.folder / SERVERS_FILE
 
     @property
     @_reads

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
+from harness.servers.split import ServerSplit
 from harness.timing.left_out import Contention, owes_too_much
 
 StageName = Literal[
@@ -214,6 +215,8 @@ class TurnTiming:
     inter_token_gap_p95_ms: float | None = None
     tts_real_time_factor: float | None = None
     waterfall: Waterfall | None = None
+    servers: tuple[ServerSplit, ...] = ()
+    """The waits for model servers, split by their own words; none where no server says anything."""
     stages_from: StagesFrom | None = None
     """None where the reply's stages are not known, or the turn was timed before this was stored."""
     stages_resolution_ms: float | None = None

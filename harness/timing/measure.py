@@ -16,6 +16,7 @@ from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.errors import UserError
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
 from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
+from harness.servers.samples import ServerSample
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import endpointing, waterfall
 from harness.timing.barge_in import BargeIn, heard_sample, judge_barge_in
@@ -30,6 +31,7 @@ from harness.timing.marks_from_wire import REPORTED
 from harness.timing.overlap import judge_overlap
 from harness.timing.pacing import pacing
 from harness.timing.rtp_line import line_quality, network_share
+from harness.timing.served import Served
 from harness.timing.utterances import Sound, find_sounds, first_sound
 
 METHOD: Final = "timing-6"
@@ -49,6 +51,7 @@ class _Session:
     clears: tuple[int, ...]
     """Samples of the heard track at which the agent dropped audio that it had sent."""
     stamped: SessionStamps
+    served: Served
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +75,25 @@ def _ns_of_heard(t0_ns: int, sample: int) -> int:
     return t0_ns + samples_to_ns(sample, HEARD_RATE_HZ)
 
 
-def measure(recording: Recording, vocal: VocalDetector | None = None) -> TurnTiming:
-    """The figures of the last caller turn that is neither barge-in nor event.
+def measure(recording: Recording, vocal: VocalDetector | None = None, samples: Sequence[ServerSample] = ()) -> TurnTiming:
+    """The figures of the last caller turn that is neither barge-in nor event. `samples`: as for `measure_turns`.
 
     Raises:
         UserError: no detector is given and the one that ships is not installed.
         ValueError: the recording contains no caller turn.
     """
-    turns = measure_turns(recording, vocal)
+    turns = measure_turns(recording, vocal, samples)
     if not turns:
         raise ValueError("the recording holds no caller turn to measure")
     return turns[-1]
 
 
-def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> tuple[TurnTiming, ...]:
+def measure_turns(
+    recording: Recording, vocal: VocalDetector | None = None, samples: Sequence[ServerSample] = ()
+) -> tuple[TurnTiming, ...]:
     """The figures of every caller turn that is neither barge-in nor event, in order.
 
-    `vocal` decides what is a voice (default: silero).
+    `vocal` decides what is a voice (default: silero). `samples`: readings of the agent's model servers during the call.
     """
     try:
         detector = vocal or silero()
@@ -99,7 +104,8 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
     told = stamps_in(recording)
     clears = tuple(round((at_ns - track.t0_ns) * HEARD_RATE_HZ / NS_PER_S) for at_ns in recording.clears_ns)
     beside = [heard_sample(turn.start_sample, recording.caller) for turn in _turns(recording) if turn.kind != "turn"]
-    session = _Session(recording, track, find_sounds(track, detector, clears, beside), clears, told)
+    sounds = find_sounds(track, detector, clears, beside)
+    session = _Session(recording, track, sounds, clears, told, Served(told, samples))
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
     starts = [samples_to_ns(turn.start_sample, recording.caller.rate_hz) + recording.caller.t0_ns for turn in turns]
     ends = [*starts[1:], None][: len(turns)]
@@ -191,6 +197,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         inter_token_gap_p95_ms=streamed.get("inter_token_gap_p95_ms"),
         tts_real_time_factor=streamed.get("real_time_factor"),
         **_source(reply),
+        servers=session.served.of(reply),
         waterfall=_waterfall(session, audible, reply, times) if audible and not early else None,
         refused=(*(reply.refused if reply else ()), *session.stamped.refused),
         pacing_p99_error_ms=paced.p99_error_ms if paced else None,

@@ -88,6 +88,14 @@ def _of_wait(call: RunSpan, k: int, timing: TurnTiming, spoken_ns: int) -> Itera
     """The wait for the answer, its stages, and the answer."""
     figures = {f"heart.{name}": float(value) for name, read in _FIGURES.items() if (value := read(timing)) is not None}
     told = {"heart.turn": float(k), "heart.no_reply": timing.no_reply, "heart.cut_in": timing.cut_in, **figures}
+    for split in timing.servers:
+        parts = {
+            "queue": split.queue_ms,
+            "compute": split.compute_ms,
+            "idle": split.idle_ms,
+            "unexplained": split.unexplained_ms,
+        }
+        told |= {f"heart.{split.stage}.{name}_ms": value for name, value in parts.items() if value is not None}
     if timing.ttfa_ms is None:
         yield _inside(call, f"wait {k}", "wait", spoken_ns, spoken_ns, told)
         return

@@ -1,78 +1,133 @@
-"""The chart of a load test: TTFA and pacing error against the number of callers, one above the other.
+"""The curves of a load test: waits, shares, and the caller's own errors against the offered load, one above the other.
 
-Two panels share one axis to show which failed first: the agent (TTFA rises while frames leave on time) or the
-machine (frames leave late, and TTFA then says nothing about the agent). The bound of pacing is drawn.
+The panels share one axis to show which gave way first: the agent (waits rise while frames leave and callers come on time), or
+the machine and the caller (frames or callers are late, and waits then say nothing about the agent). So a step that says nothing
+about the agent is in the last panel alone. Bounds and the budget are drawn.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import altair as alt
 
 from harness.errors import UserError
 from harness.extras import require_pictures
+from harness.load.arrivals import MOST_LATE_MS
+from harness.load.caller_error import MOST_MS
 from harness.load.ceiling import LoadResult
-from harness.reports.embedding import safe_json, vega_script
+from harness.load.result import LoadStep
+from harness.reports.charts.chart import Chart
+from harness.reports.charts.theme import LIMIT, on_paper, to_spec
 from harness.timing.pacing import MAX_P99_ERROR_MS
 
-SUFFIXES = (".svg", ".png", ".html")
+SUFFIXES = (".svg", ".png")
+HEIGHTS: Final = {"waits": 240, "shares": 180, "caller": 150}
+BOUNDS: Final = {"pacing": MAX_P99_ERROR_MS, "callers late by": MOST_LATE_MS, "TTFA of a known agent": MOST_MS}
 
 
 def chart(result: LoadResult) -> Any:
-    """An altair chart of all steps that could be measured."""
-    import altair as alt
+    """All panels as one altair chart, for a picture."""
+    parts = (part.properties(title=one.title, width=560, height=HEIGHTS[one.name]) for one, part in _panels(result))
+    return alt.vconcat(*parts).configure(**on_paper())
 
-    latency = [
-        {"callers": s.callers, "percentile": name, "ms": value}
-        for s in result.steps
-        for name, value in (("p50", s.ttfa_ms.p50), ("p95", s.ttfa_ms.p95))
-        if value is not None
+
+def charts(result: LoadResult) -> list[Chart]:
+    """Each panel as a chart of the page."""
+    return [
+        Chart(one.name, one.title, one.caption, to_spec(part.properties(width="container", height=HEIGHTS[one.name])))
+        for one, part in _panels(result)
     ]
-    paced = [
-        {"callers": s.callers, "ms": s.pacing_p99_error_ms, "within": "no" if s.out_of_bounds else "yes"}
-        for s in result.steps
-        if s.failed < s.sessions
-    ]
-    callers = alt.X("callers:Q", title="callers at once", scale=alt.Scale(type="log", nice=False))
-    upper = (
-        alt.Chart(_rows(latency), title="TTFA", width=480, height=200)
-        .mark_line(point=True)
-        .encode(callers, alt.Y("ms:Q", title="ms"), alt.StrokeDash("percentile:N", title=None))
-    )
-    lower = (
-        alt.Chart(_rows(paced), title="pacing error, p99", width=480, height=120)
-        .mark_line(point=True)
-        .encode(callers, alt.Y("ms:Q", title="ms"), alt.Shape("within:N", title="within bounds"))
-    )
-    bound = alt.Chart(_rows([{"ms": MAX_P99_ERROR_MS}])).mark_rule(strokeDash=[4, 3]).encode(y="ms:Q")
-    return upper & (lower + bound)
 
 
 def write_chart(result: LoadResult, path: Path) -> None:
-    """Write the chart as SVG, PNG or a page, by the file's ending.
+    """Write the curves as SVG or PNG, by the file's ending.
 
     Raises:
-        UserError: another ending, or a picture without the extra that draws.
+        UserError: another ending, or the extra that draws is missing.
     """
     if path.suffix not in SUFFIXES:
-        raise UserError(f"{path}: a load chart is written as {', '.join(SUFFIXES)}")
-    if path.suffix != ".html":
-        require_pictures(f"a load chart as {path.suffix}")
+        raise UserError(f"{path}: load curves are written as {', '.join(SUFFIXES)}; load.html is their page")
+    require_pictures(f"load curves as {path.suffix}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".html":
-        path.write_text(_page(safe_json(chart(result).to_dict())), encoding="utf-8")
-    else:
-        chart(result).save(str(path))
+    chart(result).save(str(path))
 
 
-def _page(spec: str) -> str:
-    """A page with one chart, including its drawing code, so that it works without network."""
-    draw = f'vegaEmbed("#chart", {spec}, {{ast: true}});'
-    return (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Load</title><body><div id="chart"></div>'
-        f"<script>{vega_script()}</script><script>{draw}</script></body></html>\n"
+def _panels(result: LoadResult) -> Iterator[tuple[Chart, Any]]:
+    """Each panel: its words, and what is drawn."""
+    unit = "calls a second" if result.arrivals is not None else "callers at once"
+    agents = [step for step in result.steps if step.says_of_agent]
+    bars = "Bars are 95 % intervals over stretches of time; steps that say nothing about the agent are left out."
+    waits = Chart("waits", "Wait for the reply", f"TTFA and TTFT against {unit}. {bars}", {})
+    yield waits, _with_rule(_lines(list(_waits(agents)), unit, "ms"), result.budget_ms)
+    shares = Chart("shares", "Shares", f"Turns cut into, replies without a gap in their sound, calls that failed. {bars}", {})
+    yield shares, _lines(list(_shares(agents)), unit, "share")
+    own = "The machine's and the caller's own errors in every step, each against the most with which waits are the agent's"
+    caller = Chart("caller", "The caller itself", f"{own} (1).", {})
+    yield caller, _with_rule(_lines(list(_own(result.steps)), unit, "error, as a multiple of its bound"), 1.0)
+
+
+def _waits(steps: list[LoadStep]) -> Iterator[dict[str, Any]]:
+    for step in steps:
+        found = [("TTFA p50", step.ttfa_ms, "p50"), ("TTFA p95", step.ttfa_ms, "p95")]
+        found += [("TTFT p50", step.figures.ttft_ms, "p50")] if step.figures is not None else []
+        for name, of, which in found:
+            if (value := getattr(of, which)) is not None:
+                yield _point(step, name, value, getattr(of, f"{which}_interval"))
+
+
+def _shares(steps: list[LoadStep]) -> Iterator[dict[str, Any]]:
+    for step in steps:
+        if step.figures is None:
+            continue
+        for name, found in (
+            ("cut-ins", step.figures.cut_ins),
+            ("continuity", step.figures.continuity),
+            ("failed", step.figures.failed),
+        ):
+            if found.value is not None:
+                yield _point(step, name, found.value, found.interval)
+
+
+def _own(steps: tuple[LoadStep, ...]) -> Iterator[dict[str, Any]]:
+    for step in steps:
+        error = step.caller_error
+        found = {
+            "pacing": step.pacing_p99_error_ms if step.failed < step.sessions else None,
+            "callers late by": step.arrivals.p99_error_ms if step.arrivals is not None else None,
+            "TTFA of a known agent": None if error is None else error.p50_ms if error.p95_ms is None else error.p95_ms,
+        }
+        for name, value in found.items():
+            if value is not None:
+                yield _point(step, name, value / BOUNDS[name], None) | {"ms": value}
+
+
+def _point(step: LoadStep, name: str, value: float, interval: tuple[float, float] | None) -> dict[str, Any]:
+    ends = {"low": interval[0], "high": interval[1]} if interval is not None else {}
+    return {"offered": step.offered, "figure": name, "value": value, **ends}
+
+
+def _lines(rows: list[dict[str, Any]], unit: str, title: str) -> Any:
+    share = title == "share"
+    names = list(dict.fromkeys(row["figure"] for row in rows))
+    scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(zero=True)
+    across = alt.Scale(type="log", nice=False, padding=12)
+    points = alt.Chart(alt.InlineData(values=rows)).encode(
+        alt.X("offered:Q", title=unit, scale=across, axis=alt.Axis(grid=False, format="~g")),
+        alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(format="%" if share else "~s")),
+        alt.Color("figure:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None)),
     )
+    line = points.mark_line().encode(strokeDash=alt.StrokeDash("figure:N", scale=alt.Scale(domain=names), legend=None))
+    dots = points.mark_point(filled=True, size=60).encode(
+        shape=alt.Shape("figure:N", scale=alt.Scale(domain=names)),
+        tooltip=["figure:N", "offered:Q", alt.Tooltip("value:Q", format=".0%" if share else ",.3~r")],
+    )
+    bars = points.transform_filter("isValid(datum.low)").mark_rule().encode(y="low:Q", y2="high:Q")
+    return bars + line + dots
 
 
-def _rows(values: list[dict[str, Any]]) -> Any:
-    import altair as alt
-
-    return alt.Data(values=values)  # type: ignore[no-untyped-call]
+def _with_rule(drawn: Any, at: float | None) -> Any:
+    if at is None:
+        return drawn
+    rule = alt.Chart(alt.InlineData(values=[{"value": at}])).mark_rule(strokeDash=[4, 3], style=LIMIT).encode(y="value:Q")
+    return drawn + rule

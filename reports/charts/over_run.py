@@ -111,7 +111,8 @@ def telemetry(view: PageView) -> Chart | None:
     return Chart(
         name="telemetry",
         title="The machine over the run",
-        caption="Sampled ten times a second; each point is the highest value of its interval, since bursts make turns slow.",
+        caption="Sampled ten times a second, GPUs up to fifty times; each point is the highest value of its interval, since "
+        "bursts make turns slow. Of a GPU's clock it is the lowest under load.",
         spec=spec,
         by_subset=False,
     )

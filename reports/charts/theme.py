@@ -29,6 +29,17 @@ STAGE_LABELS: dict[str, str] = {
 STAGE_COLOURS = ("#8793a1", "#3d8fd1", "#2f5f8a", "#6fb7c9", "#d9892b", "#d9b84a", "#2aa57a", "#a78bd0", "#c77b58", "#d1495b")
 """One colour per stage, in the order of `STAGE_LABELS`; the same in both themes, since stages are labelled areas."""
 
+PART_LABELS: dict[str, str] = {
+    "queue": "queue",
+    "prefill": "prefill",
+    "first_decode": "first decode",
+    "compute": "computing",
+    "idle": "idle",
+    "unexplained": "unexplained",
+}
+"""The parts of a wait for a model server."""
+PART_COLOURS = ("#8793a1", "#d9892b", "#d9b84a", "#d9892b", "#6fb7c9", "#d1495b")
+
 IN_SUBSET = "datum.subset == subset"
 """Filter for rows that exist for every subset by name; the page's switch of conversations sets the parameter."""
 TURN_IN_SUBSET = "subset == 'all' || datum.subset == subset"

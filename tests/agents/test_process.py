@@ -63,6 +63,24 @@ async def test_an_agent_is_ready_when_it_says_so_and_ends_when_told(start: Start
 
 
 @pytest.mark.parametrize(
+    ("printed", "metrics"),
+    [
+        ('"metrics": "http://127.0.0.1:4711/metrics"', "http://127.0.0.1:4711/metrics"),
+        ('"metrics": 4711', None),
+        ('"other": "http://127.0.0.1:4711/metrics"', None),
+    ],
+)
+async def test_an_agent_may_print_the_address_of_its_model_servers_metrics(
+    start: StartPeer, profile_of: ProfileOf, printed: str, metrics: str | None
+) -> None:
+    ready = f'{{"event": "ready", "url": "ws://127.0.0.1:1/", {printed}}}'
+    command = f"import time; print({ready!r}, flush=True); time.sleep(60)"
+    agent = await start(profile_of(f"kind = 'raw-pcm'\n[process]\ncommand = ['{{python}}', '-c', {json.dumps(command)}]\n"))
+    assert agent.url == "ws://127.0.0.1:1/"
+    assert agent.metrics_url == metrics
+
+
+@pytest.mark.parametrize(
     ("settings", "url"),
     [
         ('ready_url = "http://127.0.0.1:{port}/"', 'url = "ws://127.0.0.1:{port}/"'),

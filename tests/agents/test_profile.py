@@ -124,6 +124,40 @@ def test_the_hash_covers_settings_and_nothing_else() -> None:
         assert parse_profile(change, HERE).hash != bot.hash
 
 
+def test_model_servers_are_one_table_or_several_and_no_part_of_the_hash() -> None:
+    bot = parse_profile(BOT, HERE)
+    one = parse_profile(BOT + '[metrics]\nurl = "http://127.0.0.1:8000/metrics"\nserver = "vllm"\n', HERE)
+    several = parse_profile(BOT + '[[metrics]]\nserver = "vllm"\n[[metrics]]\nstage = "tts"\nmodel = "kokoro"\n', HERE)
+    assert [(m.url, m.server, m.stage) for m in one.metrics] == [("http://127.0.0.1:8000/metrics", "vllm", "llm")]
+    assert [(m.url, m.server, m.stage, m.model) for m in several.metrics] == [
+        (None, "vllm", "llm", None), (None, None, "tts", "kokoro"),
+    ]  # fmt: skip
+    assert bot.metrics == ()
+    assert bot.hash == one.hash == several.hash
+    assert "url" not in one.connection("ws://x/ws").options
+    assert 8000 in one.spoken_ports, "the server works for the agent"
+
+
+@pytest.mark.parametrize(
+    ("table", "field"),
+    [
+        ('[metrics]\nserver = "ollama"\n', "metrics.0.server"),
+        ('[metrics]\nurl = "127.0.0.1:8000"\n', "metrics.0.url"),
+        ('[metrics]\nstage = "vad"\n', "metrics.0.stage"),
+        ("[metrics]\nperiod_ms = 10\n", "metrics.0.period_ms"),
+    ],
+)
+def test_a_wrong_setting_of_a_model_server_is_named(table: str, field: str) -> None:
+    assert field.rsplit(".", 1)[-1] in refused(BOT + table)
+
+
+def test_an_address_of_metrics_is_shown_without_what_may_be_secret() -> None:
+    text = BOT + '[metrics]\nurl = "http://user:sesame99@h/metrics?key=sesame99"\nserver = "vllm"\n'
+    shown = parse_profile(text, HERE).shown_text
+    assert "sesame99" not in shown
+    assert "vllm" in shown
+
+
 def test_weights_are_those_that_the_machine_must_hold() -> None:
     cascade = parse_profile('kind = "cascade"\n', HERE)
     assert isinstance(cascade, CascadeProfile)

@@ -88,4 +88,4 @@ def test_a_hash_does_not_hang_on_what_this_process_has_learnt(monkeypatch: pytes
 
 
 def test_the_list_names_settings_that_there_are() -> None:
-    assert all(place.split(".")[0] in {"process", "cascade", *PLAIN} for place in PLAIN)
+    assert all(place.split(".")[0] in {"process", "cascade", "metrics", *PLAIN} for place in PLAIN)

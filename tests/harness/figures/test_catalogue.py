@@ -13,7 +13,7 @@ from harness.gate.evidence import PEOPLE, has_no_need_of_sound, lower_is_better,
 from tests.harness.figures.figures_table import PAGE, written
 
 DOCS = Path(__file__).parents[3] / "docs"
-MADE_BY_A_GATE = {"no_reply_rate": "no_reply", "people.win_rate": "win_rate"}
+MADE_BY_A_GATE = {"no_reply_rate": "no_reply", "continuity": "underruns", "people.win_rate": "win_rate"}
 """Of a run `cells` hold the count; of people's votes alone, nothing."""
 
 
@@ -51,7 +51,7 @@ def test_what_a_figure_needs_says_who_can_have_it() -> None:
     asked_in_text = {path for path in BY_PATH if has_no_need_of_sound(path)}
     assert asked_in_text == {"ttft_ms.p50", "ttft_ms.p95", "within_budget.ttft", "win_rate", f"{PEOPLE}win_rate"}
     assert {path for path in BY_PATH if not lower_is_better(path)} == {
-        "within_budget.ttfa", "within_budget.ttft", "win_rate", f"{PEOPLE}win_rate",
+        "within_budget.ttfa", "within_budget.ttft", "continuity", "win_rate", f"{PEOPLE}win_rate",
     }  # fmt: skip
     assert [unit_of(name) for name in ("elo_over.ref:good", "people.elo_over.x", "elo_over.", "nothing")] == [
         "elo",

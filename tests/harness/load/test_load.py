@@ -10,7 +10,7 @@ from harness.calibrate.agent_process import metrology_agent
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerTurn, Limits, SessionPlan
 from harness.load.ceiling import LoadResult
-from harness.load.steps import load
+from harness.load.steps import Load, load
 
 LIMITS = Limits(quiet_s=0.3, no_reply_s=2.0, total_s=4.0)
 DELAY_MS = 300
@@ -28,12 +28,10 @@ def _calls(line: Callable[[int], ConnectionSpec]) -> Callable[[int], SessionPlan
 
 @pytest.mark.long
 async def test_every_step_has_its_pacing_and_its_latency() -> None:
-    seen: list[tuple[int, int, int]] = []
+    seen: list[tuple[str, int, int]] = []
     async with metrology_agent(1, 9, keep_arrivals=False, delay_ms=DELAY_MS) as agent:
-        result = await load(
-            _calls(lambda k: ConnectionSpec("raw-pcm", f"{agent.url}/{k}")), (1, 4), rounds=2,
-            progress=lambda *done: seen.append(done),
-        )  # fmt: skip
+        calls = _calls(lambda k: ConnectionSpec("raw-pcm", f"{agent.url}/{k}"))
+        result = await load(Load(calls, progress=lambda *done: seen.append(done)), (1, 4), rounds=2)
     one, four = result.steps
     assert (one.callers, one.sessions, four.callers, four.sessions) == (1, 2, 4, 8)
     for step in result.steps:
@@ -46,7 +44,8 @@ async def test_every_step_has_its_pacing_and_its_latency() -> None:
         assert 0 < step.used.cores_a_caller <= step.used.busiest_process
         assert 0 < step.used.machine <= 1
     assert result.to_json()["steps"][1]["callers"] == 4
-    assert seen[-1] == (4, 8, 8)
+    assert ("4 at once", 8, 8) in seen
+    assert seen[-1] == ("measuring 4 at once", 8, 8)
 
 
 @pytest.mark.long
@@ -57,7 +56,7 @@ async def test_as_many_callers_are_tried_as_hold_and_no_more() -> None:
             # The agent is there for its first nine callers: four in the first step, five of the eight in the second.
             return ConnectionSpec("raw-pcm", f"{agent.url}/{k}" if k < 9 else "ws://127.0.0.1:9")
 
-        result = await load(_calls(line), None, rounds=1, budget_ms=5_000, most=8)
+        result = await load(Load(_calls(line), budget_ms=5_000), None, rounds=1, most=8)
     assert [step.callers for step in result.steps][:2] == [4, 8]
     assert result.limit is not None
     assert result.limit[1].of == "agent"
@@ -68,7 +67,7 @@ async def test_as_many_callers_are_tried_as_hold_and_no_more() -> None:
 
 
 async def test_an_agent_that_is_not_there_is_the_ceiling() -> None:
-    result = await load(_calls(lambda _: ConnectionSpec("raw-pcm", "ws://127.0.0.1:9")), (1, 2))
+    result = await load(Load(_calls(lambda _: ConnectionSpec("raw-pcm", "ws://127.0.0.1:9"))), (1, 2))
     assert result.ceiling is None
     assert [step.failed for step in result.steps] == [1, 2]
     assert "refused" in result.steps[0].out_of_bounds[0]

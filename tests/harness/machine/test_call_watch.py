@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
-from harness.machine.call_watch import CallWatch
+from harness.machine.call_watch import CallWatch, Watches
 from harness.machine.other_programs import other_work
 from harness.recording.machine_track import MACHINE_FILE, MachineTrack, load_machine_track, save_machine_track
 from harness.timeline import NS_PER_MS
@@ -223,6 +224,28 @@ def test_a_track_of_an_older_run_is_read_as_of_the_whole_machine(tmp_path: Path)
     kept = load_machine_track(tmp_path)
     assert kept is not None
     assert (kept.cpus, kept.stolen_counts_as_run, kept.samples[1].quota_ms, kept.samples[1].busy_ms) == ((), True, None, 1.0)
+
+
+def test_calls_that_overlap_share_a_sampler_and_each_has_its_own_time() -> None:
+    watches, before = Watches(), threading.active_count()
+    agent, caller = (os.getpid(),), (os.getppid(),)
+    with watches.watch(agent, caller) as whole:
+        time.sleep(0.3)
+        with watches.watch(agent, caller) as inner, watches.watch(agent, caller):
+            assert threading.active_count() == before + 1
+            time.sleep(0.5)
+        time.sleep(0.3)
+    assert threading.active_count() == before
+    assert whole.track is not None
+    assert inner.track is not None
+    outside, inside = ([s.at_ns for s in watch.track.samples] for watch in (whole, inner))  # type: ignore[union-attr]
+    assert outside[0] < inside[0] < inside[-1] < outside[-1]
+    assert set(inside) <= set(outside)
+    assert len(inside) >= 4
+    with watches.watch(agent, caller) as after:
+        time.sleep(0.2)
+    assert after.track is not None
+    assert after.track.samples[0].at_ns > outside[-1]
 
 
 def test_an_empty_watch_says_nothing() -> None:

@@ -6,10 +6,10 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
 from harness.clock import now_ns
-from harness.machine.telemetry import Sample, Telemetry, _Gpu
+from harness.machine.card import Sample
+from harness.machine.telemetry import Telemetry
 
 
 def read(path: Path) -> list[Sample]:
@@ -59,41 +59,3 @@ def test_a_machine_without_gpu_has_no_gpu_columns(tmp_path: Path) -> None:
     with Telemetry(tmp_path / "t.jsonl"):
         time.sleep(0.3)
     assert gpus == any(c.startswith("gpu") for s in read(tmp_path / "t.jsonl") for c in s)
-
-
-class _Driver:
-    """What a driver answers, in NVML's own structures and units; the names are those of the real library or nothing."""
-
-    def __init__(self, nvml: Any) -> None:
-        self.NVMLError = nvml.NVMLError
-        self.NVML_CLOCK_SM, self.NVML_CLOCK_MEM = nvml.NVML_CLOCK_SM, nvml.NVML_CLOCK_MEM
-        memory = nvml.c_nvmlMemory_t()
-        memory.used = 3 * 2**30
-        load = nvml.c_nvmlUtilization_t()
-        load.gpu = 87
-        self._answers = {
-            "nvmlDeviceGetHandleByIndex": lambda index: index,
-            "nvmlDeviceGetUtilizationRates": lambda _: load,
-            "nvmlDeviceGetMemoryInfo": lambda _: memory,
-            "nvmlDeviceGetClockInfo": lambda _, clock: {nvml.NVML_CLOCK_SM: 1980, nvml.NVML_CLOCK_MEM: 2619}[clock],
-            "nvmlDeviceGetPowerUsage": lambda _: self._refuse(nvml),
-        }
-        self._nvml = nvml
-
-    def _refuse(self, nvml: Any) -> int:
-        raise nvml.NVMLError(nvml.NVML_ERROR_NOT_SUPPORTED)
-
-    def __getattr__(self, name: str) -> Any:
-        getattr(self._nvml, name)
-        return self._answers[name]
-
-
-def test_what_the_driver_answers_becomes_columns_and_what_it_refuses_is_absent() -> None:
-    import pynvml as nvml
-
-    assert _Gpu(_Driver(nvml), 0).sample() == {
-        "gpu0.utilisation_percent": 87.0,
-        "gpu0.memory_mib": 3 * 1024.0,
-        "gpu0.sm_clock_mhz": 1980.0,
-        "gpu0.memory_clock_mhz": 2619.0,
-    }

@@ -11,7 +11,7 @@ import soundfile
 
 from benchmarks.made_recordings import AGENT_HZ, Said, make_recording, pcm, voice
 from harness.audio.vocal import silero
-from harness.caller import CallerProcess, Greeting
+from harness.caller import Callers, Greeting
 from harness.experiment import Experiment
 from harness.progress import RunProgress
 from harness.recording.record import Recording, SpokenTurn
@@ -133,14 +133,14 @@ def speech(tmp_path: Path) -> str:
 async def play(plan: RunPlan, folder: Path, *replies: dict[str, Any]) -> tuple[Session, ...]:
     progress = RunProgress(quiet=True)
     store = RunStore.create(folder, new_manifest(plan), plan.contexts)
-    caller = CallerProcess()
+    callers = Callers()
     try:
-        await caller.start()
+        await callers.enough_for(plan.options.concurrency)
         running = ScriptedAgents({AGENT: {"replies": list(replies)}}, progress)
-        await SessionPlayer(plan, store, render_turns(plan, progress), running, caller, silero(), progress).play_all()
+        await SessionPlayer(plan, store, render_turns(plan, progress), running, callers, silero(), progress).play_all()
         measure_missing(store, silero(), progress)
     finally:
-        await caller.stop()
+        await callers.stop()
     assert left_over(folder) == []
     return tuple(store.sessions())
 

@@ -10,7 +10,7 @@ import soundfile
 from harness.agents.connections import ConnectionSpec
 from harness.agents.profile import AgentProfile
 from harness.audio.vocal import silero
-from harness.caller import CallerProcess
+from harness.caller import Callers
 from harness.experiment import Experiment
 from harness.progress import RunProgress
 from harness.run.caller_turns import render_turns
@@ -34,7 +34,8 @@ class ScriptedAgents(RunningAgents):
         super().__init__((), {}, Path(), progress)
         self._scripts = scripts
 
-    def connection(self, name: str) -> ConnectionSpec:
+    def connection(self, name: str, session: str = "") -> ConnectionSpec:
+        del session
         return ConnectionSpec("scripted", options=dict(self._scripts[name]))
 
     def alive(self, name: str) -> bool:
@@ -77,14 +78,14 @@ def script(reply: Path, delay_ms: float) -> dict[str, Any]:
 async def play(plan: RunPlan, folder: Path, played: Mapping[str, Mapping[str, Any]]) -> RunStore:
     progress = RunProgress(quiet=True)
     store = RunStore.create(folder, new_manifest(plan), plan.contexts)
-    caller = CallerProcess()
+    callers = Callers()
     try:
-        await caller.start()
+        await callers.enough_for(plan.options.concurrency)
         running = ScriptedAgents(played, progress)
-        await SessionPlayer(plan, store, render_turns(plan, progress), running, caller, silero(), progress).play_all()
+        await SessionPlayer(plan, store, render_turns(plan, progress), running, callers, silero(), progress).play_all()
         measure_missing(store, silero(), progress)
     finally:
-        await caller.stop()
+        await callers.stop()
     return store
 
 

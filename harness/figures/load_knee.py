@@ -1,0 +1,170 @@
+"""Where the curve of a load test bends, and how many calls an agent serves within a budget, each with its interval.
+
+*Calls within the budget*: the offered rate at which the p95 of TTFA crosses the budget, between the last step within it and the
+first step over it, on the straight line between the two.
+
+*The knee*: the step at which rate divided by p95 is greatest, the *power* of a queue (Giessler et al., 1978; Kleinrock, 1979).
+Up to there a further caller brings more served calls than longer waits, beyond it the opposite. It needs no budget.
+
+Both intervals draw stretches of time of every step anew (`harness.figures.load_steps`) and read each drawn curve in the same
+way. An end outside the rates that were played is a bound and no figure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from harness.ranking.bootstrap import percentile_interval
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
+from harness.ranking.exact import TURNS_FOR_P95
+from harness.ranking.percentiles import DRAWS, weighted_quantile
+from harness.ranking.scale import Floats
+from harness.ranking.stretches import drawn_quantile
+
+STEPS_FOR_A_KNEE: Final = 3
+"""With two rates the greater power is an end of what was played, never a bend."""
+Times = Mapping[str, Sequence[float]]
+"""Stretch → TTFA of its turns in ms, infinite for a turn that ranks slowest."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurveStep:
+    """One step of the curve: its rate in calls a second, the mean number of open calls, and the waits."""
+
+    rate: float
+    at_once: float
+    ttfa_ms: Times
+
+    @property
+    def has_p95(self) -> bool:
+        """True if there are turns enough."""
+        return sum(map(len, self.ttfa_ms.values())) >= TURNS_FOR_P95
+
+
+@dataclass(frozen=True, slots=True)
+class OnCurve:
+    """A place on the curve, in calls a second. 0 is below every rate that was played, infinity above."""
+
+    rate: float
+    interval: tuple[float, float] | None
+    """None where a step has under eight stretches."""
+    lowest: float
+    highest: float
+    at_once: float | None = None
+    """The mean number of open calls there; None outside of what was played."""
+
+    @property
+    def words(self) -> str:
+        """The place in words: `6.2 calls a second [5.1, over 10], 118 at once`."""
+        if self.rate <= 0:
+            place = f"under {_rate(self.lowest)} calls a second"
+        elif np.isinf(self.rate):
+            place = f"at least {_rate(self.highest)} calls a second"
+        else:
+            place = f"{_rate(self.rate)} calls a second"
+        if self.interval is not None:
+            place += f" [{self._end(self.interval[0])}, {self._end(self.interval[1])}]"
+        return place + (f", {self.at_once:.0f} at once" if self.at_once is not None else "")
+
+    def _end(self, rate: float) -> str:
+        if rate <= 0:
+            return f"under {_rate(self.lowest)}"
+        return f"over {_rate(self.highest)}" if np.isinf(rate) else _rate(rate)
+
+    def to_json(self) -> dict[str, float | list[float | None] | None]:
+        """The place for programs; an end outside of what was played is null."""
+        ends = [_inside(end) for end in self.interval] if self.interval is not None else None
+        return {"rate": _inside(self.rate), "interval": ends, "calls_at_once": self.at_once}
+
+
+def calls_within(steps: Sequence[CurveStep], budget_ms: float) -> OnCurve | None:
+    """The highest rate whose p95 is within the budget; None without a step that has a p95."""
+    steps = _in_order(steps)
+    if not steps:
+        return None
+    rates = np.array([step.rate for step in steps])
+    found = _crossing(rates, _p95(steps)[None, :], budget_ms)[0]
+    drawn = _drawn_p95(steps)
+    interval = None if drawn is None else _ends(_crossing(rates, drawn, budget_ms), _fewest(steps))
+    return OnCurve(float(found), interval, float(rates[0]), float(rates[-1]), _at_once(steps, float(found)))
+
+
+def knee(steps: Sequence[CurveStep]) -> OnCurve | None:
+    """The rate of greatest power, infinite where it is the last that was played; None with under three steps."""
+    steps = _in_order(steps)
+    if len(steps) < STEPS_FOR_A_KNEE:
+        return None
+    rates = np.array([step.rate for step in steps])
+    found = float(_bend(rates, _p95(steps)[None, :])[0])
+    drawn = _drawn_p95(steps)
+    interval = None if drawn is None else _ends(_bend(rates, drawn), _fewest(steps), between=False)
+    return OnCurve(found, interval, float(rates[0]), float(rates[-1]), _at_once(steps, found))
+
+
+def _in_order(steps: Sequence[CurveStep]) -> list[CurveStep]:
+    return sorted((step for step in steps if step.has_p95), key=lambda step: step.rate)
+
+
+def _fewest(steps: Sequence[CurveStep]) -> int:
+    return min(len(step.ttfa_ms) for step in steps)
+
+
+def _p95(steps: Sequence[CurveStep]) -> Floats:
+    pooled = (np.array([v for group in step.ttfa_ms.values() for v in group]) for step in steps)
+    return np.array([weighted_quantile(values, np.ones((1, values.size)), 0.95)[0] for values in pooled])
+
+
+def _drawn_p95(steps: Sequence[CurveStep]) -> Floats | None:
+    """(draws, steps): the p95 of each step in each draw of its stretches; None where a step has too few."""
+    if _fewest(steps) < FEWEST_CONTEXTS:
+        return None
+    return np.stack([drawn_quantile(step.ttfa_ms, 0.95, seed=k, draws=DRAWS) for k, step in enumerate(steps)], axis=1)
+
+
+def _crossing(rates: Floats, p95: Floats, budget_ms: float) -> Floats:
+    """For each curve (row), the rate at which it crosses the budget."""
+    found = np.full(len(p95), np.inf)
+    for k, row in enumerate(p95):
+        over = np.flatnonzero(row > budget_ms)
+        if not over.size:
+            continue
+        first = int(over[0])
+        if first == 0:
+            found[k] = 0.0
+            continue
+        below, above = row[first - 1], row[first]
+        share = 0.0 if np.isinf(above) else (budget_ms - below) / (above - below)
+        found[k] = rates[first - 1] + share * (rates[first] - rates[first - 1])
+    return found
+
+
+def _bend(rates: Floats, p95: Floats) -> Floats:
+    """For each curve, the rate of greatest power; infinite where it is the last."""
+    power = np.where(np.isinf(p95), 0.0, rates / np.maximum(p95, 1.0))
+    best = power.argmax(axis=1)
+    return np.where(best == len(rates) - 1, np.inf, rates[best])
+
+
+def _ends(drawn: Floats, stretches: int, *, between: bool = True) -> tuple[float, float]:
+    large = np.where(np.isinf(drawn), np.finfo(float).max, drawn)
+    if between:
+        low, high = percentile_interval(large, stretches)
+    else:  # one of the rates that were played, and none between them
+        low, high = np.quantile(large, [0.025, 0.975], method="inverted_cdf")
+    return float(low), float("inf") if high > 1e300 else float(high)
+
+
+def _at_once(steps: Sequence[CurveStep], rate: float) -> float | None:
+    if rate <= 0 or np.isinf(rate):
+        return None
+    return float(np.interp(rate, [step.rate for step in steps], [step.at_once for step in steps]))
+
+
+def _rate(rate: float) -> str:
+    return f"{rate:.3g}"
+
+
+def _inside(rate: float) -> float | None:
+    return None if rate <= 0 or np.isinf(rate) else rate

@@ -1,0 +1,145 @@
+"""The agent's figures in one step of a load test, from its turns: waits, cut-ins, gaps in the sound, failures.
+
+Calls that overlap share one queue, so their waits rise and fall together: to draw them one by one would promise too narrow an
+interval, and most of all near the knee, where the figure decides. So stretches of time are drawn, all turns of a stretch
+together, as batch means do for simulated queues (Law and Kelton, "Simulation Modeling and Analysis"). A stretch is about as
+long as a call. Under eight stretches there is no interval (`benchmarks/load_intervals.py` shows what both ways cover).
+
+A call that failed through the agent's fault, a turn without reply and one that was answered before its end rank slowest, as in
+a run: an agent that turns callers away is not quicker for it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.figures.latency import MOST_DISCARDED
+from harness.ranking.board import Interval
+from harness.ranking.clustered_means import clustered_share
+from harness.ranking.percentiles import Quantiles, quantiles_of
+from harness.store.load_files import LoadTurn
+from harness.store.selection import is_agents_fault
+from harness.timeline import NS_PER_S
+
+STRETCH_S: Final = 15.0
+"""Least length of a stretch: about a call of one turn."""
+SEED: Final = 1
+Stretches = Mapping[str, Sequence[LoadTurn]]
+
+
+@dataclass(frozen=True, slots=True)
+class ShareOf:
+    """A share of trials, with its interval; no interval under eight stretches of time."""
+
+    hits: int
+    of: int
+    interval: Interval | None = None
+
+    @property
+    def value(self) -> float | None:
+        """The share; None without a trial."""
+        return self.hits / self.of if self.of else None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFigures:
+    """The agent's figures in one step."""
+
+    turns: int
+    stretches: int
+    ttfa_ms: Quantiles
+    ttft_ms: Quantiles
+    cut_ins: ShareOf
+    continuity: ShareOf
+    """Replies without a gap in their sound."""
+    no_reply: ShareOf
+    """Turns without reply, those of failed calls included."""
+    failed: ShareOf
+    """Calls that failed through the agent's fault."""
+
+
+def load_figures(turns: Sequence[LoadTurn]) -> LoadFigures:
+    """The figures of the turns that count."""
+    stretches = stretches_of(turns)
+    among = [turn for group in stretches.values() for turn in group]
+    return LoadFigures(
+        turns=len(among),
+        stretches=len(stretches),
+        ttfa_ms=quantiles_of(times(stretches, "ttfa"), SEED),
+        ttft_ms=quantiles_of(times(stretches, "ttft"), SEED),
+        cut_ins=_share(flags(stretches, "cut_in_rate")),
+        continuity=_share(flags(stretches, "continuity")),
+        no_reply=_share(flags(stretches, "no_reply_rate")),
+        failed=_share(_of_calls(stretches)),
+    )
+
+
+def stretches_of(turns: Sequence[LoadTurn]) -> Stretches:
+    """The counted turns by the stretch of time in which they ended; all stretches of a step are equally long.
+
+    Failures that are not certainly the agent's are unknown and take no part.
+    """
+    among = [t for t in turns if t.counted and (t.failure is None or is_agents_fault(t.failure))]
+    if not among:
+        return {}
+    begin_ns = min(t.spoken_end_ns for t in among)
+    lasts_ns = max(t.spoken_end_ns for t in among) - begin_ns
+    number = max(1, int(lasts_ns / (STRETCH_S * NS_PER_S)))
+    found: dict[str, list[LoadTurn]] = {}
+    for turn in sorted(among, key=lambda t: t.spoken_end_ns):
+        place = min(number - 1, (turn.spoken_end_ns - begin_ns) * number // max(lasts_ns, 1))
+        found.setdefault(str(place), []).append(turn)
+    return found
+
+
+def times(stretches: Stretches, figure: str) -> dict[str, list[float]]:
+    """Stretch → TTFA or TTFT of its turns in ms; in TTFA, infinite where a turn ranks slowest, and nothing where too many
+    turns were discarded."""
+    among = [turn for group in stretches.values() for turn in group]
+    if figure == "ttfa" and sum(t.discarded is not None for t in among) > MOST_DISCARDED * len(among):
+        return {}
+    return _known(stretches, _ttfa if figure == "ttfa" else lambda turn: turn.ttft_ms)
+
+
+def _ttfa(turn: LoadTurn) -> float | None:
+    if turn.discarded is not None:
+        return None
+    return float("inf") if turn.no_reply or turn.signed_ms is not None else turn.ttfa_ms
+
+
+def flags(stretches: Stretches, figure: str) -> dict[str, list[float]]:
+    """Stretch → the chances that a share counts, 1 where it was taken."""
+    return _known(stretches, _FLAGS[figure])
+
+
+_FLAGS: Final[Mapping[str, Callable[[LoadTurn], float | None]]] = {
+    "cut_in_rate": lambda turn: None if turn.failure or turn.discarded else float(turn.cut_in),
+    "no_reply_rate": lambda turn: None if turn.discarded else float(turn.no_reply),
+    "continuity": lambda turn: None if turn.failure or turn.discarded or turn.no_reply else float(turn.underruns == 0),
+}
+SHARES: Final = tuple(_FLAGS)
+
+
+def _known(stretches: Stretches, read: Callable[[LoadTurn], float | None]) -> dict[str, list[float]]:
+    found = {name: [v for turn in group if (v := read(turn)) is not None] for name, group in stretches.items()}
+    return {name: group for name, group in found.items() if group}
+
+
+def _of_calls(stretches: Stretches) -> dict[str, list[float]]:
+    """Stretch → one flag for each call that had its first counted turn there: 1 where it failed."""
+    seen: set[str] = set()
+    found: dict[str, list[float]] = {}
+    for name, group in stretches.items():
+        for turn in group:
+            if turn.session not in seen:
+                seen.add(turn.session)
+                found.setdefault(name, []).append(float(turn.failure is not None))
+    return found
+
+
+def _share(trials: Mapping[str, Sequence[float]]) -> ShareOf:
+    pairs = [(name, value) for name, group in trials.items() for value in group]
+    if not pairs:
+        return ShareOf(0, 0)
+    _, interval = clustered_share(pairs, seed=SEED)
+    return ShareOf(round(sum(value for _, value in pairs)), len(pairs), interval)

@@ -1,0 +1,109 @@
+"""The samples of a run's GPUs, reduced to what a reader of its latencies must know.
+
+A GPU lowers its clock when it is hot, when it reaches its power cap, and when it has nothing to do. Only the first two change a
+latency from one hour to the next, so clocks are compared under load alone: samples with a utilisation of 30 % and more in which
+the driver does not say that it idles. They are compared as medians of ten parts of the load, because single samples differ all
+the time; whether the clock falls or rises between them, the run was not played on one clock.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from types import MappingProxyType
+from typing import Final
+
+from harness.machine.card import OTHERS
+from harness.machine.card_sampler import COST
+from harness.store.card import CardUse
+
+LOADED_PERCENT: Final = 30
+PARTS: Final = 10
+LEAST_LOADED: Final = 100
+"""Fewest samples under load to say anything of the clock: two seconds at 50 Hz."""
+USED_PERCENT: Final = 10
+"""Share of the GPU from which another program counts: a desktop takes a few percent."""
+IDLE: Final = 0x1
+SLOWED: Final[Mapping[str, int]] = MappingProxyType({"heat": 0x20 | 0x40, "power": 0x4 | 0x80 | 0x200, "hardware": 0x8})
+"""Cause → the bits of NVML's reasons for a clock (nvml.h, nvmlClocksEventReasons). `hardware` is the general bit, which the
+driver sets together with others: it counts where it is alone."""
+_UTILISATION: Final = ".utilisation_percent"
+
+
+def use_of_cards(samples_file: Path) -> dict[str, CardUse]:
+    """GPU → its use, of a file of samples; empty without a GPU. Incomplete lines are left out."""
+    by_card: dict[str, list[Mapping[str, float]]] = {}
+    for sample in _samples(samples_file):
+        for name in {column.split(".", 1)[0] for column in sample if column.startswith("gpu")} - {COST.split(".", 1)[0]}:
+            by_card.setdefault(name, []).append(sample)
+    return {name: card_use(name, samples) for name, samples in sorted(by_card.items())}
+
+
+def card_use(name: str, samples: Sequence[Mapping[str, float]]) -> CardUse:
+    """The use of the GPU of this name."""
+
+    def column(what: str, of: Iterable[Mapping[str, float]] = samples) -> list[float]:
+        return [sample[key] for sample in of if (key := f"{name}.{what}") in sample]
+
+    loaded = [sample for sample in samples if under_load(name, sample)]
+    costs = sorted(sample[COST] for sample in samples if COST in sample)
+    intervals = [b - a for a, b in pairwise([sample["at_ns"] for sample in samples]) if b > a]
+    percent = [sample for sample in samples if any(key.endswith(".sm_percent") for key in sample)]
+    return CardUse(
+        samples=len(samples),
+        rate_hz=round(1e9 / median(intervals), 1) if intervals else None,
+        sampling_ms=(median(costs), costs[min(len(costs) - 1, round(0.99 * len(costs)))]) if costs else None,
+        loaded=len(loaded),
+        sm_clock_mhz=_parts(column("sm_clock_mhz", loaded)),
+        slowed=_slowed([int(reasons) for reasons in column("clock_reasons", loaded)]),
+        most_temperature_c=max(column("temperature_c"), default=None),
+        most_power_w=max(column("power_w"), default=None),
+        most_memory_mib=max(column("memory_mib"), default=None),
+        others_share=_share(column(f"{OTHERS}.sm_percent", percent), len(percent)),
+    )
+
+
+def under_load(name: str, sample: Mapping[str, float]) -> bool:
+    """True if this GPU computed when the sample was taken."""
+    idle = int(sample.get(f"{name}.clock_reasons", 0)) & IDLE
+    return sample.get(f"{name}{_UTILISATION}", 0) >= LOADED_PERCENT and not idle
+
+
+def _parts(clocks: Sequence[float]) -> tuple[float, ...]:
+    """The medians of ten parts; empty if there are too few."""
+    if len(clocks) < LEAST_LOADED:
+        return ()
+    bounds = [round(k * len(clocks) / PARTS) for k in range(PARTS + 1)]
+    return tuple(round(median(clocks[a:b]), 1) for a, b in pairwise(bounds))
+
+
+def _slowed(reasons: Sequence[int]) -> dict[str, float]:
+    """Cause → its share of these samples; only those that occurred, and nothing if there are too few."""
+    if len(reasons) < LEAST_LOADED:
+        return {}
+    shares = {}
+    for cause, bits in SLOWED.items():
+        others = 0 if cause != "hardware" else SLOWED["heat"] | SLOWED["power"]
+        shares[cause] = round(sum(bool(r & bits) and not r & others for r in reasons) / len(reasons), 4)
+    return {cause: share for cause, share in shares.items() if share}
+
+
+def _share(used: Sequence[float], of: int) -> float | None:
+    return round(sum(value >= USED_PERCENT for value in used) / of, 4) if of else None
+
+
+def _samples(path: Path) -> Iterator[Mapping[str, float]]:
+    if not path.is_file():
+        return
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            # Nine of ten machines have no GPU, and an hour of their samples need not be read as JSON.
+            if '"gpu' not in line:
+                continue
+            try:
+                sample = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(sample, dict) and isinstance(sample.get("at_ns"), int):
+                yield sample

@@ -1,0 +1,128 @@
+"""A load test in words: its rows, what they say together, and why a row says nothing about the agent.
+
+The terminal and the page use these, so that a figure reads the same in both.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from harness.figures.load_steps import STRETCH_S, ShareOf
+from harness.load.caller_error import CallerError
+from harness.load.ceiling import LoadResult
+from harness.load.limits import limit_of
+from harness.load.result import LoadStep
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
+from harness.ranking.exact import TURNS_FOR_P95
+from harness.ranking.percentiles import Quantiles
+from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of a row as text, with its interval (empty where there is none)."""
+
+    text: str
+    interval: str = ""
+
+
+HEADS: Final = (
+    "TTFA p50", "TTFA p95", "TTFT p50", "cut-ins", "continuity", "no reply", "failed", "callers late by, p99", "caller's error",
+    "machine",
+)  # fmt: skip
+
+
+def offered_head(result: LoadResult) -> str:
+    """The head of the first column."""
+    return "calls a second" if result.arrivals is not None else "callers"
+
+
+def offered(step: LoadStep) -> Figure:
+    """The offered load, and for a rate how many calls were open."""
+    if step.rate is None:
+        return Figure(f"{step.callers}")
+    at_once = f"{step.calls_at_once:.1f} at once" if step.calls_at_once is not None else ""
+    return Figure(f"{step.rate:g}", at_once)
+
+
+def figures(step: LoadStep) -> tuple[Figure, ...]:
+    """The figures of one row, in the order of `HEADS`. Those of the agent are dashes where the step says nothing about it."""
+    found = step.figures if step.says_of_agent else None
+    unknown = Figure(UNKNOWN_TEXT)
+    agents = (
+        _percentile(step.ttfa_ms, "p50"),
+        _percentile(step.ttfa_ms, "p95"),
+        _percentile(found.ttft_ms, "p50"),
+        _share(found.cut_ins),
+        _share(found.continuity),
+        _counted(found.no_reply),
+        _counted(found.failed),
+    ) if found is not None else (unknown,) * 7  # fmt: skip
+    late = step.arrivals
+    return (
+        *agents,
+        Figure(f"{late.p99_error_ms:.1f} ms") if late is not None else unknown,
+        _error(step.caller_error),
+        Figure(share(step.used.machine)) if step.used is not None else unknown,
+    )
+
+
+def _percentile(found: Quantiles, name: str) -> Figure:
+    value = getattr(found, name)
+    if getattr(found, f"{name}_over_limit"):
+        return Figure(OVER_LIMIT_TEXT)
+    if value is None:
+        few = f"{counted(found.n, 'turn')}, needs {TURNS_FOR_P95}" if name == "p95" and 0 < found.n < TURNS_FOR_P95 else ""
+        return Figure(UNKNOWN_TEXT, few)
+    ends = getattr(found, f"{name}_interval")
+    return Figure(milliseconds(value), f"{milliseconds(ends[0])} to {milliseconds(ends[1])}" if ends else "")
+
+
+def _share(found: ShareOf) -> Figure:
+    return Figure(share(found.value), share_band(found.interval))
+
+
+def _counted(found: ShareOf) -> Figure:
+    return Figure(f"{found.hits} of {found.of}", share_band(found.interval))
+
+
+def _error(found: CallerError | None) -> Figure:
+    if found is None:
+        return Figure(UNKNOWN_TEXT)
+    name, value = ("p95", found.p95_ms) if found.p95_ms is not None else ("p50", found.p50_ms)
+    return Figure(f"{value:.1f} ms", f"{name} of {counted(found.calls, 'call')}")
+
+
+def sentences(result: LoadResult) -> Iterator[str]:
+    """What the steps say together, one sentence each."""
+    within, bend = result.within_budget, result.knee
+    if within is not None and result.budget_ms is not None:
+        yield f"p95 of TTFA within {result.budget_ms:,.0f} ms: {within.words}."
+    if result.arrivals is None:
+        ceiling = "none of these" if result.ceiling is None else counted(round(result.ceiling), "caller")
+        yield f"Within every bound up to: {ceiling}."
+    if result.limit is not None:
+        above, limit = result.limit
+        unit = "calls a second" if result.arrivals is not None else "at once"
+        yield f"The first to give way, at {above:g} {unit}, is {limit.in_words()}."
+    if bend is not None:
+        at = f"at {bend.words}" if bend.at_once is not None else f"nowhere up to {bend.highest:g} calls a second"
+        yield f"The knee, beyond which waits grow faster than served calls, is {at}."
+    yield from (nothing_of_agent(step) for step in result.steps if not step.says_of_agent)
+    few = [step for step in result.steps if step.figures is not None and step.figures.stretches < FEWEST_CONTEXTS]
+    if few:
+        least = min(step.figures.stretches for step in few if step.figures is not None)
+        longer = "a longer --for" if result.arrivals is not None else "more --rounds"
+        yield (
+            f"{counted(least, 'stretch', 'stretches')} of {STRETCH_S:.0f} s: an interval needs {FEWEST_CONTEXTS}, because "
+            f"calls that overlap share a queue; {longer} gives it."
+        )
+
+
+def nothing_of_agent(step: LoadStep) -> str:
+    """Why a step says nothing about the agent, in one sentence."""
+    limit = limit_of(step)
+    at = f"{step.rate:g} calls a second" if step.rate is not None else f"{step.callers} at once"
+    why = limit.in_words() if limit is not None else "; ".join(step.out_of_bounds)
+    return f"At {at} nothing is said of the agent's waits: {why}."

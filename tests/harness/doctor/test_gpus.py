@@ -1,0 +1,80 @@
+"""What the doctor says of GPUs and of CUDA, with a driver and without."""
+
+from pathlib import Path
+
+import pynvml as nvml
+import pytest
+
+from harness.agents.cuda import why_no_cuda
+from harness.doctor import gpus
+from harness.doctor.gpus import can_be_loaded, together, voices_part
+from harness.machine import card
+from harness.machine.card import Card
+from tests.harness.machine.scripted_card import ScriptedDriver
+
+WITHOUT_CUDA = why_no_cuda() is not None
+
+
+@pytest.mark.skipif(not WITHOUT_CUDA, reason="there is CUDA here")
+def test_without_a_gpu_both_say_so_and_nothing_is_wrong() -> None:
+    (card_found,), (cuda_found,) = gpus.gpus(), gpus.cuda()
+    assert (card_found.state, cuda_found.state) == ("without", "without")
+    assert "there is no NVIDIA driver here" in cuda_found.seen
+
+
+@pytest.mark.parametrize(("percent", "state"), [(2, "fine"), (87, "disturbs")])
+def test_a_box_is_described_and_a_busy_one_disturbs(percent: int, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = ScriptedDriver(nvml)
+    driver._answers["nvmlDeviceGetUtilizationRates"] = lambda _: driver._utilisation(percent)
+    found = Card(driver, 0)
+    monkeypatch.setattr(gpus, "cards", lambda: [found])
+    facts = {"gpu_driver": "570.1", "cuda_of_driver": "12.8", "mps": "not seen", **found.facts()}
+    monkeypatch.setattr(gpus, "card_facts", lambda: facts)
+    (said,) = gpus.gpus()
+    assert (said.part, said.state) == ("GPU", state)
+    assert said.seen == (
+        f"gpu0 NVIDIA H100 80GB HBM3, 81920 MiB, at {percent} %, power cap 650 W, MIG off; "
+        "driver 570.1, CUDA up to 12.8, MPS not seen"
+    )
+
+
+def test_a_driver_that_gives_nothing_gets_no_invented_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing(ScriptedDriver):
+        def __getattr__(self, name: str) -> object:
+            if name.startswith("nvmlDevice") and name != "nvmlDeviceGetHandleByIndex":
+                return lambda *_: self.refuse(nvml.NVML_ERROR_NOT_SUPPORTED)
+            return super().__getattr__(name)
+
+    found = Card(Refusing(nvml), 0)
+    monkeypatch.setattr(gpus, "cards", lambda: [found])
+    monkeypatch.setattr(gpus, "card_facts", lambda: {"mps": "not seen", **found.facts()})
+    (said,) = gpus.gpus()
+    assert said.seen == "gpu0; driver not known, CUDA up to not known, MPS not seen"
+
+
+def test_facts_name_every_gpu_and_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    two = [Card(ScriptedDriver(nvml), k) for k in range(2)]
+    monkeypatch.setattr(card, "cards", lambda: two)
+    monkeypatch.setattr(nvml, "nvmlSystemGetDriverVersion", lambda: "570.1")
+    monkeypatch.setattr(nvml, "nvmlSystemGetCudaDriverVersion_v2", lambda: 12_080)
+    facts = card.card_facts()
+    assert facts["gpus"] == "NVIDIA H100 80GB HBM3, NVIDIA H100 80GB HBM3"
+    assert (facts["gpu_driver"], facts["cuda_of_driver"], facts["gpu1_power_cap_w"]) == ("570.1", "12.8", 650.0)
+
+
+def test_the_build_that_was_installed_last_is_named_and_how_to_mend_it() -> None:
+    assert voices_part("onnxruntime-gpu 1.31.1 for CUDA 13.0", ["CUDAExecutionProvider"], both=False)[1] == ""
+    seen, mend = voices_part("onnxruntime 1.31.1", ["CPUExecutionProvider"], both=True)
+    assert "has replaced the files of onnxruntime-gpu" in seen
+    assert mend.startswith("pip uninstall -y onnxruntime onnxruntime-gpu, then pip install onnxruntime-gpu")
+    whole = together([("Whisper: fine", ""), (seen, mend)])
+    assert (whole.state, whole.seen) == ("without", f"Whisper: fine; {seen}")
+    assert together([("one", ""), ("other", "")]).state == "fine"
+
+
+def test_a_library_is_found_where_an_agent_would_find_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not can_be_loaded("libheartnowhere.so.1")
+    (tmp_path / "libheartnowhere.so.1").touch()
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    assert can_be_loaded("libheartnowhere.so.1")
+    assert can_be_loaded("libc.so.6")

@@ -1,0 +1,144 @@
+"""The figures of a step, over stretches of time, and what several steps say together."""
+
+import math
+
+import numpy as np
+import pytest
+
+from harness.figures.load_knee import CurveStep, calls_within, knee
+from harness.figures.load_steps import load_figures, stretches_of, times
+from harness.ranking.percentiles import quantiles_of
+from harness.ranking.stretches import Drawn
+from tests.harness.load.made_turns import queued, turn
+
+RATES = (1.0, 2.0, 4.0, 6.0, 8.0, 9.0)
+
+
+def test_a_stretch_holds_all_turns_of_its_time_and_each_turn_is_in_one() -> None:
+    turns = queued(4.0, 180.0, 1)
+    stretches = stretches_of(turns)
+    assert len(stretches) == 11, "180 s in stretches of at least 15 s, from the first turn to the last"
+    assert sum(map(len, stretches.values())) == len(turns)
+    spans = [(min(t.spoken_end_ns for t in group), max(t.spoken_end_ns for t in group)) for group in stretches.values()]
+    assert all(one[1] < two[0] for one, two in zip(spans, spans[1:], strict=False))
+
+
+def test_turns_that_do_not_count_and_failures_of_the_harness_take_no_part() -> None:
+    turns = [turn(k, k) for k in range(10)]
+    more = [turn(10, 10, counted=False), turn(11, 11, failure="caller_died"), turn(12, 12, failure="no_history")]
+    assert stretches_of([*turns, *more]) == stretches_of(turns)
+    assert stretches_of([]) == {}
+    assert load_figures([]).turns == 0
+
+
+def test_an_agent_that_turns_callers_away_is_not_quicker_for_it() -> None:
+    quick = [turn(k, k) for k in range(95)]
+    refused = [turn(100 + k, k, None, failure="refused") for k in range(10)]
+    found = load_figures([*quick, *refused])
+    assert found.ttfa_ms.p95 is None
+    assert found.ttfa_ms.p95_over_limit
+    assert (found.failed.hits, found.failed.of) == (10, 105)
+    assert (found.no_reply.hits, found.no_reply.of) == (10, 105)
+    assert found.cut_ins.of == found.continuity.of == 95, "of a call that failed neither is known"
+
+
+def test_continuity_counts_replies_and_not_gaps() -> None:
+    turns = [turn(0, 0), turn(1, 1, underruns=7), turn(2, 2), turn(3, 3, None), turn(4, 4, discarded="detectors disagree")]
+    found = load_figures(turns)
+    assert (found.continuity.hits, found.continuity.of) == (2, 3)
+    assert found.continuity.value == pytest.approx(2 / 3)
+
+
+def test_too_many_discarded_turns_leave_no_wait() -> None:
+    turns = [turn(k, k) for k in range(20)]
+    assert times(stretches_of([*turns, turn(30, 30, discarded="x")]), "ttfa")
+    assert times(stretches_of([*turns, *(turn(30 + k, 30, discarded="x") for k in range(3))]), "ttfa") == {}
+
+
+def test_several_turns_of_a_call_are_one_call() -> None:
+    turns = [turn(0, 0, turn=0), turn(0, 9, turn=1), turn(1, 10, None, failure="refused")]
+    assert (load_figures(turns).failed.hits, load_figures(turns).failed.of) == (1, 2)
+
+
+def test_under_eight_stretches_there_is_no_interval() -> None:
+    assert load_figures(queued(4.0, 100.0, 1)).ttfa_ms.p95_interval is None
+    assert load_figures(queued(4.0, 180.0, 1)).ttfa_ms.p95_interval is not None
+
+
+def test_near_the_knee_an_interval_over_calls_would_be_too_narrow() -> None:
+    """Calls that queue together are slow together."""
+    wider = []
+    for seed in range(6):
+        turns = queued(8.0, 240.0, seed)
+        stretch = load_figures(turns).ttfa_ms.p50_interval
+        call = quantiles_of({t.session: [t.ttfa_ms or 0.0] for t in turns}, 1).p50_interval
+        assert stretch is not None
+        assert call is not None
+        wider.append((stretch[1] - stretch[0]) / (call[1] - call[0]))
+    assert np.median(wider) > 1.5
+
+
+def curve(*rates: float, seed: int = 1, lasts_s: float = 240.0) -> list[CurveStep]:
+    return [CurveStep(rate, 20 * rate, times(stretches_of(queued(rate, lasts_s, seed)), "ttfa")) for rate in rates]
+
+
+def test_the_rate_within_a_budget_is_between_the_steps_around_it() -> None:
+    found = calls_within(curve(*RATES), 1_000.0)
+    assert found is not None
+    # A queue of one server that serves ten a second: the p95 of its time is ln 20 / (10 − rate), so 700 ms at 5.7 a second.
+    assert found.rate == pytest.approx(10 - math.log(20) / 0.7, abs=1.0)
+    assert found.interval is not None
+    assert found.interval[0] <= found.rate <= found.interval[1]
+    assert found.at_once == pytest.approx(20 * found.rate)
+    assert "calls a second [" in found.words
+
+
+def test_a_rate_outside_of_what_was_played_is_a_bound_and_no_figure() -> None:
+    above, below = calls_within(curve(*RATES), 60_000.0), calls_within(curve(*RATES), 301.0)
+    assert above is not None
+    assert below is not None
+    assert above.words.startswith("at least 9 calls a second")
+    assert below.words.startswith("under 1 calls a second")
+    assert above.to_json()["rate"] is below.to_json()["rate"] is above.at_once is None
+    assert calls_within([], 500.0) is None
+    assert calls_within([CurveStep(1.0, 20.0, {"0": [400.0] * 59})], 500.0) is None, "59 turns have no p95"
+
+
+def test_the_knee_is_where_a_further_caller_costs_more_than_it_brings() -> None:
+    found = knee(curve(*RATES))
+    assert found is not None
+    assert found.rate in RATES[:-1]
+    rates, waits = np.array(RATES), []
+    for step in curve(*RATES):
+        waits.append(np.percentile([v for group in step.ttfa_ms.values() for v in group], 95))
+    assert found.rate == rates[np.argmax(rates / np.array(waits))]
+    assert found.interval is not None
+    assert set(found.interval) <= {*RATES, math.inf}, "the knee is one of the steps in each draw"
+
+
+def test_without_three_steps_or_beyond_the_last_there_is_no_knee() -> None:
+    assert knee(curve(1.0, 2.0)) is None
+    free = knee(curve(0.5, 1.0, 1.5))
+    assert free is not None
+    assert math.isinf(free.rate)
+    assert free.at_once is None
+
+
+def test_a_step_of_which_many_have_no_reply_serves_nobody() -> None:
+    silent = CurveStep(20.0, 400.0, {str(k): [math.inf] * 10 for k in range(10)})
+    found, bend = calls_within([*curve(1.0, 2.0), silent], 1_000.0), knee([*curve(1.0, 2.0), silent])
+    assert found is not None
+    assert found.rate == 2.0, "on the way to infinity the last step within the budget counts"
+    assert bend is not None
+    assert bend.rate == 2.0
+
+
+def test_few_stretches_have_no_bounds_and_equal_tests_no_change() -> None:
+    few = Drawn.quantile({str(k): [400.0] * 20 for k in range(7)}, 0.95, seed=1)
+    assert few is not None
+    assert few.bounds(0.025) == (-math.inf, math.inf)
+    same = Drawn.quantile({str(k): [math.inf] * 20 for k in range(9)}, 0.95, seed=1)
+    assert same is not None
+    assert same.less(same).bounds(0.01) == (0.0, 0.0)
+    assert same.bounds(0.01) == (math.inf, math.inf)
+    assert Drawn.quantile({}, 0.95, seed=1) is None

@@ -1,0 +1,124 @@
+"""What a plan would take: its arithmetic, and its agreement with runs that were played and stored."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.experiment import Experiment
+from harness.recording.record import FRAME_MS
+from harness.run.estimate import estimate_plan
+from harness.run.plan import make_plan
+from harness.store.run_store import RunStore
+from harness.verdicts.judge import RunJudging, estimate_run
+from tests.harness.conftest import PEERS, Finished, peer
+
+JUDGE = "embedded"
+
+
+def test_hours_follow_repeats_agents_and_calls_at_once() -> None:
+    def of(repeats: int = 1, concurrency: int = 1, agents: int | None = None) -> tuple[int, float, float]:
+        plan = make_plan(Experiment(agents=("baseline",), limit=3, repeats=repeats, concurrency=concurrency))
+        found = estimate_plan(plan, (), agents)
+        return found.calls, found.call_hours, found.hours
+
+    once = of()
+    assert once[0] == 3
+    assert once[1] == once[2]
+    assert of(repeats=4) == (12, pytest.approx(4 * once[1], rel=0.02), pytest.approx(4 * once[2], rel=0.02))
+    assert of(agents=20) == (60, pytest.approx(20 * once[1], rel=0.02), pytest.approx(20 * once[2], rel=0.02))
+    assert of(concurrency=3) == (3, once[1], pytest.approx(once[1] / 3, rel=0.1))
+
+
+def test_cores_are_those_of_the_busiest_part_and_of_the_caller() -> None:
+    def cores(agent: str, concurrency: int) -> tuple[int, bool]:
+        found = estimate_plan(make_plan(Experiment(agents=(agent,), limit=1, concurrency=concurrency, mode="seeded")), ())
+        return found.cores, found.threads_known
+
+    assert cores("baseline", 1) == (3, True)
+    assert cores("baseline", 4) == (9, True)
+    assert cores(str(peer("raw-pcm-answers")), 4) == (5, False)
+
+
+def test_questions_grow_with_pairs_and_are_counted_for_each_repeat() -> None:
+    def calls(agents: int, repeats: int) -> tuple[int, int]:
+        plan = make_plan(Experiment(agents=("baseline",), limit=4, repeats=repeats))
+        (found,) = estimate_plan(plan, (JUDGE,), agents).judges
+        return found.comparisons, found.calls - found.check_calls
+
+    alone, many = calls(1, 1), calls(20, 1)
+    assert many[0] > 20 * alone[0]
+    again = calls(20, 3)
+    assert again[0] == 3 * many[0]
+    # Questions with known answers are put once for a line condition, and not in every repeat.
+    assert 0 < 3 * many[1] - again[1] < 20
+
+
+@pytest.mark.models
+def test_the_questions_are_those_of_the_run_that_was_played(
+    tmp_path: Path, pack: Path, harness_command: Callable[..., Finished]
+) -> None:
+    serve = [sys.executable, str(PEERS / "endpoint.py"), str(tmp_path / "asked.jsonl")]
+    with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None
+        url = serving.stdout.readline().strip()
+        (tmp_path / "writer.toml").write_text(f'name = "writer"\nkind = "text"\nmodel = "m"\nbase_url = "{url}/r/v1"\n')
+        asked = ["--agent", tmp_path / "writer.toml", "--pack", pack, "--repeats", 2]
+        told = harness_command("plan", *asked, "--estimate", "--judge", JUDGE, "--json")
+        assert told.code == 0, told.err
+        done = harness_command("run", *asked, "--out", "run")
+        assert done.code == 0, done.err
+        serving.kill()
+    (planned,) = told.json["judges"]
+    store = RunStore.open(tmp_path / "run")
+    (stored,) = estimate_run(store, RunJudging(judges=(JUDGE,)))
+    assert told.json["calls"] == len(store.sessions()) == 4
+    store.close()
+    assert (planned["comparisons"], planned["calls"], planned["check_calls"]) == (
+        stored.comparisons,
+        stored.calls,
+        stored.check_calls,
+    )
+
+
+@pytest.mark.models
+def test_the_time_is_that_of_calls_that_were_played(
+    tmp_path: Path, pack: Path, harness_command: Callable[..., Finished]
+) -> None:
+    asked = ["--agent", peer("raw-pcm-answers"), "--pack", pack, "--mode", "replay"]
+    told = harness_command("plan", *asked, "--estimate", "--json")
+    assert told.code == 0, told.err
+    assert harness_command("run", *asked, "--out", "run").code == 0
+    store = RunStore.open(tmp_path / "run")
+    lasted_s = sum(len(store.recording(s).caller.departures_ns) * FRAME_MS / 1000 for s in store.sessions())
+    store.close()
+    # An agent may reply in three words or in forty, which nobody knows beforehand.
+    assert 0.5 < told.json["call_hours"] * 3600 / lasted_s < 2
+
+
+def test_an_estimate_and_a_plan_are_different_questions(harness_here: Callable[..., Finished], tmp_path: Path) -> None:
+    agent = ["plan", "--agent", "baseline", "--limit", "1"]
+    for wrong, words in (
+        ([], "give either --out FILE"),
+        (["--estimate", "--out", "plan.json"], "give either --out FILE"),
+        (["--out", "plan.json", "--agent-count", "3"], "--agent-count: is for an estimate"),
+        (["--out", "plan.json", "--judge", "embedded"], "--judge: is for an estimate"),
+        (["--estimate", "--judge", "embeded"], "embeded"),
+    ):
+        done = harness_here(*agent, *wrong)
+        assert done.code == 2
+        assert words in done.err
+        assert len(done.err.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_estimate_is_said_in_a_few_lines(harness_here: Callable[..., Finished]) -> None:
+    asked = ["--agent", "baseline", "--repeats", "3", "--concurrency", "4"]
+    said = harness_here("plan", *asked, "--estimate", "--agent-count", "20")
+    assert said.code == 0, said.err
+    lines = said.out.splitlines()
+    assert lines[0].startswith("20 agents × ")
+    assert "cores:  9 (2 for each call, 1 for the caller)" in lines
+    assert lines[-1].startswith("not counted: ")

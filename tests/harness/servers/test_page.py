@@ -1,0 +1,57 @@
+"""The text format of metrics pages, and pages that are none."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.servers.page import NotMetrics, read_page
+
+
+def values(text: str, *names: str) -> list[tuple[str, dict[str, str], float]]:
+    return [(s.name, dict(s.labels), s.value) for s in read_page(text, names).series]
+
+
+def test_labels_values_stamps_and_exemplars_are_read() -> None:
+    text = (
+        "# HELP a anything\n# TYPE a counter\n"
+        'a{x="1",y="say \\"hi\\", \\\\ and\\n{more}"} 1.5e3 1700000000000\n'
+        "b\t+Inf\nc NaN\nd -2\n"
+        'e_bucket{le="+Inf"} 4 # {trace_id="abc"} 0.2 1.7\n# EOF\n'
+    )
+    assert values(text, "a", "d", "e_bucket", "b", "c") == [
+        ("a", {"x": "1", "y": 'say "hi", \\ and\n{more}'}, 1_500.0),
+        ("d", {}, -2.0),
+        ("e_bucket", {"le": "+Inf"}, 4.0),
+    ]
+    assert read_page(text, ()).names == {"a", "b", "c", "d", "e_bucket"}
+
+
+def test_a_row_that_is_no_sample_is_skipped() -> None:
+    assert values("a 1\na 2 3 4 5 words\na 5\n", "a") == [("a", {}, 1.0), ("a", {}, 5.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<!doctype html>\n<title>Service</title>\n<p>502</p>", "no Prometheus text: it begins with '<!doctype html>"),
+        ('{"status": "ok"}', "no Prometheus text"),
+        ("Service Unavailable", "no Prometheus text: it begins with 'Service Unavailable'"),
+        ("", "has no series"),
+        ("# HELP only comments\n\n", "has no series"),
+    ],
+)
+def test_a_page_that_is_not_prometheus_text_is_refused_in_one_sentence(text: str, words: str) -> None:
+    with pytest.raises(NotMetrics) as caught:
+        read_page(text, ("a",))
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+@given(st.text(max_size=300) | st.text('ab{}=",. 1e+-\\\n#', max_size=300))
+def test_no_page_fails_in_another_way(text: str) -> None:
+    try:
+        found = read_page(text, ("a", "b"))
+    except NotMetrics:
+        return
+    assert all(series.name in ("a", "b") for series in found.series)

@@ -1,0 +1,101 @@
+"""A measured turn whose model server says what it did, by marks, by spans and by samples."""
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.made_recordings import Made, Said, make_recording, voice
+from harness.agents import marks
+from harness.agents.connection import Mark
+from harness.servers.samples import ServerSample
+from harness.timing import measure
+from harness.timing.figures import TurnTiming
+
+STEPS = (
+    (marks.SILENCE_SEEN, 0.200, None),
+    (marks.ASR_STARTED, 0.201, None),
+    (marks.ASR_DONE, 0.550, None),
+    (marks.TURN_DECIDED, 0.555, None),
+    (marks.LLM_REQUESTED, 0.557, 1),
+    (marks.LLM_FIRST_TOKEN, 0.757, 1),
+    (marks.FIRST_CLAUSE, 0.900, 1),
+    (marks.TTS_STARTED, 0.902, 1),
+    (marks.TTS_FIRST_AUDIO, 1.040, 1),
+    (marks.AUDIO_SENT, 1.047, 1),
+)
+TIMINGS = {"prompt_ms": 110.0, "predicted_ms": 20.0}
+
+
+def marked(made: Made, *more: tuple[str, float, dict[str, object]]) -> list[Mark]:
+    stamped = [(name, at_s, {} if request is None else {"request": request}) for name, at_s, request in STEPS]
+    return [Mark(name, made.ms(at_s), made.ms(at_s + 0.001), detail) for name, at_s, detail in (*stamped, *more)]
+
+
+def timed(*more: tuple[str, float, dict[str, object]], samples: tuple[ServerSample, ...] = ()) -> TurnTiming:
+    made = make_recording()
+    recording = make_recording(Said(1.050, voice(1.0)), marks=marked(made, *more)).recording
+    return measure(recording, None, samples)
+
+
+def sample(made: Made, at_s: float, **columns: float) -> ServerSample:
+    return ServerSample(made.ms(at_s), made.ms(at_s + 0.002), 0, "bot", "llm", "vllm", columns)
+
+
+def test_ttft_is_queue_and_prefill_and_first_decode() -> None:
+    made = make_recording()
+    stopped = [[made.ms(0.600), made.ms(0.610)]]
+    turn = timed(
+        (marks.LLM_BEGUN, 0.617, {"request": 1}),
+        (marks.LLM_TIMINGS, 0.757, {"request": 1, "timings": TIMINGS, "stopped_ns": stopped}),
+    )
+    (split,) = turn.servers
+    assert split.whole_ms == pytest.approx(turn.ttft_ms)
+    assert (split.stage, split.server, split.source) == ("llm", "llama.cpp", "request")
+    assert (split.queue_ms, split.prefill_ms, split.first_decode_ms) == (pytest.approx(50), 110, 20)
+    assert split.idle_ms == pytest.approx(10)
+    assert split.unexplained_ms == pytest.approx(10)
+
+
+def test_the_waterfall_and_every_other_figure_are_the_same_with_and_without_servers() -> None:
+    bare = timed()
+    assert bare.servers == ()
+    served = timed((marks.LLM_BEGUN, 0.6, {"request": 1}), (marks.LLM_TIMINGS, 0.757, {"request": 1, "timings": TIMINGS}))
+    assert replace(served, servers=()) == bare
+
+
+def test_words_on_another_request_are_not_this_turns() -> None:
+    assert timed((marks.LLM_TIMINGS, 0.757, {"request": 2, "timings": TIMINGS})).servers == ()
+
+
+def test_what_an_agent_makes_up_splits_nothing() -> None:
+    for detail in ({"timings": "fast"}, {"timings": {"prompt_ms": "110"}}, {"metrics": None}, {"stopped_ns": [[1, 2]]}):
+        assert timed((marks.LLM_TIMINGS, 0.757, {"request": 1, **detail})).servers == ()
+
+
+def test_a_trace_of_the_server_splits_a_turn_whose_agent_passes_nothing_on() -> None:
+    said = {"gen_ai.latency.time_in_queue": 0.03, "gen_ai.latency.time_in_model_prefill": 0.15, "end_ns": 0}
+    (split,) = timed(("span.llm_request", 0.560, said)).servers
+    assert (split.server, split.queue_ms, split.compute_ms) == ("vllm", 30, 150)
+    two = timed(("span.llm_request", 0.560, said), ("span.llm_request", 0.6, said))
+    assert two.servers == ()
+
+
+def test_samples_split_a_turn_that_was_alone_and_say_why_they_split_no_other() -> None:
+    made = make_recording()
+    free = {"running": 0.0, "waiting": 0.0}
+    one = {"queue_ms": 30.0, "queue_n": 1.0, "prefill_ms": 150.0, "prefill_n": 1.0, "finished": 1.0, "work": 9.0}
+    before = sample(made, 0.5, **dict.fromkeys(one, 0.0), **free)
+    (alone,) = timed(samples=(before, sample(made, 0.95, **one, **free))).servers
+    assert (alone.source, alone.queue_ms, alone.prefill_ms) == ("counters", 30, 150)
+    (beside,) = timed(samples=(before, sample(made, 0.95, **{**one, "finished": 4.0}, **free))).servers
+    assert (beside.source, beside.unexplained_ms) == ("none", pytest.approx(200))
+    assert "4 requests were in this window" in beside.note
+
+
+def test_a_recogniser_with_a_server_of_its_own_has_its_own_wait() -> None:
+    made = make_recording()
+    done = {"queue_ms": 40.0, "queue_n": 1.0, "compute_ms": 300.0, "compute_n": 1.0, "finished": 1.0}
+    samples = [sample(made, 0.19, **dict.fromkeys(done, 0.0)), sample(made, 0.75, **done)]
+    (split,) = timed(samples=tuple(replace(s, stage="asr", server="triton") for s in samples)).servers
+    assert (split.stage, split.server, split.whole_ms) == ("asr", "triton", pytest.approx(349))
+    assert (split.queue_ms, split.compute_ms, split.unexplained_ms) == (40, 300, pytest.approx(9))

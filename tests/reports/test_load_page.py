@@ -1,0 +1,128 @@
+"""The page of a load test: works from disk, says what it found, and keeps apart what says nothing about the agent."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from harness.figures.load_steps import load_figures, stretches_of, times
+from harness.load.arrivals import ArrivalFigures, Arrivals
+from harness.load.caller_error import CallerError
+from harness.load.ceiling import LoadResult
+from harness.load.result import LoadStep, Used
+from harness.reports.load_page import render_load, slowest, write_load_page
+from harness.reports.load_words import figures, sentences
+from harness.store.load_files import LoadMade, LoadTurn
+from tests.harness.load.made_turns import queued, turn
+
+HOSTILE = "<script>alert(1)</script>"
+MADE = LoadMade(agent=HOSTILE, pack="heart-mini", contexts=8, created="2026-11-26")
+ARRIVALS = Arrivals("poisson", 9.5, 240.0, 1)
+
+
+def step(rate: float, *, late: str = "", turns: list[LoadTurn] | None = None) -> LoadStep:
+    rows = queued(rate, ARRIVALS.lasts_s, 1) if turns is None else turns
+    found = load_figures(rows)
+    return LoadStep(
+        40, len(rows), 0, 0, 0.3, 2.0, 1.0, 1.5, found.ttfa_ms, (late,) if late else (), Used(1, 0.01, 0.3, 0.5, 1.0),
+        rate=rate, calls_at_once=12 * rate, figures=found, ttfa_by_stretch=times(stretches_of(rows), "ttfa"),
+        arrivals=ArrivalFigures(len(rows), 0.4, 1.2, 0.02), caller_error=CallerError(70, -0.5, 0.6, 2.1, 4.0),
+    )  # fmt: skip
+
+
+def result(*steps: LoadStep) -> LoadResult:
+    return LoadResult(steps, "SCHED_FIFO 20", 800.0, ARRIVALS)
+
+
+WHOLE = result(step(1), step(2), step(5), step(8), step(9.5, late="callers came late, p99 90 ms"))
+
+
+def test_a_step_above_the_caller_s_ceiling_is_said_and_shows_no_figure_of_the_agent() -> None:
+    said = list(sentences(WHOLE))
+    assert sum("At 9.5 calls a second nothing is said of the agent" in one for one in said) == 1
+    agents = [cell.text for cell in figures(WHOLE.steps[-1])[:7]]
+    assert agents == ["—"] * 7
+    assert [cell.text for cell in figures(WHOLE.steps[-1])[7:]] == ["0.4 ms", "2.1 ms", "50 %"]
+    told = WHOLE.to_json()["steps"][-1]
+    assert told["ttfa_ms"]["p50"] is told["cut_in_rate"] is told["continuity"] is None
+    assert told["arrivals"]["p99_error_ms"] == 0.4
+    assert told["caller_error"]["p95_ms"] == 2.1
+
+
+def test_the_reason_the_knee_and_the_calls_within_the_budget_are_said_with_their_intervals() -> None:
+    said = "\n".join(sentences(WHOLE))
+    assert "p95 of TTFA within 800 ms: " in said
+    assert "calls a second [" in said
+    assert "at once" in said
+    assert "is the agent: TTFA p95" in said
+    assert "The knee" in said
+    assert WHOLE.limit is not None
+    assert WHOLE.limit[0] == 5
+
+
+def test_few_turns_are_said_in_plain_words() -> None:
+    few = result(step(0.2))
+    assert figures(few.steps[0])[1].text == "—"
+    assert "needs 60" in figures(few.steps[0])[1].interval
+    short = result(step(5, turns=queued(5, 60.0, 1)))
+    assert any("an interval needs 8" in one for one in sentences(short))
+
+
+def test_the_slowest_turns_come_first_and_uncounted_ones_do_not() -> None:
+    turns = [turn(k, k, 100.0 * k) for k in range(20)] + [turn(99, 99, 9_000.0, counted=False), turn(98, 98, None)]
+    assert [one.session for one in slowest(turns)][:2] == ["0-19", "0-18"]
+    assert len(slowest(turns)) == 12
+
+
+def test_names_are_text(tmp_path: Path) -> None:
+    page = render_load(MADE, WHOLE, [turn(0, 0, 700.0, stages={"llm": (0.0, 400.0)}).model_copy(update={"context": HOSTILE})])
+    assert HOSTILE not in page
+    assert "src=" not in page.split("<script>")[0]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch()
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def shown(browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    stages = {"endpointing": (0.0, 300.0), "llm": (300.0, 350.0), "tts": (650.0, 150.0)}
+    rows = [turn(k, k, 800.0, stages=stages, rate=5.0) for k in range(3)]
+    write_load_page(MADE, WHOLE, rows, tmp_path / "load.html")
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda line: problems.append(line.text) if line.type in ("error", "warning") else None)
+    page.goto((tmp_path / "load.html").as_uri())
+    yield page
+    assert problems == []
+    context.close()
+
+
+def test_the_curves_are_drawn_from_disk_and_a_slow_turn_opens_by_key(shown: Page) -> None:
+    for name in ("waits", "shares", "caller"):
+        shown.wait_for_selector(f"#chart-{name} svg")
+    assert shown.locator("#steps tbody tr").count() == 5
+    assert shown.locator("#steps tbody tr.apart").count() == 1
+    first = shown.locator(".slow summary").first
+    first.focus()
+    shown.keyboard.press("Enter")
+    assert shown.locator(".slow details[open] dt").all_inner_texts() == ["endpointing", "language model", "speech synthesis"]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_runs_out_of_the_window(shown: Page, width: int) -> None:
+    shown.set_viewport_size({"width": width, "height": 800})
+    shown.wait_for_selector("#chart-waits svg")
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_colours_follow_the_reader(shown: Page) -> None:
+    shown.get_by_role("button", name="Dark").click()
+    assert shown.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 28)"
