@@ -52,7 +52,8 @@ class LoadChange:
             return f"{what} rose {self._percent(self.change)} % [{self._percent(low)}, {self._percent(high)}]{of}"
         if high < 0:
             return f"{what} fell {self._percent(-self.change)} % [{self._percent(-high)}, {self._percent(-low)}]{of}"
-        return f"{what}: no clear change ({self._percent(self.change, '+')} % [{self._percent(low)}, {self._percent(high)}]){of}"
+        ends = f"[{self._percent(low)}, {self._percent(high)}]"
+        return f"{what}: no clear change ({self._percent(self.change, '+')} % {ends}){of}"
 
     @staticmethod
     def _percent(share: float, sign: str = "") -> str:

@@ -26,7 +26,9 @@ CODES: Final = {"pass": 0, "fail": 1, "cannot tell": 4}
 
 @of_an_experiment({"pack", "limit", "mode", "conditions", "repeats", "concurrency", "seed"})
 def check(
-    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a run or of a load test; or name agents with --agent.")] = None,
+    run: Annotated[
+        Path | None, typer.Argument(metavar="[RUN]", help="Folder of a run or of a load test; or name agents with --agent.")
+    ] = None,
     budgets: Annotated[
         Path | None, typer.Option(metavar="FILE", show_default="none: it must be named", help="YAML file of limits.")
     ] = None,

@@ -21,7 +21,9 @@ QUICK = Limits(quiet_s=0.4, no_reply_s=1.0, total_s=3.0)
 pytestmark = pytest.mark.usefixtures("virtual_time")
 
 
-async def test_more_callers_than_a_process_paces_are_dealt_evenly(tmp_path: Path, tone: NDArray[np.int16], scripted: Any) -> None:
+async def test_more_callers_than_a_process_paces_are_dealt_evenly(
+    tmp_path: Path, tone: NDArray[np.int16], scripted: Any
+) -> None:
     callers = Callers(log_path=tmp_path / "caller.log")
     plan = SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK)
     folders = [tmp_path / str(k) for k in range(6)]

@@ -20,7 +20,9 @@ def turn(number: int, at_s: float, ttfa_ms: float | None = 400.0, **more: Any) -
     )  # fmt: skip
 
 
-def queued(rate: float, lasts_s: float, seed: int, *, serves: float = 10.0, step: int = 0, slower: float = 1.0) -> list[LoadTurn]:
+def queued(
+    rate: float, lasts_s: float, seed: int, *, serves: float = 10.0, step: int = 0, slower: float = 1.0
+) -> list[LoadTurn]:
     """Turns at a rate, each answered 300 ms after a queue of one server with exponential service lets it through."""
     at_s = np.array(Arrivals("poisson", rate, lasts_s, seed).offsets_ns()) / 1e9
     service_s = np.random.default_rng(seed).exponential(1 / serves, at_s.size)
