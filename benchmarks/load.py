@@ -4,7 +4,7 @@ Programmed agents answer every caller 300 ms after the caller's end, and stamp t
 late the agents were, and how wrong the callers' TTFA is. One process of agents gave way at 150 callers; so there are more, one
 for each fifty, and callers take turns.
 
-On few cores the agents take the callers' processor, and TTFA shows that. With cores for each side (as `taskset` names them, 0-7)
+On few cores the agents take the callers' processor, and TTFA shows that. With cores for each side (as `taskset` names them)
 the agents are pinned to theirs, in a network namespace of their own where this user may make one: the two sides then share a
 virtual cable, as two machines share a real one, and neither loopback nor cores.
 """
@@ -36,11 +36,11 @@ LIMITS = Limits(quiet_s=1.0, no_reply_s=5.0, total_s=10.0)
 NAMESPACE, HERE, THERE = "harness-load", "10.231.77.1", "10.231.77.2"
 Apart = tuple[tuple[str, ...], str]
 """The command that starts an agent, and the address at which it listens."""
+Truths = dict[str, dict[str, float]]
+"""Number of a call → its agent's own stamps."""
 
 
-async def measure(
-    callers: list[int] | None, apart: Apart, rows: list[LoadTurn]
-) -> tuple[LoadResult, dict[str, dict[str, float]]]:
+async def measure(callers: list[int] | None, apart: Apart, rows: list[LoadTurn]) -> tuple[LoadResult, Truths]:
     """Run the steps (None: as many callers as hold); returns them with the agents' truths by number of the call."""
     voice = synthetic_voice(TURN_S, 16_000, np.random.default_rng(1)) * 0.08 * 32768
     turn = CallerTurn(np.clip(voice, -32768, 32767).astype(np.int16))
@@ -64,7 +64,7 @@ async def measure(
     return found, {path.strip("/"): truth for each_ in truths for path, truth in each_.items()}
 
 
-def errors_ms(rows: Sequence[LoadTurn], truths: dict[str, dict[str, float]]) -> tuple[list[float], list[float]]:
+def errors_ms(rows: Sequence[LoadTurn], truths: Truths) -> tuple[list[float], list[float]]:
     """How late each answer was beyond 300 ms, and how wrong its TTFA is."""
     late, wrong = [], []
     for row in rows:

@@ -63,7 +63,8 @@ def main() -> None:
                     width[way] += wide / replicates
             print(
                 f"{busy:.0%} busy, {rate:.1f} calls/s, p95 {truth:,.0f} ms, {minutes:g} min: "
-                f"calls {missed[0] / replicates:.1%} ({width[0]:,.0f} ms), stretches {missed[1] / replicates:.1%} ({width[1]:,.0f} ms)"
+                f"calls {missed[0] / replicates:.1%} ({width[0]:,.0f} ms), "
+                f"stretches {missed[1] / replicates:.1%} ({width[1]:,.0f} ms)"
             )
 
 

@@ -52,9 +52,8 @@ class LoadChange:
             return f"{what} rose {self._percent(self.change)} % [{self._percent(low)}, {self._percent(high)}]{of}"
         if high < 0:
             return f"{what} fell {self._percent(-self.change)} % [{self._percent(-high)}, {self._percent(-low)}]{of}"
-        return (
-            f"{what}: no clear change ({self._percent(self.change, '+')} % [{self._percent(low)}, {self._percent(high)}]){of}"
-        )
+        ends = f"[{self._percent(low)}, {self._percent(high)}]"
+        return f"{what}: no clear change ({self._percent(self.change, '+')} % {ends}){of}"
 
     @staticmethod
     def _percent(share: float, sign: str = "") -> str:
@@ -124,7 +123,9 @@ def _change(now: LoadTest, before: LoadTest, offered: float) -> LoadChange:
         return LoadChange(agent, step, offered, before_ms, now_ms)
     ratio = new.ratio(old)
     ends = ratio.bounds(END)
-    return LoadChange(agent, step, offered, before_ms, now_ms, ratio.value, ends if ratio.contexts >= FEWEST_CONTEXTS else None)
+    return LoadChange(
+        agent, step, offered, before_ms, now_ms, ratio.value, ends if ratio.contexts >= FEWEST_CONTEXTS else None
+    )
 
 
 def _notes(now: LoadTest, before: LoadTest) -> Iterator[str]:

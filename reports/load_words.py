@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from harness.figures.load_knee import calls_a_second
 from harness.figures.load_steps import STRETCH_S, ShareOf
 from harness.load.caller_error import CallerError
 from harness.load.ceiling import LoadResult
@@ -104,10 +105,10 @@ def sentences(result: LoadResult) -> Iterator[str]:
         yield f"Within every bound up to: {ceiling}."
     if result.limit is not None:
         above, limit = result.limit
-        unit = "calls a second" if result.arrivals is not None else "at once"
-        yield f"The first to give way, at {above:g} {unit}, is {limit.in_words()}."
+        at = calls_a_second(above) if result.arrivals is not None else f"{above:g} at once"
+        yield f"The first to give way, at {at}, is {limit.in_words()}."
     if bend is not None:
-        at = f"at {bend.words}" if bend.at_once is not None else f"nowhere up to {bend.highest:g} calls a second"
+        at = f"at {bend.words}" if bend.at_once is not None else f"nowhere up to {calls_a_second(bend.highest)}"
         yield f"The knee, beyond which waits grow faster than served calls, is {at}."
     yield from (nothing_of_agent(step) for step in result.steps if not step.says_of_agent)
     few = [step for step in result.steps if step.figures is not None and step.figures.stretches < FEWEST_CONTEXTS]
@@ -123,6 +124,6 @@ def sentences(result: LoadResult) -> Iterator[str]:
 def nothing_of_agent(step: LoadStep) -> str:
     """Why a step says nothing about the agent, in one sentence."""
     limit = limit_of(step)
-    at = f"{step.rate:g} calls a second" if step.rate is not None else f"{step.callers} at once"
+    at = calls_a_second(step.rate) if step.rate is not None else f"{step.callers} at once"
     why = limit.in_words() if limit is not None else "; ".join(step.out_of_bounds)
     return f"At {at} nothing is said of the agent's waits: {why}."

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.commands.play_options import NOTHING, Named, of_an_experiment
-from harness.commands.screen import AsJson, screen
+from harness.commands.screen import AsJson, print_table, screen
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS, Experiment
 from harness.progress import RunProgress
@@ -140,7 +140,7 @@ def _tell(found: "LoadResult", page: Path) -> None:
     for step in found.steps:
         table.add_row(*(Text(with_band(cell.text, cell.interval)) for cell in (offered(step), *figures(step))))
     console = screen()
-    console.print(table)
+    print_table(console, table, ())
     for sentence in sentences(found):
         console.print(Text(sentence), soft_wrap=True)
     if used := next((s.used for s in found.steps if s.offered == found.ceiling), None):

@@ -59,11 +59,11 @@ class OnCurve:
     def words(self) -> str:
         """The place in words: `6.2 calls a second [5.1, over 10], 118 at once`."""
         if self.rate <= 0:
-            place = f"under {_rate(self.lowest)} calls a second"
+            place = f"under {calls_a_second(self.lowest)}"
         elif np.isinf(self.rate):
-            place = f"at least {_rate(self.highest)} calls a second"
+            place = f"at least {calls_a_second(self.highest)}"
         else:
-            place = f"{_rate(self.rate)} calls a second"
+            place = calls_a_second(self.rate)
         if self.interval is not None:
             place += f" [{self._end(self.interval[0])}, {self._end(self.interval[1])}]"
         return place + (f", {self.at_once:.0f} at once" if self.at_once is not None else "")
@@ -160,6 +160,11 @@ def _at_once(steps: Sequence[CurveStep], rate: float) -> float | None:
     if rate <= 0 or np.isinf(rate):
         return None
     return float(np.interp(rate, [step.rate for step in steps], [step.at_once for step in steps]))
+
+
+def calls_a_second(rate: float) -> str:
+    """`1 call a second`, `0.5 calls a second`."""
+    return f"{_rate(rate)} call{'' if rate == 1 else 's'} a second"
 
 
 def _rate(rate: float) -> str:

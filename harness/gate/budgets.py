@@ -39,7 +39,7 @@ class Limit(BaseModel):
     subset: Subset = "all"
     pack: str | None = None
     rate: float | None = Field(default=None, gt=0)
-    """The step of an open loop, in calls a second. A limit that names a rate or callers is for load tests, any other for runs."""
+    """The step of an open loop, in calls a second. A limit with a rate or callers is for load tests, any other for runs."""
     callers: int | None = Field(default=None, ge=1)
     """The step of a closed loop."""
     at_most: float | None = Field(default=None, strict=True)

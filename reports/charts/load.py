@@ -29,7 +29,7 @@ BOUNDS: Final = {"pacing": MAX_P99_ERROR_MS, "callers late by": MOST_LATE_MS, "T
 def chart(result: LoadResult) -> Any:
     """All panels as one altair chart, for a picture."""
     parts = (part.properties(title=one.title, width=560, height=HEIGHTS[one.name]) for one, part in _panels(result))
-    return alt.vconcat(*parts).configure(**on_paper())
+    return alt.vconcat(*parts, config=on_paper())
 
 
 def charts(result: LoadResult) -> list[Chart]:

@@ -75,7 +75,7 @@ def test_the_slowest_turns_come_first_and_uncounted_ones_do_not() -> None:
     assert len(slowest(turns)) == 12
 
 
-def test_names_are_text(tmp_path: Path) -> None:
+def test_names_are_text() -> None:
     page = render_load(MADE, WHOLE, [turn(0, 0, 700.0, stages={"llm": (0.0, 400.0)}).model_copy(update={"context": HOSTILE})])
     assert HOSTILE not in page
     assert "src=" not in page.split("<script>")[0]

@@ -1,6 +1,7 @@
 """The figures of a step, over stretches of time, and what several steps say together."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def test_a_stretch_holds_all_turns_of_its_time_and_each_turn_is_in_one() -> None
     assert len(stretches) == 11, "180 s in stretches of at least 15 s, from the first turn to the last"
     assert sum(map(len, stretches.values())) == len(turns)
     spans = [(min(t.spoken_end_ns for t in group), max(t.spoken_end_ns for t in group)) for group in stretches.values()]
-    assert all(one[1] < two[0] for one, two in zip(spans, spans[1:], strict=False))
+    assert all(one[1] < two[0] for one, two in pairwise(spans))
 
 
 def test_turns_that_do_not_count_and_failures_of_the_harness_take_no_part() -> None:
@@ -98,7 +99,7 @@ def test_a_rate_outside_of_what_was_played_is_a_bound_and_no_figure() -> None:
     assert above is not None
     assert below is not None
     assert above.words.startswith("at least 9 calls a second")
-    assert below.words.startswith("under 1 calls a second")
+    assert below.words.startswith("under 1 call a second")
     assert above.to_json()["rate"] is below.to_json()["rate"] is above.at_once is None
     assert calls_within([], 500.0) is None
     assert calls_within([CurveStep(1.0, 20.0, {"0": [400.0] * 59})], 500.0) is None, "59 turns have no p95"
@@ -108,9 +109,8 @@ def test_the_knee_is_where_a_further_caller_costs_more_than_it_brings() -> None:
     found = knee(curve(*RATES))
     assert found is not None
     assert found.rate in RATES[:-1]
-    rates, waits = np.array(RATES), []
-    for step in curve(*RATES):
-        waits.append(np.percentile([v for group in step.ttfa_ms.values() for v in group], 95))
+    rates = np.array(RATES)
+    waits = [np.percentile([v for group in step.ttfa_ms.values() for v in group], 95) for step in curve(*RATES)]
     assert found.rate == rates[np.argmax(rates / np.array(waits))]
     assert found.interval is not None
     assert set(found.interval) <= {*RATES, math.inf}, "the knee is one of the steps in each draw"
