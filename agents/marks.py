@@ -22,11 +22,11 @@ FIRST_CLAUSE: Final = "first_clause"  # text handed to synthesis
 TTS_STARTED: Final = "tts_started"
 TTS_FIRST_AUDIO: Final = "tts_first_audio"
 AUDIO_SENT: Final = "audio_sent"  # first audio of the reply written to the wire
-LLM_TIMINGS: Final = (
-    "llm_timings"  # the server's own numbers on the request, under its names; `stopped_ns`: when it was stopped
-)
+LLM_TIMINGS: Final = "llm_timings"  # the server's own numbers on the request; `stopped_ns`: when it was stopped
 LLM_DONE: Final = "llm_done"
 TTS_DONE: Final = "tts_done"
 SPECULATION_DROPPED: Final = "speculation_dropped"
 SLACK: Final = "slack"  # a later piece is ready; detail `slack_ms` before the one before it runs out (negative: a gap)
 REPLY_DONE: Final = "reply_done"
+OF_THE_SERVER: Final = frozenset({LLM_BEGUN, LLM_TIMINGS})
+"""Words of the model's server that are passed on. An agent that stamps nothing else stamps no stages."""

@@ -5,6 +5,7 @@ the last transcription before the request, and a voice's ends with its first sou
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from harness.agents import marks
 from harness.servers.request_words import of_answer, of_spans
@@ -36,29 +37,32 @@ class Served:
         if wait.stage != "llm":
             return split(wait, None, trust)
         stamps = self._stamped.stamps
-        request = _timings(reply, stamps, wait.begin_ns)
+        request = _timings(reply, stamps)
         note = ""
         if request is None:
             request, note = of_spans([stamp.mark for stamp in stamps.all], wait)
         return split(wait, request, trust, note)
 
 
-def _timings(reply: Reply, stamps: Stamps, asked_ns: int) -> RequestTimings | None:
+def _timings(reply: Reply, stamps: Stamps) -> RequestTimings | None:
     """The server's numbers on the request whose words were heard, on the harness's clock."""
-    said = _first(stamps, marks.LLM_TIMINGS, reply.request, asked_ns)
+    said, begun = _first(stamps, marks.LLM_TIMINGS, reply), _first(stamps, marks.LLM_BEGUN, reply)
     if said is None:
         return None
-    begun = _first(stamps, marks.LLM_BEGUN, reply.request, asked_ns)
     ahead_ns = said.at_ns - said.mark.at_ns
     found = of_answer(said.mark.detail, begun.at_ns if begun else None, said.mark.detail.get("stopped_ns"))
     if found is None or found.stopped_ns is None or not ahead_ns:
         return found
-    stopped = tuple((begin + ahead_ns, end + ahead_ns) for begin, end in found.stopped_ns)
-    return RequestTimings(found.server, found.prefill_ms, found.decode_ms, found.queue_ms, found.begun_ns, stopped)
+    return replace(found, stopped_ns=tuple((begin + ahead_ns, end + ahead_ns) for begin, end in found.stopped_ns))
 
 
-def _first(stamps: Stamps, name: str, request: object | None, asked_ns: int) -> Stamp | None:
-    return next((s for s in stamps.all if s.name == name and s.request == request and s.at_ns >= asked_ns), None)
+def _first(stamps: Stamps, name: str, reply: Reply) -> Stamp | None:
+    """The first words of a name after the request: on the request by its number, or by time alone where the steps are not the
+    agent's own stamps, which have numbers of ours."""
+    asked = reply.steps[marks.LLM_REQUESTED]
+    ours = "stamped" in asked.mark.detail
+    later = (s for s in stamps.all if s.name == name and s.at_ns >= asked.at_ns)
+    return next((s for s in later if ours or s.request == reply.request), None)
 
 
 def _waits(reply: Reply, stamped: SessionStamps) -> Iterator[Wait]:

@@ -76,7 +76,7 @@ def test_page_terminal_and_table_of_turns_have_the_same_parts(
     cells = page.locator("#servers tbody tr").first.locator("th, td").all_inner_texts()
     assert cells[:4] == ["quick", "TTFT", "llama.cpp", "2/2"]
     assert [cell.split("\n")[0] for cell in cells[4:]] == ["120 ms", "30 ms", "70 ms", "8 ms", "12 ms", "90 %"]
-    page.locator("[data-index]").first.click()
+    page.locator("#c-0 > summary").click()
     drawn = page.locator('[aria-label="TTFT: what its server did"]').first
     drawn.wait_for()
     assert drawn.locator("div > span:first-child").all_inner_texts() == [
@@ -104,7 +104,7 @@ def test_a_servers_words_are_text_wherever_they_are_shown(
     path = tmp_path / "report.html"
     path.write_text(render(view), encoding="utf-8")
     page = open_page(path.as_uri())
-    page.locator("[data-index]").first.click()
+    page.locator("#c-0 > summary").click()
     page.locator('[aria-label="TTFT: what its server did"]').first.wait_for()
     assert page.locator("#servers img, #servers script, .waterfall img, .waterfall script").count() == 0
     assert hostile[:20] in page.locator("#servers").inner_text()

@@ -67,6 +67,17 @@ def test_words_on_another_request_are_not_this_turns() -> None:
     assert timed((marks.LLM_TIMINGS, 0.757, {"request": 2, "timings": TIMINGS})).servers == ()
 
 
+def test_a_bot_that_reports_its_stages_may_pass_on_its_servers_words_and_loses_no_stage_by_it() -> None:
+    made = make_recording()
+    asked, first = made.ms(0.557), made.ms(0.757)
+    span = Mark("span.llm", asked, first, {"metrics.ttfb": 0.2, "end_ns": first})
+    said = Mark(marks.LLM_TIMINGS, first, first, {"request": 17, "timings": TIMINGS})
+    bare, served = (measure(make_recording(Said(1.050, voice(1.0)), marks=found).recording) for found in ([span], [span, said]))
+    assert bare.stages_from == served.stages_from == "traces"
+    assert served.waterfall == bare.waterfall
+    assert [(split.source, split.prefill_ms) for split in served.servers] == [("request", 110)]
+
+
 def test_what_an_agent_makes_up_splits_nothing() -> None:
     for detail in ({"timings": "fast"}, {"timings": {"prompt_ms": "110"}}, {"metrics": None}, {"stopped_ns": [[1, 2]]}):
         assert timed((marks.LLM_TIMINGS, 0.757, {"request": 1, **detail})).servers == ()
