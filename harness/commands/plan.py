@@ -79,8 +79,8 @@ def _estimate(made: "RunPlan", judges: tuple[str, ...], agent_count: int | None,
     from harness.run.estimate import estimate_plan
     from harness.verdicts.judge import load_judges
 
-    load_judges(judges)
-    found = estimate_plan(made, judges, agent_count)
+    asked_about = judges if load_judges(judges) else ()
+    found = estimate_plan(made, asked_about, agent_count)
     if as_json:
         print(json.dumps({"schema": 1, **asdict(found)}, indent=2))
         return
@@ -91,9 +91,7 @@ def _estimate(made: "RunPlan", judges: tuple[str, ...], agent_count: int | None,
 def _in_words(found: "PlanEstimate") -> list[str]:
     parts = [(found.agents, "agent"), (found.contexts, "context"), (found.repeats, "repeat"), (found.conditions, "condition")]
     size = " × ".join(counted(number, what) for number, what in parts)
-    of_a_call = f"{found.cores_per_call} for each call" + (
-        "" if found.threads_known else ", where an agent's is not known"
-    )
+    of_a_call = f"{found.cores_per_call} for each call" + ("" if found.threads_known else ", where an agent's is not known")
     at_once = counted(found.concurrency, "call")
     lines = [
         f"{size}: {found.calls:,} calls",
@@ -107,9 +105,7 @@ def _in_words(found: "PlanEstimate") -> list[str]:
         lines.append(f"judge:  {one.judge}: {one.calls:,} calls ({one.check_calls:,} of them in its check), {tokens}")
     if not found.judges:
         lines.append("judge:  none asked about; --judge NAME adds its calls and its price")
-    left_out = (
-        "not counted: rendering, transcribing, the time of judges on this machine, the prices of agents' own services"
-    )
+    left_out = "not counted: rendering, transcribing, the time of judges on this machine, the prices of agents' own services"
     return [*lines, left_out]
 
 
