@@ -82,7 +82,8 @@ def _estimate(made: "RunPlan", judges: tuple[str, ...], agent_count: int | None,
     asked_about = judges if load_judges(judges) else ()
     found = estimate_plan(made, asked_about, agent_count)
     if as_json:
-        print(json.dumps({"schema": 1, **asdict(found)}, indent=2))
+        rounded = {name: round(getattr(found, name), 3) for name in ("call_hours", "hours", "megabytes")}
+        print(json.dumps({"schema": 1, **asdict(found), **rounded}, indent=2))
         return
     for line in _in_words(found):
         print(line)
