@@ -61,7 +61,7 @@ class CascadeProfile(AgentProfile):
     @model_validator(mode="after")
     def _server_is_asked(self) -> Self:
         base_url = self.cascade.llm.base_url or ""
-        if self.process is None and "{port}" in base_url:
+        if (self.process is None or not self.process.command) and "{port}" in base_url:
             raise ValueError("cascade.llm.base_url has {port}, which needs a [process] table with the command of that server")
         if self.process is not None and self.process.command and not base_url:
             raise ValueError("[process] starts a model server: cascade.llm.base_url must be its address")

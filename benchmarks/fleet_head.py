@@ -1,8 +1,9 @@
 """How many sessions a second the head of a cluster can store: `python benchmarks/fleet_head.py [contexts] [sessions]`.
 
-Workers are many and the head is one: it unpacks, checks and stores each session that arrives, and writes the manifest that names
-every context of the plan. So its rate is measured alone, without Ray and without calls: sessions of a plan with so many contexts
-are packed as a worker packs them, and then taken one after another. Recordings are 700 kB of noise, as large as those of a call.
+Workers are many and the head is one: it unpacks, checks and stores each session that arrives, and writes the manifest that
+names every context of the plan. So its rate is measured alone, without Ray and without calls: sessions of a plan with so many
+contexts are packed as a worker packs them, and then taken one after another. Recordings are 700 kB of noise, as large as those
+of a call.
 """
 
 import sys
@@ -69,9 +70,8 @@ def main() -> None:
                 began_s = time.monotonic()
                 head.take(one)
                 took_s.append(time.monotonic() - began_s)
-    print(
-        f"{contexts:,} contexts, {len(took_s)} sessions of {SESSION_BYTES / 1e6:.1f} MB: {len(took_s) / sum(took_s):.1f} a second"
-    )
+    rate = len(took_s) / sum(took_s)
+    print(f"{contexts:,} contexts, {len(took_s)} sessions of {SESSION_BYTES / 1e6:.1f} MB: {rate:.1f} a second")
     size = len(took_s) // PARTS
     rates = [f"{size / sum(took_s[k * size : (k + 1) * size]):.1f}" for k in range(PARTS)]
     print(f"by quarter of them: {', '.join(rates)} a second")

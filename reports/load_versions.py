@@ -123,9 +123,7 @@ def _change(now: LoadTest, before: LoadTest, offered: float) -> LoadChange:
         return LoadChange(agent, step, offered, before_ms, now_ms)
     ratio = new.ratio(old)
     ends = ratio.bounds(END)
-    return LoadChange(
-        agent, step, offered, before_ms, now_ms, ratio.value, ends if ratio.contexts >= FEWEST_CONTEXTS else None
-    )
+    return LoadChange(agent, step, offered, before_ms, now_ms, ratio.value, ends if ratio.contexts >= FEWEST_CONTEXTS else None)
 
 
 def _notes(now: LoadTest, before: LoadTest) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`harness plan`: a run fixed in a file, so that many machines can play parts of it; with `--estimate`, what a run would take."""
+"""`harness plan`: a run fixed in a file, so that many machines can play parts of it; with `--estimate`, its time and price."""
 
 import json
 import os
@@ -79,10 +79,11 @@ def _estimate(made: "RunPlan", judges: tuple[str, ...], agent_count: int | None,
     from harness.run.estimate import estimate_plan
     from harness.verdicts.judge import load_judges
 
-    load_judges(judges)
-    found = estimate_plan(made, judges, agent_count)
+    asked_about = judges if load_judges(judges) else ()
+    found = estimate_plan(made, asked_about, agent_count)
     if as_json:
-        print(json.dumps({"schema": 1, **asdict(found)}, indent=2))
+        rounded = {name: round(getattr(found, name), 3) for name in ("call_hours", "hours", "megabytes")}
+        print(json.dumps({"schema": 1, **asdict(found), **rounded}, indent=2))
         return
     for line in _in_words(found):
         print(line)
@@ -91,9 +92,7 @@ def _estimate(made: "RunPlan", judges: tuple[str, ...], agent_count: int | None,
 def _in_words(found: "PlanEstimate") -> list[str]:
     parts = [(found.agents, "agent"), (found.contexts, "context"), (found.repeats, "repeat"), (found.conditions, "condition")]
     size = " × ".join(counted(number, what) for number, what in parts)
-    of_a_call = f"{found.cores_per_call} for each call" + (
-        "" if found.threads_known else ", where an agent's need is not known"
-    )
+    of_a_call = f"{found.cores_per_call} for each call" + ("" if found.threads_known else ", where an agent's is not known")
     at_once = counted(found.concurrency, "call")
     lines = [
         f"{size}: {found.calls:,} calls",
@@ -107,9 +106,7 @@ def _in_words(found: "PlanEstimate") -> list[str]:
         lines.append(f"judge:  {one.judge}: {one.calls:,} calls ({one.check_calls:,} of them in its check), {tokens}")
     if not found.judges:
         lines.append("judge:  none asked about; --judge NAME adds its calls and its price")
-    left_out = (
-        "not counted: rendering, transcribing, the time of judges on this machine, and the prices of agents' own services"
-    )
+    left_out = "not counted: rendering, transcribing, the time of judges on this machine, the prices of agents' own services"
     return [*lines, left_out]
 
 

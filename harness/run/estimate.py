@@ -55,13 +55,13 @@ def estimate_plan(plan: RunPlan, judges: tuple[str, ...], agents: int | None = N
         repeats=options.repeats,
         conditions=len(options.conditions),
         calls=round(share * len(keys)),
-        call_hours=round(call_hours, 3),
-        hours=round(call_hours / options.concurrency, 3),
+        call_hours=call_hours,
+        hours=call_hours / options.concurrency,
         concurrency=options.concurrency,
         cores_per_call=per_call,
         threads_known=all(profile.threads for profile in here),
         cores=options.concurrency * per_call + CALLER_CORES,
-        megabytes=round(share * room_needed(plan, keys) / 1e6, 1),
+        megabytes=share * room_needed(plan, keys) / 1e6,
         judges=tuple(
             estimate_planned(
                 plan.contexts,
