@@ -12,14 +12,17 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
 from harness.audio.vocal import silero
-from harness.caller import SessionPlan
+from harness.caller import Callers
+from harness.caller.exchange import take_raw
 from harness.experiment import Experiment
-from harness.load.steps import Callers, wave
+from harness.load.steps import wave
 from harness.progress import RunProgress
 from harness.ranking.exact import quantile_interval
-from harness.recording.files import load
-from harness.run.caller_turns import history_of, render_turns
+from harness.run.call_plan import call_plan
+from harness.run.caller_turns import render_turns
 from harness.run.plan import make_plan
 from harness.run.running_agents import RunningAgents
 from harness.run.weights import weights_of_agents
@@ -46,13 +49,11 @@ async def splits(turns: int, callers: tuple[int, ...]) -> dict[int, list[ServerS
                         calls = []
                         for k in range(n):
                             key = keys[(begun + k) % len(keys)]
-                            history = history_of(plan.context(key.context_id), key.mode)
-                            turn = spoken.of(key, 16_000)[0]
-                            calls.append(SessionPlan(running.connection(profile.name), (turn,), 16_000, history))
-                        processes = await fleet.enough_for(n)
-                        for outcome, folder in await wave(calls, processes, Path(parent), begun, n, None):
-                            if outcome.failure_kind is None:
-                                measured = await asyncio.to_thread(measure_turns, load(folder), vocal)
+                            calls.append((key.context_id, call_plan(plan, spoken, key, running.connection(profile.name), None)))
+                        await fleet.enough_for(n)
+                        for call in await wave(calls, fleet, Path(parent), begun):
+                            if call.outcome.failure_kind is None:
+                                measured = await asyncio.to_thread(measure_turns, take_raw(call.folder), vocal)
                                 found[n] += [part for turn in measured for part in turn.servers if part.stage == "llm"]
                         begun += n
             finally:
@@ -70,7 +71,7 @@ def main() -> None:
         print(f"{n:7}  {_row(parts)}")
     every = [part for parts in found.values() for part in parts]
     print(f"    all  {_row(every)}")
-    interval = quantile_interval([part.explained_share for part in every], 0.5)
+    interval = quantile_interval(np.array([part.explained_share for part in every]), 0.5)
     if interval is not None:
         print(f"explained, median of {len(every)} turns: 95 % interval {interval[0]:.1%} to {interval[1]:.1%}")
 

@@ -1,8 +1,8 @@
 """The check of a load test against a budgets file: limits that name the step they are for, by its rate or its callers.
 
 A limit without `rate` or `callers` is for runs, and one with either for load tests, so that one file serves both. The figures
-are those of the step's row, and a step counts stretches of time where a run counts conversations, because calls that overlap are
-not independent (`harness.figures.load_steps`). Times have the bounds of a bootstrap over stretches; shares have those of
+are those of the step's row, and a step counts stretches of time where a run counts conversations, because calls that overlap
+are not independent (`harness.figures.load_steps`). Times have the bounds of a bootstrap over stretches; shares have those of
 `harness.ranking.bounds`. A step that says nothing about its agent (its callers, frames or answers were late) decides nothing.
 
 Against a baseline, two load tests are compared step by step. They are not paired: the same seed gives the same schedule, but

@@ -36,16 +36,15 @@ async def _asked(server: LlmServer, text: str) -> tuple[Wait, ServerSplit]:
     session = SessionMarks()
     words = ServerWords(session, server.stopped_between)
     words.request()
-    messages = [{"role": "user", "content": text}]
     client = openai.AsyncOpenAI(base_url=server.base_url, api_key="none")
     session.stamp("llm_requested", request=1)
     begin_ns, first_ns = time.monotonic_ns(), 0
     stream = await client.chat.completions.create(
         model="m",
-        messages=messages,
+        messages=[{"role": "user", "content": text}],
         stream=True,
         max_tokens=8,
-        extra_body=ASKED_OF_LLAMA,  # type: ignore[arg-type]
+        extra_body=dict(ASKED_OF_LLAMA),
     )
     async for chunk in stream:
         if words.hear(chunk, 1) and chunk.choices and chunk.choices[0].delta.content and not first_ns:

@@ -42,7 +42,8 @@ def test_means_of_the_parts_sum_to_the_mean_wait_and_have_intervals_from_eight_c
 
 def test_turns_that_cannot_be_split_are_counted_with_their_reason_and_enter_no_mean() -> None:
     (row,) = server_waits({"a": [TURN], "b": [replace(TURN, servers=(WHOLE,))]}, seed=1)
-    assert (row.turns, row.split, row.queue_ms.mean, row.explained) == (2, 1, 50.0, pytest.approx(0.9))
+    assert (row.turns, row.split) == (2, 1)
+    assert (row.queue_ms.mean, row.explained) == pytest.approx((50.0, 0.9))
     assert row.notes == {WHOLE.note: 1}
     assert f"1 turn: {WHOLE.note}" in waits_notes([("bot", [row])])[0]
 

@@ -27,9 +27,12 @@ def test_hours_follow_repeats_agents_and_calls_at_once() -> None:
     once = of()
     assert once[0] == 3
     assert once[1] == once[2]
-    assert of(repeats=4) == (12, pytest.approx(4 * once[1], rel=0.02), pytest.approx(4 * once[2], rel=0.02))
-    assert of(agents=20) == (60, pytest.approx(20 * once[1], rel=0.02), pytest.approx(20 * once[2], rel=0.02))
-    assert of(concurrency=3) == (3, once[1], pytest.approx(once[1] / 3, rel=0.1))
+    for times, found in ((4, of(repeats=4)), (20, of(agents=20))):
+        assert found[0] == 3 * times
+        assert found[1:] == pytest.approx((times * once[1], times * once[2]), rel=0.02)
+    at_once = of(concurrency=3)
+    assert at_once[:2] == (3, once[1])
+    assert at_once[2] == pytest.approx(once[1] / 3, rel=0.1)
 
 
 def test_cores_are_those_of_the_busiest_part_and_of_the_caller() -> None:

@@ -1,5 +1,7 @@
 """One wait, split: by the server's words on the request, by its counters, and not at all."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +27,8 @@ def test_a_servers_own_words_split_the_wait_and_the_rest_is_unexplained() -> Non
     found = split(WAIT, RequestTimings("vllm", prefill_ms=120, queue_ms=60), None)
     assert parts(found) == {"queue": 60, "prefill": 120, "first_decode": None, "idle": None, "unexplained": 20}
     assert found is not None
-    assert (found.source, found.compute_ms, found.explained_share) == ("request", 120, pytest.approx(0.9))
+    assert (found.source, found.compute_ms) == ("request", 120)
+    assert found.explained_share == pytest.approx(0.9)
 
 
 def test_a_queue_lasts_until_the_server_says_that_it_begins() -> None:
@@ -63,13 +66,21 @@ def test_words_longer_than_the_wait_are_refused() -> None:
 
 def _around(queue_n: float = 1, running: float = 1, **more: float) -> list[ServerSample]:
     """Samples around the wait: one request before, then `queue_n` more, of 40 ms queue and 130 ms prefill in all."""
-    counted = {"queue_ms": 7.0, "prefill_ms": 11.0, "queue_n": 1.0, "prefill_n": 1.0, "finished": 1.0, "work": 10.0}
-    after = {"queue_ms": 47.0, "prefill_ms": 141.0, "queue_n": 1 + queue_n, "prefill_n": 1 + queue_n,
+    counted: dict[str, Any] = {
+        "queue_ms": 7.0,
+        "prefill_ms": 11.0,
+        "queue_n": 1.0,
+        "prefill_n": 1.0,
+        "finished": 1.0,
+        "work": 10.0,
+    }
+    after: dict[str, Any] = {"queue_ms": 47.0, "prefill_ms": 141.0, "queue_n": 1 + queue_n, "prefill_n": 1 + queue_n,
              "finished": 1 + queue_n, "work": 90.0}  # fmt: skip
-    free = {"running": 0.0, "waiting": 0.0}
+    free: dict[str, Any] = {"running": 0.0, "waiting": 0.0}
+    more_of: dict[str, Any] = dict(more)
     return [
-        sample(890, **counted, **free, **more),
-        sample(990, **counted, **free, **more),
+        sample(890, **counted, **free, **more_of),
+        sample(990, **counted, **free, **more_of),
         sample(1_090, **counted, running=running, waiting=0.0),
         sample(1_790, **after, **free),
         sample(1_890, **after, **free),
@@ -127,7 +138,7 @@ def test_a_stage_without_queue_on_its_page_has_only_what_the_page_has() -> None:
 
 
 def test_idle_time_is_measured_and_never_the_rest() -> None:
-    free = {"running": 0.0, "waiting": 0.0, "work": 4.0}
+    free: dict[str, Any] = {"running": 0.0, "waiting": 0.0, "work": 4.0}
     idle = trusted([sample(1_000, **free), sample(1_050, **free), sample(1_190, running=1.0, waiting=0.0, work=9.0)])
     found = split(WAIT, RequestTimings("vllm", prefill_ms=80, queue_ms=20), idle)
     assert parts(found) == {"queue": 20, "prefill": 80, "first_decode": None, "idle": 48, "unexplained": 52}
