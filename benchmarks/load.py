@@ -15,6 +15,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
 
 import numpy as np
 
@@ -29,11 +30,12 @@ from harness.timeline import NS_PER_MS
 
 TURN_S = 6.0
 DELAY_MS = 300
-EACH = 50
-"""Callers of one agent's process: a third of what it was seen to serve."""
+EACH = 100
+"""Callers of one agent's process."""
 AGENTS_AT_MOST = 8
 LIMITS = Limits(quiet_s=1.0, no_reply_s=5.0, total_s=10.0)
 NAMESPACE, HERE, THERE = "harness-load", "10.231.77.1", "10.231.77.2"
+AGENT = (str(Path(__file__).with_name("quick_agent.py")),)
 Apart = tuple[tuple[str, ...], str]
 """The command that starts an agent, and the address at which it listens."""
 Truths = dict[str, dict[str, float]]
@@ -50,7 +52,7 @@ async def measure(callers: list[int] | None, apart: Apart, rows: list[LoadTurn])
     async with AsyncExitStack() as stack:
         agents = [
             await stack.enter_async_context(
-                metrology_agent(n, replies, keep_arrivals=False, delay_ms=DELAY_MS, host=host, behind=behind)
+                metrology_agent(n, replies, keep_arrivals=False, delay_ms=DELAY_MS, host=host, behind=behind, program=AGENT)
             )
             for n in range(count)
         ]

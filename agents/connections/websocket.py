@@ -2,8 +2,9 @@
 
 The agent under test is not trusted to behave. Everything it can do wrong ends the session with one `Closed` that names
 the failure, and nothing it sends can use more memory than the bounds allow. Arrivals are stamped in the socket's read
-callback, before parsing or scheduling. Writing happens in a task of its own behind a bounded queue, so that an agent
-which stops reading fails by name and never delays the caller's next frame.
+callback, before parsing or scheduling. A frame of the caller goes to the socket at once, within the callback that is due;
+while the socket is full, frames wait in a bounded queue for a task that writes them, so that an agent which stops reading
+fails by name and never delays the caller's next frame.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.server import broadcast
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus, InvalidURI, ProxyError
 
 from harness.agents.connection import (
@@ -105,8 +107,14 @@ class WebSocketConnection:
     def send(self, frame: bytes) -> None:
         if self._inbox.ended is not None:
             return
+        messages = self._wire.audio(frame, time.monotonic_ns())
+        # The writer has nothing in hand while nothing waits, in the queue or in the socket.
+        if self._socket is not None and self._unsent.empty() and not self._socket.transport.get_write_buffer_size():
+            for message in messages:
+                broadcast((self._socket,), message)
+            return
         try:
-            self._unsent.put_nowait(self._wire.audio(frame, time.monotonic_ns()))
+            self._unsent.put_nowait(messages)
         except asyncio.QueueFull:
             seconds = self._limits.unsent_frames * 0.02
             self._inbox.end(f"the agent stopped reading: {seconds:g} s of caller audio wait unsent", "overflow")

@@ -41,17 +41,18 @@ async def metrology_agent(
     delay_ms: int | None = None,
     host: str = "127.0.0.1",
     behind: Sequence[str] = (),
+    program: Sequence[str] = ("-m", "harness.calibrate.agent"),
 ) -> AsyncIterator[RunningAgent]:
     """A metrology agent in a process of its own, with the replies of `sessions` calls prepared.
 
     `delay_ms` fixes the delay of every reply; None draws each one. `behind`: a command that starts it elsewhere, as in
-    `taskset` or a network namespace, where `host` is its address.
+    `taskset` or a network namespace, where `host` is its address. `program`: another one, with the same arguments and answers.
 
     Raises:
         AgentError: it does not start.
     """
     process = await asyncio.create_subprocess_exec(
-        *behind, sys.executable, "-m", "harness.calibrate.agent", host, str(seed), str(sessions), str(int(keep_arrivals)),
+        *behind, sys.executable, *program, host, str(seed), str(sessions), str(int(keep_arrivals)),
         *([] if delay_ms is None else [str(delay_ms)]),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         limit=_LINE_LIMIT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},

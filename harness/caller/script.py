@@ -107,7 +107,8 @@ class Script:
         listener.mark()
 
     def _padded(self, samples: NDArray[np.int16]) -> NDArray[np.int16]:
-        return np.pad(samples, (0, self.frame_samples - len(samples)))
+        missing = self.frame_samples - len(samples)
+        return np.concatenate([samples, np.zeros(missing, np.int16)]) if missing else samples
 
     def _silence(self) -> NDArray[np.int16]:
         noise = self._plan.line_noise

@@ -1,12 +1,14 @@
 """Both wires against real agents in processes of their own: what comes through, and every failure by its name."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from websockets.sync.server import ServerConnection, serve
 
 from harness.agents.connection import AudioChunk, Cleared, Closed, Connection, ConnectionFailed, Event, Mark, Transcript
 from harness.agents.connections import ConnectionSpec, UnknownConnection, kinds, make
@@ -127,6 +129,27 @@ async def test_an_agent_that_does_not_read_never_blocks_the_caller(start: StartP
     assert the_end(ended).kind == "overflow"
     # The queue alone holds fifty: were sending to wait, as many would have; a busy machine holds up a few of thousands.
     assert sorted(taken_s)[-20] < 0.02
+
+
+async def test_a_frame_is_in_the_socket_before_the_loop_runs_again() -> None:
+    heard, came = list[bytes](), threading.Event()
+
+    def answer(socket: ServerConnection) -> None:
+        for message in socket:
+            if isinstance(message, bytes):
+                heard.append(message)
+                came.set()
+
+    with serve(answer, "127.0.0.1", 0, compression=None) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        line = WebSocketConnection(f"ws://127.0.0.1:{server.socket.getsockname()[1]}/", RawPcmWire())
+        await line.open(())
+        await asyncio.sleep(0.05)  # the start message comes before, through the queue
+        line.send(b"ab" * 320)
+        assert came.wait(5), "it left while the loop stood still"
+        line.send(b"cd" * 320)
+        await line.close()
+    assert heard == [b"ab" * 320, b"cd" * 320]
 
 
 async def _collect(line: Connection, into: list[Event]) -> None:
