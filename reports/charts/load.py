@@ -6,30 +6,20 @@ about the agent is in the last panel alone. Bounds and the budget are drawn.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import altair as alt
 
-from harness.errors import UserError
-from harness.extras import require_pictures
 from harness.load.arrivals import MOST_LATE_MS
 from harness.load.caller_error import MOST_MS
 from harness.load.ceiling import LoadResult
 from harness.load.result import LoadStep
 from harness.reports.charts.chart import Chart
-from harness.reports.charts.theme import LIMIT, on_paper, to_spec
+from harness.reports.charts.theme import LIMIT, to_spec
 from harness.timing.pacing import MAX_P99_ERROR_MS
 
-SUFFIXES = (".svg", ".png")
 HEIGHTS: Final = {"waits": 240, "shares": 180, "caller": 150}
 BOUNDS: Final = {"pacing": MAX_P99_ERROR_MS, "callers late by": MOST_LATE_MS, "TTFA of a known agent": MOST_MS}
-
-
-def chart(result: LoadResult) -> Any:
-    """All panels as one altair chart, for a picture."""
-    parts = (part.properties(title=one.title, width=560, height=HEIGHTS[one.name]) for one, part in _panels(result))
-    return alt.vconcat(*parts, config=on_paper())
 
 
 def charts(result: LoadResult) -> list[Chart]:
@@ -40,31 +30,21 @@ def charts(result: LoadResult) -> list[Chart]:
     ]
 
 
-def write_chart(result: LoadResult, path: Path) -> None:
-    """Write the curves as SVG or PNG, by the file's ending.
-
-    Raises:
-        UserError: another ending, or the extra that draws is missing.
-    """
-    if path.suffix not in SUFFIXES:
-        raise UserError(f"{path}: load curves are written as {', '.join(SUFFIXES)}; load.html is their page")
-    require_pictures(f"load curves as {path.suffix}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    chart(result).save(str(path))
-
-
 def _panels(result: LoadResult) -> Iterator[tuple[Chart, Any]]:
-    """Each panel: its words, and what is drawn."""
+    """Each panel that has a point: its words, and what is drawn. A panel without one would have no size."""
     unit = "calls a second" if result.arrivals is not None else "callers at once"
     agents = [step for step in result.steps if step.says_of_agent]
     bars = "Bars are 95 % intervals over stretches of time; steps that say nothing about the agent are left out."
-    waits = Chart("waits", "Wait for the reply", f"TTFA and TTFT against {unit}. {bars}", {})
-    yield waits, _with_rule(_lines(list(_waits(agents)), unit, "ms"), result.budget_ms)
-    shares = Chart("shares", "Shares", f"Turns cut into, replies without a gap in their sound, calls that failed. {bars}", {})
-    yield shares, _lines(list(_shares(agents)), unit, "share")
+    if rows := list(_waits(agents)):
+        waits = Chart("waits", "Wait for the reply", f"TTFA and TTFT against {unit}. {bars}", {})
+        yield waits, _with_rule(_lines(rows, unit, "ms"), result.budget_ms)
+    if rows := list(_shares(agents)):
+        shares = "Turns cut into, turns without reply, replies without a gap in their sound, calls that failed"
+        yield Chart("shares", "Shares", f"{shares}. {bars}", {}), _lines(rows, unit, "share")
     own = "The machine's and the caller's own errors in every step, each against the most with which waits are the agent's"
-    caller = Chart("caller", "The caller itself", f"{own} (1).", {})
-    yield caller, _with_rule(_lines(list(_own(result.steps)), unit, "error, as a multiple of its bound"), 1.0)
+    if rows := list(_own(result.steps)):
+        caller = Chart("caller", "The caller itself", f"{own} (1).", {})
+        yield caller, _with_rule(_lines(rows, unit, "error, as a multiple of its bound"), 1.0)
 
 
 def _waits(steps: list[LoadStep]) -> Iterator[dict[str, Any]]:
@@ -82,6 +62,7 @@ def _shares(steps: list[LoadStep]) -> Iterator[dict[str, Any]]:
             continue
         for name, found in (
             ("cut-ins", step.figures.cut_ins),
+            ("no reply", step.figures.no_reply),
             ("continuity", step.figures.continuity),
             ("failed", step.figures.failed),
         ):
@@ -112,14 +93,15 @@ def _lines(rows: list[dict[str, Any]], unit: str, title: str) -> Any:
     names = list(dict.fromkeys(row["figure"] for row in rows))
     scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(zero=True)
     across = alt.Scale(type="log", nice=False, padding=12)
+    legend = alt.Legend(orient="bottom", title=None)
     points = alt.Chart(alt.InlineData(values=rows)).encode(
         alt.X("offered:Q", title=unit, scale=across, axis=alt.Axis(grid=False, format="~g")),
         alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(format="%" if share else "~s")),
-        alt.Color("figure:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None)),
+        alt.Color("figure:N", scale=alt.Scale(domain=names), legend=legend),
     )
-    line = points.mark_line().encode(strokeDash=alt.StrokeDash("figure:N", scale=alt.Scale(domain=names), legend=None))
+    line = points.mark_line().encode(strokeDash=alt.StrokeDash("figure:N", scale=alt.Scale(domain=names), legend=legend))
     dots = points.mark_point(filled=True, size=60).encode(
-        shape=alt.Shape("figure:N", scale=alt.Scale(domain=names)),
+        shape=alt.Shape("figure:N", scale=alt.Scale(domain=names), legend=legend),
         tooltip=["figure:N", "offered:Q", alt.Tooltip("value:Q", format=".0%" if share else ",.3~r")],
     )
     bars = points.transform_filter("isValid(datum.low)").mark_rule().encode(y="low:Q", y2="high:Q")

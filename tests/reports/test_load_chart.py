@@ -1,16 +1,11 @@
-"""The picture of a load measurement holds every step and the bound."""
+"""The curves of a load test have every step that was measured, and the bound."""
 
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from harness.errors import UserError
 from harness.load.ceiling import LoadResult
 from harness.load.result import LoadStep
 from harness.ranking.percentiles import Quantiles
-from harness.reports.charts.load import chart, write_chart
-from harness.reports.charts.theme import to_spec
+from harness.reports.charts.load import charts
 
 RESULT = LoadResult(
     (
@@ -30,19 +25,11 @@ def rows_of(part: Any) -> Any:
 
 
 def test_every_measured_step_is_drawn_and_failed_ones_are_not() -> None:
-    waits, shares, own = (rows_of(part) for part in to_spec(chart(RESULT))["vconcat"])
+    waits, own = (rows_of(part.spec) for part in charts(RESULT))
     assert [(row["offered"], row["figure"]) for row in waits] == [(1, "TTFA p50")], "50 says nothing of it"
-    assert shares == []
     assert [(row["offered"], row["ms"]) for row in own] == [(1, 0.2), (50, 6.5)]
     assert [row["value"] > 1 for row in own] == [False, True]
 
 
-@pytest.mark.parametrize("suffix", [".svg", ".png"])
-def test_it_is_written_without_a_browser(tmp_path: Path, suffix: str) -> None:
-    write_chart(RESULT, tmp_path / f"load{suffix}")
-    assert (tmp_path / f"load{suffix}").stat().st_size > 2_000
-
-
-def test_another_ending_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="svg"):
-        write_chart(RESULT, tmp_path / "load.bmp")
+def test_a_panel_without_a_point_is_left_out() -> None:
+    assert charts(LoadResult(RESULT.steps[2:], "", None)) == []

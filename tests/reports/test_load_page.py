@@ -1,16 +1,18 @@
 """The page of a load test: works from disk, says what it found, and keeps apart what says nothing about the agent."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from harness.figures.load_steps import load_figures, stretches_of, times
 from harness.load.arrivals import ArrivalFigures, Arrivals
 from harness.load.caller_error import CallerError
 from harness.load.ceiling import LoadResult
 from harness.load.result import LoadStep, Used
+from harness.ranking.percentiles import Quantiles
 from harness.reports.load_page import render_load, slowest, write_load_page
 from harness.reports.load_words import figures, sentences
 from harness.store.load_files import LoadMade, LoadTurn
@@ -81,12 +83,13 @@ def test_names_are_text() -> None:
     assert "src=" not in page.split("<script>")[0]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch()
-        yield found
-        found.close()
+def test_without_a_figure_nothing_is_drawn_and_that_is_said() -> None:
+    page = render_load(MADE, result(step(0.05, late="callers came late")), [])
+    assert "No step has a figure that could be drawn." not in render_load(MADE, WHOLE, [])
+    assert 'id="chart-waits"' not in page
+    assert 'id="chart-caller"' in page
+    nobody = LoadStep(0, 0, 0, 0, math.nan, math.nan, math.nan, math.nan, Quantiles(), (), rate=0.05)
+    assert "No step has a figure that could be drawn." in render_load(MADE, result(nobody), [])
 
 
 @pytest.fixture
