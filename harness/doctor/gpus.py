@@ -18,6 +18,7 @@ BUSY_GPU_PERCENT: Final = 10
 """Load of an idle GPU: a display takes a few percent. A choice."""
 WHISPER_NEEDS: Final = "libcublas.so.12"
 """The library that CTranslate2 4.8 loads at its first use of a GPU; this name is in its own library."""
+BUILD_AGAIN: Final = "pip uninstall -y onnxruntime onnxruntime-gpu, then pip install onnxruntime-gpu"
 Part = tuple[str, str]
 """The observation on one part, and its remedy (empty if it is fine)."""
 
@@ -58,7 +59,7 @@ def together(parts: Iterable[Part]) -> Finding:
 
 
 def _card_words(name: str, model: str, facts: Facts, percent: float | None) -> str:
-    parts = [f"{name} {model}", f"{facts[f'{name}_memory_mib']} MiB" if f"{name}_memory_mib" in facts else ""]
+    parts = [f"{name} {model}".strip(), f"{facts[f'{name}_memory_mib']} MiB" if f"{name}_memory_mib" in facts else ""]
     parts += [f"at {percent:.0f} %" if percent is not None else ""]
     parts += [f"power cap {cap:g} W" if isinstance(cap := facts.get(f"{name}_power_cap_w"), int | float) else ""]
     parts += [f"MIG {facts[f'{name}_mig']}" if f"{name}_mig" in facts else ""]
@@ -74,8 +75,11 @@ def _whisper() -> Part:
 
 
 def _voices() -> Part:
-    if importlib.util.find_spec("onnxruntime") is None:
+    if (spec := importlib.util.find_spec("onnxruntime")) is None:
         return "voices: onnxruntime is not installed", "pip install 'heart-voice-harness[local]'"
+    if spec.origin is None:
+        # Uninstalling one of two packages that own a folder leaves what the other alone had: a folder that imports as nothing.
+        return "voices: the folder of onnxruntime has lost its files", BUILD_AGAIN
     import onnxruntime
 
     return voices_part(_build_of(onnxruntime), onnxruntime.get_available_providers(), both=installed_both())
@@ -87,7 +91,7 @@ def voices_part(build: str, providers: Iterable[str], *, both: bool) -> Part:
     if "CUDAExecutionProvider" in providers:
         return f"voices: {build}", ""
     why = "it has replaced the files of onnxruntime-gpu" if both else "it has no CUDA"
-    return f"voices: {build}, {why}", "pip uninstall -y onnxruntime onnxruntime-gpu, then pip install onnxruntime-gpu"
+    return f"voices: {build}, {why}", BUILD_AGAIN
 
 
 def installed_both() -> bool:
