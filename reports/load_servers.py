@@ -39,19 +39,20 @@ def servers_rows(steps: Sequence[LoadStep]) -> list[tuple[str, ...]]:
                 )
             ),
         )
-        for offered, rows in _served(steps)
+        for offered, rows in _served(steps, "", "")
         for row in rows
     ]  # fmt: skip
 
 
 def servers_notes(steps: Sequence[LoadStep]) -> tuple[str, ...]:
     """One sentence per step and stage on sources, the server's state, and turns without parts."""
-    return waits_notes(_served(steps), STRETCHES)
+    return waits_notes(_served(steps, " calls/s", " at once"), STRETCHES)
 
 
-def _served(steps: Sequence[LoadStep]) -> list[tuple[str, Sequence[ServerWaits]]]:
+def _served(steps: Sequence[LoadStep], a_second: str, at_once: str) -> list[tuple[str, Sequence[ServerWaits]]]:
+    """The offered load, with its unit, and the waits of each step that has some."""
     return [
-        (f"{step.rate:g} calls/s" if step.rate is not None else f"{step.callers} at once", step.figures.servers)
+        (f"{step.offered:g}{at_once if step.rate is None else a_second}", step.figures.servers)
         for step in steps
         if step.says_of_agent and step.figures is not None and step.figures.servers
     ]
