@@ -83,6 +83,7 @@ class AgentProcess:
         self._environment = environment
         self._weights = dict(weights)
         self._log_path = log_path
+        self._port = str(free_port())
         self._supervisor: subprocess.Popen[bytes] | None = None
         self._launch: _Launch | None = None
         self._status = b""
@@ -97,6 +98,10 @@ class AgentProcess:
         if self._url is None:
             raise RuntimeError(f'agent "{self._profile.name}" has not started')
         return self._url
+
+    def at_its_port(self, text: str) -> str:
+        """A text of the profile with the port of the program that its `[process]` starts."""
+        return filled(text, self._port)
 
     @property
     def metrics_url(self) -> str | None:
@@ -209,7 +214,7 @@ class AgentProcess:
         profile = self._profile
         if isinstance(profile, CascadeProfile):
             weights = json.dumps({name: str(path) for name, path in self._weights.items()})
-            arguments = ("--profile", str(profile.source), "--weights", weights)
+            arguments = ("--profile", str(profile.source), "--weights", weights, "--model-server-port", self._port)
             return self._our_own("harness.agents.cascade", arguments)
         if isinstance(profile, TextProfile) and profile.base_url is None:
             model = self._weights.get(profile.model, profile.folder / profile.model)
@@ -229,17 +234,16 @@ class AgentProcess:
         return _Launch(settings, self._profile.folder, env, url=None)
 
     def _users_own(self, settings: ProcessSettings) -> _Launch:
-        port = str(free_port())
         url = self._profile.running_url
         given = settings.model_copy(
             update={
-                "command": tuple(filled(word, port) for word in settings.command),
-                "ready_url": filled(settings.ready_url, port) if settings.ready_url else None,
+                "command": tuple(self.at_its_port(word) for word in settings.command),
+                "ready_url": self.at_its_port(settings.ready_url) if settings.ready_url else None,
             }
         )
         told = {**self._environment, **_clean_environment()}
-        env = {**told, **{name: filled(value, port) for name, value in settings.env.items()}}
-        return _Launch(given, self._profile.folder / settings.cwd, env, filled(url, port) if url else None)
+        env = {**told, **{name: self.at_its_port(value) for name, value in settings.env.items()}}
+        return _Launch(given, self._profile.folder / settings.cwd, env, self.at_its_port(url) if url else None)
 
     def _refuse_without_cuda(self) -> None:
         if (asking := self._profile.cuda_settings) and (why := why_no_cuda()) is not None:

@@ -106,7 +106,8 @@ class MetricsSettings(ProfileSettings):
     """A model server of the agent, whose metrics page is read during calls."""
 
     url: Annotated[str, StringConstraints(pattern=r"^https?://\S+$")] | None = None
-    """Its page, for example `http://127.0.0.1:8000/metrics`; left out: the address that the agent prints in its ready line."""
+    """Its page, for example `http://127.0.0.1:8000/metrics`, with `{port}` for that of `[process]`; left out: the address that
+    the agent prints in its ready line."""
     server: Literal["vllm", "sglang", "tgi", "nim", "llama.cpp", "triton"] | None = None
     """Left out: recognised by its names."""
     stage: Literal["llm", "asr", "tts"] = "llm"
@@ -134,6 +135,13 @@ class AgentProfile(ProfileSettings):
     @classmethod
     def _one_or_several(cls, given: Any) -> Any:
         return [given] if isinstance(given, dict) else given
+
+    @model_validator(mode="after")
+    def _has_a_port_to_read_at(self) -> Self:
+        process = getattr(self, "process", None)
+        if (process is None or not process.command) and any("{port}" in (one.url or "") for one in self.metrics):
+            raise ValueError("metrics.url has {port}, which needs a [process] table with the command of that server")
+        return self
 
     @property
     def family(self) -> str | None:

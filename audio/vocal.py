@@ -46,7 +46,8 @@ def silero() -> VocalDetector:
     """
     spec, runtime = find_spec("pipecat"), find_spec("onnxruntime")
     model = Path(spec.origin).parent / "audio/vad/data/silero_vad.onnx" if spec and spec.origin else None
-    if runtime is None or model is None or not model.exists():
+    # A folder that an uninstalled package left behind is a namespace without an origin, and holds nothing to import.
+    if runtime is None or runtime.origin is None or model is None or not model.exists():
         raise DetectorMissing('timing needs the speech detector of the extra "local": pip install "heart-voice-harness[local]"')
     import onnxruntime
 

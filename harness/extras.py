@@ -14,8 +14,13 @@ _LOCAL: Final = ("faster_whisper", "piper", "hibari", "xllamacpp", "onnxruntime"
 
 
 def missing_modules(modules: Sequence[str] = _LOCAL) -> tuple[str, ...]:
-    """The modules that are not installed, found without importing them."""
-    return tuple(name for name in modules if find_spec(name) is None)
+    """The modules that are not installed, found without importing them.
+
+    A package that is uninstalled and shares its folder with another (`onnxruntime`, `onnxruntime-gpu`) may leave a folder
+    behind: a namespace without an origin, from which nothing can be imported.
+    """
+    specs = {name: find_spec(name) for name in modules}
+    return tuple(name for name, spec in specs.items() if spec is None or spec.origin is None)
 
 
 def require_local(why: str, modules: Sequence[str] = _LOCAL) -> None:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from harness.load.ceiling import LoadResult
 from harness.load.limits import limit_of
+from harness.reports import load_servers
 from harness.reports import load_words as words
 from harness.reports.charts.load import charts
 from harness.reports.charts.theme import STAGE_COLOURS, STAGE_LABELS, on_page
@@ -92,6 +93,8 @@ def render_load(made: LoadMade, result: LoadResult, turns: Sequence[LoadTurn]) -
                 for step in result.steps
             ],
             sentences=list(words.sentences(result)),
+            cautions=words.cautions(made),
+            servers=load_servers,
             head=words.offered_head(result),
             heads=words.HEADS,
             slowest=slowest(turns),

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from harness.figures.cards import clock_sentences, sharing_sentences
+from harness.figures.cautions import Caution, worded
 from harness.figures.load_knee import calls_a_second
 from harness.figures.load_steps import STRETCH_S, ShareOf
 from harness.load.caller_error import CallerError
@@ -16,6 +18,7 @@ from harness.load.result import LoadStep
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.percentiles import Quantiles
+from harness.store.load_files import LoadMade
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band
 
@@ -119,6 +122,12 @@ def sentences(result: LoadResult) -> Iterator[str]:
             f"{counted(least, 'stretch', 'stretches')} of {STRETCH_S:.0f} s: an interval needs {FEWEST_CONTEXTS}, because "
             f"calls that overlap share a queue; {longer} gives it."
         )
+
+
+def cautions(made: LoadMade) -> tuple[Caution, ...]:
+    """What a reader must know of the test's GPUs, in the words of a run; empty where nothing is."""
+    clocks = (worded("gpu_clocks", text) for text in clock_sentences(made.cards))
+    return (*clocks, *(worded("gpu_shared", text) for text in sharing_sentences(made.cards)))
 
 
 def nothing_of_agent(step: LoadStep) -> str:

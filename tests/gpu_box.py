@@ -152,6 +152,7 @@ def loaded(lasting_s: float, bursts: tuple[float, float] | None) -> Any:
 def sampled(lasting_s: float, bursts: tuple[float, float] | None) -> dict[str, Any]:
     """The harness's own telemetry for some seconds: its rate, cost and columns, and what it says of the clock."""
     from harness.figures.cards import clock_sentences, sharing_sentences
+    from harness.machine.card import card_facts
     from harness.machine.card_use import use_of_cards
     from harness.machine.telemetry import Telemetry
 
@@ -162,7 +163,7 @@ def sampled(lasting_s: float, bursts: tuple[float, float] | None) -> dict[str, A
             time.sleep(lasting_s)
         spent_s = time.process_time() - before_s
         samples = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        use = use_of_cards(path)
+        use = use_of_cards(path, card_facts())
     gpu = [sample for sample in samples if "gpu.sampling_ms" in sample]
     gaps_ms = sorted((b["at_ns"] - a["at_ns"]) / 1e6 for a, b in pairwise(gpu))
     columns = sorted({name for sample in gpu for name in sample if name.startswith("gpu0.")})

@@ -23,7 +23,7 @@ from harness.agents.profile_base import ProcessSettings
 def main() -> None:
     arguments = _parser().parse_args()
     try:
-        settings, server = _settings(Path(arguments.profile))
+        settings, server = _settings(Path(arguments.profile), arguments.model_server_port)
         weights = _weights(arguments.weights)
     except (OSError, ValueError) as wrong:
         sys.exit(f"cascade: {wrong}")
@@ -64,11 +64,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--profile", required=True, help="TOML file with a [cascade] table")
     parser.add_argument("--weights", default="{}", help="JSON, or a file of it: weight name to path")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free port")
+    parser.add_argument("--model-server-port", type=int, default=0, help="{port} of [process]; 0 takes a free port")
     parser.add_argument("--verbose", action="store_true")
     return parser
 
 
-def _settings(path: Path) -> tuple[CascadeSettings, ModelServer | None]:
+def _settings(path: Path, model_server_port: int) -> tuple[CascadeSettings, ModelServer | None]:
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
         settings = CascadeSettings.model_validate(given.get("cascade", {}))
@@ -82,7 +83,7 @@ def _settings(path: Path) -> tuple[CascadeSettings, ModelServer | None]:
         raise ValueError(f"{path}: {table}.{place}: {first['msg']}") from wrong
     if process is None or not process.command:
         return settings, None
-    return settings, ModelServer(process, path.absolute().parent, os.environ)
+    return settings, ModelServer(process, path.absolute().parent, os.environ, model_server_port)
 
 
 def _weights(given: str) -> dict[str, str]:

@@ -30,12 +30,12 @@ _WORDS: Final = 200
 
 
 class ModelServer:
-    """A server as a child of this process. `environment`: that of this process when it started."""
+    """A server as a child of this process. `environment`: that of this process when it started; `port`: 0 takes a free one."""
 
-    def __init__(self, settings: ProcessSettings, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, settings: ProcessSettings, folder: Path, environment: Mapping[str, str], port: int = 0) -> None:
         self._settings = settings
         self._folder = folder
-        self._port = free_port()
+        self._port = port or free_port()
         kept = {name: value for name, value in without_libraries(environment).items() if name not in _OURS}
         self._environment = {**kept, **{name: self.at_its_port(value) for name, value in settings.env.items()}}
         self._process: asyncio.subprocess.Process | None = None

@@ -14,6 +14,8 @@ from typing import Final
 from harness.caller.plan import SessionOutcome, SessionPlan
 from harness.caller.process import STOP_TIMEOUT_S, CallerProcess
 
+CALLER: Final = "harness caller"
+"""The first process in the samples of a machine; others have their number too."""
 CALLERS_PER_PROCESS: Final = 100
 """One process paced 100 callers within bounds on one of two cores (docs/performance.md)."""
 FEWEST_PER_PROCESS: Final = 12
@@ -72,6 +74,11 @@ class Callers:
     def pids(self) -> tuple[int, ...]:
         """The running processes to which calls are dealt."""
         return tuple(p.pid for p in self._processes[: self._used] if p.pid is not None)
+
+    @property
+    def named(self) -> dict[str, int]:
+        """The name of each of these processes in the samples of a machine → the process."""
+        return {f"{CALLER} {k + 1}" if k else CALLER: pid for k, pid in enumerate(self.pids)}
 
     def spread(self) -> bool:
         """Halve the callers of each process because one filled its core; False if they are too few to halve."""

@@ -11,12 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.commands.play_options import NOTHING, Named, of_an_experiment
-from harness.commands.screen import AsJson, print_table, screen
+from harness.commands.screen import AsJson, print_table, screen, words_table
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS, Experiment
 from harness.progress import RunProgress
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from harness.load.agent import LoadRequest
     from harness.load.ceiling import LoadResult
     from harness.load.soak import SoakResult
@@ -75,14 +77,14 @@ def load(
     request = _request(agent, named, callers, rate, arrivals, minutes, rounds, budget_ms, folder)
     with RunProgress() as progress:
         if minutes is not None and not request.arrivals:
-            _tell_soak(asyncio.run(soak_agent(request, minutes, progress)), folder, as_json)
+            _tell_soak(*asyncio.run(soak_agent(request, minutes, progress)), folder, as_json)
             return
         made, found = asyncio.run(load_agent(request, progress, lambda made, result: _write(folder, made, result)))
         text, page = _write(folder, made, found)
     if as_json:
         print(text)
     else:
-        _tell(found, page)
+        _tell(made, found, page)
 
 
 def _request(
@@ -122,16 +124,18 @@ def _request(
 def _write(folder: Path, made: "LoadMade", result: "LoadResult") -> tuple[str, Path]:
     """Write the figures so far and their page; returns the text of the figures and the page."""
     from harness.reports.load_page import write_load_page
+    from harness.reports.load_words import cautions
     from harness.store.load_files import read_turns, write_load
 
     page = folder / "load.html"
-    text = write_load(folder, {**result.to_json(), "made": made.model_dump(), "page": str(page)})
+    said = [caution.model_dump() for caution in cautions(made)]
+    text = write_load(folder, {**result.to_json(), "made": made.model_dump(), "cautions": said, "page": str(page)})
     write_load_page(made, result, list(read_turns(folder)), page)
     return text, page
 
 
-def _tell(found: "LoadResult", page: Path) -> None:
-    from harness.reports.load_words import HEADS, figures, offered, offered_head, sentences
+def _tell(made: "LoadMade", found: "LoadResult", page: Path) -> None:
+    from harness.reports.load_words import HEADS, cautions, figures, offered, offered_head, sentences
     from harness.wording import counted, with_band
 
     table = Table(box=None, pad_edge=False)
@@ -141,6 +145,7 @@ def _tell(found: "LoadResult", page: Path) -> None:
         table.add_row(*(Text(with_band(cell.text, cell.interval)) for cell in (offered(step), *figures(step))))
     console = screen()
     print_table(console, table, ())
+    _tell_servers(found, console)
     for sentence in sentences(found):
         console.print(Text(sentence), soft_wrap=True)
     if used := next((s.used for s in found.steps if s.offered == found.ceiling), None):
@@ -149,14 +154,34 @@ def _tell(found: "LoadResult", page: Path) -> None:
             f"{counted(used.processes, 'process', 'processes')} ({found.priority}).",
             soft_wrap=True,
         )
+    for caution in cautions(made):
+        console.print(Text(f"{caution.topic}: {caution.text}", style="yellow"), soft_wrap=True)
     console.print(f"page    {page}", soft_wrap=True, highlight=False)
 
 
-def _tell_soak(found: "SoakResult", folder: Path, as_json: bool) -> None:
+def _tell_servers(found: "LoadResult", console: "Console") -> None:
+    """Print the parts of waits for model servers; nothing where no server says anything."""
+    from harness.reports.load_servers import HEAD, TITLE, servers_notes, servers_rows
+    from harness.reports.load_words import offered_head
+
+    if not (rows := servers_rows(found.steps)):
+        return
+    table = words_table(TITLE, (offered_head(found), *HEAD), left=3)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+    for note in servers_notes(found.steps):
+        console.print(Text(note), soft_wrap=True)
+
+
+def _tell_soak(made: "LoadMade", found: "SoakResult", folder: Path, as_json: bool) -> None:
     from harness.load.soak import FEWEST_WAVES
+    from harness.reports.load_words import cautions
     from harness.store.load_files import without_nan
 
-    text = json.dumps(without_nan(found.to_json()), indent=2)
+    said = cautions(made)
+    whole = {**found.to_json(), "made": made.model_dump(), "cautions": [caution.model_dump() for caution in said]}
+    text = json.dumps(without_nan(whole), indent=2)
     (folder / "soak.json").write_text(text, encoding="utf-8")
     if as_json:
         print(text)
@@ -169,4 +194,6 @@ def _tell_soak(found: "SoakResult", folder: Path, as_json: bool) -> None:
         print(drift.in_words())
     if not found.drifts:
         print(f"fewer than {FEWEST_WAVES} waves cannot show a drift; allow more --for")
+    for caution in said:
+        print(f"{caution.topic}: {caution.text}")
     print(f"figures {folder / 'soak.json'}")

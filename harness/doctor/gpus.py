@@ -5,7 +5,7 @@ for it.
 import ctypes
 import importlib.util
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +18,10 @@ BUSY_GPU_PERCENT: Final = 10
 """Load of an idle GPU: a display takes a few percent. A choice."""
 WHISPER_NEEDS: Final = "libcublas.so.12"
 """The library that CTranslate2 4.8 loads at its first use of a GPU; this name is in its own library."""
+VOICES_NEED: Final = ("libcublas.so.{}", "libcudart.so.{}", "libcurand.so.10", "libcudnn.so.9")
+"""What onnxruntime-gpu 1.31 loads at its first use of a GPU, with the number of its CUDA. Without them it lists its provider
+too."""
+BUILD_AGAIN: Final = "pip uninstall -y onnxruntime onnxruntime-gpu, then pip install onnxruntime-gpu"
 Part = tuple[str, str]
 """The observation on one part, and its remedy (empty if it is fine)."""
 
@@ -58,7 +62,7 @@ def together(parts: Iterable[Part]) -> Finding:
 
 
 def _card_words(name: str, model: str, facts: Facts, percent: float | None) -> str:
-    parts = [f"{name} {model}", f"{facts[f'{name}_memory_mib']} MiB" if f"{name}_memory_mib" in facts else ""]
+    parts = [f"{name} {model}".strip(), f"{facts[f'{name}_memory_mib']} MiB" if f"{name}_memory_mib" in facts else ""]
     parts += [f"at {percent:.0f} %" if percent is not None else ""]
     parts += [f"power cap {cap:g} W" if isinstance(cap := facts.get(f"{name}_power_cap_w"), int | float) else ""]
     parts += [f"MIG {facts[f'{name}_mig']}" if f"{name}_mig" in facts else ""]
@@ -74,20 +78,28 @@ def _whisper() -> Part:
 
 
 def _voices() -> Part:
-    if importlib.util.find_spec("onnxruntime") is None:
+    if (spec := importlib.util.find_spec("onnxruntime")) is None:
         return "voices: onnxruntime is not installed", "pip install 'heart-voice-harness[local]'"
+    if spec.origin is None:
+        # Uninstalling one of two packages that own a folder leaves what the other alone had: a folder that imports as nothing.
+        return "voices: the folder of onnxruntime has lost its files", BUILD_AGAIN
     import onnxruntime
 
-    return voices_part(_build_of(onnxruntime), onnxruntime.get_available_providers(), both=installed_both())
+    build, cuda_version = _build_of(onnxruntime)
+    needed = [name.format(cuda_version.partition(".")[0]) for name in VOICES_NEED] if cuda_version else []
+    missing = [name for name in needed if not can_be_loaded(name)]
+    return voices_part(build, onnxruntime.get_available_providers(), both=installed_both(), missing=missing)
 
 
-def voices_part(build: str, providers: Iterable[str], *, both: bool) -> Part:
+def voices_part(build: str, providers: Iterable[str], *, both: bool, missing: Sequence[str] = ()) -> Part:
     """What a build of onnxruntime means for voices. `both`: two packages claim its folder, of which the later one has replaced
-    the other's files."""
+    the other's files; `missing`: the libraries of its CUDA that are not found."""
+    if "CUDAExecutionProvider" in providers and missing:
+        return f"voices: {build}; not found: {', '.join(missing)}", "pip install 'onnxruntime-gpu[cuda,cudnn]' nvidia-cublas"
     if "CUDAExecutionProvider" in providers:
         return f"voices: {build}", ""
     why = "it has replaced the files of onnxruntime-gpu" if both else "it has no CUDA"
-    return f"voices: {build}, {why}", "pip uninstall -y onnxruntime onnxruntime-gpu, then pip install onnxruntime-gpu"
+    return f"voices: {build}, {why}", BUILD_AGAIN
 
 
 def installed_both() -> bool:
@@ -110,10 +122,10 @@ def can_be_loaded(library: str) -> bool:
     return True
 
 
-def _build_of(onnxruntime: Any) -> str:
-    """`onnxruntime-gpu 1.31.1 for CUDA 13.0`."""
+def _build_of(onnxruntime: Any) -> tuple[str, str]:
+    """`onnxruntime-gpu 1.31.1 for CUDA 13.0`, and the version of its CUDA; empty without."""
     from onnxruntime.capi import build_and_package_info as build
 
     for_cuda = getattr(build, "cuda_version", "")
     name = getattr(build, "package_name", "onnxruntime")
-    return f"{name} {onnxruntime.__version__}" + (f" for CUDA {for_cuda}" if for_cuda else "")
+    return f"{name} {onnxruntime.__version__}" + (f" for CUDA {for_cuda}" if for_cuda else ""), for_cuda

@@ -34,4 +34,8 @@ def _clock_parts(use: CardUse) -> Iterator[str]:
         yield f"under load its SM clock {way} from {first:,.0f} to {second:,.0f} MHz (medians of tenths of the load)"
     slowed = [f"{_CAUSES[cause]} in {share * 100:.0f} %" for cause, share in use.slowed.items() if share > OFTEN]
     if slowed:
-        yield f"the driver lowered its clock {', '.join(slowed)} of {use.loaded:,} samples under load"
+        to = ""
+        if use.slowed_sm_clock_mhz is not None:
+            low, high = use.slowed_sm_clock_mhz
+            to = f", to {low:,.0f} MHz of {high:,.0f} in the median"
+        yield f"the driver lowered its clock {', '.join(slowed)} of {use.loaded:,} samples under load{to}"

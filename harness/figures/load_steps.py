@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.figures.latency import MOST_DISCARDED
+from harness.figures.server_waits import ServerWaits, waits_of
 from harness.ranking.board import Interval
 from harness.ranking.clustered_means import clustered_share
 from harness.ranking.percentiles import Quantiles, quantiles_of
@@ -56,6 +57,8 @@ class LoadFigures:
     """Turns without reply, those of failed calls included."""
     failed: ShareOf
     """Calls that failed through the agent's fault."""
+    servers: Sequence[ServerWaits] = ()
+    """The waits for each stage's model server, in parts; none where no server says anything."""
 
 
 def load_figures(turns: Sequence[LoadTurn]) -> LoadFigures:
@@ -71,6 +74,9 @@ def load_figures(turns: Sequence[LoadTurn]) -> LoadFigures:
         continuity=_share(flags(stretches, "continuity")),
         no_reply=_share(flags(stretches, "no_reply_rate")),
         failed=_share(_of_calls(stretches)),
+        servers=waits_of(
+            {name: [(turn.discarded is None, turn.servers) for turn in group] for name, group in stretches.items()}, SEED
+        ),
     )
 
 

@@ -65,16 +65,26 @@ class ServerWaits(BaseModel):
     """Reason for a missing part → turns."""
 
 
+Waits = Mapping[str, Sequence[tuple[bool, Sequence[ServerSplit]]]]
+"""What is drawn together (a conversation, a stretch of time) → of each turn whether it takes part, and its waits."""
+
+
 def server_waits(turns: Turns, seed: int) -> list[ServerWaits]:
     """One row for each stage with a server; none where no server says anything."""
-    stages = dict.fromkeys(part.stage for group in turns.values() for turn in group for part in turn.servers)
+    return waits_of({context: [(_counts(turn), turn.servers) for turn in group] for context, group in turns.items()}, seed)
+
+
+def waits_of(turns: Waits, seed: int) -> list[ServerWaits]:
+    """As `server_waits`, of the waits alone."""
+    stages = dict.fromkeys(part.stage for group in turns.values() for _, parts in group for part in parts)
     return [_row(stage, turns, seed) for stage in stages]
 
 
-def _row(stage: str, turns: Turns, seed: int) -> ServerWaits:
-    every = [(turn, part) for group in turns.values() for turn in group for part in turn.servers if part.stage == stage]
+def _row(stage: str, turns: Waits, seed: int) -> ServerWaits:
+    every = [part for group in turns.values() for _, parts in group for part in parts if part.stage == stage]
     used = {
-        context: [p for t in group if _counts(t) for p in t.servers if p.stage == stage] for context, group in turns.items()
+        name: [part for counts, parts in group if counts for part in parts if part.stage == stage]
+        for name, group in turns.items()
     }
     waits = [part for group in used.values() for part in group]
     known = {context: [part for part in group if part.source != "none"] for context, group in used.items()}
@@ -83,7 +93,7 @@ def _row(stage: str, turns: Turns, seed: int) -> ServerWaits:
     explained = _quantiles(known, lambda part: _PER_CENT * part.explained_share, seed)
     return ServerWaits(
         stage=stage,
-        server=", ".join(dict.fromkeys(part.server for _, part in every if part.server)),
+        server=", ".join(dict.fromkeys(part.server for part in every if part.server)),
         turns=len(waits),
         split=len(split),
         left_out=len(every) - len(waits),

@@ -29,7 +29,7 @@ def waits_rows(agents: Iterable[Named]) -> tuple[tuple[str, ...], ...]:
             WAITS.get(row.stage, row.stage),
             row.server or UNKNOWN_TEXT,
             f"{row.split}/{row.turns}",
-            *(_ms(part) for part in (row.wait_ms, row.queue_ms, row.compute_ms, row.idle_ms, row.unexplained_ms)),
+            *(mean_ms(part) for part in (row.wait_ms, row.queue_ms, row.compute_ms, row.idle_ms, row.unexplained_ms)),
             with_band(share(row.explained), share_band(row.explained_interval)),
         )
         for name, rows in agents
@@ -37,12 +37,15 @@ def waits_rows(agents: Iterable[Named]) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def waits_notes(agents: Iterable[Named]) -> tuple[str, ...]:
-    """One sentence per agent and stage on sources, the server's state, turns without parts, and too few turns."""
-    return tuple(_note(name, row) for name, rows in agents for row in rows)
+def waits_notes(agents: Iterable[Named], clusters: str = "conversations") -> tuple[str, ...]:
+    """One sentence per agent and stage on sources, the server's state, turns without parts, and too few turns.
+
+    `clusters`: what intervals are drawn from.
+    """
+    return tuple(_note(name, row, clusters) for name, rows in agents for row in rows)
 
 
-def _note(name: str, row: ServerWaits) -> str:
+def _note(name: str, row: ServerWaits, clusters: str) -> str:
     parts = [f"{counted(n, 'turn')} by {SOURCES.get(source, source)}" for source, n in row.sources.items()]
     if row.first_decode_ms.mean is not None and row.prefill_ms.mean is not None:
         parts.append(f"prefill {milliseconds(row.prefill_ms.mean)}, first decode {milliseconds(row.first_decode_ms.mean)}")
@@ -58,10 +61,11 @@ def _note(name: str, row: ServerWaits) -> str:
         parts.append(f"{counted(row.left_out, 'turn')} left out, as from TTFT")
     parts += [f"{counted(n, 'turn')}: {note}" for note, n in row.notes.items()]
     if row.split and row.wait_ms.interval is None:
-        parts.append("too few conversations for intervals")
+        parts.append(f"too few {clusters} for intervals")
     return f"{name}, {WAITS.get(row.stage, row.stage)}: {'; '.join(parts) or 'no wait could be split'}."
 
 
-def _ms(mean: MeanMs) -> str:
+def mean_ms(mean: MeanMs) -> str:
+    """A mean, with its interval in a second line."""
     band = f"{mean.interval[0]:,.0f}–{mean.interval[1]:,.0f} ms".replace("-", "−") if mean.interval else ""
     return with_band(milliseconds(mean.mean), band)

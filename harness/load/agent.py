@@ -4,13 +4,12 @@ One call is played before the steps and is in no figure: it finds out whether th
 caches, so that the first step does not pay for what is paid once.
 """
 
-import contextlib
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -25,9 +24,14 @@ from harness.experiment import Experiment
 from harness.extras import require_local
 from harness.load.arrivals import Arrivals
 from harness.load.ceiling import LoadResult
+from harness.load.measuring import Samples
 from harness.load.reference import DELAY_MS, Reference
 from harness.load.soak import SoakResult, soak
 from harness.load.steps import Load, load, load_rates
+from harness.machine.card import card_facts
+from harness.machine.card_use import use_of_cards
+from harness.machine.companions import companions_of
+from harness.machine.telemetry import Telemetry
 from harness.progress import RunProgress
 from harness.recording.files import load as load_recording
 from harness.run.call_plan import call_plan
@@ -37,8 +41,10 @@ from harness.run.greetings import Greetings
 from harness.run.plan import RunPlan, lasting_s, make_plan
 from harness.run.running_agents import RunningAgents
 from harness.run.weights import weights_of_agents
+from harness.servers.samples import SERVERS_FILE
 from harness.store.disk import free_bytes
-from harness.store.load_files import TURNS_FILE, LoadMade, LoadTurn, append_turns
+from harness.store.load_files import TURNS_FILE, LoadMade, append_turns
+from harness.store.run_store import TELEMETRY_FILE
 
 REFERENCE_CALLS: Final = 200
 """Replies of the reference agent that are made before: more are made when they are needed."""
@@ -70,7 +76,8 @@ async def load_agent(request: LoadRequest, progress: RunProgress, finished: Fini
         StorageError: the disk has no room, or is full; finished steps are saved.
     """
     known = metrology_agent(1, REFERENCE_CALLS, keep_arrivals=False, delay_ms=DELAY_MS)
-    async with _started(request, progress) as (made, calls, _), known as reference:
+    async with _started(request, progress) as started, known as reference:
+        calls = started.calls
         each = Load(
             calls.plan,
             calls.context,
@@ -78,17 +85,21 @@ async def load_agent(request: LoadRequest, progress: RunProgress, finished: Fini
             reference=Reference(reference),
             budget_ms=request.budget_ms,
             progress=lambda step, done, total: progress.status(f"{step}: {done} of {total}"),
-            rows=_rows_in(request.folder),
-            finished=lambda result: finished(made, result),
+            rows=partial(append_turns, request.folder),
+            finished=lambda result: finished(started.made(), result),
+            samples=started.samples,
+            watched=started.telemetry.watch,
             within=request.folder,
         )
         progress.phase("Calls")
         if request.arrivals:
-            return made, await load_rates(each, request.arrivals)
-        return made, await load(each, request.callers, rounds=request.rounds)
+            result = await load_rates(each, request.arrivals)
+        else:
+            result = await load(each, request.callers, rounds=request.rounds)
+        return started.made(), result
 
 
-async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress) -> SoakResult:
+async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress) -> tuple[LoadMade, SoakResult]:
     """Start the agent, play waves of one number of callers for this time, stop the agent.
 
     Raises:
@@ -98,16 +109,19 @@ async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress
     if request.callers is None or len(request.callers) != 1:
         raise UserError("--for: repeats one number of callers; name it with --callers, or a rate with --rate")
     (callers,) = request.callers
-    async with _started(request, progress) as (_, calls, pid):
+    async with _started(request, progress) as started:
         progress.phase("Waves")
-        return await soak(
-            calls.plan,
+        result = await soak(
+            started.calls.plan,
             callers,
             minutes * 60,
-            agent_pid=pid,
+            agent_pid=started.pid,
             vocal=silero(),
             progress=lambda look: progress.step(f"{look.at_s / 60:.1f} of {minutes:g} minutes", keep=True),
+            samples=started.samples,
+            watched=started.telemetry.watch,
         )
+        return started.made(), result
 
 
 class _Calls:
@@ -154,9 +168,21 @@ class _Calls:
         return call_plan(self._plan, self._turns, self._keys[place], connection, greeting)
 
 
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """The agent, started: its calls, its process, and what is sampled meanwhile."""
+
+    calls: _Calls
+    pid: int | None
+    samples: Samples
+    telemetry: Telemetry
+    made: Callable[[], LoadMade]
+    """What the test is made of, with the use of GPUs until now."""
+
+
 @asynccontextmanager
-async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator[tuple[LoadMade, _Calls, int | None]]:
-    """The agent, started: what the test is made of, its calls, and the agent's process."""
+async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator[_Started]:
+    """The agent, started, while this machine is sampled."""
     plan = make_plan(request.experiment)
     (profile,) = plan.profiles
     if profile.kind == "text":
@@ -166,11 +192,23 @@ async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator
     weights = weights_of_agents(plan, progress)
     turns = render_turns(plan, progress)
     (request.folder / "logs").mkdir(parents=True, exist_ok=True)
+    # A folder that is used again would mix two tests.
+    for file in (TURNS_FILE, TELEMETRY_FILE, SERVERS_FILE):
+        (request.folder / file).unlink(missing_ok=True)
+    made, sampled = _made(plan, profile), request.folder / TELEMETRY_FILE
     async with RunningAgents(plan.profiles, weights, request.folder / "logs", progress) as running:
         calls = _Calls(plan, turns, running)
-        progress.phase("A first call, in no figure")
-        await calls.find_out()
-        yield _made(plan, profile), calls, running.pids().get(profile.name)
+        also = {profile.name: companions_of(profile).pids} if profile.runs_here or profile.also else {}
+        with Telemetry(sampled, running.pids(), also) as telemetry:
+            progress.phase("A first call, in no figure")
+            await calls.find_out()
+            yield _Started(
+                calls,
+                running.pids().get(profile.name),
+                partial(running.server_samples, profile.name),
+                telemetry,
+                lambda: made.model_copy(update={"cards": use_of_cards(sampled, made.gpus)}),
+            )
 
 
 def _made(plan: RunPlan, profile: AgentProfile) -> LoadMade:
@@ -184,14 +222,8 @@ def _made(plan: RunPlan, profile: AgentProfile) -> LoadMade:
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         machine=machine_id(),
         harness_version=version("heart-voice-harness"),
+        gpus=card_facts(),
     )
-
-
-def _rows_in(folder: Path) -> Callable[[Sequence[LoadTurn]], None]:
-    # A folder that is used again would mix two tests.
-    with contextlib.suppress(FileNotFoundError):
-        (folder / TURNS_FILE).unlink()
-    return lambda rows: append_turns(folder, rows)
 
 
 def _refuse_without_room(plan: RunPlan, request: LoadRequest) -> None:

@@ -28,6 +28,8 @@ from harness.load.result import LoadStep, Used
 from harness.ranking.percentiles import Quantiles
 from harness.ranking.scale import Floats
 from harness.recording.record import Recording
+from harness.servers.samples import ServerSample
+from harness.servers.scraper import AROUND_NS
 from harness.store.load_files import LoadTurn
 from harness.store.selection import is_agents_fault
 from harness.timeline import NS_PER_MS, samples_to_ns
@@ -44,6 +46,14 @@ FULL_AFTER: Final = 95.0
 """Percentile of the lengths of calls: after as long, as many calls end as begin."""
 MOST_FILLING: Final = 0.5
 """Largest part of a step that may pass before turns count."""
+Samples = Callable[[int, int], Sequence[ServerSample]]
+"""Gives the samples of the agent's model servers in an interval of the monotonic clock."""
+
+
+def no_samples(from_ns: int, until_ns: int) -> Sequence[ServerSample]:
+    """The samples of an agent whose model servers are not read: there are none."""
+    del from_ns, until_ns
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +105,7 @@ async def measured_step(
     used: Callable[[float], Used],
     error: CallerError | None = None,
     progress: Callable[[int, int], None] | None = None,
+    samples: Samples = no_samples,
 ) -> tuple[LoadStep, tuple[LoadTurn, ...]]:
     """The figures of a step and its rows.
 
@@ -109,7 +120,7 @@ async def measured_step(
     async def one(call: Call) -> _Measured:
         nonlocal done
         async with lanes:
-            found = await asyncio.to_thread(_measured, offered, call, vocal, ahead_ns)
+            found = await asyncio.to_thread(_measured, offered, call, vocal, ahead_ns, samples)
         done += 1
         if progress is not None:
             progress(done, len(calls))
@@ -119,12 +130,12 @@ async def measured_step(
     return _step(offered, found, used, error), tuple(row for each in found for row in each.rows)
 
 
-def _measured(offered: Offered, call: Call, vocal: VocalDetector | None, ahead_ns: int) -> _Measured:
+def _measured(offered: Offered, call: Call, vocal: VocalDetector | None, ahead_ns: int, samples: Samples) -> _Measured:
     failure, detail = call.outcome.failure_kind, call.outcome.detail
     began_ns = call.outcome.begun_ns or call.due_ns or now_ns()
     if failure is None:
         recording = take_raw(call.folder)
-        timings = measure_turns(recording, vocal)
+        timings = measure_turns(recording, vocal, samples(began_ns - AROUND_NS, _ended_ns(recording) + AROUND_NS))
         if timings:
             return _heard(offered, call, recording, timings, ahead_ns)
         failure, detail = NOT_MEASURED, "no turn of the caller was spoken"
@@ -157,20 +168,25 @@ def _heard(offered: Offered, call: Call, recording: Recording, timings: Sequence
                     "discarded": timing.discarded,
                     "stages": {stage.name: (stage.start_ms, stage.duration_ms) for stage in stages},
                     "stages_from": timing.stages_from,
+                    "servers": timing.servers,
                 }
             )
         )
     paced = pacing(caller)
-    ended_ns = int(caller.departures_ns[-1]) if len(caller.departures_ns) else caller.t0_ns
     return _Measured(
         call,
         tuple(rows),
         call.outcome.begun_ns or caller.t0_ns,
-        ended_ns,
+        _ended_ns(recording),
         np.abs(errors_ms(caller)),
         paced.realtime_ratio if paced is not None else None,
         max(recording.loop_lag_ms, default=0.0),
     )
+
+
+def _ended_ns(recording: Recording) -> int:
+    caller = recording.caller
+    return int(caller.departures_ns[-1]) if len(caller.departures_ns) else caller.t0_ns
 
 
 def _row(offered: Offered, call: Call, begin_ns: int, ahead_ns: int) -> LoadTurn:

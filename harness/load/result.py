@@ -80,6 +80,7 @@ class LoadStep:
             "continuity": _share(found.continuity) if found else None,
             "no_reply_rate": _share(found.no_reply) if found else None,
             "failed_rate": _share(found.failed) if found else None,
+            "servers": [row.model_dump() for row in found.servers] if found else None,
         }
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 from harness.audio.vocal import VocalDetector
 from harness.caller import Callers, SessionPlan
 from harness.clock import now_ns
-from harness.load.measuring import Offered, measured_step
+from harness.load.measuring import Offered, Samples, measured_step, no_samples
 from harness.load.pressure import Pressure
 from harness.load.result import LoadStep
 from harness.load.steps import wave
@@ -127,12 +127,16 @@ async def soak(
     agent_pid: int | None = None,
     vocal: VocalDetector | None = None,
     progress: Callable[[Look], None] = lambda _: None,
+    samples: Samples = no_samples,
+    watched: Callable[[Mapping[str, int]], object] = lambda _: None,
 ) -> SoakResult:
     """Play waves of this many callers until the time has passed, at least one.
 
     Args:
         call: the plan of the n-th call.
         agent_pid: process of an agent on this machine, to measure its processes too.
+        samples: those of the agent's model servers.
+        watched: called with the caller's processes by name.
 
     Raises:
         AgentError: a caller process does not start.
@@ -142,11 +146,12 @@ async def soak(
     begun = 0
     try:
         processes = await fleet.enough_for(callers)
+        watched(fleet.named)
         pids = {
             "caller": [p.pid for p in processes if p.pid is not None],
             "agent": [agent_pid] if agent_pid is not None else [],
         }
-        watched = {name: each for name, each in pids.items() if each}
+        measured = {name: each for name, each in pids.items() if each}
         began_s, clock_ms = time.monotonic(), _clock_ms()
         while not looks or time.monotonic() - began_s < lasts_s:
             plans = [("", call(begun + k)) for k in range(callers)]
@@ -154,8 +159,10 @@ async def soak(
             with tempfile.TemporaryDirectory(prefix="soak-") as parent:
                 async with Pressure(pids["caller"]) as pressure:
                     calls = await wave(plans, fleet, Path(parent), 0)
-                step, _ = await measured_step(Offered(len(looks), callers=callers), calls, vocal, pressure.used)
-            families = {name: [process for pid in each for process in family(pid)] for name, each in watched.items()}
+                step, _ = await measured_step(
+                    Offered(len(looks), callers=callers), calls, vocal, pressure.used, samples=samples
+                )
+            families = {name: [process for pid in each for process in family(pid)] for name, each in measured.items()}
             memory = {name: summed(each, memory_bytes) / _MIB for name, each in families.items()}
             descriptors = {name: round(summed(each, lambda process: process.num_fds())) for name, each in families.items()}
             looks.append(Look(time.monotonic() - began_s, _clock_ms() - clock_ms, memory, descriptors, step))

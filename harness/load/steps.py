@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import math
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from harness.caller import Callers, SessionPlan
 from harness.load.arrivals import Arrivals
 from harness.load.ceiling import MOST, LoadResult, next_callers, rounds_for
 from harness.load.limits import limit_of
-from harness.load.measuring import Call, Offered, measured_step
+from harness.load.measuring import Call, Offered, Samples, measured_step, no_samples
 from harness.load.open_loop import arrive
 from harness.load.pressure import Pressure
 from harness.load.reference import Reference
@@ -58,6 +58,9 @@ class Load:
     """Stores the rows of a step that is finished."""
     finished: Callable[[LoadResult], object] = _nothing
     """Stores the result so far, after the rows of its last step."""
+    samples: Samples = no_samples
+    watched: Callable[[Mapping[str, int]], object] = _nothing
+    """Called with the caller's processes by name before each step."""
     within: Path | None = None
     """Folder for recordings until they are measured; None: the system's."""
 
@@ -136,6 +139,7 @@ class _Player:
         each = self._each
         words = f"{offered.rate:g} calls/s" if offered.rate is not None else f"{offered.callers} at once"
         await self.callers.enough_for(offered.callers or self._expected(offered.rate or 1.0))
+        each.watched(self.callers.named)
         with tempfile.TemporaryDirectory(prefix="load-", dir=each.within, ignore_cleanup_errors=True) as folder:
             parent = Path(folder)
             nobody: AbstractAsyncContextManager[list[Path]] = contextlib.nullcontext([])
@@ -148,7 +152,7 @@ class _Player:
             error = None if each.reference is None else await each.reference.error(known, each.vocal)
             return await measured_step(
                 offered, calls, each.vocal, pressure.used, error,
-                lambda done, total: each.progress(f"measuring {words}", done, total),
+                lambda done, total: each.progress(f"measuring {words}", done, total), each.samples,
             )  # fmt: skip
 
     def _expected(self, rate: float) -> int:

@@ -4,6 +4,11 @@ A GPU lowers its clock when it is hot, when it reaches its power cap, and when i
 latency from one hour to the next, so clocks are compared under load alone: samples with a utilisation of 30 % and more in which
 the driver does not say that it idles. They are compared as medians of ten parts of the load, because single samples differ all
 the time; whether the clock falls or rises between them, the run was not played on one clock.
+
+The driver's reasons alone slow nothing. One that is set counts where the clock of its sample is lower than the GPU could have
+had: than the highest of all samples, or the one that was chosen before. On an H200 the bit of the power cap was set in bursts
+of 50 ms whose mean power (the driver gives no other) was a third of the cap, and the clock was lower by 2 to 4 %; under steady
+load it was lower by 28 %. The bit does not tell one from the other, so a statement has both clocks.
 """
 
 import json
@@ -28,25 +33,35 @@ IDLE: Final = 0x1
 SLOWED: Final[Mapping[str, int]] = MappingProxyType({"heat": 0x20 | 0x40, "power": 0x4 | 0x80 | 0x200, "hardware": 0x8})
 """Cause → the bits of NVML's reasons for a clock (nvml.h, nvmlClocksEventReasons). `hardware` is the general bit, which the
 driver sets together with others: it counts where it is alone."""
+_ANY: Final = SLOWED["heat"] | SLOWED["power"] | SLOWED["hardware"]
+LOWERED: Final = 0.99
+"""A clock is lower from here on, as a share of the highest. A choice: a step of the clock is 15 MHz of some 2,000, and no
+latency shows one."""
 _UTILISATION: Final = ".utilisation_percent"
 
 
-def use_of_cards(samples_file: Path) -> dict[str, CardUse]:
-    """GPU → its use, of a file of samples; empty without a GPU. Incomplete lines are left out."""
+def use_of_cards(samples_file: Path, facts: Mapping[str, str | int | float] = MappingProxyType({})) -> dict[str, CardUse]:
+    """GPU → its use, of a file of samples; empty without a GPU. Incomplete lines are left out. `facts`: of the machine's GPUs
+    before."""
     by_card: dict[str, list[Mapping[str, float]]] = {}
     for sample in _samples(samples_file):
         for name in {column.split(".", 1)[0] for column in sample if column.startswith("gpu")} - {COST.split(".", 1)[0]}:
             by_card.setdefault(name, []).append(sample)
-    return {name: card_use(name, samples) for name, samples in sorted(by_card.items())}
+    chosen = {name: fact for name in by_card if isinstance(fact := facts.get(f"{name}_chosen_sm_clock_mhz"), int | float)}
+    return {name: card_use(name, samples, chosen.get(name, 0)) for name, samples in sorted(by_card.items())}
 
 
-def card_use(name: str, samples: Sequence[Mapping[str, float]]) -> CardUse:
-    """The use of the GPU of this name."""
+def card_use(name: str, samples: Sequence[Mapping[str, float]], chosen_mhz: float = 0) -> CardUse:
+    """The use of the GPU of this name. `chosen_mhz`: the clock that was chosen for it; 0 where that is not known."""
 
     def column(what: str, of: Iterable[Mapping[str, float]] = samples) -> list[float]:
         return [sample[key] for sample in of if (key := f"{name}.{what}") in sample]
 
     loaded = [sample for sample in samples if under_load(name, sample)]
+    highest_mhz = max((*column("sm_clock_mhz"), chosen_mhz))
+    clocks = [(s[f"{name}.sm_clock_mhz"], int(s[f"{name}.clock_reasons"])) for s in loaded if _has_clock(name, s)]
+    lowered = [(mhz, reasons if mhz < LOWERED * highest_mhz else 0) for mhz, reasons in clocks]
+    slowed = _slowed([reasons for _, reasons in lowered])
     costs = sorted(sample[COST] for sample in samples if COST in sample)
     intervals = [b - a for a, b in pairwise([sample["at_ns"] for sample in samples]) if b > a]
     percent = [sample for sample in samples if any(key.endswith(".sm_percent") for key in sample)]
@@ -56,7 +71,8 @@ def card_use(name: str, samples: Sequence[Mapping[str, float]]) -> CardUse:
         sampling_ms=(median(costs), costs[min(len(costs) - 1, round(0.99 * len(costs)))]) if costs else None,
         loaded=len(loaded),
         sm_clock_mhz=_parts(column("sm_clock_mhz", loaded)),
-        slowed=_slowed([int(reasons) for reasons in column("clock_reasons", loaded)]),
+        slowed=slowed,
+        slowed_sm_clock_mhz=(median(mhz for mhz, reasons in lowered if reasons & _ANY), highest_mhz) if slowed else None,
         most_temperature_c=max(column("temperature_c"), default=None),
         most_power_w=max(column("power_w"), default=None),
         most_memory_mib=max(column("memory_mib"), default=None),
@@ -68,6 +84,10 @@ def under_load(name: str, sample: Mapping[str, float]) -> bool:
     """True if this GPU computed when the sample was taken."""
     idle = int(sample.get(f"{name}.clock_reasons", 0)) & IDLE
     return sample.get(f"{name}{_UTILISATION}", 0) >= LOADED_PERCENT and not idle
+
+
+def _has_clock(name: str, sample: Mapping[str, float]) -> bool:
+    return f"{name}.sm_clock_mhz" in sample and f"{name}.clock_reasons" in sample
 
 
 def _parts(clocks: Sequence[float]) -> tuple[float, ...]:

@@ -65,6 +65,10 @@ class Telemetry:
         self._gpus.stop()
         self._thread.join()
 
+    def watch(self, processes: Mapping[str, int]) -> None:
+        """Watch these processes too from now on."""
+        self._roots = {**self._roots, **processes}
+
     def _run(self) -> None:
         due = time.monotonic()
         # A disk too full for samples is too full for sessions too, and the next session reports it.

@@ -47,7 +47,6 @@ from harness.store.run_store import RunStore
 from harness.verdicts.judge import RunJudging, judge_run, load_judges
 from harness.wording import counted
 
-CALLER = "harness caller"
 ASKED_WAIT_S = 600.0
 Votes = Callable[[RunStore], Sequence[Judgment]]
 
@@ -254,8 +253,7 @@ async def _call(
             for note in notes_on(plan.profiles):
                 progress.note(note)
             player = SessionPlayer(plan, store, turns, running, callers, vocal, progress)
-            named = {f"{CALLER} {k + 1}" if k else CALLER: pid for k, pid in enumerate(callers.pids)}
-            watched = {**running.pids(), **named}
+            watched = {**running.pids(), **callers.named}
             also = {p.name: companions_of(p).pids for p in plan.profiles if p.runs_here or p.also}
             with Telemetry(store.telemetry_file, watched, also):
                 not_played = await player.play_all(request.again)
@@ -271,7 +269,7 @@ async def _call(
         store.manifest.model_copy(
             update={
                 "idle_cpu_percent": idle,
-                "cards": use_of_cards(store.telemetry_file),
+                "cards": use_of_cards(store.telemetry_file, store.manifest.machine),
                 "voices": turns.voices,
                 "events": _with_voices(store.manifest.events, turns.events.voices),
                 "caller_priority": priority,

@@ -157,7 +157,9 @@ class RunningAgents:
                 yield Target(name, found.stage, partial(self._metrics_url, name, found.url), found.server, found.model)
 
     def _metrics_url(self, name: str, given: str | None) -> str | None:
-        return given or (self._agents[name].metrics_url if name in self._agents else None)
+        if (agent := self._agents.get(name)) is None:
+            return None
+        return agent.metrics_url if given is None else agent.at_its_port(given)
 
     async def _start_if_it_can(self, name: str) -> None:
         """Start an agent; if it cannot start, report and leave it out, so that the others keep their sessions."""

@@ -38,17 +38,15 @@ from harness.run.plan import RunPlan
 from harness.run.running_agents import RunningAgents
 from harness.run.text_agents import ask, timing_of
 from harness.servers.samples import SERVERS_FILE, ServerSample, load_samples, save_samples
-from harness.servers.scraper import PERIOD_S
+from harness.servers.scraper import AROUND_NS
 from harness.store.run_store import RunStore
 from harness.store.session import Session, SessionKey
 from harness.store.step_failure import UNREADABLE, StepFailure
-from harness.timeline import NS_PER_S
 from harness.timing.figures import TurnTiming
 from harness.wording import of_it_others
 
 LOG_ON_ITS_WAY_S = 0.2
 """Wait for an agent's last line to pass through its supervisor into its log."""
-_AROUND_NS = round(5 * PERIOD_S * NS_PER_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +146,7 @@ class SessionPlayer:
         with self._running.watching_idle(but=key.agent), self._watch(key.agent) as watch:
             outcome = await self._callers.play(plan, folder)
         track = _keep_track(watch, folder)
-        # A sample on either side, so that the first and the last wait are between two.
-        samples = self._running.server_samples(key.agent, started_ns - _AROUND_NS, now_ns())
+        samples = self._running.server_samples(key.agent, started_ns - AROUND_NS, now_ns())
         save_samples(samples, folder)
         if spans := self._running.spans(key.agent, started_ns, now_ns()):
             save_spans(spans, folder)

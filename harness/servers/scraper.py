@@ -7,6 +7,7 @@ at most, and one that does not answer is asked once a second. No page can fill t
 
 import threading
 import time
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -27,6 +28,8 @@ from harness.servers.samples import ServedStage, ServerSample, as_row
 from harness.timeline import NS_PER_S
 
 PERIOD_S: Final = 0.1
+AROUND_NS: Final = round(5 * PERIOD_S * NS_PER_S)
+"""A call's samples begin and end so much outside it, so that its first and its last wait are between two."""
 ANSWER_S: Final = 1.0
 """Time for a whole page; also the interval of tries while a server does not answer."""
 MOST_BYTES: Final = 8 * 1024 * 1024
@@ -92,14 +95,13 @@ class MetricsScraper:
 
     def between(self, agent: str, from_ns: int, until_ns: int) -> tuple[ServerSample, ...]:
         """The samples of an agent's servers that were asked for in this interval of the monotonic clock, in order."""
-        found = [
-            sample
-            for reading in self._readings
-            if reading.target.agent == agent
-            for sample in list(reading.samples)
-            if from_ns <= sample.at_ns <= until_ns
-        ]
-        return tuple(sorted(found, key=lambda sample: sample.at_ns))
+        found: list[ServerSample] = []
+        for reading in self._readings:
+            if reading.target.agent == agent:
+                samples = list(reading.samples)
+                begin, end = bisect_left(samples, from_ns, key=_asked), bisect_right(samples, until_ns, key=_asked)
+                found += samples[begin:end]
+        return tuple(sorted(found, key=_asked))
 
     def complaints(self) -> list[str]:
         """One sentence for each server that was never read, or whose clock is not this machine's."""
@@ -166,6 +168,10 @@ class _Reading:
         except (NotMetrics, httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             why = redact_foreign(_in_words(error))[:400]
             return ServerSample(at_ns, now_ns(), wall_ns, self.target.agent, self.target.stage, error=why)
+
+
+def _asked(sample: ServerSample) -> int:
+    return sample.at_ns
 
 
 def _client(*, trust_env: bool) -> httpx.Client:

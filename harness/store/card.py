@@ -25,7 +25,10 @@ class CardUse:
     """The clock under load in ten parts of equally many samples, in the order of time: the median of each; empty if there are
     too few."""
     slowed: dict[str, float] = field(default_factory=dict)
-    """Cause for which the driver lowered the clock → its share of the samples under load."""
+    """Cause for which the driver lowered the clock → its share of the samples under load; only where the clock was lower."""
+    slowed_sm_clock_mhz: tuple[float, float] | None = None
+    """The clock in these samples, their median, and the highest that the GPU had or was chosen; None where it was not lowered,
+    and in runs of an older harness."""
     most_temperature_c: float | None = None
     most_power_w: float | None = None
     most_memory_mib: float | None = None

@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.agents.secrets import redact
 from harness.errors import UserError
+from harness.servers.split import ServerSplit
+from harness.store.card import CardUse
 
 LOAD_FILE: Final = "load.json"
 TURNS_FILE: Final = "turns.jsonl"
@@ -61,6 +63,8 @@ class LoadTurn(BaseModel):
     stages: dict[str, tuple[float, float]] = Field(default_factory=dict)
     """Stage → its start after the spoken end and its length, in ms."""
     stages_from: str | None = None
+    servers: tuple[ServerSplit, ...] = ()
+    """The turn's waits for model servers, in parts; none where no server says anything."""
 
 
 class LoadMade(BaseModel):
@@ -77,6 +81,10 @@ class LoadMade(BaseModel):
     created: str = ""
     machine: str = ""
     harness_version: str = ""
+    gpus: dict[str, str | int | float] = Field(default_factory=dict)
+    """The machine's GPUs and their driver before the test, as in a run's manifest; empty without any."""
+    cards: dict[str, CardUse] = Field(default_factory=dict)
+    """GPU → what its samples say, to the end of the last step."""
 
 
 class LoadFile(BaseModel):

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from pydantic_core import from_json
 
@@ -45,6 +45,7 @@ from harness.store.session import TIMING, TIMINGS, WORDS, Session, SessionKey, s
 from harness.store.step_failure import StepFailure
 from harness.timing.figures import TurnTiming
 
+TELEMETRY_FILE: Final = "telemetry.jsonl"
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -103,7 +104,7 @@ class RunStore:
     @property
     def telemetry_file(self) -> Path:
         """File of the run's samples of the machine, one JSON object per line; absent where nothing was sampled."""
-        return self.folder / "telemetry.jsonl"
+        return self.folder / TELEMETRY_FILE
 
     @property
     def servers_file(self) -> Path:

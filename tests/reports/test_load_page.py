@@ -1,6 +1,7 @@
 """The page of a load test: works from disk, says what it found, and keeps apart what says nothing about the agent."""
 
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from harness.load.ceiling import LoadResult
 from harness.load.result import LoadStep, Used
 from harness.ranking.percentiles import Quantiles
 from harness.reports.load_page import render_load, slowest, write_load_page
-from harness.reports.load_words import figures, sentences
+from harness.reports.load_words import cautions, figures, sentences
+from harness.servers.split import ServerSplit
+from harness.store.card import CardUse
 from harness.store.load_files import LoadMade, LoadTurn
 from tests.harness.load.made_turns import queued, turn
 
@@ -90,6 +93,34 @@ def test_without_a_figure_nothing_is_drawn_and_that_is_said() -> None:
     assert 'id="chart-caller"' in page
     nobody = LoadStep(0, 0, 0, 0, math.nan, math.nan, math.nan, math.nan, Quantiles(), (), rate=0.05)
     assert "No step has a figure that could be drawn." in render_load(MADE, result(nobody), [])
+
+
+def test_what_the_gpu_did_is_said_in_the_words_of_a_run_and_its_name_is_text() -> None:
+    use = CardUse(
+        samples=900, loaded=500, slowed={"power": 1.0}, slowed_sm_clock_mhz=(1425.0, 1980.0), others_share=0.5
+    )  # fmt: skip
+    made = MADE.model_copy(update={"cards": {"gpu0": use}, "gpus": {"gpus": HOSTILE, "gpu_driver": "580"}})
+    clock, shared = cautions(made)
+    assert clock.topic == "The GPU's clock"
+    assert "by its power cap or supply in 100 % of 500 samples under load, to 1,425 MHz of 1,980" in clock.text
+    assert "programs of no agent used it in 50 %" in shared.text
+    page = render_load(made, WHOLE, [])
+    assert HOSTILE not in page
+    assert "1,425 MHz of 1,980" in page
+    assert cautions(MADE) == ()
+    assert "The GPU" not in render_load(MADE, WHOLE, [])
+
+
+def test_waits_for_model_servers_have_a_table_where_a_server_says_what_it_does() -> None:
+    split = ServerSplit("llm", HOSTILE, 200.0, 20.0, "request", queue_ms=60.0, compute_ms=120.0, prefill_ms=120.0)
+    served = [row.model_copy(update={"servers": (split,)}) for row in queued(2, ARRIVALS.lasts_s, 1)]
+    page = render_load(MADE, result(step(1), step(2, turns=served)), [])
+    assert HOSTILE not in page
+    assert page.count('id="servers"') == 1
+    (section,) = re.findall(r'<section id="servers".*?</section>', page, re.DOTALL)
+    assert section.count('<th scope="row">') == 1
+    assert "60 ms<small>" in section
+    assert 'id="servers"' not in render_load(MADE, WHOLE, [])
 
 
 @pytest.fixture

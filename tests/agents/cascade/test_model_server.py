@@ -1,5 +1,6 @@
 """The model server that a cascade's `[process]` starts: its port, its environment, its end, and each reason in one line."""
 
+import asyncio
 import json
 import os
 import sys
@@ -15,6 +16,9 @@ from harness.agents.llm_server import ServerFailed
 from harness.agents.process import AgentProcess
 from harness.agents.profile import CascadeProfile, ProfileError, load_profile, parse_profile
 from harness.agents.profile_base import ProcessSettings
+from harness.clock import now_ns
+from harness.progress import RunProgress
+from harness.run.running_agents import RunningAgents
 
 SERVER = textwrap.dedent(
     """
@@ -33,6 +37,11 @@ SERVER = textwrap.dedent(
             self.end_headers()
             self.wfile.write(body)
         def do_GET(self):
+            if self.path == "/metrics":
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b"# TYPE vllm:num_requests_running gauge\\nvllm:num_requests_running 1\\n")
+                return
             self.answer(200 if self.path == "/v1/models" else 404, {"data": []})
         def do_POST(self):
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -101,6 +110,7 @@ async def test_a_program_that_is_not_installed_is_named(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ('[cascade.llm]\nbase_url = "http://h:{port}/v1"\n', r"which needs a \[process\] table"),
+        ('[metrics]\nurl = "http://h:{port}/metrics"\n', r"metrics.url has \{port\}, which needs a \[process\] table"),
         ('[process]\ncommand = ["vllm"]\n', "cascade.llm.base_url must be its address"),
         ('[process]\ncommand = ["x"]\nready_pattern = "up"\n[cascade.llm]\nbase_url = "http://h/v1"\n', "is not read"),
     ],
@@ -135,3 +145,23 @@ async def test_an_agent_starts_its_server_and_leaves_none_behind(tmp_path: Path,
     assert len(servers) == 1
     await agent.stop()
     assert psutil.wait_procs(servers, timeout=10)[1] == []
+
+
+@pytest.mark.models
+async def test_the_metrics_of_its_server_are_read_at_the_servers_port(tmp_path: Path, weights: dict[str, str]) -> None:
+    settings(tmp_path, "m")
+    text = (
+        f'name = "served"\nkind = "cascade"\n[process]\ncommand = ["{sys.executable}", "server.py", "{{port}}", "m"]\n'
+        '[metrics]\nurl = "http://127.0.0.1:{port}/metrics"\n'
+        '[cascade.llm]\nbase_url = "http://127.0.0.1:{port}/v1"\nmodel = "m"\n'
+    )
+    (tmp_path / "served.toml").write_text(text, encoding="utf-8")
+    paths = {name: Path(path) for name, path in weights.items()}
+    profiles = (load_profile(tmp_path / "served.toml"),)
+    async with RunningAgents(profiles, paths, tmp_path / "logs", RunProgress(quiet=True)) as running:
+        for _ in range(200):
+            if found := running.server_samples("served", 0, now_ns()):
+                break
+            await asyncio.sleep(0.05)
+    assert found[-1].error == ""
+    assert found[-1].columns["running"] == 1

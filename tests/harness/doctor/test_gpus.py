@@ -1,13 +1,19 @@
 """What the doctor says of GPUs and of CUDA, with a driver and without."""
 
+import importlib.util
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 
 import pynvml as nvml
 import pytest
 
+from harness import extras
 from harness.agents.cuda import why_no_cuda
+from harness.audio import vocal
 from harness.doctor import gpus
 from harness.doctor.gpus import can_be_loaded, together, voices_part
+from harness.errors import UserError
 from harness.machine import card
 from harness.machine.card import Card
 from tests.harness.machine.scripted_card import ScriptedDriver
@@ -70,6 +76,29 @@ def test_the_build_that_was_installed_last_is_named_and_how_to_mend_it() -> None
     whole = together([("Whisper: fine", ""), (seen, mend)])
     assert (whole.state, whole.seen) == ("without", f"Whisper: fine; {seen}")
     assert together([("one", ""), ("other", "")]).state == "fine"
+
+
+def test_a_build_for_cuda_without_its_libraries_is_not_fine() -> None:
+    missing = ["libcublas.so.13", "libcudnn.so.9"]
+    seen, mend = voices_part("onnxruntime-gpu 1.31.1 for CUDA 13.0", ["CUDAExecutionProvider"], both=False, missing=missing)
+    assert seen == "voices: onnxruntime-gpu 1.31.1 for CUDA 13.0; not found: libcublas.so.13, libcudnn.so.9"
+    assert "[cuda,cudnn]" in mend
+
+
+def test_a_folder_that_lost_its_files_is_said_and_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    left_behind = ModuleSpec("onnxruntime", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: left_behind if name == "onnxruntime" else find_spec(name))
+    monkeypatch.setattr(gpus, "why_no_cuda", lambda: None)
+    (said,) = gpus.cuda()
+    assert said.state == "without"
+    assert "voices: the folder of onnxruntime has lost its files" in said.seen
+    assert "pip uninstall -y onnxruntime onnxruntime-gpu, then pip install onnxruntime-gpu" in said.mend
+    for module in (vocal, extras):
+        monkeypatch.setattr(module, "find_spec", importlib.util.find_spec)
+    with pytest.raises(vocal.DetectorMissing, match="pip install"):
+        vocal.silero.__wrapped__()
+    with pytest.raises(UserError, match=r"missing: onnxruntime\)"):
+        extras.require_local("hearing")
 
 
 def test_a_library_is_found_where_an_agent_would_find_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,5 +55,12 @@ def test_callers_of_a_pack_come_at_a_rate(harness_in_real_time: Callable[..., Fi
     for step in done.json["steps"]:
         assert step["arrivals"]["calls"] == sum(turn.rate == step["rate"] for turn in turns)
         assert step["caller_error"]["calls"] > 0
+    samples = [json.loads(line) for line in (folder / "telemetry.jsonl").read_text().splitlines()]
+    columns = {column for sample in samples for column in sample}
+    assert {"cpu_percent", "memory_mib", "raw-pcm-echo.cpu_percent", "harness caller.cpu_percent"} <= columns
+    spoken = [turn for turn in turns if turn.failure is None]
+    assert samples[0]["at_ns"] < spoken[0].begin_ns
+    assert samples[-1]["at_ns"] > max(turn.end_ns for turn in spoken)
+    assert done.json["made"]["cards"].keys() == {c.split(".")[0] for c in columns if c.startswith("gpu")} - {"gpu"}
     assert (folder / "load.html").exists()
     assert json.loads((folder / "load.json").read_text()) == done.json

@@ -9,6 +9,7 @@ import pytest
 
 from harness.experiment import Experiment
 from harness.figures.cards import clock_sentences, sharing_sentences
+from harness.machine.card import Card
 from harness.machine.card_sampler import COST
 from harness.machine.card_use import IDLE, SLOWED, card_use, use_of_cards
 from harness.run.fixed_plan import fleet_of
@@ -17,6 +18,7 @@ from harness.shards.merged_manifest import merged_manifest
 from harness.shards.split import Share
 from harness.store.card import CardUse
 from harness.store.manifest import RunManifest, read_manifest
+from tests.harness.machine.scripted_card import ScriptedDriver
 
 
 def sample(k: int, clock_mhz: float = 1980, percent: float = 90, reasons: int = 0, **more: float) -> dict[str, float]:
@@ -69,14 +71,51 @@ def test_too_little_load_says_nothing() -> None:
     ],
 )
 def test_causes_are_counted_under_load_and_named(reasons: int, cause: str, words: str) -> None:
-    use = card_use("gpu0", [sample(k, reasons=reasons if k % 10 < 3 else 0) for k in range(1_000)])
+    low: dict[str, Any] = {"clock_mhz": 1905.0, "reasons": reasons}
+    use = card_use("gpu0", [sample(k, **(low if k % 10 < 3 else {})) for k in range(1_000)])
     assert use.slowed == {cause: 0.3}
-    assert words in clock_sentences({"gpu0": use})[0]
+    (said,) = clock_sentences({"gpu0": use})
+    assert words in said
+    assert said.endswith("samples under load, to 1,905 MHz of 1,980 in the median.")
+
+
+def scripted(clock_mhz: int, chosen_mhz: int) -> CardUse:
+    """The use of a card that computes at this clock all the time, with the bit of the power cap."""
+    driver = ScriptedDriver(
+        nvml,
+        {"nvmlDeviceGetClockInfo": lambda *_: clock_mhz, "nvmlDeviceGetApplicationsClock": lambda *_: chosen_mhz},
+    )
+    card = Card(driver, 0)
+    chosen = card.facts()["gpu0_chosen_sm_clock_mhz"]
+    assert isinstance(chosen, int)
+    return card_use("gpu0", [{"at_ns": k * 20_000_000, **card.now()} for k in range(200)], chosen)
+
+
+def test_a_reason_without_a_lower_clock_slows_nothing() -> None:
+    for at in (scripted(1980, 1980), scripted(1965, 1980), scripted(1980, 1755)):
+        assert (at.loaded, at.slowed, at.slowed_sm_clock_mhz) == (200, {}, None)
+        assert clock_sentences({"gpu0": at}) == ()
+
+
+def test_a_clock_that_never_reached_the_chosen_one_is_said_though_it_does_not_drift() -> None:
+    use = scripted(1425, 1980)
+    assert use.clock_range_mhz is None
+    assert clock_sentences({"gpu0": use}) == (
+        "gpu0: the driver lowered its clock by its power cap or supply in 100 % of 200 samples under load, to 1,425 MHz of "
+        "1,980 in the median.",
+    )
+
+
+def test_a_manifest_of_an_older_harness_says_no_clock() -> None:
+    assert clock_sentences({"gpu0": CardUse(samples=200, loaded=200, slowed={"heat": 0.3})}) == (
+        "gpu0: the driver lowered its clock for heat in 30 % of 200 samples under load.",
+    )
 
 
 def test_a_chosen_clock_is_no_cause() -> None:
     chosen = nvml.nvmlClocksEventReasonApplicationsClocksSetting
-    assert card_use("gpu0", [sample(k, reasons=chosen) for k in range(1_000)]).slowed == {}
+    half = [sample(k, clock_mhz=1200 if k % 2 else 1980, reasons=chosen if k % 2 else 0) for k in range(1_000)]
+    assert card_use("gpu0", half).slowed == {}
 
 
 def test_programs_of_no_agent_are_said_and_a_desktop_is_not() -> None:

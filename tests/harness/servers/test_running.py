@@ -56,6 +56,40 @@ async def test_each_agents_servers_are_read_while_it_runs_and_what_is_wrong_is_s
     assert {(s.agent, s.server) for s in stored} == {("watched", "vllm")}
 
 
+SERVES_BOTH = """
+import json, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Page(BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"# TYPE vllm:num_requests_running gauge\\nvllm:num_requests_running 2\\n")
+
+server = HTTPServer(("127.0.0.1", int(sys.argv[1])), Page)
+print(json.dumps({"event": "ready", "url": f"ws://127.0.0.1:{sys.argv[1]}/"}), flush=True)
+server.serve_forever()
+"""
+
+
+async def test_a_port_that_the_harness_chose_is_filled_in(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text(SERVES_BOTH, encoding="utf-8")
+    text = (
+        'name = "mine"\nkind = "raw-pcm"\n[process]\ncommand = ["{python}", "bot.py", "{port}"]\n'
+        '[metrics]\nurl = "http://127.0.0.1:{port}/metrics"\n'
+    )
+    progress = Notes()
+    async with RunningAgents((parse_profile(text, tmp_path / "mine.toml"),), {}, tmp_path / "logs", progress) as running:
+        for _ in range(200):
+            if found := running.server_samples("mine", 0, now_ns()):
+                break
+            await asyncio.sleep(0.05)
+    assert progress.notes == []
+    assert found[-1].columns["running"] == 2
+
+
 async def test_a_run_without_model_servers_reads_nothing(tmp_path: Path) -> None:
     profile = parse_profile(ECHO.format(name="plain"), PEERS / "made-up.toml")
     async with RunningAgents((profile,), {}, tmp_path / "logs", Notes()):

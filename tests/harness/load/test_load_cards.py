@@ -1,0 +1,48 @@
+"""A load test on a machine with a GPU: sampled from the first call to the last, and said of the whole test."""
+
+import json
+from pathlib import Path
+
+import pynvml as nvml
+import pytest
+
+from harness.experiment import Experiment
+from harness.load.agent import LoadRequest, load_agent
+from harness.load.ceiling import LoadResult
+from harness.machine import card, telemetry
+from harness.machine.card import Card
+from harness.progress import RunProgress
+from harness.reports.load_words import cautions
+from harness.store.load_files import LoadMade
+from tests.harness.conftest import peer
+from tests.harness.machine.scripted_card import ScriptedDriver
+
+
+@pytest.mark.models
+async def test_a_card_below_its_chosen_clock_is_in_the_files_and_among_the_cautions(
+    pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = ScriptedDriver(nvml, {"nvmlDeviceGetClockInfo": lambda *_: 1425})
+    for module in (card, telemetry):
+        monkeypatch.setattr(module, "cards", lambda: [Card(driver, 0)])
+    folder = tmp_path / "load"
+    folder.mkdir()
+    (folder / "telemetry.jsonl").write_text('{"at_ns": 1, "gpu0.power_w": 9999}\n', encoding="utf-8")
+    seen: list[LoadMade] = []
+
+    def finished(made: LoadMade, result: LoadResult) -> None:
+        del result
+        seen.append(made)
+
+    asked = Experiment().with_named({"agents": [str(peer("raw-pcm-echo"))], "pack": str(pack)})
+    made, _ = await load_agent(LoadRequest(asked, folder, callers=(1,)), RunProgress(quiet=True), finished)
+    assert made.gpus["gpus"] == "NVIDIA H100 80GB HBM3"
+    assert made.gpus["gpu0_chosen_sm_clock_mhz"] == 1755
+    use = made.cards["gpu0"]
+    assert use.loaded == use.samples > 100
+    assert use.most_power_w == 351.2, "a folder that is used again has no samples of an earlier test"
+    assert use.slowed_sm_clock_mhz == (1425.0, 1755.0)
+    (clock,) = cautions(made)
+    assert "to 1,425 MHz of 1,755 in the median" in clock.text
+    assert seen[0].cards["gpu0"].slowed == {"power": 1.0}
+    assert LoadMade.model_validate_json(json.dumps(made.model_dump())) == made
