@@ -158,6 +158,31 @@ def test_a_server_whose_clock_is_apart_is_said_so_and_its_samples_have_this_mach
     assert "behind this machine's; samples have this machine's time, and its traces are not joined" in complaint
 
 
+@pytest.mark.parametrize(
+    ("starts", "words"),
+    [((1, 2, 2, 2), "it began again"), ((1, 2, 1, 2), "two servers answer at this address"), ((1, 1, 1, 1), None)],
+)
+def test_a_server_that_began_again_or_is_two_is_said_at_the_end(
+    starts: tuple[int, ...], words: str | None, tmp_path: Path
+) -> None:
+    def start(handler: BaseHTTPRequestHandler, n: int) -> None:
+        page(handler, PAGE.format(n) + f"process_start_time_seconds {starts[min(n, 3)]}\n")
+
+    with (
+        serving(start) as url,
+        MetricsScraper(tmp_path / "servers.jsonl", [Target("bot", "llm", lambda: url)]) as scraper,
+    ):
+        while len(scraper.between("bot", 0, now_ns())) < 4:
+            time.sleep(0.02)
+    complaints = scraper.complaints()
+    assert len(complaints) == (words is not None)
+    for complaint in complaints:
+        assert complaint.startswith('metrics of "bot" (llm): ')
+        assert words is not None
+        assert words in complaint
+        assert "\n" not in complaint
+
+
 def test_the_number_of_a_process_comes_from_its_header(tmp_path: Path) -> None:
     text = "llamacpp:requests_processing 0\n"
     read_once(tmp_path, lambda handler, _: page(handler, text, **{"Process-Start-Time-Unix": "4711"}), server=None)
