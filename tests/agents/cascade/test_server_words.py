@@ -48,6 +48,13 @@ async def test_begin_and_timings_are_stamped_once_and_the_chunk_that_says_only_t
     assert (timings["name"], timings["detail"]) == (marks.LLM_TIMINGS, {"request": 3, "timings": LLAMA})
 
 
+async def test_progress_beside_a_piece_of_the_reply_takes_none_of_it() -> None:
+    words = ServerWords(SessionMarks())
+    words.request()
+    assert words.hear(chunk("The", prompt_progress={"total": 9}), 1)
+    assert not words.hear(chunk("", prompt_progress={"total": 9}), 1)
+
+
 async def test_a_server_that_speaks_at_the_end_alone_is_heard_then() -> None:
     session = SessionMarks()
     words = ServerWords(session)
