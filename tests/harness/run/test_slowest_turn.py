@@ -80,6 +80,22 @@ def test_its_stages_are_found_in_a_trace_and_no_other_turns(
     assert said[-1].endswith(f"--filter-time 30000000/34000000 {tmp_path / 'box.nsys-rep'}")
 
 
+@pytest.mark.parametrize("content", [None, b"", b"NVTX" * 100])
+def test_a_trace_that_is_none_is_one_sentence_and_is_not_made(tmp_path: Path, content: bytes | None) -> None:
+    trace = tmp_path / "box 1.sqlite"
+    if content is not None:
+        trace.write_bytes(content)
+    with pytest.raises(SystemExit, match=r"box 1\.sqlite: no trace with ranges \(.*\); export it: nsys export"):
+        recipe().stages(trace, f"{SESSION} turn 1")
+    assert trace.exists() == (content is not None)
+
+
+def test_without_a_run_its_call_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["slowest_turn.py"])
+    with pytest.raises(SystemExit, match=r"slowest_turn\.py RUN"):
+        recipe().main()
+
+
 class _Opened:
     def __init__(self, run: Any) -> None:
         self._run = run
