@@ -1,4 +1,4 @@
-"""How many sessions a second the head of a cluster can store: `python benchmarks/fleet_head.py [contexts] [sessions]`.
+"""How many sessions a second the head of a cluster can store: `python benchmarks/fleet_head.py [contexts [sessions]]`.
 
 Workers are many and the head is one: it unpacks, checks and stores each session that arrives, and writes the manifest that
 names every context of the plan. So its rate is measured alone, without Ray and without calls: sessions of a plan with so many
@@ -25,6 +25,7 @@ from harness.shards.split import Share
 from harness.store.run_store import RunStore
 from harness.timing.figures import TurnTiming
 
+DEFAULTS = (5000, 200)
 SHARDS = 2
 PARTS = 4
 
@@ -61,7 +62,8 @@ def packed(place: Path, contexts: int, sessions: int) -> tuple[Gathering, list[b
 
 
 def main() -> None:
-    contexts, sessions = (int(word) for word in (*sys.argv[1:], "5000", "200")[:2])
+    given = [int(word) for word in sys.argv[1:]]
+    contexts, sessions = (*given, *DEFAULTS[len(given) :])
     with tempfile.TemporaryDirectory() as place:
         head, arrived = packed(Path(place), contexts, sessions)
         took_s = []
@@ -72,9 +74,9 @@ def main() -> None:
                 took_s.append(time.monotonic() - began_s)
     rate = len(took_s) / sum(took_s)
     print(f"{contexts:,} contexts, {len(took_s)} sessions of {SESSION_BYTES / 1e6:.1f} MB: {rate:.1f} a second")
-    size = len(took_s) // PARTS
-    rates = [f"{size / sum(took_s[k * size : (k + 1) * size]):.1f}" for k in range(PARTS)]
-    print(f"by quarter of them: {', '.join(rates)} a second")
+    if size := len(took_s) // PARTS:
+        rates = [f"{size / sum(took_s[k * size : (k + 1) * size]):.1f}" for k in range(PARTS)]
+        print(f"by quarter of them: {', '.join(rates)} a second")
 
 
 if __name__ == "__main__":
