@@ -12,7 +12,7 @@ from harness.agents.connection import Mark
 from harness.recording.spans import PREFIX
 from harness.servers.adapter import RequestNames
 from harness.servers.adapters import ADAPTERS
-from harness.servers.split import RequestTimings, Wait
+from harness.servers.split import MOST_UNSURE_MS, RequestTimings, Wait
 from harness.timeline import NS_PER_MS, NS_PER_S
 
 BEGAN_EARLY_MS: Final = 20.0
@@ -39,6 +39,9 @@ def of_spans(marks: Sequence[Mark], wait: Wait) -> tuple[RequestTimings | None, 
     served = [(mark, found) for mark in marks if (found := _of_span(mark)) is not None]
     if not served:
         return None, ""
+    if wait.unsure_ms > MOST_UNSURE_MS:
+        unsure = f"the agent's clock is known to ±{wait.unsure_ms:,.0f} ms"
+        return None, f"{unsure}, too little to know which of its server's traces is this request's"
     earliest_ns = wait.begin_ns - round(BEGAN_EARLY_MS * NS_PER_MS)
     mine = [found for mark, found in served if earliest_ns <= mark.at_ns <= wait.end_ns]
     if len(mine) == 1:

@@ -46,7 +46,7 @@ def test_parts_are_drawn_end_to_end_from_the_request_to_the_first_token() -> Non
     assert all(a.end_ms == b.start_ms for a, b in zip(wait.parts, wait.parts[1:], strict=False))
     assert wait.note == (
         "TTFT 120 ms; 90 % explained; llama.cpp, by the server's own timings of each request; at most 2 requests ran and 1 "
-        "waited meanwhile; 50 % of the prompt came from the prefix cache; cache used up to 25 %."
+        "waited meanwhile; 50 % of all prompts until its end came from the prefix cache; cache used up to 25 %."
     )
 
 

@@ -1,5 +1,7 @@
 """A request's own timings, in answers and in spans."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.agents.connection import Mark
@@ -56,3 +58,9 @@ def test_spans_of_a_clock_that_is_apart_are_not_joined() -> None:
     found, why = of_spans([span(100 - 3_600)], WAIT)
     assert found is None
     assert why == "its server's nearest trace began 3,600.0 s before it: another request, or clocks apart"
+
+
+def test_a_wait_on_a_clock_that_is_hardly_known_has_no_trace_of_its_own() -> None:
+    found, why = of_spans([span(100.01)], replace(WAIT, unsure_ms=400))
+    assert found is None
+    assert why == "the agent's clock is known to ±400 ms, too little to know which of its server's traces is this request's"

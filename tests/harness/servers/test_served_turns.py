@@ -81,6 +81,20 @@ def test_a_bot_that_reports_its_stages_may_pass_on_its_servers_words_and_loses_n
     assert [(split.source, split.prefill_ms) for split in served.servers] == [("request", 110)]
 
 
+def test_the_end_of_a_request_that_a_bot_reports_without_a_number_is_the_next_one() -> None:
+    made = make_recording()
+    asked, first = made.ms(0.557), made.ms(0.757)
+    found = [
+        Mark("rtvi.bot-llm-stopped", made.ms(-0.5), made.ms(-0.5), {}),
+        Mark("span.llm", asked, first, {"metrics.ttfb": 0.2, "end_ns": first}),
+        Mark("rtvi.bot-llm-stopped", made.ms(0.79), made.ms(0.79), {}),
+    ]
+    one = {"queue_ms": 30.0, "queue_n": 1.0, "prefill_ms": 150.0, "prefill_n": 1.0, "finished": 1.0}
+    samples = (sample(made, 0.5, **dict.fromkeys(one, 0.0)), sample(made, 0.95, **one))
+    (split,) = measure(make_recording(Said(1.050, voice(1.0)), marks=found).recording, None, samples).servers
+    assert (split.source, split.queue_ms) == ("counters", 30)
+
+
 def test_what_an_agent_makes_up_splits_nothing() -> None:
     made_up: tuple[dict[str, object], ...] = (
         {"timings": "fast"},
@@ -97,7 +111,8 @@ def test_a_trace_of_the_server_splits_a_turn_whose_agent_passes_nothing_on() -> 
     (split,) = timed(("span.llm_request", 0.560, said)).servers
     assert (split.server, split.queue_ms, split.compute_ms) == ("vllm", 30, 150)
     two = timed(("span.llm_request", 0.560, said), ("span.llm_request", 0.6, said))
-    assert two.servers == ()
+    (unsplit,) = two.servers
+    assert (unsplit.source, unsplit.note[:42]) == ("none", "2 requests of its server's traces began in")
 
 
 def test_samples_split_a_turn_that_was_alone_and_say_why_they_split_no_other() -> None:
@@ -105,9 +120,12 @@ def test_samples_split_a_turn_that_was_alone_and_say_why_they_split_no_other() -
     free = {"running": 0.0, "waiting": 0.0}
     one = {"queue_ms": 30.0, "queue_n": 1.0, "prefill_ms": 150.0, "prefill_n": 1.0, "finished": 1.0, "work": 9.0}
     before = sample(made, 0.5, **dict.fromkeys(one, 0.0), **free)
-    (alone,) = timed(samples=(before, sample(made, 0.95, **one, **free))).servers
+    over = (marks.LLM_DONE, 0.79, {"request": 1})
+    (alone,) = timed(over, samples=(before, sample(made, 0.95, **one, **free))).servers
     assert (alone.source, alone.queue_ms, alone.prefill_ms) == ("counters", 30, 150)
-    (beside,) = timed(samples=(before, sample(made, 0.95, **{**one, "finished": 4.0}, **free))).servers
+    (open_end,) = timed((marks.LLM_DONE, 0.79, {"request": 2}), samples=(before, sample(made, 0.95, **one, **free))).servers
+    assert (open_end.source, open_end.note[:26]) == ("none", "the end of its request is ")
+    (beside,) = timed(over, samples=(before, sample(made, 0.95, **{**one, "finished": 4.0}, **free))).servers
     assert beside.source == "none"
     assert beside.unexplained_ms == pytest.approx(200)
     assert "4 requests were in this window" in beside.note

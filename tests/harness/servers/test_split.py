@@ -1,5 +1,6 @@
 """One wait, split: by the server's words on the request, by its counters, and not at all."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -118,6 +119,38 @@ def test_a_request_that_was_not_alone_is_split_by_its_own_timings() -> None:
     found = split(WAIT, RequestTimings("vllm", 120, queue_ms=60), trusted(_around(queue_n=3, running=5)))
     assert found is not None
     assert (found.source, found.queue_ms, found.running) == ("request", 60, 5)
+
+
+def test_without_the_end_of_its_request_counters_may_be_anothers_and_split_nothing() -> None:
+    open_end = replace(WAIT, over_ns=None)
+    found = split(open_end, None, trusted(_around()))
+    assert found is not None
+    assert (found.source, found.unexplained_ms, found.running) == ("none", 200, 1)
+    assert found.note == "the end of its request is not known, and counters may be another's"
+
+
+def test_a_server_counts_a_request_a_moment_after_its_end() -> None:
+    early = [*_around()[:3], sample(1_740, finished=1.0, queue_n=1.0, queue_ms=7.0, running=0.0, waiting=0.0), *_around()[3:]]
+    assert parts(split(WAIT, None, trusted(early)))["queue"] == 40
+
+
+def test_the_share_of_the_prefix_cache_is_of_the_prompts_until_the_request_is_over() -> None:
+    # SGLang counts a prompt when its request is over; then what grew before the first token is another request's.
+    prompts = ((990, 1_000, 100), (1_090, 1_000, 100), (1_290, 1_100, 190), (1_790, 1_400, 250))
+    samples = trusted([sample(at, prefix_asked=asked, prefix_found=hit) for at, asked, hit in prompts])
+    own = RequestTimings("sglang", 120, queue_ms=60)
+    found = split(WAIT, own, samples)
+    assert found is not None
+    assert found.prefix_share == pytest.approx(150 / 400)
+    open_end = split(replace(WAIT, over_ns=None), own, samples)
+    assert open_end is not None
+    assert open_end.prefix_share is None
+
+
+def test_a_reason_alone_is_a_wait_that_nobody_splits() -> None:
+    found = split(WAIT, None, None, "its traces are apart")
+    assert found is not None
+    assert (found.source, found.unexplained_ms, found.note) == ("none", 200, "its traces are apart")
 
 
 def test_an_agents_clock_that_is_hardly_known_places_no_wait_between_samples() -> None:
