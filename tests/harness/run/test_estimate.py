@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.commands.plan import lasting
 from harness.experiment import Experiment
 from harness.recording.record import FRAME_MS
 from harness.run.estimate import estimate_plan
@@ -33,6 +34,25 @@ def test_hours_follow_repeats_agents_and_calls_at_once() -> None:
     at_once = of(concurrency=3)
     assert at_once[:2] == (3, once[1])
     assert at_once[2] == pytest.approx(once[1] / 3, rel=0.1)
+
+
+def test_agents_that_write_take_no_calls_hours(tmp_path: Path) -> None:
+    writer = tmp_path / "writer.toml"
+    writer.write_text('name = "writer"\nkind = "text"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n')
+
+    def hours(*agents: str) -> float:
+        return estimate_plan(make_plan(Experiment(agents=agents, limit=3)), ()).hours
+
+    assert hours(str(writer)) == 0
+    assert hours("baseline", str(writer)) == hours("baseline") > 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 minutes"), (20, "0.3 minutes"), (3_599, "60.0 minutes"), (3_600, "1.0 hours"), (1e7, "2,777.8 hours")],
+)
+def test_a_short_run_is_said_in_minutes(seconds: float, words: str) -> None:
+    assert lasting(seconds / 3600) == words
 
 
 def test_cores_are_those_of_the_busiest_part_and_of_the_caller() -> None:
@@ -123,5 +143,8 @@ def test_an_estimate_is_said_in_a_few_lines(harness_here: Callable[..., Finished
     assert said.code == 0, said.err
     lines = said.out.splitlines()
     assert lines[0].startswith("20 agents × ")
+    assert lines[1].endswith(" hours at 4 calls at once")
     assert "cores:  9 (2 for each call, 1 for the caller)" in lines
     assert lines[-1].startswith("not counted: ")
+    alone = harness_here("plan", "--agent", "baseline", "--limit", "1", "--estimate")
+    assert alone.out.splitlines()[1] == "calls:  0.4 minutes"
