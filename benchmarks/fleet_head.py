@@ -6,14 +6,15 @@ contexts are packed as a worker packs them, and then taken one after another. Re
 of a call.
 """
 
+import json
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from benchmarks.fleet import DELAY_MS, PROFILE, SESSION_BYTES
 from harness.experiment import Experiment
@@ -35,7 +36,8 @@ def pack_of(contexts: int, path: Path) -> Path:
     one = {"subset": "regular", "emotion": "sadness", "problem": "work"}
     turns = [{"role": "seeker", "text": "I do not know what to say to her."}]
     every = [{"id": f"c-{number:05}", **one, "turns": turns} for number in range(contexts)]
-    path.write_text(yaml.safe_dump({"pack": "many", "source": "made here", "licence": "CC0-1.0", "contexts": every}))
+    # JSON is YAML without anchors, which packs may not have.
+    path.write_text(json.dumps({"pack": "many", "source": "made here", "licence": "CC0-1.0", "contexts": every}))
     return path
 
 
@@ -61,9 +63,15 @@ def packed(place: Path, contexts: int, sessions: int) -> tuple[Gathering, list[b
     return Gathering(place / "run", fleet.plan, SHARDS), found
 
 
-def main() -> None:
-    given = [int(word) for word in sys.argv[1:]]
+def asked(words: Sequence[str]) -> tuple[int, int]:
+    """The contexts and sessions of a command line, each with its default."""
+    given = [int(word) for word in words]
     contexts, sessions = (*given, *DEFAULTS[len(given) :])
+    return contexts, sessions
+
+
+def main() -> None:
+    contexts, sessions = asked(sys.argv[1:])
     with tempfile.TemporaryDirectory() as place:
         head, arrived = packed(Path(place), contexts, sessions)
         took_s = []

@@ -49,8 +49,11 @@ def main() -> None:
     if len(sys.argv) < 2:
         sys.exit("python slowest_turn.py RUN [TRACE.sqlite]")
     folder, *traces = sys.argv[1:]
-    with harness.load_run(folder) as run:
-        session, turn, ttfa_ms = slowest(run)
+    try:
+        with harness.load_run(folder) as run:
+            session, turn, ttfa_ms = slowest(run)
+    except harness.UserError as error:
+        sys.exit(str(error))
     name = f"{session} turn {turn}"
     print(f"{name}: TTFA {ttfa_ms:,.0f} ms")
     for trace in map(Path, traces):

@@ -90,9 +90,14 @@ def test_a_trace_that_is_none_is_one_sentence_and_is_not_made(tmp_path: Path, co
     assert trace.exists() == (content is not None)
 
 
-def test_without_a_run_its_call_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_run_its_call_is_shown_and_a_folder_without_one_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(sys, "argv", ["slowest_turn.py"])
     with pytest.raises(SystemExit, match=r"slowest_turn\.py RUN"):
+        recipe().main()
+    monkeypatch.setattr(sys, "argv", ["slowest_turn.py", str(tmp_path)])
+    with pytest.raises(SystemExit, match="holds no run"):
         recipe().main()
 
 
