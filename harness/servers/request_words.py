@@ -33,9 +33,8 @@ def of_answer(said: Mapping[str, object], begun_ns: int | None, stops: object) -
 
 
 def of_spans(marks: Sequence[Mark], wait: Wait) -> tuple[RequestTimings | None, str]:
-    """The timings in the model server's span of this request, or the reason why there are none; empty without such spans."""
-    if wait.stage != "llm":
-        return None, ""
+    """The timings in the span of the request that the language model's server made in a wait, or the reason why there are none;
+    empty without such spans."""
     served = [(mark, found) for mark in marks if (found := _of_span(mark)) is not None]
     if not served:
         return None, ""
@@ -81,7 +80,7 @@ def _intervals(said: object) -> tuple[tuple[int, int], ...] | None:
         return None
     found = []
     for pair in said:
-        if not isinstance(pair, Sequence) or len(pair) != 2 or not all(type(t) is int and 0 <= t < 2**63 for t in pair):
+        if not isinstance(pair, Sequence) or len(pair) != 2 or not all(type(t) is int and t >= 0 for t in pair):
             return None
         begin, end = pair
         found.append((begin, end))

@@ -122,14 +122,15 @@ def _with_state(bare: ServerSplit, wait: Wait, trust: Trust) -> ServerSplit:
             cache_use=around.largest("cache_use"),
         )
     asked, found = (whole.grown("prefix_asked"), whole.grown("prefix_found")) if whole is not None else (None, None)
-    return replace(bare, prefix_share=min(1.0, found / asked)) if asked and found is not None else bare
+    possible = asked is not None and found is not None and 0 <= found <= asked and asked > 0
+    return replace(bare, prefix_share=found / asked) if possible else bare
 
 
 def _whole_request(wait: Wait, trust: Trust) -> Window | None:
     """The window around a request until its server has counted it; None where its end is not known, or samples are missing."""
     if wait.over_ns is None:
         return None
-    return window(trust, wait.begin_ns, max(wait.end_ns, wait.over_ns) + round(SETTLED_MS * NS_PER_MS))
+    return window(trust, wait.begin_ns, wait.over_ns + round(SETTLED_MS * NS_PER_MS))
 
 
 def _by_request(bare: ServerSplit, wait: Wait, request: RequestTimings, trust: Trust | None) -> ServerSplit:

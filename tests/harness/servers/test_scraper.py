@@ -77,6 +77,7 @@ def test_samples_grow_with_the_server_and_are_on_disk_as_in_memory(tmp_path: Pat
     assert all(began_ns < sample.at_ns < sample.answered_ns for sample in found)
     assert all(abs(sample.wall_ns - sample.at_ns - (time.time_ns() - now_ns())) < 10**9 for sample in found)
     assert load_samples(tmp_path)[: len(found)] == found
+    assert "error" not in (tmp_path / "servers.jsonl").read_text(), "a row has nothing that is empty"
     assert scraper.complaints() == []
 
 
@@ -201,7 +202,14 @@ def test_an_agent_without_an_address_is_asked_for_one(tmp_path: Path) -> None:
 
 def test_a_damaged_row_of_samples_is_left_out(tmp_path: Path) -> None:
     row = {"at_ns": 1, "answered_ns": 2, "wall_ns": 3, "agent": "bot", "stage": "llm", "columns": {"running": 1, "other": 2}}
-    rows = [json.dumps(row), '{"at_ns": 1', "NaN", json.dumps({**row, "stage": "heart"}), json.dumps(row)[:-4]]
+    rows = [
+        json.dumps(row),
+        '{"at_ns": 1',
+        "NaN",
+        json.dumps({**row, "stage": "heart"}),
+        json.dumps({**row, "columns": {"running": float("inf")}}),
+        json.dumps(row)[:-4],
+    ]
     (tmp_path / "servers.jsonl").write_text("\n".join(rows), encoding="utf-8")
     (found,) = load_samples(tmp_path)
     assert found.columns == {"running": 1}

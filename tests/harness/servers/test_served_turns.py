@@ -9,8 +9,13 @@ from benchmarks.made_recordings import Made, Said, make_recording, voice
 from harness.agents import marks
 from harness.agents.connection import Mark
 from harness.servers.samples import ServerSample
+from harness.timeline import NS_PER_MS, NS_PER_S
 from harness.timing import measure
+from harness.timing.chain import Reply, Stamps
+from harness.timing.clock_offset import ClockOffset
 from harness.timing.figures import TurnTiming
+from harness.timing.marks_chosen import SessionStamps
+from harness.timing.served import Served
 
 STEPS = (
     (marks.SILENCE_SEEN, 0.200, None),
@@ -138,3 +143,32 @@ def test_a_recogniser_with_a_server_of_its_own_has_its_own_wait() -> None:
     (split,) = timed(samples=tuple(replace(s, stage="asr", server="triton") for s in samples)).servers
     assert (split.stage, split.server) == ("asr", "triton")
     assert (split.whole_ms, split.queue_ms, split.compute_ms, split.unexplained_ms) == pytest.approx((349, 40, 300, 9))
+
+
+AHEAD_NS = 5 * NS_PER_S
+
+
+def test_each_wait_is_on_the_harness_clock_and_of_its_own_stage() -> None:
+    def at(ms: int) -> int:
+        return (10_000 + ms) * NS_PER_MS
+
+    stopped = [[at(2_100) - AHEAD_NS, at(2_110) - AHEAD_NS]]
+    steps: tuple[tuple[str, int, dict[str, object]], ...] = (
+        (marks.ASR_STARTED, 1_000, {}),
+        (marks.ASR_DONE, 1_300, {}),
+        (marks.ASR_STARTED, 1_400, {}),
+        (marks.LLM_REQUESTED, 2_000, {"request": 1}),
+        (marks.LLM_FIRST_TOKEN, 2_200, {"request": 1}),
+        (marks.LLM_TIMINGS, 2_200, {"request": 1, "timings": {"prompt_ms": 150.0}, "stopped_ns": stopped}),
+        (marks.TTS_STARTED, 2_300, {"request": 1}),
+        (marks.TTS_FIRST_AUDIO, 2_400, {"request": 1}),
+    )
+    stamps = Stamps([Mark(name, at(ms) - AHEAD_NS, at(ms), detail) for name, ms, detail in steps], AHEAD_NS)
+    reply = Reply(1, {stamp.name: stamp for stamp in stamps.all}, ())
+    sampled = [ServerSample(at(ms), at(ms) + 1, 0, "bot", stage, f"{stage}-server", {"running": 0.0})
+               for stage in ("asr", "tts") for ms in (500, 4_000)]  # fmt: skip
+    found = Served(SessionStamps(stamps, ClockOffset(AHEAD_NS), ()), sampled).of(reply)
+    assert [(split.stage, split.server, split.whole_ms) for split in found] == [
+        ("asr", "asr-server", 300), ("llm", "llama.cpp", 200), ("tts", "tts-server", 100),
+    ]  # fmt: skip
+    assert (found[1].idle_ms, found[1].prefill_ms) == (10, 140)

@@ -44,6 +44,11 @@ def test_a_restart_is_seen_by_the_start_of_the_process_where_a_page_has_it() -> 
     assert not trust.two
 
 
+def test_a_page_without_the_start_of_its_process_is_judged_by_its_counters() -> None:
+    assert not trusted([sample(0, finished=5, started=1), sample(100, finished=6)]).began_again
+    assert trusted([sample(0, finished=5, started=1), sample(100, finished=2)]).began_again == {1}
+
+
 def test_two_servers_behind_one_address_give_no_difference_at_all() -> None:
     by_start = trusted([sample(100 * k, finished=k, started=s) for k, s in enumerate((1, 2, 1, 1, 2))])
     draw = random.Random(4)
@@ -84,6 +89,13 @@ def test_idle_time_is_between_two_free_samples_without_work() -> None:
     assert idle_ns(trust, 50 * MS, 350 * MS) == (50 + 40) * MS
     assert idle_ns(trust, 420 * MS, 480 * MS) == 0
     assert idle_ns(trust, 700 * MS, 800 * MS) is None, "nobody looked"
+
+
+def test_no_idle_time_is_known_across_a_restart_and_samples_may_come_in_any_order() -> None:
+    free = {"running": 0.0, "waiting": 0.0, "work": 5.0}
+    samples = [sample(0, started=1, **free), sample(100, started=2, **free), sample(200, started=2, **free)]
+    assert idle_ns(trusted(samples), 10 * MS, 90 * MS) is None
+    assert idle_ns(trusted(samples[::-1]), 110 * MS, 190 * MS) == 80 * MS
 
 
 def test_without_a_count_of_work_idle_time_is_not_known() -> None:
