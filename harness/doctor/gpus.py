@@ -58,7 +58,7 @@ def together(parts: Iterable[Part]) -> Finding:
 
 
 def _card_words(name: str, model: str, facts: Facts, percent: float | None) -> str:
-    parts = [f"{name} {model}", f"{facts[f'{name}_memory_mib']} MiB" if f"{name}_memory_mib" in facts else ""]
+    parts = [f"{name} {model}".rstrip(), f"{facts[f'{name}_memory_mib']} MiB" if f"{name}_memory_mib" in facts else ""]
     parts += [f"at {percent:.0f} %" if percent is not None else ""]
     parts += [f"power cap {cap:g} W" if isinstance(cap := facts.get(f"{name}_power_cap_w"), int | float) else ""]
     parts += [f"MIG {facts[f'{name}_mig']}" if f"{name}_mig" in facts else ""]

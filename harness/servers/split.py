@@ -122,8 +122,7 @@ def _with_state(bare: ServerSplit, wait: Wait, trust: Trust) -> ServerSplit:
             cache_use=around.largest("cache_use"),
         )
     asked, found = (whole.grown("prefix_asked"), whole.grown("prefix_found")) if whole is not None else (None, None)
-    possible = asked is not None and found is not None and 0 <= found <= asked and asked > 0
-    return replace(bare, prefix_share=found / asked) if possible else bare
+    return replace(bare, prefix_share=found / asked) if asked and found is not None and 0 <= found <= asked else bare
 
 
 def _whole_request(wait: Wait, trust: Trust) -> Window | None:

@@ -80,6 +80,16 @@ def test_its_stages_are_found_in_a_trace_and_no_other_turns(
     assert said[-1].endswith(f"--filter-time 30000000/34000000 {tmp_path / 'box.nsys-rep'}")
 
 
+def test_the_window_reaches_to_the_last_end_and_stages_are_in_order_of_time(tmp_path: Path) -> None:
+    trace = tmp_path / "box.sqlite"
+    trace_of(trace, [])
+    with closing(sqlite3.connect(trace)) as made:
+        for start, end, stage in ((5, 6, "tts"), (1, 9, "llm")):
+            made.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, NULL, 0)", (start, end, f"{SESSION} turn 1: {stage}"))
+        made.commit()
+    assert recipe().stages(trace, f"{SESSION} turn 1") == [("llm", 1, 9), ("tts", 5, 6)]
+
+
 @pytest.mark.parametrize("content", [None, b"", b"NVTX" * 100])
 def test_a_trace_that_is_none_is_one_sentence_and_is_not_made(tmp_path: Path, content: bytes | None) -> None:
     trace = tmp_path / "box 1.sqlite"

@@ -91,9 +91,16 @@ def test_idle_time_is_between_two_free_samples_without_work() -> None:
     assert idle_ns(trust, 700 * MS, 800 * MS) is None, "nobody looked"
 
 
+def test_a_server_in_which_a_request_waits_is_neither_idle_nor_alone() -> None:
+    trust = trusted([sample(t, running=0, waiting=t // 100, work=5) for t in (0, 100, 200)])
+    assert idle_ns(trust, 10 * MS, 190 * MS) == 0
+    found = window(trust, 10 * MS, 190 * MS)
+    assert found is not None
+    assert found.most_at_once == 2
+
+
 def test_no_idle_time_is_known_across_a_restart_and_samples_may_come_in_any_order() -> None:
-    free = {"running": 0.0, "waiting": 0.0, "work": 5.0}
-    samples = [sample(0, started=1, **free), sample(100, started=2, **free), sample(200, started=2, **free)]
+    samples = [sample(at, started=start, running=0, waiting=0, work=5) for at, start in ((0, 1), (100, 2), (200, 2))]
     assert idle_ns(trusted(samples), 10 * MS, 90 * MS) is None
     assert idle_ns(trusted(samples[::-1]), 110 * MS, 190 * MS) == 80 * MS
 
