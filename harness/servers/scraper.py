@@ -143,7 +143,7 @@ class _Reading:
                 sample = self._sample(direct if is_loopback(url) else by_proxy, url)
                 self.samples.append(sample)
                 write(sample)
-                wait_s = _wait_s(sample)
+                wait_s = next_in_s(sample, now_ns())
 
     def _sample(self, client: httpx.Client, url: str) -> ServerSample:
         at_ns, wall_ns = now_ns(), time.time_ns()
@@ -192,12 +192,12 @@ def _fetched(client: httpx.Client, url: str) -> tuple[str, httpx.Headers]:
         return b"".join(parts).decode("utf-8", "replace"), response.headers
 
 
-def _wait_s(sample: ServerSample) -> float:
-    """The time until the next question."""
+def next_in_s(sample: ServerSample, at_ns: int) -> float:
+    """The time from an instant, when a page has been read, to the next question."""
     if sample.error:
         return ANSWER_S
-    spent_s = (now_ns() - sample.at_ns) / NS_PER_S
-    read_s = (now_ns() - sample.answered_ns) / NS_PER_S
+    spent_s = (at_ns - sample.at_ns) / NS_PER_S
+    read_s = (at_ns - sample.answered_ns) / NS_PER_S
     return max(PERIOD_S - spent_s, read_s * (1 / LARGEST_SHARE - 1), 0.0)
 
 

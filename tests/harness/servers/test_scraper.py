@@ -5,14 +5,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from harness.clock import now_ns
-from harness.servers.samples import load_samples
-from harness.servers.scraper import ANSWER_S, MOST_BYTES, MetricsScraper, Target
+from harness.servers.samples import ServerSample, load_samples
+from harness.servers.scraper import ANSWER_S, MOST_BYTES, MetricsScraper, Target, next_in_s
+from harness.timeline import NS_PER_MS
 
 Answer = Callable[[BaseHTTPRequestHandler, int], None]
 PAGE = "vllm:num_requests_running 1\nvllm:request_success_total {}\n"
@@ -128,6 +130,7 @@ def test_a_page_that_grows_to_50_mb_is_not_read_into_memory(tmp_path: Path) -> N
         ("<html><body>Bad gateway</body></html>", {}, "is no Prometheus text: it begins with '<html>"),
         ("ollama_requests_total 3\n", {}, "is not of vllm: it has no series vllm:…"),
         ("", {}, "has no series"),
+        ("No key: Bearer abcdefghijklmnopqrstuvwxyz0123456789", {}, "it begins with 'No key: Bearer ***'"),
         (PAGE, {"Content-Encoding": "gzip"}, "comes packed, which was not asked for, and was not read"),
     ],
 )
@@ -182,6 +185,32 @@ def test_a_server_that_began_again_or_is_two_is_said_at_the_end(
         assert words is not None
         assert words in complaint
         assert "\n" not in complaint
+
+
+def test_a_server_on_this_machines_clock_is_no_complaint(tmp_path: Path) -> None:
+    scraper, error = read_once(tmp_path, lambda handler, _: page(handler, PAGE.format(1), Date=formatdate(usegmt=True)))
+    assert (error, scraper.complaints()) == ("", [])
+    (found, *_) = load_samples(tmp_path)
+    assert found.apart_s is not None
+
+
+def test_a_page_of_this_machine_is_read_past_the_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert read_once(tmp_path, lambda handler, _: page(handler, PAGE.format(1)))[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("answered_ms", "read_ms", "error", "wait_ms"),
+    [(10, 15, "", 85), (10, 110, "", 400), (300, 305, "", 20), (10, 15, "is gone", 1_000)],
+)
+def test_reading_takes_a_fifth_of_the_time_at_most_and_a_failing_server_is_left_alone_for_a_second(
+    answered_ms: int, read_ms: int, error: str, wait_ms: int
+) -> None:
+    found = ServerSample(0, answered_ms * NS_PER_MS, 0, "bot", "llm", error=error)
+    assert next_in_s(found, read_ms * NS_PER_MS) == pytest.approx(wait_ms / 1_000)
 
 
 def test_the_number_of_a_process_comes_from_its_header(tmp_path: Path) -> None:
