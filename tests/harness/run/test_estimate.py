@@ -13,7 +13,10 @@ from harness.experiment import Experiment
 from harness.recording.record import FRAME_MS
 from harness.run.estimate import estimate_plan
 from harness.run.plan import make_plan
+from harness.scenarios.context import Context
+from harness.scenarios.pack import load_pack
 from harness.store.run_store import RunStore
+from harness.verdicts import planned
 from harness.verdicts.estimate import Estimate
 from harness.verdicts.judge import RunJudging, estimate_run
 from tests.harness.conftest import PEERS, Finished, peer
@@ -134,6 +137,20 @@ def test_questions_grow_with_pairs_and_are_counted_for_each_repeat() -> None:
     assert again[0] == 3 * many[0]
     # Questions with known answers are put once for a line condition, and not in every repeat.
     assert 0 < 3 * many[1] - again[1] < 20
+    canaries = (3 * many[1] - again[1]) // 2
+    assert many[1] - canaries == many[0], "no two agents are thought to say the same"
+
+
+def test_recordings_without_text_are_not_judged() -> None:
+    contexts = load_pack("heart-open").contexts[:3]
+    silent = contexts[0].model_copy(update={"turns": tuple(t.model_copy(update={"text": ""}) for t in contexts[0].turns)})
+
+    def comparisons(*judged: Context) -> list[int]:
+        found = planned.estimate_planned(judged, ("a", "b"), (JUDGE,), conditions=1, repeats=1, seed=1)
+        return [one.comparisons for one in found]
+
+    assert comparisons(silent) == []
+    assert comparisons(silent, *contexts[1:]) == comparisons(*contexts[1:])
 
 
 @pytest.mark.models

@@ -213,6 +213,17 @@ def test_reading_takes_a_fifth_of_the_time_at_most_and_a_failing_server_is_left_
     assert next_in_s(found, read_ms * NS_PER_MS) == pytest.approx(wait_ms / 1_000)
 
 
+def test_of_a_page_with_several_models_only_the_named_one_is_read(tmp_path: Path) -> None:
+    text = 'vllm:num_requests_running{model_name="one"} 1\nvllm:num_requests_running{model_name="two"} 5\n'
+    with (
+        serving(lambda handler, _: page(handler, text)) as url,
+        MetricsScraper(tmp_path / "servers.jsonl", [Target("bot", "llm", lambda: url, model="two")]) as scraper,
+    ):
+        while not (found := scraper.between("bot", 0, now_ns())):
+            time.sleep(0.02)
+    assert found[0].columns == {"running": 5}
+
+
 def test_the_number_of_a_process_comes_from_its_header(tmp_path: Path) -> None:
     text = "llamacpp:requests_processing 0\n"
     read_once(tmp_path, lambda handler, _: page(handler, text, **{"Process-Start-Time-Unix": "4711"}), server=None)
