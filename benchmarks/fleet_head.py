@@ -1,4 +1,4 @@
-"""How many sessions a second the head of a cluster can store: `python benchmarks/fleet_head.py [contexts] [sessions]`.
+"""How many sessions a second the head of a cluster can store: `python benchmarks/fleet_head.py [contexts [sessions]]`.
 
 Workers are many and the head is one: it unpacks, checks and stores each session that arrives, and writes the manifest that
 names every context of the plan. So its rate is measured alone, without Ray and without calls: sessions of a plan with so many
@@ -6,14 +6,15 @@ contexts are packed as a worker packs them, and then taken one after another. Re
 of a call.
 """
 
+import json
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from benchmarks.fleet import DELAY_MS, PROFILE, SESSION_BYTES
 from harness.experiment import Experiment
@@ -25,6 +26,7 @@ from harness.shards.split import Share
 from harness.store.run_store import RunStore
 from harness.timing.figures import TurnTiming
 
+DEFAULTS = (5000, 200)
 SHARDS = 2
 PARTS = 4
 
@@ -34,7 +36,8 @@ def pack_of(contexts: int, path: Path) -> Path:
     one = {"subset": "regular", "emotion": "sadness", "problem": "work"}
     turns = [{"role": "seeker", "text": "I do not know what to say to her."}]
     every = [{"id": f"c-{number:05}", **one, "turns": turns} for number in range(contexts)]
-    path.write_text(yaml.safe_dump({"pack": "many", "source": "made here", "licence": "CC0-1.0", "contexts": every}))
+    # JSON is YAML without anchors, which packs may not have.
+    path.write_text(json.dumps({"pack": "many", "source": "made here", "licence": "CC0-1.0", "contexts": every}))
     return path
 
 
@@ -60,8 +63,15 @@ def packed(place: Path, contexts: int, sessions: int) -> tuple[Gathering, list[b
     return Gathering(place / "run", fleet.plan, SHARDS), found
 
 
+def asked(words: Sequence[str]) -> tuple[int, int]:
+    """The contexts and sessions of a command line, each with its default."""
+    given = [int(word) for word in words]
+    contexts, sessions = (*given, *DEFAULTS[len(given) :])
+    return contexts, sessions
+
+
 def main() -> None:
-    contexts, sessions = (int(word) for word in (*sys.argv[1:], "5000", "200")[:2])
+    contexts, sessions = asked(sys.argv[1:])
     with tempfile.TemporaryDirectory() as place:
         head, arrived = packed(Path(place), contexts, sessions)
         took_s = []
@@ -72,9 +82,9 @@ def main() -> None:
                 took_s.append(time.monotonic() - began_s)
     rate = len(took_s) / sum(took_s)
     print(f"{contexts:,} contexts, {len(took_s)} sessions of {SESSION_BYTES / 1e6:.1f} MB: {rate:.1f} a second")
-    size = len(took_s) // PARTS
-    rates = [f"{size / sum(took_s[k * size : (k + 1) * size]):.1f}" for k in range(PARTS)]
-    print(f"by quarter of them: {', '.join(rates)} a second")
+    if size := len(took_s) // PARTS:
+        rates = [f"{size / sum(took_s[k * size : (k + 1) * size]):.1f}" for k in range(PARTS)]
+        print(f"by quarter of them: {', '.join(rates)} a second")
 
 
 if __name__ == "__main__":

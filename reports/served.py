@@ -62,7 +62,7 @@ def _sentence(split: ServerSplit) -> str:
     if split.running is not None or split.waiting is not None:
         parts.append(f"at most {split.running or 0:.0f} requests ran and {split.waiting or 0:.0f} waited meanwhile")
     if split.prefix_share is not None:
-        parts.append(f"{share(split.prefix_share)} of the prompt came from the prefix cache")
+        parts.append(f"{share(split.prefix_share)} of all prompts until its end came from the prefix cache")
     if split.cache_use is not None:
         parts.append(f"cache used up to {share(split.cache_use)}")
     return "; ".join([*parts, *([split.note] if split.note else [])]) + "."

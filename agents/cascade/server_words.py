@@ -40,14 +40,14 @@ class ServerWords:
         self._begun = self._stamped = False
 
     def hear(self, chunk: ChatCompletionChunk, request: object) -> bool:
-        """Note what a chunk says of its request; returns False for one that says nothing else."""
+        """Note what a chunk says of its request; returns False for one that brings progress and no piece of the reply."""
         extras = [chunk.model_extra or {}, *((choice.model_extra or {}) for choice in chunk.choices[:1])]
         progress = next((extra[PROGRESS] for extra in extras if PROGRESS in extra), None)
         if progress is not None:
             if not self._begun:
                 self._begun = True
                 self._session.stamp(marks.LLM_BEGUN, request=request, progress=_numbers(progress))
-            return False
+            return any(choice.delta.content for choice in chunk.choices)
         for place in PLACES:
             for extra in extras:
                 if numbers := _numbers(extra.get(place)):

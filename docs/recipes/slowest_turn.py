@@ -37,15 +37,23 @@ def slowest(run: harness.Run) -> tuple[str, int, float]:
 
 def stages(trace: Path, name: str) -> list[Stage]:
     """(stage, start, end in ns of the trace) of the ranges whose name begins so, in order."""
-    with closing(sqlite3.connect(trace)) as opened:
-        ranges = [(str(text), int(start), int(end)) for text, start, end in opened.execute(_RANGES)]
+    try:
+        with closing(sqlite3.connect(f"{trace.absolute().as_uri()}?mode=ro", uri=True)) as opened:
+            ranges = [(str(text), int(start), int(end)) for text, start, end in opened.execute(_RANGES)]
+    except sqlite3.Error as error:
+        sys.exit(f"{trace}: no trace with ranges ({error}); export it: nsys export --type sqlite TRACE.nsys-rep")
     return [(text.removeprefix(name).strip(": "), start, end) for text, start, end in ranges if text.startswith(f"{name}: ")]
 
 
 def main() -> None:
+    if len(sys.argv) < 2:
+        sys.exit("python slowest_turn.py RUN [TRACE.sqlite]")
     folder, *traces = sys.argv[1:]
-    with harness.load_run(folder) as run:
-        session, turn, ttfa_ms = slowest(run)
+    try:
+        with harness.load_run(folder) as run:
+            session, turn, ttfa_ms = slowest(run)
+    except harness.UserError as error:
+        sys.exit(str(error))
     name = f"{session} turn {turn}"
     print(f"{name}: TTFA {ttfa_ms:,.0f} ms")
     for trace in map(Path, traces):

@@ -70,7 +70,7 @@ def _fix(made: "RunPlan", out: Path, *, as_json: bool) -> None:
         told = {"schema": 1, "plan": str(out), "id": found.id, "contexts": len(found.contexts), "calls": len(keys)}
         print(json.dumps({**told, "hours": round(hours, 3), "megabytes": round(megabytes, 1)}, indent=2))
         return
-    print(f"plan {found.id}: {len(keys):,} calls, about {hours:,.1f} hours at one call at a time and {megabytes:,.0f} MB")
+    print(f"plan {found.id}: {len(keys):,} calls, about {lasting(hours)} at one call at a time and {megabytes:,.0f} MB")
     print(f"play a part:  harness run --plan {shlex.quote(str(out))} --shard 1/N --out DIR   (1/N to N/N, on any machines)")
     print("merge the parts:  harness merge DIR… --out RUN, then harness judge RUN and harness report RUN")
 
@@ -93,10 +93,10 @@ def _in_words(found: "PlanEstimate") -> list[str]:
     parts = [(found.agents, "agent"), (found.contexts, "context"), (found.repeats, "repeat"), (found.conditions, "condition")]
     size = " × ".join(counted(number, what) for number, what in parts)
     of_a_call = f"{found.cores_per_call} for each call" + ("" if found.threads_known else ", where an agent's is not known")
-    at_once = counted(found.concurrency, "call")
+    at_once = f" one at a time, {lasting(found.hours)} at {found.concurrency} calls at once" if found.concurrency > 1 else ""
     lines = [
         f"{size}: {found.calls:,} calls",
-        f"calls:  {found.call_hours:,.1f} hours one at a time, {found.hours:,.1f} at {at_once} at once",
+        f"calls:  {lasting(found.call_hours)}{at_once}",
         f"cores:  {found.cores} ({of_a_call}, 1 for the caller)",
         f"disk:   {found.megabytes:,.0f} MB",
     ]
@@ -106,8 +106,15 @@ def _in_words(found: "PlanEstimate") -> list[str]:
         lines.append(f"judge:  {one.judge}: {one.calls:,} calls ({one.check_calls:,} of them in its check), {tokens}")
     if not found.judges:
         lines.append("judge:  none asked about; --judge NAME adds its calls and its price")
-    left_out = "not counted: rendering, transcribing, the time of judges on this machine, the prices of agents' own services"
-    return [*lines, left_out]
+    time = "rendering, transcribing, the answers of text endpoints, the time of judges on this machine"
+    return [*lines, f"not counted: {time}, the prices of agents' own services"]
+
+
+def lasting(hours: float) -> str:
+    """A duration in hours, or in minutes if it is shorter than one."""
+    if not hours:
+        return "0 minutes"
+    return f"{hours:,.1f} hours" if hours >= 1 else f"{60 * hours:.1f} minutes"
 
 
 def _write(path: Path, text: str) -> None:

@@ -60,7 +60,7 @@ class ServerWaits(BaseModel):
     most_waiting: float | None = None
     most_cache_use: float | None = None
     prefix_share: float | None = None
-    """Mean over turns of the share of the prompt that the prefix cache had."""
+    """Mean over turns of the share of tokens that the prefix cache had, of all prompts from a turn's request to its end."""
     notes: dict[str, int] = Field(default_factory=dict)
     """Reason for a missing part → turns."""
 

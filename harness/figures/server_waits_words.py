@@ -54,7 +54,7 @@ def _note(name: str, row: ServerWaits, clusters: str) -> str:
     if row.most_running is not None or row.most_waiting is not None:
         parts.append(f"at most {row.most_running or 0:.0f} requests ran and {row.most_waiting or 0:.0f} waited at once")
     if row.prefix_share is not None:
-        parts.append(f"{share(row.prefix_share)} of the prompts came from the prefix cache")
+        parts.append(f"{share(row.prefix_share)} of the prompts' tokens came from the prefix cache")
     if row.most_cache_use is not None:
         parts.append(f"cache used up to {share(row.most_cache_use)}")
     if row.left_out:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
+from harness.agents.profile import TextProfile
 from harness.errors import StorageError
 from harness.machine.card import cards
 from harness.run.plan import RunPlan, lasting_s
@@ -36,8 +37,9 @@ def room_needed(plan: RunPlan, keys: Iterable[SessionKey]) -> int:
 
 
 def calls_last_s(plan: RunPlan, keys: Iterable[SessionKey]) -> float:
-    """The duration of these sessions of a plan, one after another."""
-    return sum(_each_lasts_s(plan, keys))
+    """The duration of the calls among these sessions of a plan, one after another; agents that write are not called."""
+    write = {profile.name for profile in plan.profiles if isinstance(profile, TextProfile)}
+    return sum(_each_lasts_s(plan, [key for key in keys if key.agent not in write]))
 
 
 def refuse_without_room(plan: RunPlan, finished: Collection[str], folder: Path) -> None:

@@ -149,11 +149,11 @@ def _say_what_comes(plan: RunPlan, store: RunStore, request: RunRequest, judges:
     if not left:
         return
     calls_s = calls_last_s(plan, left) / plan.options.concurrency
-    about = f"{calls_s:.0f} s" if calls_s < 120 else f"{calls_s / 60:.0f} min"
+    about = f" (about {calls_s:.0f} s)" if calls_s < 120 else f" (about {calls_s / 60:.0f} min)"
     judged = "transcribed and judged" if judges else "transcribed"
     after = f"; then the replies are {judged}" if request.words else ""
     progress.note(
-        f"Steps: weights, the caller's voice, agents; {counted(len(left), 'call')} (about {about}), "
+        f"Steps: weights, the caller's voice, agents; {counted(len(left), 'call')}{about if calls_s else ''}, "
         f"each with its TTFA as it ends{after}. Folder: {store.folder}"
     )
 

@@ -7,6 +7,7 @@ or shares of 1.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final, Literal
 
 from harness.servers.page import Page, Series
@@ -16,9 +17,12 @@ Column = Literal[
     "finished", "work", "prefix_asked", "prefix_found", "running", "waiting", "cache_use", "started",
 ]  # fmt: skip
 """Sums over requests with their numbers (`_ms`, `_n`): time in the queue, in prefill, in decode, in any computing, and to the
-first token; requests that are over; `work`, which grows whenever the server computes; tokens that were looked for and found in
-the prefix cache; requests that run and that wait now; the used share of the cache; and a number that every start of the process
-gives another value."""
+first token; requests that are over; `work`, which grows whenever the server computes, only of a server whose `running` is that
+of the instant of the question; tokens that were looked for and found in the prefix cache; requests that run and that wait now;
+the used share of the cache; and a number that every start of the process gives another value.
+
+Most servers set their gauges after a step of computing, or less often. While such a server computes the prefill of its only
+request, its page says that nothing runs, so it cannot show when the server was idle, and has no `work`."""
 COUNTERS: Final[tuple[Column, ...]] = (
     "queue_ms", "queue_n", "prefill_ms", "prefill_n", "decode_ms", "decode_n", "compute_ms", "compute_n", "ttft_ms", "ttft_n",
     "finished", "work", "prefix_asked", "prefix_found",
@@ -80,7 +84,9 @@ class Adapter:
     columns: Mapping[Column, Names]
     model_labels: tuple[str, ...] = ("model_name", "model")
     ranks: tuple[str, ...] = ()
-    """Labels that number the workers of one model, which all count the same requests: only number 0 is read."""
+    """Labels that number the workers that all count the same requests: of these series only the first worker's is read."""
+    exact_below: float = inf
+    """From here on the page's numbers are rounded: a column with such a number is left out."""
     request: RequestNames | None = None
     span: RequestNames | None = None
     started_header: str = ""
@@ -101,17 +107,27 @@ class Adapter:
 
     def read(self, page: Page, model: str | None = None) -> dict[str, float]:
         """The columns that the page has; of one model alone, if named."""
-        mine = [series for series in page.series if self._counts(series, model)]
+        mine = self._first_workers([series for series in page.series if self._counts(series, model)])
         found: dict[str, float] = {}
         for column, names in self.columns.items():
-            value = _value(names, mine)
-            if value is not None:
-                found[column] = value
+            values = _values(names, mine)
+            if values and max(values) < self.exact_below:
+                found[column] = (max(values) if names.join == "largest" else sum(values)) * names.scale
         return found
 
+    def _first_workers(self, series: Sequence[Series]) -> Sequence[Series]:
+        """Of series that differ in `ranks` alone, that of the lowest: which one this is differs between replicas of a model."""
+        if not self.ranks:
+            return series
+        first: dict[object, tuple[list[tuple[int, str]], Series]] = {}
+        for one in series:
+            rank = [(len(said), said) for said in (one.labels.get(label, "") for label in self.ranks)]
+            key = one.name, frozenset((label, said) for label, said in one.labels.items() if label not in self.ranks)
+            if key not in first or rank < first[key][0]:
+                first[key] = rank, one
+        return [one for _, one in first.values()]
+
     def _counts(self, series: Series, model: str | None) -> bool:
-        if any(series.labels.get(rank, "0") not in ("0", "") for rank in self.ranks):
-            return False
         said = [series.labels[label] for label in self.model_labels if label in series.labels]
         return model is None or not said or model in said
 
@@ -124,16 +140,14 @@ def timed(column: str, *names: str, ms: float = 1_000.0, where: tuple[tuple[str,
     }
 
 
-def _value(names: Names, series: Sequence[Series]) -> float | None:
+def _values(names: Names, series: Sequence[Series]) -> list[float]:
+    """The values that a column joins; empty where the page has none of its names."""
     by_name: dict[str, list[float]] = {}
     for one in series:
         if one.name in names.names and all(one.labels.get(label) == value for label, value in names.where):
             by_name.setdefault(one.name, []).append(one.value)
     present = [name for name in names.names if name in by_name]
-    if not present:
-        return None
-    values = [v for name in (present if names.together else present[:1]) for v in by_name[name]]
-    return (max(values) if names.join == "largest" else sum(values)) * names.scale
+    return [v for name in (present if names.together else present[:1]) for v in by_name[name]]
 
 
 def _time(said: object) -> float | None:

@@ -12,7 +12,7 @@ from harness.agents.connection import Mark
 from harness.recording.spans import PREFIX
 from harness.servers.adapter import RequestNames
 from harness.servers.adapters import ADAPTERS
-from harness.servers.split import RequestTimings, Wait
+from harness.servers.split import MOST_UNSURE_MS, RequestTimings, Wait
 from harness.timeline import NS_PER_MS, NS_PER_S
 
 BEGAN_EARLY_MS: Final = 20.0
@@ -33,12 +33,14 @@ def of_answer(said: Mapping[str, object], begun_ns: int | None, stops: object) -
 
 
 def of_spans(marks: Sequence[Mark], wait: Wait) -> tuple[RequestTimings | None, str]:
-    """The timings in the model server's span of this request, or the reason why there are none; empty without such spans."""
-    if wait.stage != "llm":
-        return None, ""
+    """The timings in the span of the request that the language model's server made in a wait, or the reason why there are none;
+    empty without such spans."""
     served = [(mark, found) for mark in marks if (found := _of_span(mark)) is not None]
     if not served:
         return None, ""
+    if wait.unsure_ms > MOST_UNSURE_MS:
+        unsure = f"the agent's clock is known to ±{wait.unsure_ms:,.0f} ms"
+        return None, f"{unsure}, too little to know which of its server's traces is this request's"
     earliest_ns = wait.begin_ns - round(BEGAN_EARLY_MS * NS_PER_MS)
     mine = [found for mark, found in served if earliest_ns <= mark.at_ns <= wait.end_ns]
     if len(mine) == 1:
@@ -78,7 +80,7 @@ def _intervals(said: object) -> tuple[tuple[int, int], ...] | None:
         return None
     found = []
     for pair in said:
-        if not isinstance(pair, Sequence) or len(pair) != 2 or not all(type(t) is int and 0 <= t < 2**63 for t in pair):
+        if not isinstance(pair, Sequence) or len(pair) != 2 or not all(type(t) is int and t >= 0 for t in pair):
             return None
         begin, end = pair
         found.append((begin, end))

@@ -9,7 +9,7 @@ import threading
 import time
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -25,6 +25,7 @@ from harness.clock import now_ns
 from harness.servers.adapters import WANTED, adapter_for
 from harness.servers.page import NotMetrics, read_page
 from harness.servers.samples import ServedStage, ServerSample, as_row
+from harness.servers.windows import trusted
 from harness.timeline import NS_PER_S
 
 PERIOD_S: Final = 0.1
@@ -104,7 +105,7 @@ class MetricsScraper:
         return tuple(sorted(found, key=_asked))
 
     def complaints(self) -> list[str]:
-        """One sentence for each server that was never read, or whose clock is not this machine's."""
+        """One sentence for each server that was never read, began again, is two, or has not this machine's clock."""
         return [words for reading in self._readings if (words := reading.complaint) is not None]
 
     def _write(self, sample: ServerSample) -> None:
@@ -129,14 +130,8 @@ class _Reading:
             return f"{mine}: the agent printed no address of them; give `url` in [metrics]"
         if all(sample.error for sample in samples):
             return f"{mine}: the page {samples[-1].error}; waits are not split by them"
-        apart_s = next((s.apart_s for s in reversed(samples) if s.apart_s is not None), None)
-        if apart_s is not None and abs(apart_s) > APART_S:
-            way = "ahead of" if apart_s > 0 else "behind"
-            return (
-                f"{mine}: its server's clock is {abs(apart_s):,.0f} s {way} this machine's; samples have this machine's time, "
-                "and its traces are not joined"
-            )
-        return None
+        wrong = "; ".join(filter(None, (trusted(samples).processes, _apart_words(samples))))
+        return f"{mine}: {wrong}" if wrong else None
 
     def run(self, stop: threading.Event, write: Callable[[ServerSample], None]) -> None:
         """Read until stopped."""
@@ -150,7 +145,7 @@ class _Reading:
                 sample = self._sample(direct if is_loopback(url) else by_proxy, url)
                 self.samples.append(sample)
                 write(sample)
-                wait_s = _wait_s(sample)
+                wait_s = next_in_s(sample, now_ns())
 
     def _sample(self, client: httpx.Client, url: str) -> ServerSample:
         at_ns, wall_ns = now_ns(), time.time_ns()
@@ -203,12 +198,12 @@ def _fetched(client: httpx.Client, url: str) -> tuple[str, httpx.Headers]:
         return b"".join(parts).decode("utf-8", "replace"), response.headers
 
 
-def _wait_s(sample: ServerSample) -> float:
-    """The time until the next question."""
+def next_in_s(sample: ServerSample, at_ns: int) -> float:
+    """The time from an instant, when a page has been read, to the next question."""
     if sample.error:
         return ANSWER_S
-    spent_s = (now_ns() - sample.at_ns) / NS_PER_S
-    read_s = (now_ns() - sample.answered_ns) / NS_PER_S
+    spent_s = (at_ns - sample.at_ns) / NS_PER_S
+    read_s = (at_ns - sample.answered_ns) / NS_PER_S
     return max(PERIOD_S - spent_s, read_s * (1 / LARGEST_SHARE - 1), 0.0)
 
 
@@ -217,6 +212,18 @@ def _apart_s(headers: httpx.Headers, wall_ns: int) -> float | None:
         return round(parsedate_to_datetime(headers.get("date", "")).timestamp() - wall_ns / NS_PER_S, 1)
     except (TypeError, ValueError):
         return None
+
+
+def _apart_words(samples: Sequence[ServerSample]) -> str | None:
+    """The end of a sentence on a server whose clock is not this machine's; None where it is, or is not known."""
+    apart_s = next((s.apart_s for s in reversed(samples) if s.apart_s is not None), None)
+    if apart_s is None or abs(apart_s) <= APART_S:
+        return None
+    way = "ahead of" if apart_s > 0 else "behind"
+    return (
+        f"its server's clock is {abs(apart_s):,.0f} s {way} this machine's; samples have this machine's time, "
+        "and its traces are not joined"
+    )
 
 
 def _number(text: str | None) -> float | None:

@@ -26,7 +26,8 @@ MOST_LONGER: Final = 0.05
 MOST_LONGER_MS: Final = 20.0
 """A server's words may be longer than the wait by the larger of these: both ends of the wait are stamped by a busy process."""
 MOST_UNSURE_MS: Final = 100.0
-"""A wait on a clock that is known less well than this, the interval of samples, cannot be placed between them."""
+"""A wait on a clock that is known less well than this, the interval of samples, cannot be placed between them, nor be the one
+in which a trace began."""
 SETTLED_MS: Final = 150.0
 """Time after a request's end in which its server has counted it."""
 Source = Literal["request", "counters", "none"]
@@ -42,7 +43,7 @@ class Wait:
     end_ns: int
     """The first token, or the result."""
     over_ns: int | None = None
-    """The end of the request; None where it ends with the wait, or is not known."""
+    """The end of the request; None where it is not known."""
     unsure_ms: float = 0.0
     """Uncertainty of the clock that stamped it."""
 
@@ -87,7 +88,7 @@ class ServerSplit:
     cache_use: float | None = None
     """The largest used share of the server's cache."""
     prefix_share: float | None = None
-    """Share of the prompt's tokens that were found in the prefix cache."""
+    """Share of the tokens that the prefix cache had, of all prompts between the samples around the whole request."""
 
     @property
     def explained_share(self) -> float:
@@ -97,7 +98,7 @@ class ServerSplit:
 
 def split(wait: Wait, request: RequestTimings | None, trust: Trust | None, note: str = "") -> ServerSplit | None:
     """The parts of a wait; None where its server says nothing at all. `note`: why the request has no timings of its own."""
-    if request is None and (trust is None or not (trust.samples or trust.unreadable)):
+    if request is None and not note and (trust is None or not (trust.samples or trust.unreadable)):
         return None
     server = request.server if request is not None else trust.samples[-1].server if trust and trust.samples else ""
     whole_ms = (wait.end_ns - wait.begin_ns) / NS_PER_MS
@@ -105,24 +106,30 @@ def split(wait: Wait, request: RequestTimings | None, trust: Trust | None, note:
     if wait.end_ns <= wait.begin_ns:
         return None
     if trust is not None and wait.unsure_ms <= MOST_UNSURE_MS:
-        bare = _with_state(bare, window(trust, wait.begin_ns, wait.end_ns))
+        bare = _with_state(bare, wait, trust)
     if request is not None:
         return _by_request(bare, wait, request, trust)
-    assert trust is not None
-    return _by_counters(bare, wait, trust)
+    return bare if trust is None else _by_counters(bare, wait, trust)
 
 
-def _with_state(bare: ServerSplit, around: Window | None) -> ServerSplit:
-    if around is None:
-        return bare
-    asked, found = around.grown("prefix_asked"), around.grown("prefix_found")
-    return replace(
-        bare,
-        running=around.largest("running"),
-        waiting=around.largest("waiting"),
-        cache_use=around.largest("cache_use"),
-        prefix_share=min(1.0, found / asked) if asked and found is not None else None,
-    )
+def _with_state(bare: ServerSplit, wait: Wait, trust: Trust) -> ServerSplit:
+    around, whole = window(trust, wait.begin_ns, wait.end_ns), _whole_request(wait, trust)
+    if around is not None:
+        bare = replace(
+            bare,
+            running=around.largest("running"),
+            waiting=around.largest("waiting"),
+            cache_use=around.largest("cache_use"),
+        )
+    asked, found = (whole.grown("prefix_asked"), whole.grown("prefix_found")) if whole is not None else (None, None)
+    return replace(bare, prefix_share=found / asked) if asked and found is not None and 0 <= found <= asked else bare
+
+
+def _whole_request(wait: Wait, trust: Trust) -> Window | None:
+    """The window around a request until its server has counted it; None where its end is not known, or samples are missing."""
+    if wait.over_ns is None:
+        return None
+    return window(trust, wait.begin_ns, wait.over_ns + round(SETTLED_MS * NS_PER_MS))
 
 
 def _by_request(bare: ServerSplit, wait: Wait, request: RequestTimings, trust: Trust | None) -> ServerSplit:
@@ -160,8 +167,10 @@ def _by_counters(bare: ServerSplit, wait: Wait, trust: Trust) -> ServerSplit:
     if wait.unsure_ms > MOST_UNSURE_MS:
         unsure = f"the agent's clock is known to ±{wait.unsure_ms:,.0f} ms, too little to place this wait between samples"
         return replace(bare, note=unsure)
-    end_ns = max(wait.end_ns, wait.over_ns or 0) + round(SETTLED_MS * NS_PER_MS)
-    around = window(trust, wait.begin_ns, end_ns)
+    if wait.over_ns is None:
+        # Most servers count a request when it is over: what a shorter window counts may be another one.
+        return replace(bare, note=bare.note or "the end of its request is not known, and counters may be another's")
+    around = _whole_request(wait, trust)
     if around is None:
         return replace(bare, note=bare.note or trust.words or "no samples on both sides of this wait")
     grown: tuple[Column, ...] = ("finished", "queue_n", "ttft_n", "compute_n")

@@ -32,14 +32,19 @@ class Trust:
     """Their different reasons, most frequent first."""
 
     @property
+    def processes(self) -> str | None:
+        """The end of a sentence on a server that began again, or on two at one address; None for one process throughout."""
+        if self.two:
+            return "two servers answer at this address, so that no differences of its counters are used"
+        if self.began_again:
+            times = "once" if len(self.began_again) == 1 else f"{len(self.began_again)} times"
+            return f"its counters went back {times}: it began again, and waits across that instant are not split by them"
+        return None
+
+    @property
     def words(self) -> str | None:
         """One sentence on all that is wrong with the samples; None where nothing is."""
-        parts = []
-        if self.two:
-            parts.append("two servers answer at this address, so that no differences of its counters are used")
-        elif self.began_again:
-            times = "once" if len(self.began_again) == 1 else f"{len(self.began_again)} times"
-            parts.append(f"its counters went back {times}: it began again, and waits across that instant are not split by them")
+        parts = [self.processes] if self.processes is not None else []
         if self.unreadable:
             of = self.unreadable + len(self.samples)
             parts.append(f"{self.unreadable} of {of} pages were not read: it {self.reasons[0]}")

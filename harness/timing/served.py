@@ -46,7 +46,8 @@ class Served:
 
 def _timings(reply: Reply, stamps: Stamps) -> RequestTimings | None:
     """The server's numbers on the request whose words were heard, on the harness's clock."""
-    said, begun = _first(stamps, marks.LLM_TIMINGS, reply), _first(stamps, marks.LLM_BEGUN, reply)
+    asked = reply.steps[marks.LLM_REQUESTED]
+    said, begun = (_first(stamps, name, reply, asked) for name in (marks.LLM_TIMINGS, marks.LLM_BEGUN))
     if said is None:
         return None
     ahead_ns = said.at_ns - said.mark.at_ns
@@ -56,12 +57,11 @@ def _timings(reply: Reply, stamps: Stamps) -> RequestTimings | None:
     return replace(found, stopped_ns=tuple((begin + ahead_ns, end + ahead_ns) for begin, end in found.stopped_ns))
 
 
-def _first(stamps: Stamps, name: str, reply: Reply) -> Stamp | None:
-    """The first words of a name after the request: on the request by its number, or by time alone where the steps are not the
-    agent's own stamps, which have numbers of ours."""
-    asked = reply.steps[marks.LLM_REQUESTED]
-    ours = "stamped" in asked.mark.detail
-    later = (s for s in stamps.all if s.name == name and s.at_ns >= asked.at_ns)
+def _first(stamps: Stamps, name: str, reply: Reply, after: Stamp) -> Stamp | None:
+    """The first mark of a name after a step of a request: of this request by its number, or by time alone where the steps are
+    not the agent's own stamps, which have numbers of ours."""
+    ours = "stamped" in after.mark.detail
+    later = (s for s in stamps.all if s.name == name and s.at_ns >= after.at_ns)
     return next((s for s in later if ours or s.request == reply.request), None)
 
 
@@ -72,13 +72,13 @@ def _waits(reply: Reply, stamped: SessionStamps) -> Iterator[Wait]:
         heard = stamps.last(marks.ASR_DONE, asked.at_ns)
         begun = stamps.last(marks.ASR_STARTED, heard.at_ns) if heard is not None else None
         if heard is not None and begun is not None:
-            yield _wait("asr", begun, heard, None, unsure_ms)
+            yield _wait("asr", begun, heard, heard.at_ns, unsure_ms)
     if asked is not None and first is not None:
-        done = stamps.done(marks.LLM_DONE, reply.request)
-        yield _wait("llm", asked, first, done.at_ns if done is not None and done.at_ns >= first.at_ns else None, unsure_ms)
+        done = _first(stamps, marks.LLM_DONE, reply, first)
+        yield _wait("llm", asked, first, done.at_ns if done is not None else None, unsure_ms)
     started, sounded = reply.steps.get(marks.TTS_STARTED), reply.steps.get(marks.TTS_FIRST_AUDIO)
     if started is not None and sounded is not None:
-        yield _wait("tts", started, sounded, None, unsure_ms)
+        yield _wait("tts", started, sounded, sounded.at_ns, unsure_ms)
 
 
 def _wait(stage: ServedStage, begin: Stamp, end: Stamp, over_ns: int | None, unsure_ms: float) -> Wait:

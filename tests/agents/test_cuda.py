@@ -86,3 +86,17 @@ def test_a_profile_that_asks_for_no_gpu_needs_none() -> None:
     assert parse_profile('kind = "cascade"\n[cascade.tts]\nuse_cuda = true\n', Path("x.toml")).cuda_settings == (
         "cascade.tts.use_cuda",
     )
+
+
+@pytest.mark.parametrize(
+    ("init", "count", "why"),
+    [(0, 2, None), (0, 0, "the NVIDIA driver shows no GPU"), (100, 2, "the NVIDIA driver shows no GPU (CUDA error 100)")],
+)
+def test_a_driver_is_believed_only_with_a_gpu(init: int, count: int, why: str | None, tmp_path: Path) -> None:
+    source, library = tmp_path / "driver.c", tmp_path / f"libheartdriver{init}{count}.so"
+    source.write_text(
+        f"int cuInit(unsigned f) {{ return {init}; }}\nint cuDeviceGetCount(int *n) {{ *n = {count}; return 0; }}\n"
+    )
+    if subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source)], check=False, capture_output=True).returncode:
+        pytest.skip("no C compiler")
+    assert cuda.why_no_cuda(str(library)) == why

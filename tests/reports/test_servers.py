@@ -19,7 +19,7 @@ from harness.reports.shown_runs import alone
 from harness.reports.tables import tables
 from harness.servers.split import ServerSplit
 from harness.store.run_store import RunStore
-from harness.timing.figures import TurnTiming
+from harness.timing.figures import Stage, TurnTiming, Waterfall
 from tests.reports.conftest import timing
 
 SPLIT = ServerSplit(
@@ -46,7 +46,7 @@ def test_parts_are_drawn_end_to_end_from_the_request_to_the_first_token() -> Non
     assert all(a.end_ms == b.start_ms for a, b in zip(wait.parts, wait.parts[1:], strict=False))
     assert wait.note == (
         "TTFT 120 ms; 90 % explained; llama.cpp, by the server's own timings of each request; at most 2 requests ran and 1 "
-        "waited meanwhile; 50 % of the prompt came from the prefix cache; cache used up to 25 %."
+        "waited meanwhile; 50 % of all prompts until its end came from the prefix cache; cache used up to 25 %."
     )
 
 
@@ -54,6 +54,22 @@ def test_parts_that_overlap_are_drawn_without_a_negative_bar_and_exported_as_the
     (wait,) = served(replace(QUICK, servers=(replace(SPLIT, unexplained_ms=-5.0, prefill_ms=83.0, compute_ms=87.0),)))
     assert all(part.end_ms >= part.start_ms for part in wait.parts)
     assert wait.parts_ms["unexplained"] == -5.0
+
+
+def test_a_recognisers_wait_is_drawn_where_its_bar_is_with_its_whole_computing() -> None:
+    heard = replace(SPLIT, stage="asr", prefill_ms=None, first_decode_ms=None, late_ms=12.0)
+    (wait,) = served(
+        replace(QUICK, servers=(heard,), waterfall=Waterfall((Stage("endpointing", 0, 200), Stage("asr", 40, 120))))
+    )
+    assert [part.name for part in wait.parts] == ["queue", "compute", "idle", "unexplained"]
+    assert (wait.parts[0].start_ms, wait.parts[-1].end_ms) == (40, 160)
+    assert "; at most 12 ms of the queue may be none; " in wait.note
+
+
+def test_a_wait_that_nobody_splits_says_so() -> None:
+    bare = ServerSplit("llm", "vllm", 120.0, 120.0, note="its page does not count requests")
+    (wait,) = served(replace(QUICK, servers=(bare,)))
+    assert wait.note == "TTFT 120 ms; not split; its page does not count requests."
 
 
 def test_page_terminal_and_table_of_turns_have_the_same_parts(

@@ -1,7 +1,7 @@
 """Text Generation Inference: the queue per request, and prefill per batch, in seconds.
 
 A batch that prefills one request is that request's prefill, and only such are split (see `harness.servers.split`). Nothing of a
-single request is in its streamed answers.
+single request is in its streamed answers. `tgi_batch_current_size` is set once a first prefill is over.
 
 Source: TGI's reference of metrics.
 """
@@ -18,7 +18,6 @@ ADAPTER: Final = Adapter(
         **timed("prefill", "tgi_batch_inference_duration", where=(("method", "prefill"),)),
         **timed("decode", "tgi_batch_inference_duration", where=(("method", "decode"),)),
         "finished": Names(("tgi_request_duration_count",)),
-        "work": Names(("tgi_batch_inference_count", "tgi_batch_inference_count_total")),
         "running": Names(("tgi_batch_current_size",)),
         "waiting": Names(("tgi_queue_size",)),
     },

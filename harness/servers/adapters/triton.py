@@ -2,7 +2,8 @@
 
 Its computing is of a whole request: of a model that answers with one result, a recogniser or an encoder, that is the stage; of
 one that streams, it goes on after the first answer, and is then not used for it. Name the model (`model = "…"`): the page has
-all of them. `nv_inference_first_response_histogram_ms` is there for streaming models in newer versions.
+all of them. `nv_inference_first_response_histogram_ms` is there for streaming models in newer versions. The cache that it
+counts is one of whole responses, and no prefix cache.
 
 Source: Triton's `docs/user_guide/metrics.md`.
 """
@@ -24,9 +25,6 @@ ADAPTER: Final = Adapter(
         "compute_n": Names(("nv_inference_request_success",)),
         **timed("ttft", "nv_inference_first_response_histogram_ms", ms=1.0),
         "finished": Names(("nv_inference_request_success",)),
-        "work": Names(("nv_inference_exec_count",)),
-        "prefix_found": Names(("nv_cache_num_hits_per_model",)),
-        "prefix_asked": Names(("nv_cache_num_hits_per_model", "nv_cache_num_misses_per_model"), together=True),
         "waiting": Names(("nv_inference_pending_request_count",)),
     },
     model_labels=("model",),

@@ -2,7 +2,7 @@
 
 Per request: `--enable-per-request-metrics` adds `metrics` to the last chunk of a stream (its `time_to_first_token_ms` begins
 where the request leaves the queue), and `--otlp-traces-endpoint` sends a span `llm_request`, in seconds. Series of engine 1 and
-further count other requests than those of engine 0, so all are added.
+further count other requests than those of engine 0, so all are added. Gauges are set after each step.
 
 Source: vLLM's documentation of production metrics, and `vllm/v1/metrics/loggers.py`, `vllm/tracing`.
 """
@@ -20,7 +20,6 @@ ADAPTER: Final = Adapter(
         **timed("decode", "vllm:request_decode_time_seconds"),
         **timed("ttft", "vllm:time_to_first_token_seconds"),
         "finished": Names(("vllm:request_success_total", "vllm:request_success")),
-        "work": Names(("vllm:prompt_tokens_total", "vllm:generation_tokens_total"), together=True),
         "prefix_asked": Names(("vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total")),
         "prefix_found": Names(("vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total")),
         "running": Names(("vllm:num_requests_running",)),

@@ -48,6 +48,13 @@ async def test_begin_and_timings_are_stamped_once_and_the_chunk_that_says_only_t
     assert (timings["name"], timings["detail"]) == (marks.LLM_TIMINGS, {"request": 3, "timings": LLAMA})
 
 
+async def test_progress_beside_a_piece_of_the_reply_takes_none_of_it() -> None:
+    words = ServerWords(SessionMarks())
+    words.request()
+    assert words.hear(chunk("The", prompt_progress={"total": 9}), 1)
+    assert not words.hear(chunk("", prompt_progress={"total": 9}), 1)
+
+
 async def test_a_server_that_speaks_at_the_end_alone_is_heard_then() -> None:
     session = SessionMarks()
     words = ServerWords(session)
@@ -91,13 +98,14 @@ async def test_a_server_cannot_stamp_marks_of_its_own_making() -> None:
     words = ServerWords(session)
     words.request()
     words.hear(chunk(prompt_progress={"at_ns": 7, "request": 9, "time_ms": 1}), 1)
-    words.hear(chunk("a", timings={"at_ns": 7, **{f"n{k}": k for k in range(100)}}), 1)
+    words.hear(chunk("a", timings={"at_ns": 7, "x" * 5_000: 1, **{f"n{k}": k for k in range(100)}}), 1)
     words.first_token(1)
     begun, timings = await stamped(session)
     assert begun["at_ns"] != 7
     assert begun["detail"]["request"] == 1
     assert timings["at_ns"] != 7
     assert len(timings["detail"]["timings"]) == 40
+    assert max(map(len, timings["detail"]["timings"])) == 60
 
 
 async def test_the_stops_of_the_model_during_the_wait_are_passed_on() -> None:
@@ -116,6 +124,16 @@ async def test_the_stops_of_the_model_during_the_wait_are_passed_on() -> None:
     words.first_token(1)
     assert asked == [(10, 30)]
     assert (await stamped(session))[-1]["detail"]["stopped_ns"] == [[10, 30]]
+
+
+async def test_without_the_mark_of_a_request_its_stops_are_not_known() -> None:
+    session = SessionMarks()
+    words = ServerWords(session, lambda begin_ns, end_ns: [[begin_ns, end_ns]])
+    words.request()
+    words.hear(chunk("a", timings=LLAMA), 1)
+    session.stamp(marks.LLM_FIRST_TOKEN, at_ns=30, request=1)
+    words.first_token(1)
+    assert (await stamped(session))[-1]["detail"].get("stopped_ns") is None
 
 
 def test_the_time_in_which_the_model_is_paused_is_measured_with_overlapping_pauses_as_one() -> None:

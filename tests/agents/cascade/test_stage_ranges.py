@@ -95,6 +95,21 @@ def test_a_withdrawn_reply_ends_with_the_next_request_and_a_broken_call_with_its
     assert not trace.open
 
 
+def test_a_reply_without_a_token_or_sound_leaves_nothing_open() -> None:
+    of: dict[str, object] = {"request": 1}
+    silent: list[Stamp] = [(marks.LLM_REQUESTED, of), (marks.TTS_STARTED, of), (marks.LLM_DONE, of), (marks.TTS_DONE, of)]
+    assert not followed(*silent)[0].open
+
+
+def test_speech_that_goes_on_ends_the_wait_for_its_end() -> None:
+    assert not followed((marks.SPEECH_STARTED, {}), (marks.SILENCE_SEEN, {}), (marks.SPEECH_STARTED, {}))[0].open
+
+
+def test_of_two_transcriptions_the_one_that_began_first_ends_first() -> None:
+    begun: list[Stamp] = [(marks.ASR_STARTED, {}), (marks.ASR_STARTED, {})]
+    assert followed(*begun, (marks.ASR_DONE, {}))[0].open == {1}
+
+
 def test_an_end_without_a_beginning_is_nothing() -> None:
     assert followed((marks.ASR_DONE, {}), (marks.TTS_DONE, {"request": 9, "piece": 1}))[0].names == []
 

@@ -28,7 +28,7 @@ def test_without_a_gpu_both_say_so_and_nothing_is_wrong() -> None:
     assert "there is no NVIDIA driver here" in cuda_found.seen
 
 
-@pytest.mark.parametrize(("percent", "state"), [(2, "fine"), (87, "disturbs")])
+@pytest.mark.parametrize(("percent", "state"), [(2, "fine"), (10, "fine"), (11, "disturbs"), (87, "disturbs")])
 def test_a_box_is_described_and_a_busy_one_disturbs(percent: int, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     driver = ScriptedDriver(nvml)
     driver._answers["nvmlDeviceGetUtilizationRates"] = lambda _: driver._utilisation(percent)
@@ -107,3 +107,35 @@ def test_a_library_is_found_where_an_agent_would_find_it(tmp_path: Path, monkeyp
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     assert can_be_loaded("libheartnowhere.so.1")
     assert can_be_loaded("libc.so.6")
+
+
+def test_one_busy_gpu_of_two_disturbs(monkeypatch: pytest.MonkeyPatch) -> None:
+    two = [ScriptedDriver(nvml), ScriptedDriver(nvml)]
+    two[0]._answers["nvmlDeviceGetUtilizationRates"] = lambda _: two[0]._utilisation(0)
+    monkeypatch.setattr(gpus, "cards", lambda: [Card(driver, k) for k, driver in enumerate(two)])
+    monkeypatch.setattr(gpus, "card_facts", dict)
+    assert gpus.gpus()[0].state == "disturbs"
+
+
+@pytest.mark.parametrize(
+    ("why", "seen"),
+    [
+        ("there is no NVIDIA driver here", "none (there is no NVIDIA driver here)"),
+        (None, "there is one; its figures are not checked"),
+    ],
+)
+def test_without_its_package_the_driver_itself_is_asked(why: str | None, seen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "pynvml" else found(name))
+    monkeypatch.setattr(gpus, "why_no_cuda", lambda: why)
+    (said,) = gpus.gpus()
+    assert said.seen.startswith(seen)
+    assert said.mend
+
+
+def test_whisper_without_its_library_names_the_package_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpus, "why_no_cuda", lambda: None)
+    monkeypatch.setattr(gpus, "can_be_loaded", lambda _: False)
+    (said,) = gpus.cuda()
+    assert "Whisper: libcublas.so.12 is not found" in said.seen
+    assert "pip install nvidia-cublas-cu12" in said.mend

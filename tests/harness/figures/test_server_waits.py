@@ -69,3 +69,25 @@ def test_a_part_that_nobody_measured_is_absent_and_never_zero() -> None:
 def test_without_servers_there_is_no_row() -> None:
     assert server_waits({"a": [replace(TURN, servers=())]}, seed=1) == []
     assert waits_rows([("bot", [])]) == ()
+
+
+def test_the_servers_state_is_the_most_of_any_turn_and_both_servers_are_named() -> None:
+    busy = replace(WHOLE, server="vllm", running=7.0, waiting=4.0, cache_use=0.75, prefix_share=0.1)
+    (row,) = server_waits({"a": [TURN], "b": [replace(TURN, servers=(busy,))]}, seed=1)
+    assert (row.server, row.most_running, row.most_waiting, row.most_cache_use) == ("llama.cpp, vllm", 7, 4, 0.75)
+    assert row.prefix_share == pytest.approx(0.3)
+    assert (row.prefill_ms.mean, row.first_decode_ms.mean, row.idle_ms.mean) == (110, 10, 10)
+    assert waits_notes([("bot", [row])]) == (
+        "bot, TTFT: 1 turn by the server's own timings of each request; prefill 110 ms, first decode 10 ms; at most 7 requests "
+        "ran and 4 waited at once; 30 % of the prompts' tokens came from the prefix cache; cache used up to 75 %; "
+        f"1 turn: {WHOLE.note}; too few conversations for intervals.",
+    )
+
+
+def test_an_interval_below_zero_has_a_minus_and_no_hyphen() -> None:
+    (row,) = server_waits(
+        {f"c{k}": [replace(TURN, servers=(replace(SPLIT, unexplained_ms=-5.0 - k),))] for k in range(9)}, seed=1
+    )
+    (cells,) = waits_rows([("bot", [row])])
+    assert "−" in cells[HEAD.index("Unexplained")].split("\n")[1]
+    assert "-" not in cells[HEAD.index("Unexplained")]

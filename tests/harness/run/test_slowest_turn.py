@@ -80,6 +80,45 @@ def test_its_stages_are_found_in_a_trace_and_no_other_turns(
     assert said[-1].endswith(f"--filter-time 30000000/34000000 {tmp_path / 'box.nsys-rep'}")
 
 
+def test_the_window_reaches_to_the_last_end_and_stages_are_in_order_of_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "box.sqlite"
+    trace_of(trace, [])
+    with closing(sqlite3.connect(trace)) as made:
+        for start, end, stage in ((5, 6, "tts"), (1, 9, "llm")):
+            made.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, NULL, 0)", (start, end, f"{SESSION} turn 1: {stage}"))
+        made.commit()
+    found = recipe()
+    assert found.stages(trace, f"{SESSION.replace('c-1', 'c-0')} turn 1") == []
+    assert found.stages(trace, f"{SESSION} turn 1") == [("llm", 1, 9), ("tts", 5, 6)]
+    monkeypatch.setattr(found.harness, "load_run", lambda _: _Opened(run_of((1.0,), (2.0,))))
+    monkeypatch.setattr(sys, "argv", ["slowest_turn.py", "run", str(trace)])
+    found.main()
+    assert " --filter-time 1/9 " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", [None, b"", b"NVTX" * 100])
+def test_a_trace_that_is_none_is_one_sentence_and_is_not_made(tmp_path: Path, content: bytes | None) -> None:
+    trace = tmp_path / "box 1.sqlite"
+    if content is not None:
+        trace.write_bytes(content)
+    with pytest.raises(SystemExit, match=r"box 1\.sqlite: no trace with ranges \(.*\); export it: nsys export"):
+        recipe().stages(trace, f"{SESSION} turn 1")
+    assert trace.exists() == (content is not None)
+
+
+def test_without_a_run_its_call_is_shown_and_a_folder_without_one_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["slowest_turn.py"])
+    with pytest.raises(SystemExit, match=r"slowest_turn\.py RUN"):
+        recipe().main()
+    monkeypatch.setattr(sys, "argv", ["slowest_turn.py", str(tmp_path)])
+    with pytest.raises(SystemExit, match="holds no run"):
+        recipe().main()
+
+
 class _Opened:
     def __init__(self, run: Any) -> None:
         self._run = run

@@ -9,29 +9,32 @@ from harness.agents.profile_base import MetricsSettings
 from harness.servers.adapter import COUNTERS, Column
 from harness.servers.adapters import ADAPTERS, WANTED, adapter_for
 from harness.servers.page import NotMetrics, Page, read_page
+from harness.servers.samples import ServerSample
+from harness.servers.windows import idle_ns, trusted
+from harness.timeline import NS_PER_MS
 
+MS = NS_PER_MS
 PAGES = Path(__file__).parent / "pages"
 EXPECTED = {
     "vllm": {
         "queue_ms": 500, "queue_n": 20, "prefill_ms": 1_500, "prefill_n": 20, "decode_ms": 9_000, "decode_n": 20,
-        "ttft_ms": 2_500, "ttft_n": 20, "finished": 20, "work": 1_300, "prefix_asked": 1_000, "prefix_found": 750,
+        "ttft_ms": 2_500, "ttft_n": 20, "finished": 20, "prefix_asked": 1_000, "prefix_found": 750,
         "running": 3, "waiting": 4, "cache_use": 0.5, "started": 1.7e9,
     },
     "sglang": {
         "queue_ms": 200, "queue_n": 10, "prefill_ms": 700, "prefill_n": 10, "ttft_ms": 1_000, "ttft_n": 10, "finished": 10,
-        "work": 560, "prefix_asked": 500, "prefix_found": 100, "running": 3, "waiting": 1, "cache_use": 0.3,
+        "prefix_asked": 500, "prefix_found": 100, "running": 3, "waiting": 1, "cache_use": 0.3,
     },
     "tgi": {
         "queue_ms": 900, "queue_n": 30, "prefill_ms": 1_200, "prefill_n": 24, "decode_ms": 40_000, "decode_n": 2_000,
-        "finished": 30, "work": 2_024, "running": 5, "waiting": 2,
+        "finished": 30, "running": 5, "waiting": 2,
     },
-    "nim": {"ttft_ms": 800, "ttft_n": 4, "finished": 4, "work": 100, "running": 1, "waiting": 0, "cache_use": 0.125},
+    "nim": {"ttft_ms": 800, "ttft_n": 4, "finished": 4, "running": 1, "waiting": 0, "cache_use": 0.125},
     "llama.cpp": {
         "prefill_ms": 250, "decode_ms": 500, "work": 50, "prefix_asked": 120, "prefix_found": 90, "running": 1, "waiting": 3,
     },
     "triton": {
-        "queue_ms": 4, "queue_n": 8, "compute_ms": 31.5, "compute_n": 8, "finished": 8, "work": 5, "prefix_asked": 4,
-        "prefix_found": 1, "waiting": 2,
+        "queue_ms": 4, "queue_n": 8, "compute_ms": 31.5, "compute_n": 8, "finished": 8, "waiting": 2,
     },
 }  # fmt: skip
 MODEL = {"vllm": "m/one", "triton": "asr"}
@@ -82,3 +85,25 @@ def test_counters_are_columns() -> None:
     assert set(COUNTERS) < set(get_args(Column))
     for adapter in ADAPTERS.values():
         assert set(adapter.columns) <= set(get_args(Column)), adapter.server
+
+
+@pytest.mark.parametrize("server", ADAPTERS)
+def test_only_a_page_whose_gauges_are_of_the_instant_can_show_that_a_server_is_idle(server: str) -> None:
+    # A server that sets its gauges after each step has this page while it computes the prefill of its only request.
+    columns = {**ADAPTERS[server].read(page(server), MODEL.get(server)), "running": 0.0, "waiting": 0.0}
+    trust = trusted([ServerSample(k * MS, k * MS + 1, 0, "bot", "llm", server, columns) for k in (0, 100)])
+    assert (idle_ns(trust, 20 * MS, 80 * MS) is not None) == (server == "llama.cpp")
+
+
+def test_of_each_replica_the_first_worker_counts_whatever_its_number() -> None:
+    ranks = ((0, 0, 0, 3), (0, 1, 0, 3), (1, 10, 0, 5), (1, 9, 0, 4), (1, 9, 1, 6))
+    rows = [f'sglang:num_running_reqs{{dp_rank="{dp}",tp_rank="{tp}",pp_rank="{pp}"}} {n}' for dp, tp, pp, n in ranks]
+    assert ADAPTERS["sglang"].read(read_page("\n".join(rows), WANTED)) == {"running": 3 + 4}
+
+
+def test_a_counter_that_its_page_rounds_is_left_out() -> None:
+    read = ADAPTERS["llama.cpp"].read
+    exact = "llamacpp:prompt_tokens_total 999999\nllamacpp:n_decode_total 7\n"
+    assert read(read_page(exact, WANTED)) == {"work": 1_000_006, "prefix_asked": 999_999}
+    rounded = "llamacpp:prompt_tokens_total 1.23457e+06\nllamacpp:n_decode_total 7\nllamacpp:requests_processing 1\n"
+    assert read(read_page(rounded, WANTED)) == {"running": 1}

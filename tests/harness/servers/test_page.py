@@ -30,6 +30,10 @@ def test_a_row_that_is_no_sample_is_skipped() -> None:
     assert values("a 1\na 2 3 4 5 words\na 5\n", "a") == [("a", {}, 1.0), ("a", {}, 5.0)]
 
 
+def test_a_page_of_as_many_samples_as_strange_rows_is_still_read() -> None:
+    assert values("a 1\nno sample at all\n", "a") == [("a", {}, 1.0)]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

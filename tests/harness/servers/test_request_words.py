@@ -1,5 +1,7 @@
 """A request's own timings, in answers and in spans."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.agents.connection import Mark
@@ -23,7 +25,8 @@ def test_each_servers_answer_is_read_by_its_own_names() -> None:
     "said",
     [{}, {"timings": {}}, {"timings": 3}, {"timings": {"prompt_ms": "40"}}, {"timings": {"prompt_ms": -1}},
      {"timings": {"prompt_ms": True}}, {"timings": {"prompt_ms": float("nan")}}, {"metrics": {"queue_time_ms": 4}},
-     {"meta_info": {"prefill_finished_time": 1, "forward_entry_time": 2}}],
+     {"meta_info": {"prefill_finished_time": 1, "forward_entry_time": 2}}, {"timings": {"prompt_ms": float("inf")}},
+     {"timings": {"prompt_ms": 10**400}}],
 )  # fmt: skip
 def test_what_no_server_says_is_no_timing(said: dict[str, object]) -> None:
     assert of_answer(said, None, None) is None
@@ -46,6 +49,11 @@ def test_the_one_span_of_the_server_that_began_in_the_wait_is_its_request() -> N
     assert of_spans([Mark("span.llm", 100 * NS_PER_S, 0, {"metrics.ttfb": 0.2})], WAIT) == (None, "")
 
 
+def test_a_trace_may_begin_a_little_before_the_request_was_stamped() -> None:
+    assert of_spans([span(99.985)], WAIT)[0] is not None
+    assert of_spans([span(99.975)], WAIT)[0] is None
+
+
 def test_two_requests_at_once_cannot_be_assigned() -> None:
     found, why = of_spans([span(100.01), span(100.5)], WAIT)
     assert found is None
@@ -56,3 +64,10 @@ def test_spans_of_a_clock_that_is_apart_are_not_joined() -> None:
     found, why = of_spans([span(100 - 3_600)], WAIT)
     assert found is None
     assert why == "its server's nearest trace began 3,600.0 s before it: another request, or clocks apart"
+    assert of_spans([span(95), span(103)], WAIT)[1].startswith("its server's nearest trace began 3.0 s after it")
+
+
+def test_a_wait_on_a_clock_that_is_hardly_known_has_no_trace_of_its_own() -> None:
+    found, why = of_spans([span(100.01)], replace(WAIT, unsure_ms=400))
+    assert found is None
+    assert why == "the agent's clock is known to ±400 ms, too little to know which of its server's traces is this request's"

@@ -5,14 +5,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from harness.clock import now_ns
-from harness.servers.samples import load_samples
-from harness.servers.scraper import ANSWER_S, MOST_BYTES, MetricsScraper, Target
+from harness.servers.samples import ServerSample, load_samples
+from harness.servers.scraper import ANSWER_S, MOST_BYTES, MetricsScraper, Target, next_in_s
+from harness.timeline import NS_PER_MS
 
 Answer = Callable[[BaseHTTPRequestHandler, int], None]
 PAGE = "vllm:num_requests_running 1\nvllm:request_success_total {}\n"
@@ -77,6 +79,7 @@ def test_samples_grow_with_the_server_and_are_on_disk_as_in_memory(tmp_path: Pat
     assert all(began_ns < sample.at_ns < sample.answered_ns for sample in found)
     assert all(abs(sample.wall_ns - sample.at_ns - (time.time_ns() - now_ns())) < 10**9 for sample in found)
     assert load_samples(tmp_path)[: len(found)] == found
+    assert "error" not in (tmp_path / "servers.jsonl").read_text(), "a row has nothing that is empty"
     assert scraper.complaints() == []
 
 
@@ -127,6 +130,7 @@ def test_a_page_that_grows_to_50_mb_is_not_read_into_memory(tmp_path: Path) -> N
         ("<html><body>Bad gateway</body></html>", {}, "is no Prometheus text: it begins with '<html>"),
         ("ollama_requests_total 3\n", {}, "is not of vllm: it has no series vllm:…"),
         ("", {}, "has no series"),
+        ("No key: Bearer abcdefghijklmnopqrstuvwxyz0123456789", {}, "it begins with 'No key: Bearer ***'"),
         (PAGE, {"Content-Encoding": "gzip"}, "comes packed, which was not asked for, and was not read"),
     ],
 )
@@ -158,6 +162,68 @@ def test_a_server_whose_clock_is_apart_is_said_so_and_its_samples_have_this_mach
     assert "behind this machine's; samples have this machine's time, and its traces are not joined" in complaint
 
 
+@pytest.mark.parametrize(
+    ("starts", "words"),
+    [((1, 2, 2, 2), "it began again"), ((1, 2, 1, 2), "two servers answer at this address"), ((1, 1, 1, 1), None)],
+)
+def test_a_server_that_began_again_or_is_two_is_said_at_the_end(
+    starts: tuple[int, ...], words: str | None, tmp_path: Path
+) -> None:
+    def start(handler: BaseHTTPRequestHandler, n: int) -> None:
+        page(handler, PAGE.format(n) + f"process_start_time_seconds {starts[min(n, 3)]}\n")
+
+    with (
+        serving(start) as url,
+        MetricsScraper(tmp_path / "servers.jsonl", [Target("bot", "llm", lambda: url)]) as scraper,
+    ):
+        while len(scraper.between("bot", 0, now_ns())) < 4:
+            time.sleep(0.02)
+    complaints = scraper.complaints()
+    assert len(complaints) == (words is not None)
+    for complaint in complaints:
+        assert complaint.startswith('metrics of "bot" (llm): ')
+        assert words is not None
+        assert words in complaint
+        assert "\n" not in complaint
+
+
+def test_a_server_on_this_machines_clock_is_no_complaint(tmp_path: Path) -> None:
+    scraper, error = read_once(tmp_path, lambda handler, _: page(handler, PAGE.format(1), Date=formatdate(usegmt=True)))
+    assert (error, scraper.complaints()) == ("", [])
+    (found, *_) = load_samples(tmp_path)
+    assert found.apart_s is not None
+
+
+def test_a_page_of_this_machine_is_read_past_the_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert read_once(tmp_path, lambda handler, _: page(handler, PAGE.format(1)))[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("answered_ms", "read_ms", "error", "wait_ms"),
+    [(10, 15, "", 85), (10, 110, "", 400), (300, 305, "", 20), (10, 15, "is gone", 1_000)],
+)
+def test_reading_takes_a_fifth_of_the_time_at_most_and_a_failing_server_is_left_alone_for_a_second(
+    answered_ms: int, read_ms: int, error: str, wait_ms: int
+) -> None:
+    found = ServerSample(0, answered_ms * NS_PER_MS, 0, "bot", "llm", error=error)
+    assert next_in_s(found, read_ms * NS_PER_MS) == pytest.approx(wait_ms / 1_000)
+
+
+def test_of_a_page_with_several_models_only_the_named_one_is_read(tmp_path: Path) -> None:
+    text = 'vllm:num_requests_running{model_name="one"} 1\nvllm:num_requests_running{model_name="two"} 5\n'
+    with (
+        serving(lambda handler, _: page(handler, text)) as url,
+        MetricsScraper(tmp_path / "servers.jsonl", [Target("bot", "llm", lambda: url, model="two")]) as scraper,
+    ):
+        while not (found := scraper.between("bot", 0, now_ns())):
+            time.sleep(0.02)
+    assert found[0].columns == {"running": 5}
+
+
 def test_the_number_of_a_process_comes_from_its_header(tmp_path: Path) -> None:
     text = "llamacpp:requests_processing 0\n"
     read_once(tmp_path, lambda handler, _: page(handler, text, **{"Process-Start-Time-Unix": "4711"}), server=None)
@@ -176,7 +242,14 @@ def test_an_agent_without_an_address_is_asked_for_one(tmp_path: Path) -> None:
 
 def test_a_damaged_row_of_samples_is_left_out(tmp_path: Path) -> None:
     row = {"at_ns": 1, "answered_ns": 2, "wall_ns": 3, "agent": "bot", "stage": "llm", "columns": {"running": 1, "other": 2}}
-    rows = [json.dumps(row), '{"at_ns": 1', "NaN", json.dumps({**row, "stage": "heart"}), json.dumps(row)[:-4]]
+    rows = [
+        json.dumps(row),
+        '{"at_ns": 1',
+        "NaN",
+        json.dumps({**row, "stage": "heart"}),
+        json.dumps({**row, "columns": {"running": float("inf")}}),
+        json.dumps(row)[:-4],
+    ]
     (tmp_path / "servers.jsonl").write_text("\n".join(rows), encoding="utf-8")
     (found,) = load_samples(tmp_path)
     assert found.columns == {"running": 1}

@@ -9,8 +9,13 @@ from benchmarks.made_recordings import Made, Said, make_recording, voice
 from harness.agents import marks
 from harness.agents.connection import Mark
 from harness.servers.samples import ServerSample
+from harness.timeline import NS_PER_MS, NS_PER_S
 from harness.timing import measure
+from harness.timing.chain import Reply, Stamps
+from harness.timing.clock_offset import ClockOffset
 from harness.timing.figures import TurnTiming
+from harness.timing.marks_chosen import SessionStamps
+from harness.timing.served import Served
 
 STEPS = (
     (marks.SILENCE_SEEN, 0.200, None),
@@ -81,6 +86,20 @@ def test_a_bot_that_reports_its_stages_may_pass_on_its_servers_words_and_loses_n
     assert [(split.source, split.prefill_ms) for split in served.servers] == [("request", 110)]
 
 
+def test_the_end_of_a_request_that_a_bot_reports_without_a_number_is_the_next_one() -> None:
+    made = make_recording()
+    asked, first = made.ms(0.557), made.ms(0.757)
+    found = [
+        Mark("rtvi.bot-llm-stopped", made.ms(-0.5), made.ms(-0.5), {}),
+        Mark("span.llm", asked, first, {"metrics.ttfb": 0.2, "end_ns": first}),
+        Mark("rtvi.bot-llm-stopped", made.ms(0.79), made.ms(0.79), {}),
+    ]
+    one = {"queue_ms": 30.0, "queue_n": 1.0, "prefill_ms": 150.0, "prefill_n": 1.0, "finished": 1.0}
+    samples = (sample(made, 0.5, **dict.fromkeys(one, 0.0)), sample(made, 0.95, **one))
+    (split,) = measure(make_recording(Said(1.050, voice(1.0)), marks=found).recording, None, samples).servers
+    assert (split.source, split.queue_ms) == ("counters", 30)
+
+
 def test_what_an_agent_makes_up_splits_nothing() -> None:
     made_up: tuple[dict[str, object], ...] = (
         {"timings": "fast"},
@@ -97,7 +116,8 @@ def test_a_trace_of_the_server_splits_a_turn_whose_agent_passes_nothing_on() -> 
     (split,) = timed(("span.llm_request", 0.560, said)).servers
     assert (split.server, split.queue_ms, split.compute_ms) == ("vllm", 30, 150)
     two = timed(("span.llm_request", 0.560, said), ("span.llm_request", 0.6, said))
-    assert two.servers == ()
+    (unsplit,) = two.servers
+    assert (unsplit.source, unsplit.note[:42]) == ("none", "2 requests of its server's traces began in")
 
 
 def test_samples_split_a_turn_that_was_alone_and_say_why_they_split_no_other() -> None:
@@ -105,9 +125,12 @@ def test_samples_split_a_turn_that_was_alone_and_say_why_they_split_no_other() -
     free = {"running": 0.0, "waiting": 0.0}
     one = {"queue_ms": 30.0, "queue_n": 1.0, "prefill_ms": 150.0, "prefill_n": 1.0, "finished": 1.0, "work": 9.0}
     before = sample(made, 0.5, **dict.fromkeys(one, 0.0), **free)
-    (alone,) = timed(samples=(before, sample(made, 0.95, **one, **free))).servers
+    over = (marks.LLM_DONE, 0.79, {"request": 1})
+    (alone,) = timed(over, samples=(before, sample(made, 0.95, **one, **free))).servers
     assert (alone.source, alone.queue_ms, alone.prefill_ms) == ("counters", 30, 150)
-    (beside,) = timed(samples=(before, sample(made, 0.95, **{**one, "finished": 4.0}, **free))).servers
+    (open_end,) = timed((marks.LLM_DONE, 0.79, {"request": 2}), samples=(before, sample(made, 0.95, **one, **free))).servers
+    assert (open_end.source, open_end.note[:26]) == ("none", "the end of its request is ")
+    (beside,) = timed(over, samples=(before, sample(made, 0.95, **{**one, "finished": 4.0}, **free))).servers
     assert beside.source == "none"
     assert beside.unexplained_ms == pytest.approx(200)
     assert "4 requests were in this window" in beside.note
@@ -120,3 +143,32 @@ def test_a_recogniser_with_a_server_of_its_own_has_its_own_wait() -> None:
     (split,) = timed(samples=tuple(replace(s, stage="asr", server="triton") for s in samples)).servers
     assert (split.stage, split.server) == ("asr", "triton")
     assert (split.whole_ms, split.queue_ms, split.compute_ms, split.unexplained_ms) == pytest.approx((349, 40, 300, 9))
+
+
+AHEAD_NS = 5 * NS_PER_S
+
+
+def test_each_wait_is_on_the_harness_clock_and_of_its_own_stage() -> None:
+    def at(ms: int) -> int:
+        return (10_000 + ms) * NS_PER_MS
+
+    stopped = [[at(2_100) - AHEAD_NS, at(2_110) - AHEAD_NS]]
+    steps: tuple[tuple[str, int, dict[str, object]], ...] = (
+        (marks.ASR_STARTED, 1_000, {}),
+        (marks.ASR_DONE, 1_300, {}),
+        (marks.ASR_STARTED, 1_400, {}),
+        (marks.LLM_REQUESTED, 2_000, {"request": 1}),
+        (marks.LLM_FIRST_TOKEN, 2_200, {"request": 1}),
+        (marks.LLM_TIMINGS, 2_200, {"request": 1, "timings": {"prompt_ms": 150.0}, "stopped_ns": stopped}),
+        (marks.TTS_STARTED, 2_300, {"request": 1}),
+        (marks.TTS_FIRST_AUDIO, 2_400, {"request": 1}),
+    )
+    stamps = Stamps([Mark(name, at(ms) - AHEAD_NS, at(ms), detail) for name, ms, detail in steps], AHEAD_NS)
+    reply = Reply(1, {stamp.name: stamp for stamp in stamps.all}, ())
+    sampled = [ServerSample(at(ms), at(ms) + 1, 0, "bot", stage, f"{stage}-server", {"running": 0.0})
+               for stage in ("asr", "tts") for ms in (500, 4_000)]  # fmt: skip
+    found = Served(SessionStamps(stamps, ClockOffset(AHEAD_NS), ()), sampled).of(reply)
+    assert [(split.stage, split.server, split.whole_ms) for split in found] == [
+        ("asr", "asr-server", 300), ("llm", "llama.cpp", 200), ("tts", "tts-server", 100),
+    ]  # fmt: skip
+    assert (found[1].idle_ms, found[1].prefill_ms) == (10, 140)

@@ -1,5 +1,6 @@
 """One wait, split: by the server's words on the request, by its counters, and not at all."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,6 +65,27 @@ def test_words_longer_than_the_wait_are_refused() -> None:
     assert "its server says 3,060 ms, more than the 200 ms of the wait" in found.note
 
 
+@pytest.mark.parametrize(
+    ("whole", "said", "taken"), [(200, 219, True), (200, 221, False), (2_000, 2_099, True), (2_000, 2_101, False)]
+)
+def test_words_may_be_longer_than_the_wait_by_20_ms_or_a_twentieth(whole: int, said: int, taken: bool) -> None:
+    found = split(Wait("llm", 0, whole * MS), RequestTimings("vllm", prefill_ms=said - 9, queue_ms=9), None)
+    assert found is not None
+    assert (found.source == "request") == taken
+    if taken:
+        assert found.unexplained_ms == whole - said
+        assert found.explained_share == pytest.approx(1 - (said - whole) / whole), "what is too much explains no more"
+
+
+def test_a_stop_during_the_first_decode_is_no_decoding() -> None:
+    own = RequestTimings("llama.cpp", 100, decode_ms=60, begun_ns=1_020 * MS, stopped_ns=((1_140 * MS, 1_150 * MS),))
+    assert parts(split(WAIT, own, None)) == {"queue": 20, "prefill": 100, "first_decode": 50, "idle": 10, "unexplained": 20}
+
+
+def test_a_wait_that_ends_as_it_begins_is_none() -> None:
+    assert split(Wait("llm", 7, 7), RequestTimings("vllm", 0), None) is None
+
+
 def _around(queue_n: float = 1, running: float = 1, **more: float) -> list[ServerSample]:
     """Samples around the wait: one request before, then `queue_n` more, of 40 ms queue and 130 ms prefill in all."""
     counted: dict[str, Any] = {
@@ -120,6 +142,61 @@ def test_a_request_that_was_not_alone_is_split_by_its_own_timings() -> None:
     assert (found.source, found.queue_ms, found.running) == ("request", 60, 5)
 
 
+def test_without_the_end_of_its_request_counters_may_be_anothers_and_split_nothing() -> None:
+    open_end = replace(WAIT, over_ns=None)
+    found = split(open_end, None, trusted(_around()))
+    assert found is not None
+    assert (found.source, found.unexplained_ms, found.running) == ("none", 200, 1)
+    assert found.note == "the end of its request is not known, and counters may be another's"
+
+
+def test_a_server_counts_a_request_a_moment_after_its_end() -> None:
+    early = [*_around()[:3], sample(1_740, finished=1.0, queue_n=1.0, queue_ms=7.0, running=0.0, waiting=0.0), *_around()[3:]]
+    assert parts(split(WAIT, None, trusted(early)))["queue"] == 40
+
+
+def test_the_share_of_the_prefix_cache_is_of_the_prompts_until_the_request_is_over() -> None:
+    # SGLang counts a prompt when its request is over; then what grew before the first token is another request's.
+    prompts = ((990, 1_000, 100), (1_090, 1_000, 100), (1_290, 1_100, 190), (1_790, 1_400, 250))
+    samples = trusted([sample(at, prefix_asked=asked, prefix_found=hit) for at, asked, hit in prompts])
+    own = RequestTimings("sglang", 120, queue_ms=60)
+    found = split(WAIT, own, samples)
+    assert found is not None
+    assert found.prefix_share == pytest.approx(150 / 400)
+    open_end = split(replace(WAIT, over_ns=None), own, samples)
+    assert open_end is not None
+    assert open_end.prefix_share is None
+    impossible = split(
+        WAIT, own, trusted([sample(990, prefix_asked=0, prefix_found=0), sample(1_790, prefix_asked=4, prefix_found=5)])
+    )
+    assert impossible is not None
+    assert impossible.prefix_share is None
+
+
+def test_a_batch_of_two_is_nobodys_prefill() -> None:
+    found = split(
+        WAIT,
+        None,
+        trusted([replace(s, columns={**s.columns, "prefill_n": 2 * s.columns.get("prefill_n", 0.5)}) for s in _around()]),
+    )
+    assert parts(found) == {"queue": 40, "prefill": None, "first_decode": None, "idle": 0, "unexplained": 160}
+    assert found is not None
+    assert found.note == "its page has no computing"
+
+
+@pytest.mark.parametrize("samples", [_around(queue_n=3), _around()[:3], [sample(990, work=1.0), sample(1_790, work=5.0)]])
+def test_a_reason_why_a_trace_was_not_joined_comes_first(samples: list[ServerSample]) -> None:
+    found = split(WAIT, None, trusted(samples), "its traces are apart")
+    assert found is not None
+    assert found.note == "its traces are apart"
+
+
+def test_a_reason_alone_is_a_wait_that_nobody_splits() -> None:
+    found = split(WAIT, None, None, "its traces are apart")
+    assert found is not None
+    assert (found.source, found.unexplained_ms, found.note) == ("none", 200, "its traces are apart")
+
+
 def test_an_agents_clock_that_is_hardly_known_places_no_wait_between_samples() -> None:
     unsure = Wait("llm", WAIT.begin_ns, WAIT.end_ns, WAIT.over_ns, unsure_ms=400)
     found = split(unsure, None, trusted(_around()))
@@ -127,7 +204,11 @@ def test_an_agents_clock_that_is_hardly_known_places_no_wait_between_samples() -
     assert found.note == "the agent's clock is known to ±400 ms, too little to place this wait between samples"
     own = split(unsure, RequestTimings("vllm", 120, queue_ms=60), trusted(_around()))
     assert own is not None
-    assert (own.source, own.running) == ("request", None)
+    assert (own.source, own.running, own.idle_ms) == ("request", None, None)
+    for unsure_ms, source in ((99, "counters"), (101, "none")):
+        near = split(replace(unsure, unsure_ms=unsure_ms), None, trusted(_around()))
+        assert near is not None
+        assert near.source == source
 
 
 def test_a_stage_without_queue_on_its_page_has_only_what_the_page_has() -> None:
@@ -144,6 +225,8 @@ def test_idle_time_is_measured_and_never_the_rest() -> None:
     assert parts(found) == {"queue": 20, "prefill": 80, "first_decode": None, "idle": 48, "unexplained": 52}
     full = split(WAIT, RequestTimings("vllm", prefill_ms=150, queue_ms=30), idle)
     assert parts(full)["idle"] == 20, "no more than the other parts leave"
+    over = split(WAIT, RequestTimings("vllm", prefill_ms=175, queue_ms=30), idle)
+    assert parts(over)["idle"] == 0
 
 
 def test_nothing_is_made_of_a_server_that_says_nothing() -> None:

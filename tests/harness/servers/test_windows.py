@@ -44,6 +44,11 @@ def test_a_restart_is_seen_by_the_start_of_the_process_where_a_page_has_it() -> 
     assert not trust.two
 
 
+def test_a_page_without_the_start_of_its_process_is_judged_by_its_counters() -> None:
+    assert not trusted([sample(0, finished=5, started=1), sample(100, finished=6)]).began_again
+    assert trusted([sample(0, finished=5, started=1), sample(100, finished=2)]).began_again == {1}
+
+
 def test_two_servers_behind_one_address_give_no_difference_at_all() -> None:
     by_start = trusted([sample(100 * k, finished=k, started=s) for k, s in enumerate((1, 2, 1, 1, 2))])
     draw = random.Random(4)
@@ -84,6 +89,20 @@ def test_idle_time_is_between_two_free_samples_without_work() -> None:
     assert idle_ns(trust, 50 * MS, 350 * MS) == (50 + 40) * MS
     assert idle_ns(trust, 420 * MS, 480 * MS) == 0
     assert idle_ns(trust, 700 * MS, 800 * MS) is None, "nobody looked"
+
+
+def test_a_server_in_which_a_request_waits_is_neither_idle_nor_alone() -> None:
+    trust = trusted([sample(t, running=0, waiting=t // 100, work=5) for t in (0, 100, 200)])
+    assert idle_ns(trust, 10 * MS, 190 * MS) == 0
+    found = window(trust, 10 * MS, 190 * MS)
+    assert found is not None
+    assert found.most_at_once == 2
+
+
+def test_no_idle_time_is_known_across_a_restart_and_samples_may_come_in_any_order() -> None:
+    samples = [sample(at, started=start, running=0, waiting=0, work=5) for at, start in ((0, 1), (100, 2), (200, 2))]
+    assert idle_ns(trusted(samples), 10 * MS, 90 * MS) is None
+    assert idle_ns(trusted(samples[::-1]), 110 * MS, 190 * MS) == 80 * MS
 
 
 def test_without_a_count_of_work_idle_time_is_not_known() -> None:
