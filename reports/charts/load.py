@@ -112,14 +112,16 @@ def _lines(rows: list[dict[str, Any]], unit: str, title: str) -> Any:
     names = list(dict.fromkeys(row["figure"] for row in rows))
     scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(zero=True)
     across = alt.Scale(type="log", nice=False, padding=12)
+    # One legend for colour, dash and shape: where they differ Vega warns.
+    legend = alt.Legend(orient="bottom", title=None)
     points = alt.Chart(alt.InlineData(values=rows)).encode(
         alt.X("offered:Q", title=unit, scale=across, axis=alt.Axis(grid=False, format="~g")),
         alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(format="%" if share else "~s")),
-        alt.Color("figure:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None)),
+        alt.Color("figure:N", scale=alt.Scale(domain=names), legend=legend),
     )
-    line = points.mark_line().encode(strokeDash=alt.StrokeDash("figure:N", scale=alt.Scale(domain=names), legend=None))
+    line = points.mark_line().encode(strokeDash=alt.StrokeDash("figure:N", scale=alt.Scale(domain=names), legend=legend))
     dots = points.mark_point(filled=True, size=60).encode(
-        shape=alt.Shape("figure:N", scale=alt.Scale(domain=names)),
+        shape=alt.Shape("figure:N", scale=alt.Scale(domain=names), legend=legend),
         tooltip=["figure:N", "offered:Q", alt.Tooltip("value:Q", format=".0%" if share else ",.3~r")],
     )
     bars = points.transform_filter("isValid(datum.low)").mark_rule().encode(y="low:Q", y2="high:Q")

@@ -1,11 +1,13 @@
 """The picture of a load measurement holds every step and the bound."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.errors import UserError
+from harness.load.caller_error import CallerError
 from harness.load.ceiling import LoadResult
 from harness.load.result import LoadStep
 from harness.ranking.percentiles import Quantiles
@@ -35,6 +37,19 @@ def test_every_measured_step_is_drawn_and_failed_ones_are_not() -> None:
     assert shares == []
     assert [(row["offered"], row["ms"]) for row in own] == [(1, 0.2), (50, 6.5)]
     assert [row["value"] > 1 for row in own] == [False, True]
+
+
+def test_the_budget_and_the_callers_bounds_are_drawn() -> None:
+    waits, _, own = to_spec(chart(replace(RESULT, budget_ms=500.0)))["vconcat"]
+    assert {"value": 500.0} in [row for mark in waits["layer"] for row in mark.get("data", {}).get("values", [])]
+    assert {"value": 1.0} in [row for mark in own["layer"] for row in mark.get("data", {}).get("values", [])]
+
+
+@pytest.mark.parametrize(("calls", "shown"), [(70, 8.0), (5, 2.0)])
+def test_the_callers_error_is_its_p95_and_of_few_calls_its_median(calls: int, shown: float) -> None:
+    error = CallerError(calls, 0.0, 2.0, 8.0 if calls >= 60 else None, 9.0)
+    own = to_spec(chart(replace(RESULT, steps=(replace(RESULT.steps[0], caller_error=error),))))["vconcat"][2]
+    assert [row["ms"] for row in rows_of(own)] == [0.2, shown]
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png"])
