@@ -38,7 +38,7 @@ from harness.run.plan import RunPlan, lasting_s, make_plan
 from harness.run.running_agents import RunningAgents
 from harness.run.weights import weights_of_agents
 from harness.store.disk import free_bytes
-from harness.store.load_files import TURNS_FILE, LoadMade, LoadTurn, append_turns
+from harness.store.load_files import TURNS_FILE, LoadMade, LoadTurn, append_turns, is_load
 
 REFERENCE_CALLS: Final = 200
 """Replies of the reference agent that are made before: more are made when they are needed."""
@@ -157,6 +157,8 @@ class _Calls:
 @asynccontextmanager
 async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator[tuple[LoadMade, _Calls, int | None]]:
     """The agent, started: what the test is made of, its calls, and the agent's process."""
+    if is_load(request.folder):
+        raise UserError(f"--out {request.folder}: holds a load test already; name another folder")
     plan = make_plan(request.experiment)
     (profile,) = plan.profiles
     if profile.kind == "text":
@@ -188,7 +190,7 @@ def _made(plan: RunPlan, profile: AgentProfile) -> LoadMade:
 
 
 def _rows_in(folder: Path) -> Callable[[Sequence[LoadTurn]], None]:
-    # A folder that is used again would mix two tests.
+    # Rows of a test that was stopped before its first step was over.
     with contextlib.suppress(FileNotFoundError):
         (folder / TURNS_FILE).unlink()
     return lambda rows: append_turns(folder, rows)
@@ -201,12 +203,13 @@ def _refuse_without_room(plan: RunPlan, request: LoadRequest) -> None:
         StorageError: they do not.
     """
     call_s = max(lasting_s(context, plan.pack, plan.options.mode) for context in plan.contexts)
-    most = max((arrivals.rate * arrivals.lasts_s for arrivals in request.arrivals), default=max(request.callers or (0,)))
+    at_once = max(request.callers or (0,)) * (request.rounds or 1)
+    most = max((arrivals.rate * arrivals.lasts_s for arrivals in request.arrivals), default=at_once)
     needed, free = most * call_s * PASSING_BYTES_PER_S, free_bytes(request.folder)
     if free < needed:
         raise StorageError(
             f"--out {request.folder}: the recordings of {most:.0f} calls need about {needed / MB:,.0f} MB until they are "
-            f"measured, and {free / MB:,.0f} MB are free; name another place with --out, or a shorter --for"
+            f"measured, and {free / MB:,.0f} MB are free; name another place with --out, or ask for fewer calls"
         )
 
 
@@ -222,6 +225,6 @@ def parse_callers(text: str) -> Sequence[int] | None:
         callers = [int(part) for part in text.split(",")]
     except ValueError:
         callers = []
-    if not callers or min(callers) < 1 or max(callers) > 1_000:
-        raise UserError(f"--callers {text}: write numbers from 1 to 1000 with commas, as in 1,2,5,10, or auto")
+    if not callers or min(callers) < 1 or max(callers) > 1_000 or len(set(callers)) < len(callers):
+        raise UserError(f"--callers {text}: write numbers from 1 to 1000 with commas, each once, as in 1,2,5,10, or auto")
     return callers
