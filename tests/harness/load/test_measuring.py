@@ -8,9 +8,10 @@ from harness.caller import SessionOutcome
 from harness.load.arrivals import Arrivals
 from harness.load.caller_error import MOST_MS, caller_error, too_inexact
 from harness.load.limits import limit_of
-from harness.load.measuring import Call, Offered, measured_step
+from harness.load.measuring import Call, Offered, _at_once, _Measured, _while_full, measured_step
 from harness.load.result import LoadStep, Used
 from harness.store.load_files import LoadTurn
+from tests.harness.load.made_turns import turn
 
 S = 10**9
 OPEN = Offered(0, arrivals=Arrivals("poisson", 1.0, 20.0, 1))
@@ -86,3 +87,31 @@ def test_the_bias_of_the_caller_has_a_sign_and_its_size_none() -> None:
     assert found is not None
     assert (found.bias_ms, found.p50_ms, found.p95_ms, found.max_ms) == (-1.0, 3.0, None, 4.0)
     assert MOST_MS == 10
+
+
+def spoken(number: int, lasts_s: float, end_s: float = 1.0) -> _Measured:
+    """A call that is due `number` seconds after the first, and whose caller ends `end_s` after it was dialled."""
+    due_ns = (100 + number) * S
+    row = turn(number, (due_ns / S) + end_s, rate=1.0)
+    call = Call(number, "c", SessionOutcome("quiet", begun_ns=due_ns), Path("nowhere"), due_ns)
+    return _Measured(call, (row,), due_ns, due_ns + round(lasts_s * S))
+
+
+def counted(found: list[_Measured]) -> list[int]:
+    return [each.call.number for each in _while_full(OPEN, found) if each.rows[0].counted]
+
+
+def test_turns_count_from_when_as_many_calls_end_as_begin_until_the_last_caller_comes() -> None:
+    # Of 21 calls one lasts long: 95 % are over within 6 s. A caller who is still speaking when the last one comes is out.
+    calls = [spoken(k, 15.0 if k == 3 else 6.0) for k in range(21)]
+    assert counted(calls) == list(range(5, 20))
+    assert counted([spoken(k, 100.0) for k in range(21)]) == list(range(9, 20)), "half of the step at most"
+    closed = _while_full(Offered(0, callers=21), calls)
+    assert all(each.rows[0].counted for each in closed), "a wave is full from its beginning"
+
+
+def test_the_open_calls_are_their_mean_while_the_load_is_full() -> None:
+    most, mean = _at_once([spoken(k, 4.0) for k in range(21)])
+    assert most == 4, "one ends as the next begins"
+    assert mean == pytest.approx(4.0)
+    assert _at_once([spoken(0, 4.0)]) == (1, None), "one caller has no rate"
