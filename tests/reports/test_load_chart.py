@@ -17,7 +17,7 @@ from harness.reports.charts.theme import to_spec
 RESULT = LoadResult(
     (
         LoadStep(1, 1, 0, 0, 0.2, 0.3, 1.0, 0.2, Quantiles(p50=400), ()),
-        LoadStep(50, 50, 0, 0, 6.5, 30.0, 1.0, 9.0, Quantiles(p50=900, p95=2_000), ("pacing p99 6.5 ms is over 5 ms",)),
+        LoadStep(50, 50, 0, 0, 6.5, 31.0, 1.0, 30.0, Quantiles(p50=900, p95=2_000), ("pacing p99 6.5 ms is over 5 ms",)),
         LoadStep(90, 90, 90, 0, 0.0, 0.0, 1.0, 0.0, Quantiles(), ("refused",)),
     ),
     "SCHED_FIFO 20",
@@ -35,8 +35,10 @@ def test_every_measured_step_is_drawn_and_failed_ones_are_not() -> None:
     waits, shares, own = (rows_of(part) for part in to_spec(chart(RESULT))["vconcat"])
     assert [(row["offered"], row["figure"]) for row in waits] == [(1, "TTFA p50")], "50 says nothing of it"
     assert shares == []
-    assert [(row["offered"], row["ms"]) for row in own] == [(1, 0.2), (50, 6.5)]
-    assert [row["value"] > 1 for row in own] == [False, True]
+    assert [(row["offered"], row["ms"]) for row in own] == [(1, 0.2), (1, 0.2), (50, 6.5), (50, 30.0)]
+    assert [row["value"] > 1 for row in own] == [False, False, True, True], (
+        "each reason why a step says nothing is over its bound"
+    )
 
 
 def test_the_budget_and_the_callers_bounds_are_drawn() -> None:
@@ -49,7 +51,7 @@ def test_the_budget_and_the_callers_bounds_are_drawn() -> None:
 def test_the_callers_error_is_its_p95_and_of_few_calls_its_median(calls: int, shown: float) -> None:
     error = CallerError(calls, 0.0, 2.0, 8.0 if calls >= 60 else None, 9.0)
     own = to_spec(chart(replace(RESULT, steps=(replace(RESULT.steps[0], caller_error=error),))))["vconcat"][2]
-    assert [row["ms"] for row in rows_of(own)] == [0.2, shown]
+    assert [row["ms"] for row in rows_of(own) if row["figure"] == "TTFA of a known agent"] == [shown]
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png"])
