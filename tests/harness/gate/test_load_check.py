@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.commands.check_files import reason
 from harness.errors import UserError
 from harness.gate.budgets import read_budgets
 from harness.gate.check import CheckResult
@@ -274,3 +275,9 @@ def test_limits_for_runs_ask_a_load_test_for_no_baseline(
     assert harness_here("check", now, "--budgets", budgets).code == 0
     budgets.write_text(budgets.read_text().replace("at_most: 2000", "worse_than_baseline_by: 50"), encoding="utf-8")
     assert "name its run with --baseline" in harness_here("check", now, "--budgets", budgets).err
+
+
+def test_a_step_of_few_stretches_has_no_interval_to_contain_a_limit(tmp_path: Path) -> None:
+    short = stored(tmp_path / "short", [queued(2.0, 60.0, 1)])
+    (found,) = checked(short, tmp_path, "figure: no_reply_rate, rate: 2, at_most: 0.05").checked
+    assert reason(found).startswith("The figure has no interval yet (0.0 %); about ")
