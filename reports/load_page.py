@@ -51,7 +51,7 @@ class SlowTurn:
 
 
 def slowest(turns: Sequence[LoadTurn]) -> list[SlowTurn]:
-    """The turns with the longest TTFA among those that count."""
+    """The turns with the longest TTFA among those that count and were answered."""
     heard = [(turn.ttfa_ms, turn) for turn in turns if turn.counted and turn.ttfa_ms is not None and turn.discarded is None]
     return [_shown(turn, ttfa_ms) for ttfa_ms, turn in sorted(heard, key=lambda one: -one[0])[:SLOWEST]]
 
@@ -80,6 +80,7 @@ def render_load(made: LoadMade, result: LoadResult, turns: Sequence[LoadTurn]) -
     """The page as HTML."""
     drawn = charts(result)
     data = safe_json({"config": on_page(), "charts": {chart.name: chart.spec for chart in drawn}})
+    agents = {place for place, step in enumerate(result.steps) if step.says_of_agent}
     scripts = [script_text(vega_script()), script_text(page_file("script/theme.js")), script_text(page_file("script/load.js"))]
     return (
         environment()
@@ -97,7 +98,8 @@ def render_load(made: LoadMade, result: LoadResult, turns: Sequence[LoadTurn]) -
             servers=load_servers,
             head=words.offered_head(result),
             heads=words.HEADS,
-            slowest=slowest(turns),
+            # Of a step above the caller's own ceiling the waits are not the agent's.
+            slowest=slowest([turn for turn in turns if turn.step in agents]),
             data=Markup(data),
             style=Markup(page_file("report.css") + page_file("load.css")),
             scripts=[Markup(script) for script in scripts],

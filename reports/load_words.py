@@ -9,7 +9,7 @@ from typing import Final
 
 from harness.figures.cards import clock_sentences, sharing_sentences
 from harness.figures.cautions import Caution, worded
-from harness.figures.load_knee import calls_a_second
+from harness.figures.load_knee import OnCurve, calls_a_second
 from harness.figures.load_steps import STRETCH_S, ShareOf
 from harness.load.caller_error import CallerError
 from harness.load.ceiling import LoadResult
@@ -111,12 +111,11 @@ def sentences(result: LoadResult) -> Iterator[str]:
         at = calls_a_second(above) if result.arrivals is not None else f"{above:g} at once"
         yield f"The first to give way, at {at}, is {limit.in_words()}."
     if bend is not None:
-        at = f"at {bend.words}" if bend.at_once is not None else f"nowhere up to {calls_a_second(bend.highest)}"
-        yield f"The knee, beyond which waits grow faster than served calls, is {at}."
+        yield f"The knee, beyond which waits grow faster than served calls, is {_knee_at(bend)}."
     yield from (nothing_of_agent(step) for step in result.steps if not step.says_of_agent)
-    few = [step for step in result.steps if step.figures is not None and step.figures.stretches < FEWEST_CONTEXTS]
-    if few:
-        least = min(step.figures.stretches for step in few if step.figures is not None)
+    stretches = [step.figures.stretches for step in result.steps if step.figures is not None and step.says_of_agent]
+    least = min(stretches, default=FEWEST_CONTEXTS)
+    if least < FEWEST_CONTEXTS:
         longer = "a longer --for" if result.arrivals is not None else "more --rounds"
         yield (
             f"{counted(least, 'stretch', 'stretches')} of {STRETCH_S:.0f} s: an interval needs {FEWEST_CONTEXTS}, because "
@@ -128,6 +127,14 @@ def cautions(made: LoadMade) -> tuple[Caution, ...]:
     """What a reader must know of the test's GPUs, in the words of a run; empty where nothing is."""
     clocks = (worded("gpu_clocks", text) for text in clock_sentences(made.cards))
     return (*clocks, *(worded("gpu_shared", text) for text in sharing_sentences(made.cards)))
+
+
+def _knee_at(found: OnCurve) -> str:
+    if found.at_once is not None:
+        return f"at {found.words}"
+    if found.rate <= 0:
+        return f"at {calls_a_second(found.lowest)} or below{found.band}"
+    return f"nowhere up to {calls_a_second(found.highest)}{found.band}"
 
 
 def nothing_of_agent(step: LoadStep) -> str:

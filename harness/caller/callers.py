@@ -34,6 +34,8 @@ class Callers:
         self._open: list[int] = []
         """Number of open calls of each process."""
         self._used = 0
+        self._callers = 0
+        """Simultaneous callers for which the processes are enough."""
 
     async def enough_for(self, callers: int) -> Sequence[CallerProcess]:
         """Start the processes that this many simultaneous callers need; further calls are dealt to these.
@@ -47,7 +49,7 @@ class Callers:
         self._open += [0] * len(new)
         await asyncio.gather(*(process.start() for process in new))
         self.priority = self._processes[0].priority
-        self._used = needed
+        self._used, self._callers = needed, callers
         return self._processes[:needed]
 
     async def play(
@@ -81,10 +83,11 @@ class Callers:
         return {f"{CALLER} {k + 1}" if k else CALLER: pid for k, pid in enumerate(self.pids)}
 
     def spread(self) -> bool:
-        """Halve the callers of each process because one filled its core; False if they are too few to halve."""
-        if self._each <= FEWEST_PER_PROCESS:
+        """Halve the callers of each process from now on, because one filled its core; False if that makes no more processes."""
+        each = max(FEWEST_PER_PROCESS, math.ceil(self._callers / (2 * max(self._used, 1))))
+        if math.ceil(self._callers / each) <= self._used:
             return False
-        self._each = max(FEWEST_PER_PROCESS, self._each // 2)
+        self._each = each
         return True
 
     async def stop(self, within_s: float = STOP_TIMEOUT_S) -> None:

@@ -99,7 +99,7 @@ def check(
         if path is not None:
             refuse_unwritable(path, option)
     asked = read_budgets(budgets)
-    if asked.needs_baseline and baseline is None:
+    if asked.needs_baseline(of_load=of_load) and baseline is None:
         raise UserError(f"--budgets {budgets}: compares with a baseline; name its run with --baseline")
     request = None
     if run is None:

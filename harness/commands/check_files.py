@@ -94,6 +94,8 @@ def reason(checked: Checked) -> str:
     if checked.verdict == "fail":
         return f"The whole interval is outside the limit ({seen})."
     found = f"The interval contains the limit ({seen})"
+    if shown_interval(checked) == UNKNOWN_TEXT:
+        found = f"The figure has no interval yet ({shown_value(limit.figure, decision.value)})"
     if checked.speakers is not None and checked.speakers < FEWEST_CONTEXTS:
         found = f"{counted(checked.speakers, 'speaker')}: under {FEWEST_CONTEXTS} there is no interval ({seen})"
     if decision.more_needed is None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 CALLERS: Final = "1,2,5,10"
 MINUTES: Final = 3.0
 """Default length of a step of an open loop: twelve stretches of 15 s, and an interval needs eight."""
+EXPECTED_CALLS: Final = 100
+"""Expected calls with which a step without any does not happen."""
 
 
 @of_an_experiment({"pack", "limit", "mode", "seed"})
@@ -103,7 +106,13 @@ def _request(
     from harness.load.arrivals import Arrivals, parse_law, parse_rates
 
     experiment = Experiment().with_named({**named, "agents": [agent]})
+    for option, number in (("--for", minutes), ("--budget-ms", budget_ms)):
+        if number is not None and not math.isfinite(number):
+            raise UserError(f"{option} {number:g}: write a finite number")
     if rate is None:
+        for option, given in (("--rounds", rounds), ("--budget-ms", budget_ms)):
+            if given is not None and minutes is not None:
+                raise UserError(f"{option}: has no effect on the waves of --callers N --for M; leave it out")
         if law is not None:
             raise UserError(f"--arrivals {law}: is the law of callers that come at a rate; name rates with --rate")
         steps = parse_callers(callers or CALLERS)
@@ -118,6 +127,10 @@ def _request(
         raise UserError("--for 0: nobody would call; give minutes, as in --for 3")
     chosen = parse_law(law or "poisson")
     each = tuple(Arrivals(chosen, one, lasts_s, experiment.seed) for one in parse_rates(rate))
+    for one in each:
+        # The expected number first: a long test draws millions.
+        if one.rate * lasts_s < EXPECTED_CALLS and not one.offsets_ns():
+            raise UserError(f"--rate {one.rate:g}: nobody would call in {lasts_s / 60:g} minutes; allow more --for")
     return LoadRequest(experiment, folder, arrivals=each, budget_ms=BUDGET_MS if budget_ms is None else budget_ms)
 
 
@@ -156,7 +169,7 @@ def _tell(made: "LoadMade", found: "LoadResult", page: Path) -> None:
         )
     for caution in cautions(made):
         console.print(Text(f"{caution.topic}: {caution.text}", style="yellow"), soft_wrap=True)
-    console.print(f"page    {page}", soft_wrap=True, highlight=False)
+    console.print(f"page    {page}", soft_wrap=True, highlight=False, markup=False)
 
 
 def _tell_servers(found: "LoadResult", console: "Console") -> None:

@@ -6,6 +6,8 @@ first step over it, on the straight line between the two.
 *The knee*: the step at which rate divided by p95 is greatest, the *power* of a queue (Giessler et al., 1978; Kleinrock, 1979).
 Up to there a further caller brings more served calls than longer waits, beyond it the opposite. It needs no budget.
 
+The first step and the last are ends of what was played, so neither is a knee.
+
 Both intervals draw stretches of time of every step anew (`harness.figures.load_steps`) and read each drawn curve in the same
 way. An end outside the rates that were played is a bound and no figure.
 """
@@ -64,9 +66,14 @@ class OnCurve:
             place = f"at least {calls_a_second(self.highest)}"
         else:
             place = calls_a_second(self.rate)
-        if self.interval is not None:
-            place += f" [{self._end(self.interval[0])}, {self._end(self.interval[1])}]"
-        return place + (f", {self.at_once:.0f} at once" if self.at_once is not None else "")
+        return place + self.band + (f", {self.at_once:.0f} at once" if self.at_once is not None else "")
+
+    @property
+    def band(self) -> str:
+        """The interval in words, ` [5.1, over 10]`; empty without one."""
+        if self.interval is None:
+            return ""
+        return f" [{', '.join(dict.fromkeys(map(self._end, self.interval)))}]"
 
     def _end(self, rate: float) -> str:
         if rate <= 0:
@@ -87,19 +94,21 @@ def calls_within(steps: Sequence[CurveStep], budget_ms: float) -> OnCurve | None
     rates = np.array([step.rate for step in steps])
     found = _crossing(rates, _p95(steps)[None, :], budget_ms)[0]
     drawn = _drawn_p95(steps)
-    interval = None if drawn is None else _ends(_crossing(rates, drawn, budget_ms), _fewest(steps))
+    interval = None if drawn is None else _ends(_crossing(rates, drawn, budget_ms), _fewest(steps), rates)
     return OnCurve(float(found), interval, float(rates[0]), float(rates[-1]), _at_once(steps, float(found)))
 
 
 def knee(steps: Sequence[CurveStep]) -> OnCurve | None:
-    """The rate of greatest power, infinite where it is the last that was played; None with under three steps."""
+    """The rate of greatest power; 0 where it is the first that was played, infinite where it is the last. None with under
+    three steps, and where no step has a finite p95."""
     steps = _in_order(steps)
-    if len(steps) < STEPS_FOR_A_KNEE:
+    p95 = _p95(steps)
+    if len(steps) < STEPS_FOR_A_KNEE or np.isinf(p95).all():
         return None
     rates = np.array([step.rate for step in steps])
-    found = float(_bend(rates, _p95(steps)[None, :])[0])
+    found = float(_bend(rates, p95[None, :])[0])
     drawn = _drawn_p95(steps)
-    interval = None if drawn is None else _ends(_bend(rates, drawn), _fewest(steps), between=False)
+    interval = None if drawn is None else _ends(_bend(rates, drawn), _fewest(steps), rates, between=False)
     return OnCurve(found, interval, float(rates[0]), float(rates[-1]), _at_once(steps, found))
 
 
@@ -141,19 +150,23 @@ def _crossing(rates: Floats, p95: Floats, budget_ms: float) -> Floats:
 
 
 def _bend(rates: Floats, p95: Floats) -> Floats:
-    """For each curve, the rate of greatest power; infinite where it is the last."""
+    """For each curve, the rate of greatest power; 0 where it is the first, infinite where it is the last."""
     power = np.where(np.isinf(p95), 0.0, rates / np.maximum(p95, 1.0))
     best = power.argmax(axis=1)
-    return np.where(best == len(rates) - 1, np.inf, rates[best])
+    found: Floats = np.concatenate([[0.0], rates[1:-1], [np.inf]])[best]
+    return found
 
 
-def _ends(drawn: Floats, stretches: int, *, between: bool = True) -> tuple[float, float]:
+def _ends(drawn: Floats, stretches: int, rates: Floats, *, between: bool = True) -> tuple[float, float]:
     large = np.where(np.isinf(drawn), np.finfo(float).max, drawn)
-    if between:
-        low, high = percentile_interval(large, stretches)
-    else:  # one of the rates that were played, and none between them
-        low, high = np.quantile(large, [0.025, 0.975], method="inverted_cdf")
-    return float(low), float("inf") if high > 1e300 else float(high)
+    # A knee is one of the rates that were played, and none between them.
+    low, high = percentile_interval(large, stretches, method="linear" if between else "inverted_cdf")
+    return _played(float(low), rates), _played(float(high), rates)
+
+
+def _played(end: float, rates: Floats) -> float:
+    """The end, but 0 or infinity where it is outside of the rates that were played."""
+    return 0.0 if end < rates[0] else float("inf") if end > rates[-1] else end
 
 
 def _at_once(steps: Sequence[CurveStep], rate: float) -> float | None:

@@ -84,10 +84,9 @@ class Budgets(BaseModel):
     """Budgets of a turn, for `within_budget`; a budget that is left out is the run's own."""
     limits: tuple[Limit, ...] = Field(min_length=1)
 
-    @property
-    def needs_baseline(self) -> bool:
-        """True if a limit compares with another run."""
-        return any(limit.comparison == "worse_than_baseline_by" for limit in self.limits)
+    def needs_baseline(self, *, of_load: bool) -> bool:
+        """True if a limit for runs, or with `of_load` one for load tests, compares with an earlier one."""
+        return any(limit.comparison == "worse_than_baseline_by" and limit.is_for_loads == of_load for limit in self.limits)
 
     @property
     def needs_words(self) -> bool:

@@ -22,8 +22,10 @@ from harness.gate.check import Checked, CheckResult
 from harness.gate.decide import decide, overall, tail_of
 from harness.gate.evidence import lower_is_better
 from harness.ranking.bounds import Evidence, Worsening, share_of_flags
+from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.stretches import Drawn
 from harness.store.load_files import LoadFile, LoadTurn, read_load, read_turns
+from harness.wording import counted
 
 STRETCHES: Final = ("stretch of 15 s", "stretches of 15 s")
 PERCENTILES: Final = {"p50": 0.50, "p95": 0.95}
@@ -59,7 +61,7 @@ class LoadTest:
     @cached_property
     def offered(self) -> dict[float, int]:
         """Rate (or callers at once) → the place of its step."""
-        return {float(step["rate" if self.is_open else "callers"]): place for place, step in enumerate(self.file.steps)}
+        return {step.callers if step.rate is None else step.rate: place for place, step in enumerate(self.file.steps)}
 
     def step_words(self, offered: float) -> str:
         """A step in words: `8 calls/s`."""
@@ -72,11 +74,17 @@ class LoadTest:
     def out_of_bounds(self, offered: float) -> str:
         """Why a step says nothing about the agent; empty if it does."""
         step = self.file.steps[self.offered[offered]]
-        return "" if step["says_of_agent"] else "; ".join(step["out_of_bounds"]) or "no call could be measured"
+        return "" if step.says_of_agent else "; ".join(step.out_of_bounds) or step.failure or "no call could be measured"
+
+    def turns_with(self, figure: str, offered: float) -> int:
+        """The number of turns that have a time."""
+        return sum(map(len, times(self.stretches(offered), figure.split("_ms.")[0]).values()))
 
     def evidence(self, figure: str, offered: float, which: str = "now") -> Evidence | None:
         """The evidence of a step for one figure; None if it has none."""
         stretches = self.stretches(offered)
+        if figure.endswith(".p95") and self.turns_with(figure, offered) < TURNS_FOR_P95:
+            return None
         if figure in TIMES:
             name, percentile = figure.split("_ms.")
             return Drawn.quantile(times(stretches, name), PERCENTILES[percentile], seed=_SEEDS[which])
@@ -133,7 +141,7 @@ def refuse_other_load(now: LoadTest, before: LoadTest) -> None:
     """Check that two load tests have the same callers; otherwise these could cause a difference.
 
     Raises:
-        UserError: another pack, mode or law of arrivals, or no step in common.
+        UserError: another pack, mode, number of contexts or law of arrivals, or no step in common.
     """
     where = f"--baseline {before.folder}"
     ours, theirs = now.file.made, before.file.made
@@ -141,6 +149,7 @@ def refuse_other_load(now: LoadTest, before: LoadTest) -> None:
         ("pack", ours.pack, theirs.pack),
         ("contents of the pack", ours.pack_hash, theirs.pack_hash),
         ("mode", ours.mode, theirs.mode),
+        ("number of contexts", ours.contexts, theirs.contexts),
         ("arrivals", now.file.arrivals or "callers at once", before.file.arrivals or "callers at once"),
     ):
         if mine != other:
@@ -161,9 +170,25 @@ def _checked(asked: CellLimit, offered: float, now: LoadTest, before: LoadTest |
     if limit.comparison == "worse_than_baseline_by":
         found = worsening(now, before, limit.figure, offered) if before is not None else None
     if found is None:
-        return Checked(asked, "ignored" if limit.missing == "ignore" else limit.missing, None)
+        why = _why_missing(limit, offered, now, before)
+        why = f"{why}, and the budgets file has missing: {limit.missing}." if why else ""
+        return Checked(asked, "ignored" if limit.missing == "ignore" else limit.missing, None, why=why)
     decision = decide(found, limit.rule, limit.bound, tail)
     return Checked(asked, decision.verdict, decision)
+
+
+def _why_missing(limit: Limit, offered: float, now: LoadTest, before: LoadTest | None) -> str:
+    """Why a step does not have a figure, where more can be said than that it does not."""
+    both = [(now, "The step")]
+    if limit.comparison == "worse_than_baseline_by" and before is not None:
+        if offered not in before.offered:
+            return f"The baseline has no step {now.step_words(offered)}"
+        both.append((before, "The baseline's step"))
+    if limit.figure.endswith(".p95"):
+        for one, name in both:
+            if (turns := one.turns_with(limit.figure, offered)) < TURNS_FOR_P95:
+                return f"{name} has {counted(turns, 'turn')} with this figure, and a p95 needs {TURNS_FOR_P95}"
+    return ""
 
 
 def worsening(now: LoadTest, before: LoadTest, figure: str, offered: float) -> Evidence | None:

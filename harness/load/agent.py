@@ -43,7 +43,7 @@ from harness.run.running_agents import RunningAgents
 from harness.run.weights import weights_of_agents
 from harness.servers.samples import SERVERS_FILE
 from harness.store.disk import free_bytes
-from harness.store.load_files import TURNS_FILE, LoadMade, append_turns
+from harness.store.load_files import TURNS_FILE, LoadMade, append_turns, is_load
 from harness.store.run_store import TELEMETRY_FILE
 
 REFERENCE_CALLS: Final = 200
@@ -183,6 +183,8 @@ class _Started:
 @asynccontextmanager
 async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator[_Started]:
     """The agent, started, while this machine is sampled."""
+    if is_load(request.folder):
+        raise UserError(f"--out {request.folder}: holds a load test already; name another folder")
     plan = make_plan(request.experiment)
     (profile,) = plan.profiles
     if profile.kind == "text":
@@ -233,12 +235,13 @@ def _refuse_without_room(plan: RunPlan, request: LoadRequest) -> None:
         StorageError: they do not.
     """
     call_s = max(lasting_s(context, plan.pack, plan.options.mode) for context in plan.contexts)
-    most = max((arrivals.rate * arrivals.lasts_s for arrivals in request.arrivals), default=max(request.callers or (0,)))
+    at_once = max(request.callers or (0,)) * (request.rounds or 1)
+    most = max((arrivals.rate * arrivals.lasts_s for arrivals in request.arrivals), default=at_once)
     needed, free = most * call_s * PASSING_BYTES_PER_S, free_bytes(request.folder)
     if free < needed:
         raise StorageError(
             f"--out {request.folder}: the recordings of {most:.0f} calls need about {needed / MB:,.0f} MB until they are "
-            f"measured, and {free / MB:,.0f} MB are free; name another place with --out, or a shorter --for"
+            f"measured, and {free / MB:,.0f} MB are free; name another place with --out, or ask for fewer calls"
         )
 
 
@@ -254,6 +257,6 @@ def parse_callers(text: str) -> Sequence[int] | None:
         callers = [int(part) for part in text.split(",")]
     except ValueError:
         callers = []
-    if not callers or min(callers) < 1 or max(callers) > 1_000:
-        raise UserError(f"--callers {text}: write numbers from 1 to 1000 with commas, as in 1,2,5,10, or auto")
+    if not callers or min(callers) < 1 or max(callers) > 1_000 or len(set(callers)) < len(callers):
+        raise UserError(f"--callers {text}: write numbers from 1 to 1000 with commas, each once, as in 1,2,5,10, or auto")
     return callers

@@ -43,7 +43,7 @@ class Arrivals:
         """Nanoseconds from the beginning of the step to each caller, ascending; the same seed always gives the same."""
         shape = SHAPES[self.law]
         # Each rate has a stream of its own: what one step draws depends on no other step.
-        rng = np.random.default_rng([self.seed, round(self.rate * 1e6)])
+        rng = np.random.default_rng([self.seed % 2**64, round(self.rate * 1e6)])
         at_s = np.zeros(0)
         while not at_s.size or at_s[-1] < self.lasts_s:
             gaps_s = rng.gamma(shape, 1.0 / (shape * self.rate), size=max(64, round(self.rate * self.lasts_s)))

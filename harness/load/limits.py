@@ -3,6 +3,7 @@
 The causes are checked in this order because each hides the next. Late callers, late frames and inexact stamps are the harness's
 own fault: the caller's if one of its processes filled a core, otherwise the machine's. Only if all of that was on time does a
 late or missing reply say something about the agent; and an agent that is late while every core is full lacked the machine.
+A call that failed in the caller itself is the caller's.
 """
 
 from dataclasses import dataclass
@@ -36,20 +37,27 @@ def limit_of(step: LoadStep, budget_ms: float | None = None) -> Limit | None:
     """
     used = step.used
     full = used is not None and used.machine >= FULL_MACHINE
-    all_failed = step.failed == step.sessions
-    if step.out_of_bounds and not all_failed:
+    if step.out_of_bounds:
         late = "; ".join(step.out_of_bounds)
-        if used is not None and used.busiest_process >= FULL_CORE and not full:
+        if used is not None and filled_its_core(step):
             return Limit("caller", f"{late}; one of its processes used {used.busiest_process:.0%} of a core")
+        if step.failed_in_caller:
+            return Limit("caller", late)
         busy = f"; its cores were {used.machine:.0%} busy" if used is not None else ""
         return Limit("machine", late + busy)
     if step.failed:
-        why = f" ({step.out_of_bounds[0]})" if step.out_of_bounds else ""
+        why = f" ({step.failure})" if step.failure else ""
         return Limit("agent", f"{step.failed} of {counted(step.sessions, 'call')} failed{why}")
     late_reply = _late(step, budget_ms)
     if late_reply and full and used is not None:
         return Limit("machine", f"{late_reply}, while its cores were {used.machine:.0%} busy")
     return Limit("agent", late_reply) if late_reply else None
+
+
+def filled_its_core(step: LoadStep) -> bool:
+    """True if the step was over a bound because a caller process filled its core, which more processes mend."""
+    used = step.used
+    return bool(step.out_of_bounds) and used is not None and used.busiest_process >= FULL_CORE and used.machine < FULL_MACHINE
 
 
 def _late(step: LoadStep, budget_ms: float | None) -> str:
@@ -59,5 +67,5 @@ def _late(step: LoadStep, budget_ms: float | None) -> str:
         return ""
     p95 = step.ttfa_ms.p95
     if step.ttfa_ms.p95_over_limit:
-        return f"TTFA p95 is a call without reply, and the budget is {budget_ms:,.0f} ms"
+        return f"TTFA p95 is a turn without reply or answered before its end, and the budget is {budget_ms:,.0f} ms"
     return f"TTFA p95 {p95:,.0f} ms is over {budget_ms:,.0f} ms" if p95 is not None and p95 > budget_ms else ""

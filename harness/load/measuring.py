@@ -10,6 +10,7 @@ import asyncio
 import math
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Final
 
 import numpy as np
 
+from harness.agents.printable import printable
 from harness.audio.vocal import VocalDetector
 from harness.caller import SessionOutcome
 from harness.caller.exchange import take_raw
@@ -25,7 +27,6 @@ from harness.figures.load_steps import load_figures, stretches_of, times
 from harness.load.arrivals import ArrivalFigures, Arrivals, arrival_figures, late_arrivals
 from harness.load.caller_error import CallerError, too_inexact
 from harness.load.result import LoadStep, Used
-from harness.ranking.percentiles import Quantiles
 from harness.ranking.scale import Floats
 from harness.recording.record import Recording
 from harness.servers.samples import ServerSample
@@ -239,16 +240,12 @@ def _step(offered: Offered, found: Sequence[_Measured], use: Callable[[float], U
     arrivals, late = _arrivals(offered, found)
     most, mean = _at_once(found) if offered.arrivals is not None else (offered.callers or 0, None)
     used = use(mean or max(most, 1))
-    if not paced:
-        nothing = tuple(sorted({f"{row.failure}: {row.detail}" for row in rows}))
-        return LoadStep(
-            most, len(found), len(failed), 0, math.nan, math.nan, math.nan, math.nan, Quantiles(), nothing, used,
-            rate=offered.rate, arrivals=arrivals, caller_error=error,
-        )  # fmt: skip
-    errors = np.concatenate([each.errors_ms for each in paced])
+    # A step in which no call was played has no pacing, but its failures may be the agent's.
+    errors = np.concatenate([each.errors_ms for each in paced]) if paced else np.array([math.nan])
     ratios = [each.realtime_ratio for each in paced if each.realtime_ratio is not None]
-    p99, ratio = float(np.percentile(errors, 99)), max(ratios, key=lambda ratio: abs(ratio - 1), default=1.0)
-    lag = max(each.loop_lag_ms for each in paced)
+    nothing = 1.0 if paced else math.nan
+    p99, ratio = float(np.percentile(errors, 99)), max(ratios, key=lambda ratio: abs(ratio - 1), default=nothing)
+    lag = max((each.loop_lag_ms for each in paced), default=math.nan)
     lost = [f"{counted(len(own), 'call')} failed in the caller itself ({own[0].failure})"] if own else []
     figures = load_figures(rows)
     return LoadStep(
@@ -269,7 +266,18 @@ def _step(offered: Offered, found: Sequence[_Measured], use: Callable[[float], U
         ttfa_by_stretch=times(stretches_of(rows), "ttfa"),
         arrivals=arrivals,
         caller_error=error,
+        failure=_most_frequent([row for row in rows if row.failure is not None]),
+        failed_in_caller=len(own),
     )
+
+
+def _most_frequent(failed: Sequence[LoadTurn]) -> str:
+    """The most frequent kind of these failures with the first detail of its kind, in one line; empty for none."""
+    if not failed:
+        return ""
+    ((kind, _),) = Counter(row.failure for row in failed).most_common(1)
+    detail = next(row.detail for row in failed if row.failure == kind)
+    return printable(f"{kind}: {detail}" if detail else f"{kind}", one_line=True)
 
 
 def _arrivals(offered: Offered, found: Sequence[_Measured]) -> tuple[ArrivalFigures | None, str]:

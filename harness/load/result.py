@@ -54,6 +54,10 @@ class LoadStep:
     """None in a closed loop."""
     caller_error: CallerError | None = None
     """None where no reference call was measured."""
+    failure: str = ""
+    """The most frequent failure of its calls, in words; empty without one."""
+    failed_in_caller: int = 0
+    """Calls that failed in the caller itself."""
 
     @property
     def offered(self) -> float:
@@ -62,8 +66,10 @@ class LoadStep:
 
     @property
     def says_of_agent(self) -> bool:
-        """True if the figures are the agent's: its callers came and spoke on time, and some call could be measured."""
-        return not self.out_of_bounds and self.failed < self.sessions
+        """True if the figures are the agent's: its callers came and spoke on time, and some call could be measured, or failed
+        through the agent's fault."""
+        known = self.failed < self.sessions or (self.figures is not None and self.figures.turns > 0)
+        return known and not self.out_of_bounds
 
     def to_json(self) -> dict[str, Any]:
         """One entry of `steps`. The agent's figures are null where the step says nothing about the agent."""

@@ -21,7 +21,7 @@ from harness.audio.vocal import VocalDetector
 from harness.caller import Callers, SessionPlan
 from harness.load.arrivals import Arrivals
 from harness.load.ceiling import MOST, LoadResult, next_callers, rounds_for
-from harness.load.limits import limit_of
+from harness.load.limits import filled_its_core, limit_of
 from harness.load.measuring import Call, Offered, Samples, measured_step, no_samples
 from harness.load.open_loop import arrive
 from harness.load.pressure import Pressure
@@ -130,8 +130,7 @@ class _Player:
         """Play a step; again by twice as many processes for as long as a process was its limit. Its rows are stored."""
         while True:
             step, rows = await self._played(offered, rounds)
-            limit = limit_of(step, self._each.budget_ms)
-            if limit is None or limit.of != "caller" or not self.callers.spread():
+            if not filled_its_core(step) or not self.callers.spread():
                 self._each.rows(rows)
                 return step
 

@@ -8,6 +8,8 @@ The percentile interval of few contexts is too narrow, by the same factor as a n
 variance. `percentile_interval` widens the percentiles by exactly that (Hesterberg 2015, "expanded percentile").
 """
 
+from typing import Literal
+
 import numpy as np
 from scipy import stats
 from scipy.special import expit
@@ -69,7 +71,12 @@ def refit(wins: Floats, often: Floats, theta: Floats, precision: float) -> Float
     return np.asarray(found - found.mean(axis=1, keepdims=True), dtype=np.float64)
 
 
-def percentile_interval(draws: Floats, contexts: int, level: float = 0.95) -> Floats:
-    """(2, …): expanded-percentile interval over the first axis of `draws`, for statistics of `contexts` contexts."""
+def percentile_interval(
+    draws: Floats, contexts: int, level: float = 0.95, method: Literal["linear", "inverted_cdf"] = "linear"
+) -> Floats:
+    """(2, …): expanded-percentile interval over the first axis of `draws`, for statistics of `contexts` contexts.
+
+    `method`: `inverted_cdf` for a statistic that has few values and none between them.
+    """
     tail = float(stats.norm.cdf(np.sqrt(contexts / (contexts - 1)) * stats.t.ppf((1 - level) / 2, contexts - 1)))
-    return np.asarray(np.quantile(draws, [tail, 1 - tail], axis=0), dtype=np.float64)
+    return np.asarray(np.quantile(draws, [tail, 1 - tail], axis=0, method=method), dtype=np.float64)

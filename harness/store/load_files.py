@@ -87,6 +87,20 @@ class LoadMade(BaseModel):
     """GPU → what its samples say, to the end of the last step."""
 
 
+class StepFacts(BaseModel):
+    """The part of a step that is read again: its load, and why it says nothing about the agent."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    rate: float | None = None
+    """Offered calls a second, in an open loop."""
+    callers: int = 0
+    """Callers at once, in a closed loop."""
+    says_of_agent: bool
+    out_of_bounds: tuple[str, ...] = ()
+    failure: str = ""
+
+
 class LoadFile(BaseModel):
     """The part of `load.json` that is read again."""
 
@@ -97,7 +111,7 @@ class LoadFile(BaseModel):
     arrivals: str | None = None
     """The law of the open loop; None for a closed one."""
     for_s: float | None = None
-    steps: list[dict[str, Any]]
+    steps: tuple[StepFacts, ...]
 
 
 def append_turns(folder: Path, turns: Sequence[LoadTurn]) -> None:
@@ -149,7 +163,8 @@ def read_turns(folder: Path) -> Iterator[LoadTurn]:
     """
     path = folder / TURNS_FILE
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        # Not `splitlines`: a detail may have a separator that JSON does not escape.
+        lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read; name the folder that harness load wrote") from error
     for number, line in enumerate(lines, start=1):

@@ -16,10 +16,15 @@ from harness.load.ceiling import LoadResult
 from harness.load.result import LoadStep
 from harness.reports.charts.chart import Chart
 from harness.reports.charts.theme import LIMIT, to_spec
-from harness.timing.pacing import MAX_P99_ERROR_MS
+from harness.timing.pacing import MAX_LOOP_LAG_MS, MAX_P99_ERROR_MS
 
 HEIGHTS: Final = {"waits": 240, "shares": 180, "caller": 150}
-BOUNDS: Final = {"pacing": MAX_P99_ERROR_MS, "callers late by": MOST_LATE_MS, "TTFA of a known agent": MOST_MS}
+BOUNDS: Final = {
+    "pacing": MAX_P99_ERROR_MS,
+    "event-loop lag": MAX_LOOP_LAG_MS,
+    "callers late by": MOST_LATE_MS,
+    "TTFA of a known agent": MOST_MS,
+}
 
 
 def charts(result: LoadResult) -> list[Chart]:
@@ -75,6 +80,7 @@ def _own(steps: tuple[LoadStep, ...]) -> Iterator[dict[str, Any]]:
         error = step.caller_error
         found = {
             "pacing": step.pacing_p99_error_ms if step.failed < step.sessions else None,
+            "event-loop lag": step.loop_lag_max_ms if step.failed < step.sessions else None,
             "callers late by": step.arrivals.p99_error_ms if step.arrivals is not None else None,
             "TTFA of a known agent": None if error is None else error.p50_ms if error.p95_ms is None else error.p95_ms,
         }
@@ -93,6 +99,7 @@ def _lines(rows: list[dict[str, Any]], unit: str, title: str) -> Any:
     names = list(dict.fromkeys(row["figure"] for row in rows))
     scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(zero=True)
     across = alt.Scale(type="log", nice=False, padding=12)
+    # One legend for colour, dash and shape: where they differ Vega warns.
     legend = alt.Legend(orient="bottom", title=None)
     points = alt.Chart(alt.InlineData(values=rows)).encode(
         alt.X("offered:Q", title=unit, scale=across, axis=alt.Axis(grid=False, format="~g")),

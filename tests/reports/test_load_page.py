@@ -14,12 +14,14 @@ from harness.load.caller_error import CallerError
 from harness.load.ceiling import LoadResult
 from harness.load.result import LoadStep, Used
 from harness.ranking.percentiles import Quantiles
+from harness.reports.charts.load import charts
 from harness.reports.load_page import render_load, slowest, write_load_page
 from harness.reports.load_words import cautions, figures, sentences
 from harness.servers.split import ServerSplit
 from harness.store.card import CardUse
 from harness.store.load_files import LoadMade, LoadTurn
 from tests.harness.load.made_turns import queued, turn
+from tests.reports.test_load_chart import rows_of
 
 HOSTILE = "<script>alert(1)</script>"
 MADE = LoadMade(agent=HOSTILE, pack="heart-mini", contexts=8, created="2026-11-26")
@@ -78,6 +80,33 @@ def test_the_slowest_turns_come_first_and_uncounted_ones_do_not() -> None:
     turns = [turn(k, k, 100.0 * k) for k in range(20)] + [turn(99, 99, 9_000.0, counted=False), turn(98, 98, None)]
     assert [one.session for one in slowest(turns)][:2] == ["0-19", "0-18"]
     assert len(slowest(turns)) == 12
+    assert slowest([turn(0, 0, 9_000.0, discarded="detectors disagree")]) == []
+
+
+def test_a_step_above_the_caller_s_ceiling_has_no_slow_turns() -> None:
+    own, callers = turn(1, 1, 700.0, step=0), turn(2, 2, 9_000.0, step=len(WHOLE.steps) - 1)
+    page = render_load(MADE, WHOLE, [own, callers])
+    assert "call 0-1" in page
+    assert "call 0-2" not in page
+
+
+def test_the_stages_of_a_slow_turn_are_at_their_part_of_the_wait() -> None:
+    (one,) = slowest([turn(0, 0, 800.0, stages={"endpointing": (0.0, 200.0), "llm": (200.0, 600.0)})])
+    assert [(stage.left, stage.width, stage.length) for stage in one.stages] == [(0, 25, "200 ms"), (25, 75, "600 ms")]
+
+
+def test_an_agent_that_turns_every_caller_away_is_in_its_row_and_its_curve() -> None:
+    away = result(step(1), step(2, turns=[turn(k, k, None, failure="refused", rate=2.0) for k in range(200)]))
+    assert [cell.text for cell in figures(away.steps[1])][:2] == ["> 15 s", "> 15 s"]
+    assert figures(away.steps[1])[6].text == "200 of 200"
+    shares = next(chart for chart in charts(away) if chart.name == "shares")
+    assert {"offered": 2, "figure": "failed", "value": 1.0}.items() <= rows_of(shares.spec)[-1].items()
+
+
+def test_where_the_knee_is_beyond_what_was_played_is_said() -> None:
+    said = "\n".join(sentences(result(step(0.5), step(1), step(1.5))))
+    assert "is nowhere up to 1.5 calls a second [" in said
+    assert "is at 9 calls a second or below [" in "\n".join(sentences(result(step(9), step(9.5), step(9.9))))
 
 
 def test_names_are_text() -> None:

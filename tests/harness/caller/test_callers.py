@@ -65,17 +65,17 @@ async def test_a_call_goes_to_the_process_that_has_the_fewest(tmp_path: Path, to
     assert len(set(first[:3])) == 3
 
 
-async def test_processes_are_halved_until_they_are_too_small_to_be_the_cause() -> None:
+async def test_callers_are_spread_until_their_processes_are_too_small_to_be_the_cause() -> None:
     callers = Callers()
+    assert not callers.spread()
     try:
-        await callers.enough_for(10)
+        await callers.enough_for(FEWEST_PER_PROCESS)
         before = callers.pids
-        sizes = 0
+        assert not callers.spread(), "no further process would take a caller of so few"
+        sizes = [len(await callers.enough_for(30))]
         while callers.spread():
-            sizes += 1
-        assert sizes == 4, "100, 50, 25, 12"
-        assert not callers.spread()
-        assert len(await callers.enough_for(2 * FEWEST_PER_PROCESS)) == 2
+            sizes.append(len(await callers.enough_for(30)))
+        assert sizes == [1, 2, 3], "each time there are more processes, of at least twelve callers"
         assert callers.pids[0] == before[0], "a process that runs is used again"
     finally:
         await callers.stop()

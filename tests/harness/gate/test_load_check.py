@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.commands.check_files import reason
 from harness.errors import UserError
 from harness.gate.budgets import read_budgets
 from harness.gate.check import CheckResult
 from harness.gate.load_check import LoadTest, check_load
+from harness.ranking.stretches import Drawn
 from harness.reports.load_versions import load_versions
 from tests.harness.conftest import Finished
 from tests.harness.load.made_turns import MADE, queued, stored, turn
@@ -119,6 +121,14 @@ def test_other_callers_are_refused_and_other_machines_said(now: Path, tmp_path: 
     apart = stored(tmp_path / "rates", [queued(3.0, LASTS_S, 1)])
     with pytest.raises(UserError, match="no step in common"):
         load_versions(LoadTest.read(now), LoadTest.read(apart))
+    for what, other_made in (
+        ("mode", {"mode": "replay"}),
+        ("contents of the pack", {"pack_hash": "b"}),
+        ("contexts", {"contexts": 4}),
+    ):
+        apart = stored(tmp_path / what, steps, made=MADE.model_copy(update=other_made))
+        with pytest.raises(UserError, match=f"another .*{what}"):
+            load_versions(LoadTest.read(now), LoadTest.read(apart))
     there = stored(tmp_path / "machine", steps, made=MADE.model_copy(update={"machine": "there"}))
     since = load_versions(LoadTest.read(now), LoadTest.read(there))
     assert any("machine" in note for note in since.notes)
@@ -170,3 +180,104 @@ def test_damaged_files_are_refused_in_one_line(tmp_path: Path) -> None:
     (folder / "load.json").write_text('{"schema": 9}')
     with pytest.raises(UserError, match=r"load\.json"):
         LoadTest.read(folder)
+
+
+def test_a_row_of_hostile_words_is_one_row(tmp_path: Path) -> None:
+    hostile = "a\u2028b\x85c\x1cd\n{}"
+    folder = stored(
+        tmp_path / "load", [[turn(0, 0.0, None, rate=2.0, failure="refused", detail=hostile), turn(1, 1.0, rate=2.0)]]
+    )
+    rows = LoadTest.read(folder).turns[0]
+    assert [row.detail for row in rows] == [hostile, ""]
+
+
+def test_a_changed_load_file_is_refused_in_one_line(tmp_path: Path) -> None:
+    folder = stored(tmp_path / "load", [queued(2.0, 30.0, 1)])
+    data = json.loads((folder / "load.json").read_text())
+    for name, said in (("says_of_agent", "steps.0.says_of_agent"), ("steps", "steps"), ("schema", "schema")):
+        changed = {**data, "steps": [{k: v for k, v in step.items() if k != name} for step in data["steps"]]}
+        changed.pop(name, None)
+        (folder / "load.json").write_text(json.dumps(changed))
+        with pytest.raises(UserError, match=said) as refused:
+            LoadTest.read(folder)
+        assert "\n" not in str(refused.value)
+    (folder / "load.json").write_text(json.dumps({**data, "schema": 2}))
+    with pytest.raises(UserError, match="reads schema 1"):
+        LoadTest.read(folder)
+
+
+def test_a_p95_of_few_turns_decides_nothing_and_says_why(now: Path, tmp_path: Path) -> None:
+    few = stored(tmp_path / "few", [queued(0.1, LASTS_S, 1)])
+    limits = ("figure: ttfa_ms.p95, rate: 0.1, at_most: 9000", "figure: ttfa_ms.p50, rate: 0.1, at_most: 9000")
+    result = checked(few, tmp_path, *limits)
+    assert [c.verdict for c in result.checked] == ["cannot tell", "pass"]
+    assert "a p95 needs 60" in result.checked[0].why
+    ignored = checked(few, tmp_path, f"{limits[0]}, missing: ignore", limits[1])
+    assert [c.verdict for c in ignored.checked] == ["ignored", "pass"]
+    baseline = checked(few, tmp_path, "figure: ttfa_ms.p50, rate: 0.1, worse_than_baseline_by: 10", baseline=None)
+    assert baseline.verdict == "cannot tell"
+    twice = stored(tmp_path / "twice", [queued(0.1, LASTS_S, 1), queued(2.0, LASTS_S, 1)])
+    (one,) = checked(twice, tmp_path, "figure: ttfa_ms.p50, rate: 0.1, worse_than_baseline_by: 10", baseline=now).checked
+    assert one.why.startswith("The baseline has no step 0.1 calls/s, and")
+
+
+def test_an_agent_that_turned_every_caller_away_fails_its_limits(tmp_path: Path) -> None:
+    away = stored(tmp_path / "away", [[turn(k, k / 2, None, rate=2.0, failure="refused") for k in range(600)]])
+    result = checked(
+        away, tmp_path, "figure: ttfa_ms.p95, rate: 2, at_most: 900", "figure: no_reply_rate, rate: 2, at_most: 0.05"
+    )
+    assert [c.verdict for c in result.checked] == ["fail", "fail"]
+
+
+def test_a_share_that_should_be_high_is_worse_when_it_falls(tmp_path: Path) -> None:
+    def continuous(name: str, every: int) -> Path:
+        return stored(tmp_path / name, [[turn(k, k / 2, rate=2.0, underruns=int(k % every == 0)) for k in range(600)]])
+
+    limit = "figure: continuity, rate: 2, worse_than_baseline_by: 0.2"
+    good, bad = continuous("good", 1_000), continuous("bad", 1)
+    assert checked(bad, tmp_path, limit, baseline=good).verdict == "fail"
+    assert checked(good, tmp_path, limit, baseline=bad).verdict == "pass"
+
+
+def test_an_unfit_step_of_the_baseline_matters_to_comparisons_alone(now: Path, tmp_path: Path) -> None:
+    late = stored(tmp_path / "late", [queued(2.0, LASTS_S, 1)], at_0="callers came late, p99 90 ms")
+    both = ("figure: ttfa_ms.p50, rate: 2, at_most: 2000", "figure: ttfa_ms.p50, rate: 2, worse_than_baseline_by: 500")
+    result = checked(now, tmp_path, *both, baseline=late)
+    assert [c.verdict for c in result.checked] == ["pass", "cannot tell"]
+    assert "The baseline's step says nothing about the agent" in result.checked[1].why
+
+
+def test_more_limits_make_each_of_them_surer(now: Path, tmp_path: Path) -> None:
+    limit = "figure: ttfa_ms.p95, rate: 2, at_most: 2000"
+    (alone,) = checked(now, tmp_path, limit).checked
+    crowd = checked(now, tmp_path, limit, *(f"figure: ttfa_ms.p50, rate: 2, at_most: {ms}" for ms in range(900, 911)))
+    assert alone.decision is not None
+    assert crowd.checked[0].decision is not None
+    assert crowd.checked[0].decision.tail == pytest.approx(alone.decision.tail / 12)
+    assert crowd.checked[0].decision.interval[1] >= alone.decision.interval[1]
+
+
+def test_two_equal_tests_are_two_draws(now: Path) -> None:
+    one, two = LoadTest.read(now).evidence("ttfa_ms.p95", 2.0), LoadTest.read(now).evidence("ttfa_ms.p95", 2.0, "before")
+    assert isinstance(one, Drawn)
+    assert isinstance(two, Drawn)
+    assert one.value == two.value
+    low, high = one.less(two).bounds(0.025)
+    assert low < 0 < high
+
+
+def test_limits_for_runs_ask_a_load_test_for_no_baseline(
+    now: Path, tmp_path: Path, harness_here: Callable[..., Finished]
+) -> None:
+    budgets = tmp_path / "both.yaml"
+    of_runs, of_loads = "{figure: ttfa_ms.p50, worse_than_baseline_by: 50}", "{figure: ttfa_ms.p50, rate: 2, at_most: 2000}"
+    budgets.write_text(f"schema: 1\nlimits:\n  - {of_runs}\n  - {of_loads}\n", encoding="utf-8")
+    assert harness_here("check", now, "--budgets", budgets).code == 0
+    budgets.write_text(budgets.read_text().replace("at_most: 2000", "worse_than_baseline_by: 50"), encoding="utf-8")
+    assert "name its run with --baseline" in harness_here("check", now, "--budgets", budgets).err
+
+
+def test_a_step_of_few_stretches_has_no_interval_to_contain_a_limit(tmp_path: Path) -> None:
+    short = stored(tmp_path / "short", [queued(2.0, 60.0, 1)])
+    (found,) = checked(short, tmp_path, "figure: no_reply_rate, rate: 2, at_most: 0.05").checked
+    assert reason(found).startswith("The figure has no interval yet (0.0 %); about ")

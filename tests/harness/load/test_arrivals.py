@@ -52,7 +52,9 @@ def test_a_seed_is_a_schedule_and_no_step_moves_another() -> None:
     assert drawn == Arrivals("poisson", 5.0, 60.0, 7).offsets_ns()
     assert drawn == tuple(at for at in Arrivals("poisson", 5.0, 60.0, 7).offsets_ns() if at < 60e9)
     assert drawn != Arrivals("poisson", 5.0, 60.0, 8).offsets_ns()
-    assert drawn[:20] != tuple(round(at / 2) for at in Arrivals("poisson", 2.5, 60.0, 7).offsets_ns()[:20])
+    half = Arrivals("poisson", 2.5, 60.0, 7).offsets_ns()
+    assert drawn[:20] != pytest.approx([at / 2 for at in half[:20]], rel=1e-6), "no stretched copy of another rate"
+    assert len(Arrivals("burst", 5.0, 60.0, -1).offsets_ns()) > 100, "any whole number is a seed"
 
 
 @pytest.mark.parametrize("law", get_args(Law))
@@ -175,6 +177,17 @@ def test_late_callers_are_said() -> None:
     due = [k * 10**9 for k in range(100)]
     late = arrival_figures(arrivals, due, [at + 50_000_000 for at in due])
     assert "late, p99 50 ms" in late_arrivals(late)
+    assert late_arrivals(arrival_figures(arrivals, due, [at + 19_000_000 for at in due])) == ""
+    assert late_arrivals(arrival_figures(arrivals, due, [at + 21_000_000 for at in due])), "a frame is the most"
+    assert late_arrivals(arrival_figures(arrivals, due, [at - 50_000_000 for at in due])), "too early is no better"
+    three = arrival_figures(arrivals, due, [at + 70_000_000 * (k in (7, 8, 9)) for k, at in enumerate(due)])
+    assert three is not None
+    assert (three.p99_error_ms, three.max_error_ms) == (70.0, 70.0), "three callers of a hundred are beyond a p99"
+    crossed = arrival_figures(arrivals, due, [due[1], due[0], *due[2:]])
+    assert crossed is not None
+    in_order = arrival_figures(arrivals, due, due)
+    assert in_order is not None
+    assert crossed.law_distance == in_order.law_distance, "gaps are between callers as they came"
     assert arrival_figures(arrivals, due[:1], due[:1]) is None
     assert late_arrivals(None) == ""
 

@@ -70,4 +70,6 @@ async def test_an_agent_that_is_not_there_is_the_ceiling() -> None:
     result = await load(Load(_calls(lambda _: ConnectionSpec("raw-pcm", "ws://127.0.0.1:9"))), (1, 2))
     assert result.ceiling is None
     assert [step.failed for step in result.steps] == [1, 2]
-    assert "refused" in result.steps[0].out_of_bounds[0]
+    assert result.limit is not None
+    assert "1 of 1 call failed (refused: " in result.limit[1].detail
+    assert result.steps[1].says_of_agent

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.store.load_files import read_load, read_turns
+from harness.commands.load import _tell
+from harness.load.ceiling import LoadResult
+from harness.store.load_files import LoadMade, read_load, read_turns
 from tests.harness.conftest import Finished, peer
+from tests.harness.load.made_turns import queued, stored
 
 AGENT = ("--agent", peer("raw-pcm-echo"))
 
@@ -21,6 +24,13 @@ AGENT = ("--agent", peer("raw-pcm-echo"))
         (("--rate", "1", "--arrivals", "uniform"), "choose poisson or burst"),
         (("--rate", "1,x"), "write calls a second"),
         (("--rate", "1", "--for", "0"), "give minutes"),
+        (("--rate", "1", "--for", "inf"), "--for inf: write a finite number"),
+        (("--callers", "1", "--for", "inf"), "--for inf: write a finite number"),
+        (("--rate", "1", "--budget-ms", "inf"), "--budget-ms inf: write a finite number"),
+        (("--rate", "1,0.0001"), "--rate 0.0001: nobody would call in 3 minutes"),
+        (("--callers", "2,2"), "each once"),
+        (("--callers", "2", "--for", "1", "--rounds", "3"), "--rounds: has no effect"),
+        (("--callers", "2", "--for", "1", "--budget-ms", "300"), "--budget-ms: has no effect"),
         (("--for", "1"), "--for: repeats one number of callers"),
         (("--callers", "0"), "write numbers from 1 to 1000"),
         (("--rate", "1", "--pack", "no-such-pack"), "no-such-pack"),
@@ -34,6 +44,30 @@ def test_a_contradiction_is_one_line(
     assert said in done.err
     assert done.err.count("\n") == 1
     assert not (tmp_path / "load").exists()
+
+
+def test_an_earlier_load_test_is_not_overwritten(harness_here: Callable[..., Finished], tmp_path: Path) -> None:
+    folder = stored(tmp_path / "load", [queued(2.0, 30.0, 1)])
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    done = harness_here("load", *AGENT, "--rate", "1", "--out", folder)
+    assert done.code == 2
+    assert "holds a load test already; name another folder" in done.err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_the_room_for_every_round_is_asked_for(
+    harness_here: Callable[..., Finished], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.load.agent.free_bytes", lambda _: 10_000_000)
+    done = harness_here("load", *AGENT, "--callers", "2", "--rounds", "500", "--out", tmp_path / "load")
+    assert done.code == 3
+    assert "the recordings of 1000 calls need about" in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_folder_with_brackets_in_its_name_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    _tell(LoadMade(agent="a"), LoadResult((), ""), Path("runs/[/b]/load.html"))
+    assert "page    runs/[/b]/load.html" in capsys.readouterr().out
 
 
 @pytest.mark.models

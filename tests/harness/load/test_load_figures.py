@@ -9,7 +9,7 @@ import pytest
 from harness.figures.load_knee import CurveStep, calls_within, knee
 from harness.figures.load_steps import load_figures, stretches_of, times
 from harness.ranking.percentiles import quantiles_of
-from harness.ranking.stretches import Drawn
+from harness.ranking.stretches import Drawn, drawn_quantile
 from tests.harness.load.made_turns import queued, turn
 
 RATES = (1.0, 2.0, 4.0, 6.0, 8.0, 9.0)
@@ -98,9 +98,9 @@ def test_a_rate_outside_of_what_was_played_is_a_bound_and_no_figure() -> None:
     above, below = calls_within(curve(*RATES), 60_000.0), calls_within(curve(*RATES), 301.0)
     assert above is not None
     assert below is not None
-    assert above.words.startswith("at least 9 calls a second")
-    assert below.words.startswith("under 1 call a second")
-    assert above.to_json()["rate"] is below.to_json()["rate"] is above.at_once is None
+    assert above.words == "at least 9 calls a second [over 9]"
+    assert below.words == "under 1 call a second [under 1]"
+    assert above.to_json() == below.to_json() == {"rate": None, "interval": [None, None], "calls_at_once": None}
     assert calls_within([], 500.0) is None
     assert calls_within([CurveStep(1.0, 20.0, {"0": [400.0] * 59})], 500.0) is None, "59 turns have no p95"
 
@@ -108,12 +108,13 @@ def test_a_rate_outside_of_what_was_played_is_a_bound_and_no_figure() -> None:
 def test_the_knee_is_where_a_further_caller_costs_more_than_it_brings() -> None:
     found = knee(curve(*RATES))
     assert found is not None
-    assert found.rate in RATES[:-1]
+    assert found.rate in RATES[1:-1]
     rates = np.array(RATES)
     waits = [np.percentile([v for group in step.ttfa_ms.values() for v in group], 95) for step in curve(*RATES)]
     assert found.rate == rates[np.argmax(rates / np.array(waits))]
     assert found.interval is not None
-    assert set(found.interval) <= {*RATES, math.inf}, "the knee is one of the steps in each draw"
+    assert set(found.interval) <= {0.0, *RATES, math.inf}, "the knee is one of the steps in each draw"
+    assert knee([*reversed(curve(*RATES))]) == found, "in whatever order they were played"
 
 
 def test_without_three_steps_or_beyond_the_last_there_is_no_knee() -> None:
@@ -122,6 +123,21 @@ def test_without_three_steps_or_beyond_the_last_there_is_no_knee() -> None:
     assert free is not None
     assert math.isinf(free.rate)
     assert free.at_once is None
+    full = knee(curve(9.0, 9.5, 9.9))
+    assert full is not None
+    assert full.rate == 0.0, "nor where the first step is beyond it"
+    assert full.at_once is None
+    silent = [CurveStep(rate, 1.0, {str(k): [math.inf] * 10 for k in range(10)}) for rate in (1.0, 2.0, 4.0)]
+    assert knee(silent) is None, "a step that serves nobody has no power"
+
+
+def test_an_end_between_a_played_rate_and_none_is_outside() -> None:
+    """A half of the draws of the only step is over its budget."""
+    mixed = {str(k): [400.0] * 20 if k % 2 else [400.0] * 17 + [600.0] * 3 for k in range(10)}
+    found = calls_within([CurveStep(2.0, 40.0, mixed), CurveStep(4.0, 80.0, {k: [900.0] * 20 for k in mixed})], 500.0)
+    assert found is not None
+    assert found.interval is not None
+    assert all(end == 0 or 2.0 <= end <= 4.0 for end in found.interval)
 
 
 def test_a_step_of_which_many_have_no_reply_serves_nobody() -> None:
@@ -142,3 +158,34 @@ def test_few_stretches_have_no_bounds_and_equal_tests_no_change() -> None:
     assert same.less(same).bounds(0.01) == (0.0, 0.0)
     assert same.bounds(0.01) == (math.inf, math.inf)
     assert Drawn.quantile({}, 0.95, seed=1) is None
+
+
+def test_an_early_answer_ranks_slowest_and_a_discarded_turn_is_unknown() -> None:
+    early = [turn(k, k, 900.0, signed_ms=-200.0) for k in range(10)]
+    found = load_figures([*(turn(100 + k, k) for k in range(90)), *early])
+    assert found.ttfa_ms.p95_over_limit
+    unknown = [turn(k, k, 10.0, discarded="detectors disagree") for k in range(2)]
+    waits = times(stretches_of([*(turn(10 + k, k) for k in range(90)), *unknown]), "ttfa")
+    assert {value for group in waits.values() for value in group} == {400.0}
+
+
+def test_cut_ins_are_turns_of_calls_that_were_heard() -> None:
+    turns = [turn(0, 0), turn(1, 1, cut_in=True), turn(2, 2, cut_in=True, discarded="x"), turn(3, 3, None, failure="refused")]
+    found = load_figures([*turns, turn(4, 4, None, discarded="x")])
+    assert (found.cut_ins.hits, found.cut_ins.of) == (1, 2)
+    assert (found.no_reply.hits, found.no_reply.of) == (1, 3)
+    assert (found.failed.hits, found.failed.of) == (1, 5), "a turn without reply is no failed call"
+
+
+def test_a_difference_has_the_stretches_of_the_shorter_test() -> None:
+    long, short = (Drawn.quantile({str(k): [400.0] * 20 for k in range(n)}, 0.95, seed=1) for n in (20, 7))
+    assert long is not None
+    assert short is not None
+    assert long.less(short).contexts == short.less(long).contexts == long.ratio(short).contexts == 7
+
+
+def test_draws_in_parts_are_the_draws_of_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {str(k): [400.0 + 10 * k, 500.0 - 7 * k] for k in range(12)}
+    whole = drawn_quantile(values, 0.95, seed=3, draws=500)
+    monkeypatch.setattr("harness.ranking.stretches.CELLS_AT_ONCE", 7 * 24)
+    assert (drawn_quantile(values, 0.95, seed=3, draws=500) == whole).all()

@@ -1,0 +1,117 @@
+"""A step's figures from its calls: which turns count, whose the failures are, and the caller's own error."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.caller import SessionOutcome
+from harness.load.arrivals import Arrivals
+from harness.load.caller_error import MOST_MS, caller_error, too_inexact
+from harness.load.limits import limit_of
+from harness.load.measuring import Call, Offered, _at_once, _Measured, _while_full, measured_step
+from harness.load.result import LoadStep, Used
+from harness.store.load_files import LoadTurn
+from tests.harness.load.made_turns import turn
+
+S = 10**9
+OPEN = Offered(0, arrivals=Arrivals("poisson", 1.0, 20.0, 1))
+
+
+def used(_: float) -> Used:
+    return Used(1, 0.01, 0.2, 0.4, 1.0)
+
+
+def failed(number: int, kind: str, detail: str = "") -> Call:
+    due_ns = (100 + number) * S
+    return Call(number, "c", SessionOutcome("failed", kind, detail, begun_ns=due_ns), Path("nowhere"), due_ns)
+
+
+async def step_of(*calls: Call, offered: Offered = OPEN) -> tuple[LoadStep, tuple[LoadTurn, ...]]:
+    return await measured_step(offered, calls, None, used)
+
+
+async def test_an_agent_that_turns_every_caller_away_is_said_to_fail_and_not_left_out() -> None:
+    step, rows = await step_of(*(failed(k, "refused", "no\nplace") for k in range(70)))
+    assert step.says_of_agent
+    assert step.out_of_bounds == ()
+    assert all(row.no_reply for row in rows)
+    entry = step.to_json()
+    assert entry["failed_rate"]["value"] == 1.0
+    assert entry["ttfa_ms"]["p95_over_limit"]
+    limit = limit_of(step)
+    assert limit is not None
+    assert limit.in_words() == "the agent: 70 of 70 calls failed (refused: no\u00b7place)"
+
+
+async def test_calls_that_the_caller_itself_lost_are_no_fault_of_the_agent() -> None:
+    for calls in ([failed(k, "caller_died", "exit -9") for k in range(10)], [failed(0, "caller_error"), failed(1, "refused")]):
+        step, rows = await step_of(*calls)
+        limit = limit_of(step)
+        assert not step.says_of_agent
+        assert limit is not None
+        assert limit.of == "caller"
+        assert "failed in the caller itself" in limit.detail
+        assert not rows[0].no_reply
+        assert step.to_json()["failed_rate"] is None
+
+
+async def test_failures_of_which_nobody_knows_whose_they_are_leave_no_figure() -> None:
+    step, _ = await step_of(*(failed(k, "unauthorised", "wrong key") for k in range(3)))
+    assert not step.says_of_agent
+    assert step.failure == "unauthorised: wrong key"
+
+
+async def test_the_most_frequent_failure_is_the_reason() -> None:
+    step, _ = await step_of(failed(0, "garbage", "x"), failed(1, "refused", "full"), failed(2, "refused", "later"))
+    assert step.failure == "refused: full"
+
+
+@pytest.mark.parametrize(
+    ("errors_ms", "said"),
+    [
+        ([], ""),
+        ([9.0, -9.0] * 40, ""),
+        ([-11.0] * 5, "11 ms off (p50)"),
+        ([1.0] * 55 + [-200.0] * 5, "200 ms off (p95)"),
+        ([1.0] * 54 + [200.0] * 5, ""),
+    ],
+)
+def test_the_callers_own_error_is_its_size_and_of_few_calls_the_median(errors_ms: list[float], said: str) -> None:
+    words = too_inexact(caller_error(errors_ms))
+    assert bool(words) == bool(said)
+    assert said in words
+
+
+def test_the_bias_of_the_caller_has_a_sign_and_its_size_none() -> None:
+    found = caller_error([-4.0, 2.0])
+    assert found is not None
+    assert (found.bias_ms, found.p50_ms, found.p95_ms, found.max_ms) == (-1.0, 3.0, None, 4.0)
+    assert MOST_MS == 10
+
+
+def spoken(number: int, lasts_s: float, end_s: float = 1.0) -> _Measured:
+    """A call that is due `number` seconds after the first, and whose caller ends `end_s` after it was dialled."""
+    due_ns = (100 + number) * S
+    row = turn(number, (due_ns / S) + end_s, rate=1.0)
+    call = Call(number, "c", SessionOutcome("quiet", begun_ns=due_ns), Path("nowhere"), due_ns)
+    return _Measured(call, (row,), due_ns, due_ns + round(lasts_s * S))
+
+
+def counted(found: list[_Measured]) -> list[int]:
+    return [each.call.number for each in _while_full(OPEN, found) if each.rows[0].counted]
+
+
+def test_turns_count_from_when_as_many_calls_end_as_begin_until_the_last_caller_comes() -> None:
+    # Of 21 calls one lasts long: 95 % are over within 6 s. A caller who is still speaking when the last one comes is out.
+    calls = [spoken(k, 15.0 if k == 3 else 6.0) for k in range(21)]
+    assert counted(calls) == list(range(5, 20))
+    assert counted([spoken(k, 100.0) for k in range(21)]) == list(range(9, 20)), "half of the step at most"
+    closed = _while_full(Offered(0, callers=21), calls)
+    assert all(each.rows[0].counted for each in closed), "a wave is full from its beginning"
+
+
+def test_the_open_calls_are_their_mean_while_the_load_is_full() -> None:
+    most, mean = _at_once([spoken(k, 4.0) for k in range(21)])
+    assert most == 4, "one ends as the next begins"
+    assert mean == pytest.approx(4.0)
+    assert _at_once([spoken(0, 4.0)]) == (1, None), "one caller has no rate"
