@@ -66,7 +66,7 @@ def test_the_room_for_every_round_is_asked_for(
 
 
 def test_a_folder_with_brackets_in_its_name_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    _tell(LoadMade(agent="a"), LoadResult((), ""), Path("runs/[/b]/load.html"))
+    _tell(LoadMade(agent="a", pack="p"), LoadResult((), ""), Path("runs/[/b]/load.html"))
     assert "page    runs/[/b]/load.html" in capsys.readouterr().out
 
 
