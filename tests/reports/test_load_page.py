@@ -189,3 +189,12 @@ def test_nothing_runs_out_of_the_window(shown: Page, width: int) -> None:
 def test_the_colours_follow_the_reader(shown: Page) -> None:
     shown.get_by_role("button", name="Dark").click()
     assert shown.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 28)"
+
+
+def test_the_curve_has_the_agents_steps_alone_and_its_open_calls() -> None:
+    found = result(step(1), step(2), step(5, late="callers came late, p99 90 ms")).within_budget
+    assert found is not None
+    assert found.highest == 2
+    within = WHOLE.within_budget
+    assert within is not None
+    assert within.at_once == pytest.approx(12 * within.rate)

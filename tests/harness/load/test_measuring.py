@@ -115,3 +115,9 @@ def test_the_open_calls_are_their_mean_while_the_load_is_full() -> None:
     assert most == 4, "one ends as the next begins"
     assert mean == pytest.approx(4.0)
     assert _at_once([spoken(0, 4.0)]) == (1, None), "one caller has no rate"
+
+
+async def test_a_caller_who_is_inexact_sets_the_step_apart() -> None:
+    step, _ = await measured_step(OPEN, [failed(k, "refused") for k in range(3)], None, used, caller_error([-50.0] * 5))
+    assert not step.says_of_agent
+    assert "50 ms off (p50)" in "; ".join(step.out_of_bounds)
