@@ -112,7 +112,7 @@ def main() -> None:
     print(f"ceiling: {result.ceiling}")
     if result.limit is not None:
         print(f"at {result.limit[0]:g}: {result.limit[1].in_words()}")
-    print("callers  pacing p99 ms   max ms   ratio     lag max   ttfa p50   p95   no reply  failed", end="  ")
+    print("callers  pacing p99 ms   max ms   ratio     lag p99   ttfa p50   p95   no reply  failed", end="  ")
     print("processes  core/caller  MiB/caller  machine   answers late by p50   p95   TTFA wrong by p50   p95   max")
     for number, s in enumerate(result.steps):
         late, wrong = errors_ms([row for row in rows if row.step == number], truths)
@@ -121,7 +121,7 @@ def main() -> None:
         used = s.used
         print(
             f"{s.callers:7} {s.pacing_p99_error_ms:14.2f} {s.pacing_max_error_ms:8.2f} {s.realtime_ratio:8.5f} "
-            f"{s.loop_lag_max_ms:9.2f} {s.ttfa_ms.p50 or -1:9.0f} {s.ttfa_ms.p95 or -1:6.0f} {s.no_reply:8} {s.failed:7}"
+            f"{s.loop_lag_p99_ms:9.2f} {s.ttfa_ms.p50 or -1:9.0f} {s.ttfa_ms.p95 or -1:6.0f} {s.no_reply:8} {s.failed:7}"
             + (
                 f" {used.processes:10} {used.cores_a_caller:12.4f} {used.mib_a_caller:11.2f} {used.machine:8.0%}"
                 if used is not None

@@ -37,8 +37,9 @@ class LoadStep:
     pacing_p99_error_ms: float
     pacing_max_error_ms: float
     realtime_ratio: float
-    """The ratio of the caller furthest from 1."""
-    loop_lag_max_ms: float
+    """The ratio that is further from 1 than those of 99 in 100 calls."""
+    loop_lag_p99_ms: float
+    """Over the seconds of all calls, the worst lag of each."""
     ttfa_ms: Quantiles
     out_of_bounds: tuple[str, ...]
     used: Used | None = None

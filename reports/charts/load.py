@@ -80,7 +80,7 @@ def _own(steps: tuple[LoadStep, ...]) -> Iterator[dict[str, Any]]:
         error = step.caller_error
         found = {
             "pacing": step.pacing_p99_error_ms if step.failed < step.sessions else None,
-            "event-loop lag": step.loop_lag_max_ms if step.failed < step.sessions else None,
+            "event-loop lag": step.loop_lag_p99_ms if step.failed < step.sessions else None,
             "callers late by": step.arrivals.p99_error_ms if step.arrivals is not None else None,
             "TTFA of a known agent": None if error is None else error.p50_ms if error.p95_ms is None else error.p95_ms,
         }

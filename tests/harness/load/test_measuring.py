@@ -1,14 +1,16 @@
 """A step's figures from its calls: which turns count, whose the failures are, and the caller's own error."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.caller import SessionOutcome
 from harness.load.arrivals import Arrivals
 from harness.load.caller_error import MOST_MS, caller_error, too_inexact
 from harness.load.limits import limit_of
-from harness.load.measuring import Call, Offered, _at_once, _Measured, _while_full, measured_step
+from harness.load.measuring import Call, Offered, _at_once, _Measured, _step, _while_full, measured_step
 from harness.load.result import LoadStep, Used
 from harness.store.load_files import LoadTurn
 from tests.harness.load.made_turns import turn
@@ -121,3 +123,19 @@ async def test_a_caller_who_is_inexact_sets_the_step_apart() -> None:
     step, _ = await measured_step(OPEN, [failed(k, "refused") for k in range(3)], None, used, caller_error([-50.0] * 5))
     assert not step.says_of_agent
     assert "50 ms off (p50)" in "; ".join(step.out_of_bounds)
+
+
+@pytest.mark.parametrize(("late", "apart"), [(2, False), (8, True)])
+def test_one_late_second_among_hundreds_sets_no_step_apart_and_many_do(late: int, apart: bool) -> None:
+    lags = [(1.0,) * 10] * (40 - late) + [(1.0,) * 9 + (60.0,)] * late
+    calls = [replace(spoken(k, 6.0), errors_ms=np.full(50, 0.2), loop_lag_ms=lag) for k, lag in enumerate(lags)]
+    step = _step(OPEN, calls, used, None)
+    assert bool(step.out_of_bounds) is apart
+    assert step.loop_lag_p99_ms == (60.0 if apart else 1.0)
+
+
+@pytest.mark.parametrize(("slow", "apart"), [(1, False), (3, True)])
+def test_one_call_out_of_pace_among_hundreds_sets_no_step_apart_and_some_do(slow: int, apart: bool) -> None:
+    ratios = [1.0001] * (200 - slow) + [0.9] * slow
+    calls = [replace(spoken(k, 6.0), errors_ms=np.full(50, 0.2), realtime_ratio=ratio) for k, ratio in enumerate(ratios)]
+    assert bool(_step(OPEN, calls, used, None).out_of_bounds) is apart
