@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.made_recordings import Said, make_recording, voice
+from harness.agents import marks
 from harness.caller import SessionOutcome
 from harness.caller.exchange import write_raw
 from harness.figures.load_steps import load_figures
@@ -33,7 +34,9 @@ def queued_behind(others: int) -> ServerSplit:
 
 async def test_a_call_is_measured_with_the_samples_of_its_own_time(tmp_path: Path) -> None:
     made = make_recording()
-    write_raw(make_recording(Said(1.050, voice(1.0)), marks=marked(made)).recording, tmp_path)
+    write_raw(
+        make_recording(Said(1.050, voice(1.0)), marks=marked(made, (marks.LLM_DONE, 0.79, {"request": 1}))).recording, tmp_path
+    )
     one = {"queue_ms": 30.0, "queue_n": 1.0, "prefill_ms": 150.0, "prefill_n": 1.0, "finished": 1.0, "work": 9.0}
     free = {"running": 0.0, "waiting": 0.0}
     series = (sample(made, 0.5, **dict.fromkeys(one, 0.0), **free), sample(made, 0.95, **one, **free))

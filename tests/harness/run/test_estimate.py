@@ -184,14 +184,18 @@ def test_the_questions_are_those_of_the_run_that_was_played(
 def test_the_time_is_that_of_calls_that_were_played(
     tmp_path: Path, pack: Path, harness_command: Callable[..., Finished]
 ) -> None:
-    asked = ["--agent", peer("raw-pcm-answers"), "--pack", pack, "--mode", "replay"]
+    # The echo replies with as many words as it hears: some twenty, where a reply has at most forty.
+    text, longer = pack.read_text(encoding="utf-8"), "And I have read the same page so often that none of it stays with me."
+    for said in ("All of them.", "It is tomorrow already."):
+        text = text.replace(said, f"{said} {longer}")
+    pack.write_text(text, encoding="utf-8")
+    asked = ["--agent", peer("raw-pcm-echo"), "--pack", pack, "--mode", "replay"]
     told = harness_command("plan", *asked, "--estimate", "--json")
     assert told.code == 0, told.err
     assert harness_command("run", *asked, "--out", "run").code == 0
     store = RunStore.open(tmp_path / "run")
     lasted_s = sum(len(store.recording(s).caller.departures_ns) * FRAME_MS / 1000 for s in store.sessions())
     store.close()
-    # An agent may reply in three words or in forty, which nobody knows beforehand.
     assert 0.5 < told.json["call_hours"] * 3600 / lasted_s < 2
 
 
