@@ -6,16 +6,17 @@ caches, so that the first step does not pay for what is paid once.
 
 import contextlib
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from harness.agents.profile import AgentProfile
+from harness.agents.cascade.settings import ComputingStage
+from harness.agents.profile import AgentProfile, CascadeProfile
 from harness.audio.vocal import silero
 from harness.calibrate.agent_process import metrology_agent
 from harness.calibrate.result import machine_id
@@ -24,7 +25,9 @@ from harness.errors import StorageError, UserError
 from harness.experiment import Experiment
 from harness.extras import require_local
 from harness.load.arrivals import Arrivals
-from harness.load.ceiling import LoadResult
+from harness.load.ceiling import LoadResult, rounds_for
+from harness.load.isolate import isolate
+from harness.load.isolated import load_to_isolate
 from harness.load.reference import DELAY_MS, Reference
 from harness.load.soak import SoakResult, soak
 from harness.load.steps import Load, load, load_rates
@@ -55,6 +58,8 @@ class LoadRequest:
     arrivals: tuple[Arrivals, ...] = ()
     rounds: int | None = None
     budget_ms: float | None = None
+    isolate: bool = False
+    """True if the stages of a cascade are also played alone and together, at the load of the knee."""
 
 
 Finished = Callable[[LoadMade, LoadResult], object]
@@ -70,10 +75,11 @@ async def load_agent(request: LoadRequest, progress: RunProgress, finished: Fini
         StorageError: the disk has no room, or is full; finished steps are saved.
     """
     known = metrology_agent(1, REFERENCE_CALLS, keep_arrivals=False, delay_ms=DELAY_MS)
-    async with _started(request, progress) as (made, calls, _), known as reference:
+    ready = _prepared(request, progress)
+    made = _made(ready.plan)
+    async with known as reference:
         each = Load(
-            calls.plan,
-            calls.context,
+            call=_not_yet,
             vocal=silero(),
             reference=Reference(reference),
             budget_ms=request.budget_ms,
@@ -82,10 +88,36 @@ async def load_agent(request: LoadRequest, progress: RunProgress, finished: Fini
             finished=lambda result: finished(made, result),
             within=request.folder,
         )
-        progress.phase("Calls")
-        if request.arrivals:
-            return made, await load_rates(each, request.arrivals)
-        return made, await load(each, request.callers, rounds=request.rounds)
+        async with _started(ready, request, progress) as (calls, _):
+            progress.phase("Calls")
+            steps = replace(each, call=calls.plan, context=calls.context)
+            if request.arrivals:
+                result = await load_rates(steps, request.arrivals)
+            else:
+                result = await load(steps, request.callers, rounds=request.rounds)
+        if request.isolate:
+            result = await _isolated(ready, request, progress, each, result)
+    return made, result
+
+
+async def _isolated(
+    ready: "_Prepared", request: LoadRequest, progress: RunProgress, each: Load, result: LoadResult
+) -> LoadResult:
+    greetings = Greetings()
+
+    @asynccontextmanager
+    async def running(stand_ins: Sequence[ComputingStage]) -> AsyncIterator[_Calls]:
+        async with _started(ready, request, progress, stand_ins, greetings) as (calls, _):
+            progress.phase("Calls")
+            yield calls
+
+    offered, _ = load_to_isolate(result)
+    rounds = request.rounds or (1 if request.callers is not None or request.arrivals else rounds_for(round(offered)))
+    return await isolate(each, result, request.arrivals, rounds, running, lambda words: progress.note(f"  {words}"))
+
+
+def _not_yet(number: int) -> SessionPlan:
+    raise AssertionError(f"call {number} is planned before its agent runs")
 
 
 async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress) -> SoakResult:
@@ -98,7 +130,7 @@ async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress
     if request.callers is None or len(request.callers) != 1:
         raise UserError("--for: repeats one number of callers; name it with --callers, or a rate with --rate")
     (callers,) = request.callers
-    async with _started(request, progress) as (_, calls, pid):
+    async with _started(_prepared(request, progress), request, progress) as (calls, pid):
         progress.phase("Waves")
         return await soak(
             calls.plan,
@@ -113,10 +145,10 @@ async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress
 class _Calls:
     """The calls of a load test, in turn over the pack's contexts."""
 
-    def __init__(self, plan: RunPlan, turns: CallerTurns, running: RunningAgents) -> None:
-        self._plan, self._turns, self._running = plan, turns, running
-        self._keys = plan.session_keys()
-        self._greetings = Greetings()
+    def __init__(self, ready: "_Prepared", running: RunningAgents, greetings: Greetings) -> None:
+        self._plan, self._turns, self._running = ready.plan, ready.turns, running
+        self._keys = self._plan.session_keys()
+        self._greetings = greetings
         self._planned = lru_cache(maxsize=None)(self._of_key)
 
     @property
@@ -154,28 +186,55 @@ class _Calls:
         return call_plan(self._plan, self._turns, self._keys[place], connection, greeting)
 
 
-@asynccontextmanager
-async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator[tuple[LoadMade, _Calls, int | None]]:
-    """The agent, started: what the test is made of, its calls, and the agent's process."""
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What is made once, however often the agent is started."""
+
+    plan: RunPlan
+    weights: Mapping[str, Path]
+    turns: CallerTurns
+
+
+def _prepared(request: LoadRequest, progress: RunProgress) -> _Prepared:
     plan = make_plan(request.experiment)
     (profile,) = plan.profiles
     if profile.kind == "text":
         raise UserError(f"--agent {profile.name}: is a text model; load plays calls")
+    if request.isolate and not isinstance(profile, CascadeProfile):
+        raise UserError(
+            f"--isolate: only a cascade of the harness has stages that scripts can stand in for, and --agent {profile.name} is "
+            f'of kind "{profile.kind}"; leave --isolate out, or name a profile of kind "cascade"'
+        )
     require_local("speaking to an agent and hearing it")
     _refuse_without_room(plan, request)
     weights = weights_of_agents(plan, progress)
-    turns = render_turns(plan, progress)
+    return _Prepared(plan, weights, render_turns(plan, progress))
+
+
+@asynccontextmanager
+async def _started(
+    ready: _Prepared,
+    request: LoadRequest,
+    progress: RunProgress,
+    stand_ins: Sequence[ComputingStage] | None = None,
+    greetings: Greetings | None = None,
+) -> AsyncIterator[tuple[_Calls, int | None]]:
+    """The agent, started: its calls, and its process. `stand_ins`: stages for which scripts answer, where stages are compared;
+    `greetings`: knowledge of it that is there already, if it was called."""
+    (profile,) = ready.plan.profiles
+    # A server in whose place a script answers is not there to be read, and reading in some plays alone would slow these.
+    watched = profile if stand_ins is None else profile.model_copy(update={"metrics": ()})
     (request.folder / "logs").mkdir(parents=True, exist_ok=True)
-    async with RunningAgents(plan.profiles, weights, request.folder / "logs", progress) as running:
-        calls = _Calls(plan, turns, running)
+    async with RunningAgents((watched,), ready.weights, request.folder / "logs", progress, stand_ins or ()) as running:
+        calls = _Calls(ready, running, greetings or Greetings())
         progress.phase("A first call, in no figure")
         await calls.find_out()
-        yield _made(plan, profile), calls, running.pids().get(profile.name)
+        yield calls, running.pids().get(profile.name)
 
 
-def _made(plan: RunPlan, profile: AgentProfile) -> LoadMade:
+def _made(plan: RunPlan) -> LoadMade:
     return LoadMade(
-        agent=profile.name,
+        agent=plan.profiles[0].name,
         pack=plan.pack.name,
         pack_hash=plan.pack.hash,
         mode=plan.options.mode,

@@ -1,19 +1,25 @@
 """The page of a load test: works from disk, says what it found, and keeps apart what says nothing about the agent."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from harness.figures.interference import ORDER, interference
 from harness.figures.load_steps import load_figures, stretches_of, times
 from harness.load.arrivals import ArrivalFigures, Arrivals
 from harness.load.caller_error import CallerError
 from harness.load.ceiling import LoadResult
+from harness.load.isolated import Isolated, Play
 from harness.load.result import LoadStep, Used
+from harness.reports import isolated_words
 from harness.reports.load_page import render_load, slowest, write_load_page
 from harness.reports.load_words import figures, sentences
 from harness.store.load_files import LoadMade, LoadTurn
+from tests.harness.load.made_plays import plays
 from tests.harness.load.made_turns import queued, turn
 
 HOSTILE = "<script>alert(1)</script>"
@@ -75,6 +81,33 @@ def test_the_slowest_turns_come_first_and_uncounted_ones_do_not() -> None:
     assert len(slowest(turns)) == 12
 
 
+def test_turns_beside_stand_ins_are_no_slow_turns() -> None:
+    assert slowest([turn(0, 0, 9_000.0, computing=("llm",)), turn(1, 1, 100.0)])[0].session == "0-1"
+
+
+ISOLATED = Isolated(
+    5.0,
+    "the knee",
+    (*(Play(one, 60, 0) for one in ORDER[:-1]), Play(ORDER[-1], 60, 1, f"the machine: {HOSTILE}")),
+    interference(plays({("tts", "llm"): 1.5, ("llm", "asr"): 2.2})),
+)
+
+
+def test_who_slows_whom_is_one_table_that_is_read_without_colour() -> None:
+    page = render_load(MADE, replace(WHOLE, isolated=ISOLATED), [])
+    table = page.split('<table class="steps matrix">')[1].split("</table>")[0]
+    assert table.count('<th scope="row">') == 3
+    assert re.findall(r'<th scope="col"[^>]*>([^<]*)', table) == ["stage", *isolated_words.heads()]
+    assert len(re.findall(r"× [12]\.\d\d|× 0\.9\d", table)) >= 9
+    assert "llm slows tts: " in page
+    assert HOSTILE not in page
+    assert 'id="isolated"' not in render_load(MADE, WHOLE, [])
+    told = replace(WHOLE, isolated=ISOLATED).to_json()["isolated"]
+    assert told["why"] == "the knee"
+    assert len(told["slowings"]) == 9
+    assert {"stage", "by", "p50", "p95", "clear"} <= set(told["slowings"][0])
+
+
 def test_names_are_text() -> None:
     page = render_load(MADE, WHOLE, [turn(0, 0, 700.0, stages={"llm": (0.0, 400.0)}).model_copy(update={"context": HOSTILE})])
     assert HOSTILE not in page
@@ -93,7 +126,7 @@ def browser() -> Iterator[Browser]:
 def shown(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     stages = {"endpointing": (0.0, 300.0), "llm": (300.0, 350.0), "tts": (650.0, 150.0)}
     rows = [turn(k, k, 800.0, stages=stages, rate=5.0) for k in range(3)]
-    write_load_page(MADE, WHOLE, rows, tmp_path / "load.html")
+    write_load_page(MADE, replace(WHOLE, isolated=ISOLATED), rows, tmp_path / "load.html")
     context = browser.new_context(offline=True)
     page = context.new_page()
     problems: list[str] = []
