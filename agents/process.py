@@ -81,7 +81,7 @@ class AgentProcess:
         stand_ins: Sequence[ComputingStage] = (),
     ) -> None:
         """Make the process. `environment`: more variables for a user's agent; its profile and our environment come first.
-        `stand_ins`: stages of a cascade for which scripts answer in place of its models."""
+        `stand_ins`: stages of a cascade that have stand-ins."""
         self._profile = profile
         self._environment = environment
         self._stand_ins = stand_ins

@@ -75,30 +75,30 @@ def _shade(ratio: Ratio) -> int:
 def sentences(found: Isolated, *, is_open: bool) -> Iterator[str]:
     """What the matrix says, one sentence each; what clearly slows most comes first."""
     at = calls_a_second(found.offered) if is_open else f"{found.offered:g} at once"
-    yield f"Each stage alone and with the others, at {at}: {found.why}. Scripts stood in for the rest."
-    known = [one for one in found.matrix.slowings if one.p50 is not None]
-    yield from (_sentence(one) for one in sorted(known, key=_order))
+    yield f"Each stage alone and with the others, at {at}: {found.why}. Stand-ins answered for the rest."
+    known = [(one, one.p50) for one in found.matrix.slowings if one.p50 is not None]
+    unclear = [one for one, ratio in known if ratio.interval is not None and not ratio.is_clear]
+    for one, ratio in sorted(known, key=lambda pair: -pair[1].value):
+        if one not in unclear:
+            yield _sentence(one, ratio)
+    if unclear:
+        yield f"No clear change: {'; '.join(f'{one.stage} beside {_names(one.by)}' for one in unclear)}."
     yield from _cautions(found, is_open=is_open)
 
 
-def _order(one: Slowing) -> tuple[bool, float]:
-    assert one.p50 is not None
-    return not one.p50.is_clear, -one.p50.value
-
-
-def _sentence(one: Slowing) -> str:
-    ratio = one.p50
-    assert ratio is not None
-    who, change = " and ".join(one.by), f"{milliseconds(ratio.alone_ms)} → {milliseconds(ratio.beside_ms)} in the median"
+def _sentence(one: Slowing, ratio: Ratio) -> str:
+    who, change = _names(one.by), f"{milliseconds(ratio.alone_ms)} → {milliseconds(ratio.beside_ms)} in the median"
     tail = f"; at p95 {_ratio(one.p95)}" if one.p95 is not None else ""
     figure = f"{change}, {_ratio(ratio)}{tail}."
     if ratio.interval is None:
         return f"{one.stage} beside {who}: {figure}"
-    if not ratio.is_clear:
-        return f"{one.stage} beside {who}, no clear change: {figure}"
     if ratio.value < 1:
         return f"{one.stage} is faster beside {who}: {figure}"
     return f"{who} {'slows' if len(one.by) == 1 else 'slow'} {one.stage}: {figure}"
+
+
+def _names(stages: Sequence[str]) -> str:
+    return " and ".join(stages)
 
 
 def _cautions(found: Isolated, *, is_open: bool) -> Iterator[str]:
@@ -107,14 +107,14 @@ def _cautions(found: Isolated, *, is_open: bool) -> Iterator[str]:
         yield f"{counted(found.missing, 'play')} of {found.missing + len(found.plays)} missing: the test was interrupted."
     for play in found.plays:
         if play.left_out:
-            yield f"One play of {' and '.join(play.computing)} is left out: {play.left_out}."
+            yield f"One play of {_names(play.computing)} is left out: {play.left_out}."
     failed = sum(play.failed for play in found.plays)
     if failed:
         yield f"{failed} of {counted(sum(play.calls for play in found.plays), 'call')} failed; they have no times."
     for time in matrix.times:
         if time.without:
             of = counted(time.turns + time.without, "turn")
-            yield f"{time.without} of {of} stamped no {time.stage} where {' and '.join(time.computing)} computed."
+            yield f"{time.without} of {of} stamped no {time.stage} where {_names(time.computing)} computed."
     more = "a longer --for" if is_open else "more --rounds"
     if matrix.stretches < FEWEST_CONTEXTS:
         few = counted(matrix.stretches, "stretch", "stretches")

@@ -1,9 +1,9 @@
 """Who slows whom: the time of each stage of a cascade beside each other stage, against its time alone.
 
-The same callers speak to the same cascade in seven configurations, in each of which other stages compute and scripts stand in
-for the rest. A stage is compared with itself, so its own speed cancels, and what remains is what another's work costs it. Each
-configuration is played twice, the second time in the opposite order: a machine that warms up, or that somebody else begins to
-use, would otherwise slow the later ones and look like interference.
+The same callers speak to the same cascade in seven configurations, in each of which other stages compute and stand-ins answer
+for the rest. A stage is compared with itself, so its own speed cancels, and what remains is what another's work costs it.
+Each configuration is played twice, the second time in the opposite order: a machine that warms up, or that somebody else begins
+to use, would otherwise slow the later ones and look like interference.
 
 A ratio's interval draws stretches of time of both configurations anew, each on its own, as for every figure of a load test
 (`harness.figures.load_steps`). A median does not need many turns, its interval needs eight stretches, and a p95 60 turns.
@@ -25,7 +25,7 @@ from harness.store.load_files import LoadTurn
 
 STAGES: Final[tuple[ComputingStage, ...]] = get_args(ComputingStage)
 Configuration = tuple[ComputingStage, ...]
-"""The stages that compute, in the order of `STAGES`; scripts stand in for the others."""
+"""The stages that compute, in the order of `STAGES`; stand-ins answer for the others."""
 CONFIGURATIONS: Final[tuple[Configuration, ...]] = tuple(
     chosen for size in range(1, len(STAGES) + 1) for chosen in combinations(STAGES, size)
 )

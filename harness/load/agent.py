@@ -202,7 +202,7 @@ def _prepared(request: LoadRequest, progress: RunProgress) -> _Prepared:
         raise UserError(f"--agent {profile.name}: is a text model; load plays calls")
     if request.isolate and not isinstance(profile, CascadeProfile):
         raise UserError(
-            f"--isolate: only a cascade of the harness has stages that scripts can stand in for, and --agent {profile.name} is "
+            f"--isolate: only a cascade of the harness has stages that stand-ins can replace, and --agent {profile.name} is "
             f'of kind "{profile.kind}"; leave --isolate out, or name a profile of kind "cascade"'
         )
     require_local("speaking to an agent and hearing it")
@@ -219,10 +219,10 @@ async def _started(
     stand_ins: Sequence[ComputingStage] | None = None,
     greetings: Greetings | None = None,
 ) -> AsyncIterator[tuple[_Calls, int | None]]:
-    """The agent, started: its calls, and its process. `stand_ins`: stages for which scripts answer, where stages are compared;
+    """The agent, started: its calls, and its process. `stand_ins`: stages with stand-ins, where stages are compared;
     `greetings`: knowledge of it that is there already, if it was called."""
     (profile,) = ready.plan.profiles
-    # A server in whose place a script answers is not there to be read, and reading in some plays alone would slow these.
+    # A server in whose place a stand-in answers is not there to be read, and reading in some plays alone would slow these.
     watched = profile if stand_ins is None else profile.model_copy(update={"metrics": ()})
     (request.folder / "logs").mkdir(parents=True, exist_ok=True)
     async with RunningAgents((watched,), ready.weights, request.folder / "logs", progress, stand_ins or ()) as running:

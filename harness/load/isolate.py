@@ -1,4 +1,4 @@
-"""`harness load --isolate`: a cascade played with some of its stages computing and scripts in place of the others.
+"""`harness load --isolate`: a cascade played with some of its stages computing and stand-ins for the others.
 
 The agent is started anew for each play, with the same callers, contexts and instants, so that plays differ in what computes and
 in nothing else. The call before each play is in no figure, as before the steps. A play whose callers, frames or answers were

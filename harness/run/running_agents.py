@@ -42,7 +42,7 @@ class RunningAgents:
         progress: RunProgress,
         stand_ins: Sequence[ComputingStage] = (),
     ) -> None:
-        """Make them. `stand_ins`: stages of cascades for which scripts answer in place of their models."""
+        """Make them. `stand_ins`: stages of cascades that have stand-ins."""
         self._profiles = {p.name: p for p in profiles}
         self._weights = weights
         self._stand_ins = stand_ins

@@ -64,8 +64,8 @@ class LoadTurn(BaseModel):
     own_ms: dict[str, float] = Field(default_factory=dict)
     """Stage (asr, llm, tts) → the time that it took for the reply, also where that was hidden behind a wait."""
     computing: tuple[str, ...] | None = None
-    """The stages of a cascade that computed while scripts stood in for the others (`--isolate`): its turns are in no step, and
-    `step` is then the place of the play, counted on from the steps. None in a step."""
+    """The stages of a cascade that computed while the others had stand-ins (`--isolate`): its turns are in no step, and `step`
+    is then the place of the play, counted on from the steps. None in a step."""
 
 
 class LoadMade(BaseModel):

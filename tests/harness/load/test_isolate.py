@@ -1,18 +1,29 @@
 """The load at which stages are isolated, and what a reader is told."""
 
-from dataclasses import replace
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 
+import pytest
+
+from harness.agents.cascade.settings import ComputingStage
+from harness.agents.connections import ConnectionSpec
+from harness.calibrate.agent_process import metrology_agent
+from harness.caller import SessionPlan
+from harness.errors import AgentError
 from harness.figures.interference import ORDER, STAGES, interference
 from harness.load.arrivals import Arrivals
 from harness.load.ceiling import LoadResult
-from harness.load.isolate import _marked
+from harness.load.isolate import _marked, isolate
 from harness.load.isolated import HIGHEST, KNEE, LOWEST, ONLY, Isolated, Play, load_to_isolate
 from harness.load.result import LoadStep
+from harness.load.steps import Load
 from harness.ranking.percentiles import Quantiles
 from harness.reports.isolated_words import rows, sentences
 from harness.store.load_files import LoadTurn
 from tests.harness.load.made_plays import plays
 from tests.harness.load.made_turns import turn
+from tests.harness.load.test_load import _calls
 
 
 def step(callers: int, *, held: bool = True, rate: float | None = None, p95_ms: float = 400.0) -> LoadStep:
@@ -45,9 +56,10 @@ def test_what_slows_what_is_said_first_and_what_does_not_is_no_clear_change() ->
     assert said[0].startswith("Each stage alone and with the others, at 2 at once: the highest load within every bound.")
     assert sum(one.startswith("llm slows tts: ") for one in said) == 1
     assert " in the median, × 1." in next(one for one in said if one.startswith("llm slows tts: "))
-    assert any(one.startswith("asr beside tts, no clear change: ") for one in said)
-    places = [place for place, one in enumerate(said) if "slow" in one]
-    assert max(places) < min(place for place, one in enumerate(said) if "no clear change" in one)
+    (unclear,) = [one for one in said if one.startswith("No clear change: ")]
+    assert "asr beside tts" in unclear
+    assert "tts beside llm" not in unclear
+    assert max(place for place, one in enumerate(said) if " slows " in one) < said.index(unclear)
 
 
 def test_few_turns_left_out_plays_and_missing_ones_are_said() -> None:
@@ -80,3 +92,48 @@ def test_times_of_a_stand_in_are_no_measurement() -> None:
     assert marked.ttft_ms is None
     assert marked.computing == ("tts",)
     assert not _marked(row, ("tts",), counts=False).counted
+
+
+@dataclass(frozen=True)
+class ToOneAgent:
+    """Calls to a programmed agent, which has no stages."""
+
+    url: str
+
+    def plan(self, number: int) -> SessionPlan:
+        return _calls(lambda k: ConnectionSpec("raw-pcm", f"{self.url}/{k}"))(number)
+
+    def context(self, number: int) -> str:
+        return f"context {number}"
+
+
+async def test_finished_plays_are_stored_when_the_agent_fails_later() -> None:
+    stored: list[LoadResult] = []
+    rows: list[LoadTurn] = []
+    started: list[list[ComputingStage]] = []
+    async with metrology_agent(1, 9, keep_arrivals=False, delay_ms=300) as agent:
+        calls = ToOneAgent(agent.url)
+
+        @asynccontextmanager
+        async def running(stand_ins: Sequence[ComputingStage]) -> AsyncIterator[ToOneAgent]:
+            started.append(list(stand_ins))
+            if len(started) == 3:
+                raise AgentError("it died")
+            yield calls
+
+        each = Load(calls.plan, rows=rows.extend, finished=stored.append)
+        with pytest.raises(AgentError, match="it died"):
+            await isolate(each, LoadResult((step(1),), ""), (), 1, running, lambda _: None)
+    assert started == [["llm", "tts"], ["asr", "tts"], ["asr", "llm"]]
+    last = stored[-1].isolated
+    assert last is not None
+    assert (len(last.plays), last.missing) == (2, 12)
+    assert [(row.step, row.computing, row.context) for row in rows] == [
+        (1, ("asr",), "context 0"),
+        (2, ("llm",), "context 0"),
+    ]
+    assert stored[-1].steps == stored[0].steps, "plays are no steps"
+    alone = last.matrix.alone("asr")
+    assert alone is not None
+    assert alone.turns == 0
+    assert "1 of 1 turn stamped no asr where asr computed." in list(sentences(last, is_open=False))
