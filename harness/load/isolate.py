@@ -57,7 +57,7 @@ async def isolate(
     plays: list[Play] = []
     turns: list[LoadTurn] = []
     for number, computing in enumerate(ORDER):
-        said(words_of(computing))
+        said(f"{number + 1} of {len(ORDER)}: {words_of(computing)}")
         place = Offered(len(result.steps) + number, callers=None if at is not None else round(offered), arrivals=at)
         rows: list[LoadTurn] = []
         async with running([stage for stage in STAGES if stage not in computing]) as calls:

@@ -37,3 +37,10 @@ def test_a_stage_without_stamps_has_none() -> None:
 
 def test_a_transcription_before_the_turn_is_not_its() -> None:
     assert "asr" not in own_times(stamps(SPECULATED), 1_950 * MS, 950 * MS)
+
+
+def test_a_recogniser_busy_with_earlier_words_took_that_time_too() -> None:
+    busy = (*SPECULATED, (marks.SILENCE_SEEN, 860, None), (marks.ASR_STARTED, 700, None), (marks.ASR_DONE, 895, None))
+    assert own_times(stamps(busy), 1_950 * MS, 0)["asr"] == pytest.approx(120)
+    idle = (*SPECULATED, (marks.SILENCE_SEEN, 860, None))
+    assert own_times(stamps(idle), 1_950 * MS, 0)["asr"] == pytest.approx(80)
