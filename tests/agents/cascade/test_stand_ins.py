@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from openai import AsyncOpenAI
 
 from harness.agents.cascade import stand_ins
+from harness.agents.cascade.settings import ComputingStage
 from harness.agents.cascade.stand_ins import REPLY, UNFINISHED, StandInLlm, StandInRecogniser, StandInVoice
+from harness.agents.process import AgentProcess
+from harness.agents.profile import load_profile
 from harness.agents.scripted_sound import Piece, render
 from tests.agents.cascade.conftest import SHIPPED
 from tests.agents.cascade.driver import RATE_HZ, Call, call
 
-STAGES = ("asr", "llm", "tts")
+STAGES: tuple[ComputingStage, ...] = ("asr", "llm", "tts")
 NOT_RUNNING = textwrap.dedent(
     """
     name = "elsewhere"
@@ -84,8 +87,12 @@ async def test_a_cascade_of_stand_ins_answers_with_the_scripted_sound(profile: s
 async def test_a_server_elsewhere_is_neither_started_nor_asked_for_its_key(tmp_path: Path, babble: NDArray[np.int16]) -> None:
     profile = tmp_path / "elsewhere.toml"
     profile.write_text(NOT_RUNNING, encoding="utf-8")
-    with cascade(profile, *STAGES) as url:
-        assert heard_as_scripted(await call(url, babble))
+    agent = AgentProcess(load_profile(profile), {}, tmp_path / "log", stand_ins=STAGES)
+    await agent.start()
+    try:
+        assert heard_as_scripted(await call(agent.url, babble))
+    finally:
+        await agent.stop()
 
 
 def test_a_longer_sound_has_more_words_and_no_end() -> None:
