@@ -18,6 +18,10 @@ SHADES: Final = (1.1, 1.25, 1.5, 2.0)
 """Ratios from which a cell is a shade darker. A shade repeats the number in the cell and says nothing else."""
 
 
+CHANGED: Final = 1.5
+"""Ratio of a stage's two plays from which the reader is warned: then the machine differs as much as what is looked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A cell of the matrix: its figure, smaller text below it, and its shade from 0 (none)."""
@@ -115,6 +119,14 @@ def _cautions(found: Isolated, *, is_open: bool) -> Iterator[str]:
         if time.without:
             of = counted(time.turns + time.without, "turn")
             yield f"{time.without} of {of} stamped no {time.stage} where {_names(time.computing)} computed."
+    both = [(max(time.plays_ms) / max(min(time.plays_ms), 1e-3), time) for time in matrix.times if len(time.plays_ms) > 1]
+    differ, worst = max(both, key=lambda pair: pair[0], default=(1.0, None))
+    if worst is not None and differ >= CHANGED:
+        first, second = map(milliseconds, worst.plays_ms)
+        yield (
+            f"{worst.stage} took {first} in the first and {second} in the second play of {_names(worst.computing)}: the "
+            "machine, or who else uses it, changed meanwhile, and the ratios may show that."
+        )
     more = "a longer --for" if is_open else "more --rounds"
     if matrix.stretches < FEWEST_CONTEXTS:
         few = counted(matrix.stretches, "stretch", "stretches")

@@ -73,6 +73,8 @@ class StageTime:
     p50_ms: float | None
     p95_ms: float | None
     """None under 60 turns."""
+    plays_ms: tuple[float, ...] = ()
+    """The median of each play, in the order played: where these differ, the machine changed meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,10 @@ def _values(stretches: Stretches, stage: ComputingStage) -> dict[str, list[float
 
 
 def _time(stage: ComputingStage, computing: Configuration, stretches: Stretches) -> StageTime:
-    values = [ms for group in _values(stretches, stage).values() for ms in group]
+    plays: dict[str, list[float]] = {}
+    for name, group in _values(stretches, stage).items():
+        plays.setdefault(name.partition("-")[0], []).extend(group)
+    values = [ms for group in plays.values() for ms in group]
     return StageTime(
         stage=stage,
         computing=computing,
@@ -136,6 +141,7 @@ def _time(stage: ComputingStage, computing: Configuration, stretches: Stretches)
         without=sum(map(len, stretches.values())) - len(values),
         p50_ms=float(np.quantile(values, 0.50)) if values else None,
         p95_ms=float(np.quantile(values, 0.95)) if len(values) >= TURNS_FOR_P95 else None,
+        plays_ms=tuple(float(np.median(group)) for group in plays.values()),
     )
 
 

@@ -73,6 +73,15 @@ def test_few_turns_left_out_plays_and_missing_ones_are_said() -> None:
     assert "1 of 52 calls failed" in said
 
 
+def test_a_machine_that_changed_between_the_two_plays_is_said() -> None:
+    rows_of = plays({}, stretches=2)
+    assert "changed meanwhile" not in "\n".join(sentences(found(rows_of), is_open=False))
+    slow = [row.model_copy(update={"own_ms": {"asr": 900.0}}) if row.step == 3 else row for row in rows_of]
+    said = [one for one in sentences(found(slow), is_open=False) if "changed meanwhile" in one]
+    assert len(said) == 1
+    assert said[0].startswith("asr took 900 ms in the first and ")
+
+
 def test_the_matrix_has_the_slowed_as_rows_and_by_whom_as_columns() -> None:
     matrix = {row.stage: row.cells for row in rows(found(plays({("tts", "llm"): 1.5})))}
     assert tuple(matrix) == STAGES
