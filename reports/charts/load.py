@@ -54,17 +54,21 @@ def write_chart(result: LoadResult, path: Path) -> None:
 
 
 def _panels(result: LoadResult) -> Iterator[tuple[Chart, Any]]:
-    """Each panel: its words, and what is drawn."""
+    """Each panel that has a point: its words, and what is drawn."""
     unit = "calls a second" if result.arrivals is not None else "callers at once"
     agents = [step for step in result.steps if step.says_of_agent]
     bars = "Bars are 95 % intervals over stretches of time; steps that say nothing about the agent are left out."
     waits = Chart("waits", "Wait for the reply", f"TTFA and TTFT against {unit}. {bars}", {})
-    yield waits, _with_rule(_lines(list(_waits(agents)), unit, "ms"), result.budget_ms)
+    # A chart without a point has no scale, and a browser draws it without end.
+    if drawn := list(_waits(agents)):
+        yield waits, _with_rule(_lines(drawn, unit, "ms"), result.budget_ms)
     shares = Chart("shares", "Shares", f"Turns cut into, replies without a gap in their sound, calls that failed. {bars}", {})
-    yield shares, _lines(list(_shares(agents)), unit, "share")
+    if drawn := list(_shares(agents)):
+        yield shares, _lines(drawn, unit, "share")
     own = "The machine's and the caller's own errors in every step, each against the most with which waits are the agent's"
     caller = Chart("caller", "The caller itself", f"{own} (1).", {})
-    yield caller, _with_rule(_lines(list(_own(result.steps)), unit, "error, as a multiple of its bound"), 1.0)
+    if drawn := list(_own(result.steps)):
+        yield caller, _with_rule(_lines(drawn, unit, "error, as a multiple of its bound"), 1.0)
 
 
 def _waits(steps: list[LoadStep]) -> Iterator[dict[str, Any]]:

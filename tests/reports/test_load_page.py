@@ -16,6 +16,7 @@ from harness.load.ceiling import LoadResult
 from harness.load.isolated import Isolated, Play
 from harness.load.result import LoadStep, Used
 from harness.reports import isolated_words
+from harness.reports.charts.load import charts
 from harness.reports.load_page import render_load, slowest, write_load_page
 from harness.reports.load_words import figures, sentences
 from harness.store.load_files import LoadMade, LoadTurn
@@ -79,6 +80,12 @@ def test_the_slowest_turns_come_first_and_uncounted_ones_do_not() -> None:
     turns = [turn(k, k, 100.0 * k) for k in range(20)] + [turn(99, 99, 9_000.0, counted=False), turn(98, 98, None)]
     assert [one.session for one in slowest(turns)][:2] == ["0-19", "0-18"]
     assert len(slowest(turns)) == 12
+
+
+def test_a_chart_without_a_point_is_left_out() -> None:
+    silent = result(step(1, turns=[turn(k, k, None) for k in range(3)]))
+    assert [chart.name for chart in charts(silent)] == ["shares", "caller"]
+    assert 'id="chart-waits"' not in render_load(MADE, silent, [])
 
 
 def test_turns_beside_stand_ins_are_no_slow_turns() -> None:
