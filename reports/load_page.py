@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from harness.load.ceiling import LoadResult
 from harness.load.limits import limit_of
-from harness.reports import load_servers
+from harness.reports import isolated_words, load_servers
 from harness.reports import load_words as words
 from harness.reports.charts.load import charts
 from harness.reports.charts.theme import STAGE_COLOURS, STAGE_LABELS, on_page
@@ -51,8 +51,9 @@ class SlowTurn:
 
 
 def slowest(turns: Sequence[LoadTurn]) -> list[SlowTurn]:
-    """The turns with the longest TTFA among those that count and were answered."""
-    heard = [(turn.ttfa_ms, turn) for turn in turns if turn.counted and turn.ttfa_ms is not None and turn.discarded is None]
+    """The turns with the longest TTFA among those of the steps that count and were answered."""
+    whole = [turn for turn in turns if turn.computing is None and turn.counted and turn.discarded is None]
+    heard = [(turn.ttfa_ms, turn) for turn in whole if turn.ttfa_ms is not None]
     return [_shown(turn, ttfa_ms) for ttfa_ms, turn in sorted(heard, key=lambda one: -one[0])[:SLOWEST]]
 
 
@@ -66,6 +67,23 @@ def _shown(turn: LoadTurn, ttfa_ms: float) -> SlowTurn:
     )  # fmt: skip
     offered = f"{turn.rate:g} calls/s" if turn.rate is not None else f"{turn.callers} at once"
     return SlowTurn(turn.session, turn.context, offered, milliseconds(ttfa_ms), stages)
+
+
+@dataclass(frozen=True, slots=True)
+class IsolatedShown:
+    """Who slows whom: the sentences, and the matrix with its heads."""
+
+    sentences: tuple[str, ...]
+    heads: tuple[str, ...]
+    rows: tuple[isolated_words.Row, ...]
+
+
+def _isolated(result: LoadResult) -> IsolatedShown | None:
+    found = result.isolated
+    if found is None:
+        return None
+    said = isolated_words.sentences(found, is_open=result.arrivals is not None)
+    return IsolatedShown(tuple(said), isolated_words.heads(), isolated_words.rows(found))
 
 
 def write_load_page(made: LoadMade, result: LoadResult, turns: Sequence[LoadTurn], page: Path) -> None:
@@ -98,6 +116,7 @@ def render_load(made: LoadMade, result: LoadResult, turns: Sequence[LoadTurn]) -
             servers=load_servers,
             head=words.offered_head(result),
             heads=words.HEADS,
+            isolated=_isolated(result),
             # Of a step above the caller's own ceiling the waits are not the agent's.
             slowest=slowest([turn for turn in turns if turn.step in agents]),
             data=Markup(data),

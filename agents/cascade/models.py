@@ -1,7 +1,7 @@
 """The models of a cascade, loaded once for the life of the agent and shared by its sessions."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,13 @@ from harness.agents.cascade.model_server import ModelServer
 from harness.agents.cascade.settings import (
     HIBARI,
     CascadeSettings,
+    ComputingStage,
     SettingsFailed,
     StockWhisper,
     StreamingMoonshine,
     TtsSettings,
 )
+from harness.agents.cascade.stand_ins import StandInLlm, StandInRecogniser, StandInVoice, StandInWhisper
 from harness.agents.llm_server import LlmServer, ServerOptions
 
 
@@ -28,45 +30,64 @@ class Models:
     server: LlmServer | None
     started: ModelServer | None = None
     """A user's model server that was started for this agent."""
+    stand_in: StandInLlm | None = None
+    """The server in the place of a language model."""
 
     async def close(self) -> None:
-        for server in (self.server, self.started):
+        for server in (self.server, self.started, self.stand_in):
             if server is not None:
                 await server.stop()
 
 
-async def load_models(settings: CascadeSettings, weights: Mapping[str, str], started: ModelServer | None = None) -> Models:
+async def load_models(
+    settings: CascadeSettings,
+    weights: Mapping[str, str],
+    started: ModelServer | None = None,
+    stand_ins: Collection[ComputingStage] = (),
+) -> Models:
     """The loaded models of `settings`. `weights` maps names to paths; other names are used unchanged. `started` is the model
-    server to start.
+    server to start. Stages in `stand_ins` load nothing: scripted stand-ins answer for them.
 
     Raises:
         SettingsFailed: the environment variable that should hold the endpoint's key is empty, or the voice is not installed or
             cannot be decoded in parts though it should.
         agents.llm_server.ServerFailed: the language-model server did not come up.
     """
-    from harness.agents.cascade import stock
-
-    server, endpoint = await _language_model(settings, weights, started)
+    server, stand_in = None, None
+    if "llm" in stand_ins:
+        started, stand_in = None, StandInLlm()
+        endpoint = Endpoint(await stand_in.start(), settings.llm.model)
+    else:
+        server, endpoint = await _language_model(settings, weights, started)
     try:
-        if isinstance(settings.stt, StockWhisper):
-            recogniser: Any = stock.load_whisper(settings.stt, weights.get(settings.stt.model, settings.stt.model))
-        elif isinstance(settings.stt, StreamingMoonshine):
-            from harness.agents.cascade.moonshine import Moonshine
-
-            recogniser = Moonshine(weights.get(settings.stt.model, settings.stt.model), settings.stt.threads)
-        else:
-            from harness.agents.cascade.short_context_whisper import ShortContextWhisper
-
-            recogniser = ShortContextWhisper(settings.stt, weights.get(settings.stt.model, settings.stt.model))
-        voice = _voice(settings.tts, weights)
+        recogniser = _recogniser(settings, weights, scripted="asr" in stand_ins)
+        voice = StandInVoice() if "tts" in stand_ins else _voice(settings.tts, weights)
         # The first synthesis and transcription allocate and plan; no caller should wait for that.
         list(voice.synthesize("Hello."))
     except BaseException:
-        for running in (server, started):
+        for running in (server, started, stand_in):
             if running is not None:
                 await running.stop()
         raise
-    return Models(recogniser, voice, endpoint, server, started)
+    return Models(recogniser, voice, endpoint, server, started, stand_in)
+
+
+def _recogniser(settings: CascadeSettings, weights: Mapping[str, str], *, scripted: bool) -> Any:
+    stt = settings.stt
+    weight = weights.get(stt.model, stt.model)
+    if isinstance(stt, StockWhisper):
+        from harness.agents.cascade import stock
+
+        return StandInWhisper() if scripted else stock.load_whisper(stt, weight)
+    if scripted:
+        return StandInRecogniser()
+    if isinstance(stt, StreamingMoonshine):
+        from harness.agents.cascade.moonshine import Moonshine
+
+        return Moonshine(weight, stt.threads)
+    from harness.agents.cascade.short_context_whisper import ShortContextWhisper
+
+    return ShortContextWhisper(stt, weight)
 
 
 def _voice(tts: TtsSettings, weights: Mapping[str, str]) -> Any:

@@ -3,11 +3,13 @@
 import asyncio
 import json
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from harness.load.agent import LoadRequest
     from harness.load.ceiling import LoadResult
+    from harness.load.isolated import Isolated
     from harness.load.soak import SoakResult
     from harness.store.load_files import LoadMade
 
@@ -70,6 +73,12 @@ def load(
         float | None,
         typer.Option(help="Limit for the p95 of TTFA, in ms; default: none with --callers, with auto and --rate 500.", min=1),
     ] = None,
+    isolate: Annotated[
+        bool,
+        typer.Option(
+            "--isolate", help="Then play the stages of a cascade alone and together, at the load of the knee: who slows whom?"
+        ),
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for figures, page and log; default: a new one under runs/.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -78,6 +87,9 @@ def load(
 
     folder = out or Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-load"
     request = _request(agent, named, callers, rate, arrivals, minutes, rounds, budget_ms, folder)
+    request = replace(request, isolate=isolate)
+    if isolate and minutes is not None and not request.arrivals:
+        raise UserError("--isolate: compares stages under one load, and --for with --callers looks for drifts; leave one out")
     with RunProgress() as progress:
         if minutes is not None and not request.arrivals:
             _tell_soak(*asyncio.run(soak_agent(request, minutes, progress)), folder, as_json)
@@ -161,6 +173,8 @@ def _tell(made: "LoadMade", found: "LoadResult", page: Path) -> None:
     _tell_servers(found, console)
     for sentence in sentences(found):
         console.print(Text(sentence), soft_wrap=True)
+    if found.isolated is not None:
+        _tell_isolated(found.isolated, console, is_open=found.arrivals is not None)
     if used := next((s.used for s in found.steps if s.offered == found.ceiling), None):
         console.print(
             f"The caller takes {used.cores_a_caller:.1%} of a core and {used.mib_a_caller:.1f} MiB for each, in "
@@ -185,6 +199,21 @@ def _tell_servers(found: "LoadResult", console: "Console") -> None:
     console.print(table)
     for note in servers_notes(found.steps):
         console.print(Text(note), soft_wrap=True)
+
+
+def _tell_isolated(found: "Isolated", console: "Console", *, is_open: bool) -> None:
+    """Who slows whom, as the matrix and in sentences."""
+    from harness.reports.isolated_words import as_text, heads, rows, sentences
+
+    matrix = Table(box=None, pad_edge=False)
+    for name in ("slowed", *heads()):
+        matrix.add_column(name, justify="right", no_wrap=True)
+    for row in rows(found):
+        matrix.add_row(Text(row.stage), *(Text(cell) for cell in as_text(row.cells)))
+    console.print()
+    print_table(console, matrix, ())
+    for sentence in sentences(found, is_open=is_open):
+        console.print(Text(sentence), soft_wrap=True)
 
 
 def _tell_soak(made: "LoadMade", found: "SoakResult", folder: Path, as_json: bool) -> None:

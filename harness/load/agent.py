@@ -5,16 +5,17 @@ caches, so that the first step does not pay for what is paid once.
 """
 
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from harness.agents.profile import AgentProfile
+from harness.agents.cascade.settings import ComputingStage
+from harness.agents.profile import AgentProfile, CascadeProfile
 from harness.audio.vocal import silero
 from harness.calibrate.agent_process import metrology_agent
 from harness.calibrate.result import machine_id
@@ -23,7 +24,9 @@ from harness.errors import StorageError, UserError
 from harness.experiment import Experiment
 from harness.extras import require_local
 from harness.load.arrivals import Arrivals
-from harness.load.ceiling import LoadResult
+from harness.load.ceiling import LoadResult, rounds_for
+from harness.load.isolate import isolate
+from harness.load.isolated import load_to_isolate
 from harness.load.measuring import Samples
 from harness.load.reference import DELAY_MS, Reference
 from harness.load.soak import SoakResult, soak
@@ -61,6 +64,8 @@ class LoadRequest:
     arrivals: tuple[Arrivals, ...] = ()
     rounds: int | None = None
     budget_ms: float | None = None
+    isolate: bool = False
+    """True if the stages of a cascade are also played alone and together, at the load of the knee."""
 
 
 Finished = Callable[[LoadMade, LoadResult], object]
@@ -76,27 +81,57 @@ async def load_agent(request: LoadRequest, progress: RunProgress, finished: Fini
         StorageError: the disk has no room, or is full; finished steps are saved.
     """
     known = metrology_agent(1, REFERENCE_CALLS, keep_arrivals=False, delay_ms=DELAY_MS)
-    async with _started(request, progress) as started, known as reference:
-        calls = started.calls
+    ready = _prepared(request, progress)
+    async with known as reference:
         each = Load(
-            calls.plan,
-            calls.context,
+            call=_not_yet,
             vocal=silero(),
             reference=Reference(reference),
             budget_ms=request.budget_ms,
             progress=lambda step, done, total: progress.status(f"{step}: {done} of {total}"),
             rows=partial(append_turns, request.folder),
-            finished=lambda result: finished(started.made(), result),
-            samples=started.samples,
-            watched=started.telemetry.watch,
+            finished=lambda result: finished(ready.made(), result),
             within=request.folder,
         )
-        progress.phase("Calls")
-        if request.arrivals:
-            result = await load_rates(each, request.arrivals)
-        else:
-            result = await load(each, request.callers, rounds=request.rounds)
-        return started.made(), result
+        async with _started(ready, request, progress) as started:
+            progress.phase("Calls")
+            steps = replace(
+                each,
+                call=started.calls.plan,
+                context=started.calls.context,
+                samples=started.samples,
+                watched=started.telemetry.watch,
+            )
+            if request.arrivals:
+                result = await load_rates(steps, request.arrivals)
+            else:
+                result = await load(steps, request.callers, rounds=request.rounds)
+        if request.isolate:
+            result = await _isolated(ready, request, progress, each, result)
+    return ready.made(), result
+
+
+async def _isolated(
+    ready: "_Prepared", request: LoadRequest, progress: RunProgress, each: Load, result: LoadResult
+) -> LoadResult:
+    greetings = Greetings()
+
+    @asynccontextmanager
+    async def running(stand_ins: Sequence[ComputingStage]) -> AsyncIterator[_Calls]:
+        # A server in whose place a stand-in answers is not there to be read, and reading in some plays alone would slow these.
+        unread = ready.profile.model_copy(update={"metrics": ()})
+        async with RunningAgents((unread,), ready.weights, request.folder / "logs", progress, stand_ins) as agents:
+            calls = await _called(ready, agents, greetings, progress)
+            progress.phase("Calls")
+            yield calls
+
+    offered, _ = load_to_isolate(result)
+    rounds = request.rounds or (1 if request.callers is not None or request.arrivals else rounds_for(round(offered)))
+    return await isolate(each, result, request.arrivals, rounds, running, lambda words: progress.note(f"  {words}"))
+
+
+def _not_yet(number: int) -> SessionPlan:
+    raise AssertionError(f"call {number} is planned before its agent runs")
 
 
 async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress) -> tuple[LoadMade, SoakResult]:
@@ -109,7 +144,8 @@ async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress
     if request.callers is None or len(request.callers) != 1:
         raise UserError("--for: repeats one number of callers; name it with --callers, or a rate with --rate")
     (callers,) = request.callers
-    async with _started(request, progress) as started:
+    ready = _prepared(request, progress)
+    async with _started(ready, request, progress) as started:
         progress.phase("Waves")
         result = await soak(
             started.calls.plan,
@@ -121,16 +157,16 @@ async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress
             samples=started.samples,
             watched=started.telemetry.watch,
         )
-        return started.made(), result
+        return ready.made(), result
 
 
 class _Calls:
     """The calls of a load test, in turn over the pack's contexts."""
 
-    def __init__(self, plan: RunPlan, turns: CallerTurns, running: RunningAgents) -> None:
-        self._plan, self._turns, self._running = plan, turns, running
-        self._keys = plan.session_keys()
-        self._greetings = Greetings()
+    def __init__(self, ready: "_Prepared", running: RunningAgents, greetings: Greetings) -> None:
+        self._plan, self._turns, self._running = ready.plan, ready.turns, running
+        self._keys = self._plan.session_keys()
+        self._greetings = greetings
         self._planned = lru_cache(maxsize=None)(self._of_key)
 
     @property
@@ -169,26 +205,37 @@ class _Calls:
 
 
 @dataclass(frozen=True, slots=True)
-class _Started:
-    """The agent, started: its calls, its process, and what is sampled meanwhile."""
+class _Prepared:
+    """What is made once, however often the agent is started."""
 
-    calls: _Calls
-    pid: int | None
-    samples: Samples
-    telemetry: Telemetry
-    made: Callable[[], LoadMade]
-    """What the test is made of, with the use of GPUs until now."""
+    plan: RunPlan
+    weights: Mapping[str, Path]
+    turns: CallerTurns
+    _made: LoadMade
+    sampled: Path
+    """The samples of this machine."""
+
+    @property
+    def profile(self) -> AgentProfile:
+        return self.plan.profiles[0]
+
+    def made(self) -> LoadMade:
+        """What the test is made of, with the use of GPUs until now."""
+        return self._made.model_copy(update={"cards": use_of_cards(self.sampled, self._made.gpus)})
 
 
-@asynccontextmanager
-async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator[_Started]:
-    """The agent, started, while this machine is sampled."""
+def _prepared(request: LoadRequest, progress: RunProgress) -> _Prepared:
     if is_load(request.folder):
         raise UserError(f"--out {request.folder}: holds a load test already; name another folder")
     plan = make_plan(request.experiment)
     (profile,) = plan.profiles
     if profile.kind == "text":
         raise UserError(f"--agent {profile.name}: is a text model; load plays calls")
+    if request.isolate and not isinstance(profile, CascadeProfile):
+        raise UserError(
+            f"--isolate: only a cascade of the harness has stages that stand-ins can replace, and --agent {profile.name} is "
+            f'of kind "{profile.kind}"; leave --isolate out, or name a profile of kind "cascade"'
+        )
     require_local("speaking to an agent and hearing it")
     _refuse_without_room(plan, request)
     weights = weights_of_agents(plan, progress)
@@ -197,20 +244,36 @@ async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator
     # A folder that is used again would mix two tests.
     for file in (TURNS_FILE, TELEMETRY_FILE, SERVERS_FILE):
         (request.folder / file).unlink(missing_ok=True)
-    made, sampled = _made(plan, profile), request.folder / TELEMETRY_FILE
-    async with RunningAgents(plan.profiles, weights, request.folder / "logs", progress) as running:
-        calls = _Calls(plan, turns, running)
+    return _Prepared(plan, weights, turns, _made(plan, profile), request.folder / TELEMETRY_FILE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """The agent, started: its calls, its process, and what is sampled meanwhile."""
+
+    calls: _Calls
+    pid: int | None
+    samples: Samples
+    telemetry: Telemetry
+
+
+@asynccontextmanager
+async def _started(ready: _Prepared, request: LoadRequest, progress: RunProgress) -> AsyncIterator[_Started]:
+    """The agent, started, while this machine is sampled."""
+    profile = ready.profile
+    async with RunningAgents(ready.plan.profiles, ready.weights, request.folder / "logs", progress) as running:
         also = {profile.name: companions_of(profile).pids} if profile.runs_here or profile.also else {}
-        with Telemetry(sampled, running.pids(), also) as telemetry:
-            progress.phase("A first call, in no figure")
-            await calls.find_out()
-            yield _Started(
-                calls,
-                running.pids().get(profile.name),
-                partial(running.server_samples, profile.name),
-                telemetry,
-                lambda: made.model_copy(update={"cards": use_of_cards(sampled, made.gpus)}),
-            )
+        with Telemetry(ready.sampled, running.pids(), also) as telemetry:
+            calls = await _called(ready, running, Greetings(), progress)
+            yield _Started(calls, running.pids().get(profile.name), partial(running.server_samples, profile.name), telemetry)
+
+
+async def _called(ready: _Prepared, running: RunningAgents, greetings: Greetings, progress: RunProgress) -> _Calls:
+    """The calls to an agent that was called once."""
+    calls = _Calls(ready, running, greetings)
+    progress.phase("A first call, in no figure")
+    await calls.find_out()
+    return calls
 
 
 def _made(plan: RunPlan, profile: AgentProfile) -> LoadMade:

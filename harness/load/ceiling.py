@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from harness.figures.load_knee import CurveStep, OnCurve, calls_within, knee
 from harness.load.arrivals import Arrivals
+from harness.load.isolated import Isolated
 from harness.load.limits import Limit, limit_of
 from harness.load.result import LoadStep
 
@@ -38,6 +39,8 @@ class LoadResult:
     budget_ms: float | None = None
     arrivals: Arrivals | None = None
     """The arrivals of the last step of an open loop; None for a closed one."""
+    isolated: Isolated | None = None
+    """Who slows whom among a cascade's stages; None where that was not asked."""
 
     @property
     def ceiling(self) -> float | None:
@@ -93,6 +96,7 @@ class LoadResult:
             "limit": {offered: limit[0], **asdict(limit[1])} if limit is not None else None,
             "knee": knee.to_json() if knee is not None else None,
             "within_budget": within.to_json() if within is not None else None,
+            "isolated": self.isolated.to_json() if self.isolated is not None else None,
             "budget_ms": self.budget_ms,
             "priority": self.priority,
         }

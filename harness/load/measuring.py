@@ -36,6 +36,8 @@ from harness.store.selection import is_agents_fault
 from harness.timeline import NS_PER_MS, samples_to_ns
 from harness.timing import measure_turns
 from harness.timing.figures import TurnTiming
+from harness.timing.marks_chosen import stamps_in
+from harness.timing.own_times import own_times
 from harness.timing.pacing import errors_ms, out_of_bounds, pacing
 from harness.wording import counted
 
@@ -150,11 +152,14 @@ def _measured(offered: Offered, call: Call, vocal: VocalDetector | None, ahead_n
 def _heard(offered: Offered, call: Call, recording: Recording, timings: Sequence[TurnTiming], ahead_ns: int) -> _Measured:
     caller = recording.caller
     spoken = [turn for turn in caller.turns if turn.kind == "turn"]
+    stamps = stamps_in(recording).stamps
     rows = []
     for number, (turn, timing) in enumerate(zip(spoken, timings, strict=True)):
         begin_ns = caller.t0_ns + samples_to_ns(turn.start_sample, caller.rate_hz)
         end_ns = caller.t0_ns + round(timing.spoken_end_ms * NS_PER_MS)
         stages = timing.waterfall.stages if timing.waterfall is not None else ()
+        onset_ms = timing.ttfa_ms if timing.signed_ms is None else timing.signed_ms
+        own_ms = own_times(stamps, end_ns + round(onset_ms * NS_PER_MS), begin_ns) if onset_ms is not None else {}
         rows.append(
             _row(offered, call, begin_ns, ahead_ns).model_copy(
                 update={
@@ -171,6 +176,7 @@ def _heard(offered: Offered, call: Call, recording: Recording, timings: Sequence
                     "stages": {stage.name: (stage.start_ms, stage.duration_ms) for stage in stages},
                     "stages_from": timing.stages_from,
                     "servers": timing.servers,
+                    "own_ms": own_ms,
                 }
             )
         )

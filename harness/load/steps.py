@@ -109,6 +109,17 @@ async def load_rates(each: Load, steps: Sequence[Arrivals]) -> LoadResult:
     return LoadResult(tuple(found), player.callers.priority, each.budget_ms, arrivals=steps[-1] if steps else None)
 
 
+async def play_step(each: Load, offered: Offered, rounds: int = 1) -> LoadStep:
+    """Play one step, from the first call on, by caller processes of its own.
+
+    Raises:
+        AgentError: a caller process does not start.
+        UserError: the speech detector is not installed.
+    """
+    async with _player(each) as player:
+        return await player.step(offered, rounds)
+
+
 @asynccontextmanager
 async def _player(each: Load) -> AsyncIterator["_Player"]:
     player = _Player(each)

@@ -7,12 +7,13 @@ is loaded first, and the load that waiting agents cause is measured and written 
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from harness.agents.cascade.settings import ComputingStage
 from harness.agents.connections import ConnectionSpec
 from harness.agents.process import AgentFailed, AgentProcess
 from harness.agents.profile import AgentProfile
@@ -34,10 +35,17 @@ class RunningAgents:
     """The running agents of a run, started on entry and always stopped on exit."""
 
     def __init__(
-        self, profiles: tuple[AgentProfile, ...], weights: Mapping[str, Path], logs: Path, progress: RunProgress
+        self,
+        profiles: tuple[AgentProfile, ...],
+        weights: Mapping[str, Path],
+        logs: Path,
+        progress: RunProgress,
+        stand_ins: Sequence[ComputingStage] = (),
     ) -> None:
+        """Make them. `stand_ins`: stages of cascades that have stand-ins."""
         self._profiles = {p.name: p for p in profiles}
         self._weights = weights
+        self._stand_ins = stand_ins
         self._logs = logs
         self._progress = progress
         self._agents: dict[str, AgentProcess] = {}
@@ -173,7 +181,7 @@ class RunningAgents:
 
     async def _start(self, name: str) -> None:
         environment = self._spans.environment(name)
-        agent = AgentProcess(self._profiles[name], self._weights, self._logs / f"{name}.log", environment)
+        agent = AgentProcess(self._profiles[name], self._weights, self._logs / f"{name}.log", environment, self._stand_ins)
         self._agents[name] = agent
         try:
             await agent.start()

@@ -65,6 +65,11 @@ class LoadTurn(BaseModel):
     stages_from: str | None = None
     servers: tuple[ServerSplit, ...] = ()
     """The turn's waits for model servers, in parts; none where no server says anything."""
+    own_ms: dict[str, float] = Field(default_factory=dict)
+    """Stage (asr, llm, tts) → the time that it took for the reply, also where that was hidden behind a wait."""
+    computing: tuple[str, ...] | None = None
+    """The stages of a cascade that computed while the others had stand-ins (`--isolate`): its turns are in no step, and `step`
+    is then the place of the play, counted on from the steps. None in a step."""
 
 
 class LoadMade(BaseModel):

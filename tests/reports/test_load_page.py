@@ -3,23 +3,28 @@
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+from harness.figures.interference import ORDER, interference
 from harness.figures.load_steps import load_figures, stretches_of, times
 from harness.load.arrivals import ArrivalFigures, Arrivals
 from harness.load.caller_error import CallerError
 from harness.load.ceiling import LoadResult
+from harness.load.isolated import Isolated, Play
 from harness.load.result import LoadStep, Used
 from harness.ranking.percentiles import Quantiles
+from harness.reports import isolated_words
 from harness.reports.charts.load import charts
 from harness.reports.load_page import render_load, slowest, write_load_page
 from harness.reports.load_words import cautions, figures, sentences
 from harness.servers.split import ServerSplit
 from harness.store.card import CardUse
 from harness.store.load_files import LoadMade, LoadTurn
+from tests.harness.load.made_plays import plays
 from tests.harness.load.made_turns import queued, turn
 from tests.reports.test_load_chart import rows_of
 
@@ -109,6 +114,39 @@ def test_where_the_knee_is_beyond_what_was_played_is_said() -> None:
     assert "is at 9 calls a second or below [" in "\n".join(sentences(result(step(9), step(9.5), step(9.9))))
 
 
+def test_a_chart_without_a_point_is_left_out() -> None:
+    silent = result(step(1, turns=[turn(k, k, None) for k in range(3)]))
+    assert [chart.name for chart in charts(silent)] == ["shares", "caller"]
+    assert 'id="chart-waits"' not in render_load(MADE, silent, [])
+
+
+def test_turns_beside_stand_ins_are_no_slow_turns() -> None:
+    assert slowest([turn(0, 0, 9_000.0, computing=("llm",)), turn(1, 1, 100.0)])[0].session == "0-1"
+
+
+ISOLATED = Isolated(
+    5.0,
+    "the knee",
+    (*(Play(one, 60, 0) for one in ORDER[:-1]), Play(ORDER[-1], 60, 1, f"the machine: {HOSTILE}")),
+    interference(plays({("tts", "llm"): 1.5, ("llm", "asr"): 2.2})),
+)
+
+
+def test_who_slows_whom_is_one_table_that_is_read_without_colour() -> None:
+    page = render_load(MADE, replace(WHOLE, isolated=ISOLATED), [])
+    table = page.split('<table class="steps matrix">')[1].split("</table>")[0]
+    assert table.count('<th scope="row">') == 3
+    assert re.findall(r'<th scope="col"[^>]*>([^<]*)', table) == ["stage", *isolated_words.heads()]
+    assert len(re.findall(r"× [12]\.\d\d|× 0\.9\d", table)) >= 9
+    assert "llm slows tts: " in page
+    assert HOSTILE not in page
+    assert 'id="isolated"' not in render_load(MADE, WHOLE, [])
+    told = replace(WHOLE, isolated=ISOLATED).to_json()["isolated"]
+    assert told["why"] == "the knee"
+    assert len(told["slowings"]) == 9
+    assert {"stage", "by", "p50", "p95", "clear"} <= set(told["slowings"][0])
+
+
 def test_names_are_text() -> None:
     page = render_load(MADE, WHOLE, [turn(0, 0, 700.0, stages={"llm": (0.0, 400.0)}).model_copy(update={"context": HOSTILE})])
     assert HOSTILE not in page
@@ -156,7 +194,7 @@ def test_waits_for_model_servers_have_a_table_where_a_server_says_what_it_does()
 def shown(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     stages = {"endpointing": (0.0, 300.0), "llm": (300.0, 350.0), "tts": (650.0, 150.0)}
     rows = [turn(k, k, 800.0, stages=stages, rate=5.0) for k in range(3)]
-    write_load_page(MADE, WHOLE, rows, tmp_path / "load.html")
+    write_load_page(MADE, replace(WHOLE, isolated=ISOLATED), rows, tmp_path / "load.html")
     context = browser.new_context(offline=True)
     page = context.new_page()
     problems: list[str] = []

@@ -34,6 +34,8 @@ AGENT = ("--agent", peer("raw-pcm-echo"))
         (("--for", "1"), "--for: repeats one number of callers"),
         (("--callers", "0"), "write numbers from 1 to 1000"),
         (("--rate", "1", "--pack", "no-such-pack"), "no-such-pack"),
+        (("--isolate",), "--isolate: only a cascade of the harness"),
+        (("--isolate", "--callers", "2", "--for", "1"), "--for with --callers looks for drifts"),
     ],
 )
 def test_a_contradiction_is_one_line(
@@ -98,3 +100,29 @@ def test_callers_of_a_pack_come_at_a_rate(harness_in_real_time: Callable[..., Fi
     assert done.json["made"]["cards"].keys() == {c.split(".")[0] for c in columns if c.startswith("gpu")} - {"gpu"}
     assert (folder / "load.html").exists()
     assert json.loads((folder / "load.json").read_text()) == done.json
+
+
+@pytest.mark.models
+@pytest.mark.long
+def test_stages_are_isolated(harness_in_real_time: Callable[..., Finished], pack: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "load"
+    done = harness_in_real_time(
+        "load", "--agent", "polaris-like", "--pack", pack, "--callers", "1", "--isolate", "--out", folder, "--json",
+        PYTHONPATH=str(Path(__file__).parents[3]), timeout_s=1800,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    found = done.json["isolated"]
+    assert found["offered"] == 1
+    assert found["missing"] == 0
+    assert len(found["plays"]) == 14
+    turns = list(read_turns(folder))
+    assert {turn.step for turn in turns if turn.computing is None} == {0}
+    played = [turn for turn in turns if turn.computing is not None]
+    assert {turn.step for turn in played} == set(range(1, 15))
+    assert all(set(turn.own_ms) <= set(turn.computing or ()) for turn in played)
+    assert {turn.context for turn in played} == {"first"}, "every play has the same calls"
+    for time in found["times"]:
+        assert time["turns"] + time["without"] <= 2
+    assert sum(time["turns"] for time in found["times"]) > 18, "of 24 times at most few are missing"
+    assert len(read_load(folder).steps) == 1
+    assert "Who slows whom" in (folder / "load.html").read_text(encoding="utf-8")
