@@ -1,8 +1,8 @@
 """How many callers this machine paces: `python benchmarks/load.py [callers … | auto] [--callers-on CORES --agents-on CORES]`.
 
 Programmed agents answer every caller 300 ms after the caller's end, and stamp their own answers, so both errors are known: how
-late the agents were, and how wrong the callers' TTFA is. One process of agents gave way at 150 callers; so there are more, one
-for each fifty, and callers take turns.
+late the agents were, and how wrong the callers' TTFA is. Each hundred callers have a process of agents, and callers take
+turns.
 
 On few cores the agents take the callers' processor, and TTFA shows that. With cores for each side (as `taskset` names them)
 the agents are pinned to theirs, in a network namespace of their own where this user may make one: the two sides then share a
