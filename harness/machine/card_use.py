@@ -40,8 +40,8 @@ latency shows one."""
 _UTILISATION: Final = ".utilisation_percent"
 _SHARE: Final = ".sm_percent"
 _OF_A_LOOK: Final = (_SHARE, ".temperature_c", ".memory_clock_mhz")
-"""Columns of a look at the processes. The driver lists those that used the GPU since the last one: of an idle GPU it lists none,
-and these others are read with them."""
+"""Columns of a look at the processes. The driver lists those that used the GPU since the last look: of an idle GPU it lists
+none, and the other two are read with them."""
 
 
 def use_of_cards(samples_file: Path, facts: Mapping[str, str | int | float] = MappingProxyType({})) -> dict[str, CardUse]:
