@@ -15,10 +15,12 @@ from typing import Any, Final
 
 import httpx
 
+from harness.agents.connections.diagnosis import serves
 from harness.agents.cuda import without_libraries
 from harness.agents.llm_server import ServerFailed
 from harness.agents.process_address import filled, free_port
 from harness.agents.profile_base import ProcessSettings
+from harness.agents.this_machine import is_loopback
 
 _OURS: Final = ("PYTHONPATH", "PYTHONSAFEPATH")
 _STDERR: Final = 2
@@ -48,8 +50,15 @@ class ModelServer:
         """Start the server and return once the model has completed a token at this address.
 
         Raises:
-            ServerFailed: it cannot be started, ended, was not ready in time, or refuses the model.
+            ServerFailed: something else listens at its address, it cannot be started, ended, was not ready in time, or refuses
+                the model.
         """
+        ready_url = self.at_its_port(self._settings.ready_url or f"{base_url}/models")
+        for url in (ready_url, base_url):
+            if is_loopback(url) and await serves(url):
+                # It would be measured in place of the server.
+                what = f"something else already listens at {url}; stop it, or use {{port}} for a free port"
+                raise ServerFailed(f"[process] cannot start: {what}")
         command = [self.at_its_port(word) for word in self._settings.command]
         try:
             self._process = await asyncio.create_subprocess_exec(
@@ -63,7 +72,7 @@ class ModelServer:
         except OSError as error:
             raise ServerFailed(f"[process] {error.filename or command[0]}: {error.strerror or error}") from error
         try:
-            await self._wait_until_ready(self.at_its_port(self._settings.ready_url or f"{base_url}/models"))
+            await self._wait_until_ready(ready_url)
             await self._complete_a_token(base_url, model, key)
         except BaseException:
             await self.stop()
@@ -83,18 +92,19 @@ class ModelServer:
             await process.wait()
 
     async def _wait_until_ready(self, url: str) -> None:
+        program = self.at_its_port(self._settings.command[0])
         until_s = time.monotonic() + self._settings.ready_timeout_s
         async with httpx.AsyncClient(timeout=2.0, trust_env=False) as client:
             while True:
                 assert self._process is not None
                 if (code := self._process.returncode) is not None:
-                    raise ServerFailed(f"[process] {self._settings.command[0]} ended before it was ready (exit code {code})")
+                    raise ServerFailed(f"[process] {program} ended before it was ready (exit code {code})")
                 with suppress(httpx.HTTPError):
                     if (await client.get(url)).is_success:
                         return
                 if time.monotonic() > until_s:
                     waited = f"{self._settings.ready_timeout_s:g} s"
-                    raise ServerFailed(f"[process] {self._settings.command[0]} was not ready within {waited} ({url})")
+                    raise ServerFailed(f"[process] {program} was not ready within {waited} ({url})")
                 await asyncio.sleep(_LOOK_S)
 
     async def _complete_a_token(self, base_url: str, model: str, key: str) -> None:

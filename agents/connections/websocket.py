@@ -78,6 +78,7 @@ class WebSocketConnection:
         self._tasks: list[asyncio.Task[None]] = []
         self._inbox = Inbox(self._limits)
         self._unsent: asyncio.Queue[Sequence[Outgoing]] = asyncio.Queue(self._limits.unsent_frames)
+        self._writing = False
 
     async def open(self, history: Sequence[Message]) -> None:
         try:
@@ -85,8 +86,7 @@ class WebSocketConnection:
                 hello = self._wire.hello(history)
                 self._socket = await self._dial()
                 self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
-                for message in hello:
-                    self._unsent.put_nowait((message,))
+                self._unsent.put_nowait(hello)
                 while not self._wire.ready and self._inbox.ended is None:
                     await self._inbox.changed.wait()
                     self._inbox.changed.clear()
@@ -108,8 +108,7 @@ class WebSocketConnection:
         if self._inbox.ended is not None:
             return
         messages = self._wire.audio(frame, time.monotonic_ns())
-        # The writer has nothing in hand while nothing waits, in the queue or in the socket.
-        if self._socket is not None and self._unsent.empty() and not self._socket.transport.get_write_buffer_size():
+        if self._socket is not None and self._nothing_waits(self._socket):
             for message in messages:
                 broadcast((self._socket,), message)
             return
@@ -118,6 +117,10 @@ class WebSocketConnection:
         except asyncio.QueueFull:
             seconds = self._limits.unsent_frames * 0.02
             self._inbox.end(f"the agent stopped reading: {seconds:g} s of caller audio wait unsent", "overflow")
+
+    def _nothing_waits(self, socket: _StampedConnection) -> bool:
+        """True if a message that is written now overtakes none: in the queue, in the writer's hand, or in the socket."""
+        return self._unsent.empty() and not self._writing and not socket.transport.get_write_buffer_size()
 
     def events(self) -> AsyncIterator[Event]:
         return self._inbox.events()
@@ -188,9 +191,9 @@ class WebSocketConnection:
             self._inbox.count_text(len(message))
         for event in received.events:
             self._inbox.put(event)
-        for reply in received.replies:
+        if received.replies:
             try:
-                self._unsent.put_nowait((reply,))
+                self._unsent.put_nowait(received.replies)
             except asyncio.QueueFull:
                 raise ConnectionFailed("the agent asks more than it reads", "overflow") from None
         self._inbox.changed.set()
@@ -199,8 +202,11 @@ class WebSocketConnection:
         assert self._socket is not None
         with contextlib.suppress(ConnectionClosed):
             while True:
-                for message in await self._unsent.get():
+                messages = await self._unsent.get()
+                self._writing = True
+                for message in messages:
                     await self._socket.send(message)
+                self._writing = False
 
     def _why_closed(self, closed: ConnectionClosed) -> tuple[str | None, FailureKind | None]:
         if closed.sent is not None and not closed.rcvd_then_sent:

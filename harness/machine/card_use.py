@@ -38,6 +38,10 @@ LOWERED: Final = 0.99
 """A clock is lower from here on, as a share of the highest. A choice: a step of the clock is 15 MHz of some 2,000, and no
 latency shows one."""
 _UTILISATION: Final = ".utilisation_percent"
+_SHARE: Final = ".sm_percent"
+_OF_A_LOOK: Final = (_SHARE, ".temperature_c", ".memory_clock_mhz")
+"""Columns of a look at the processes. The driver lists those that used the GPU since the last look: of an idle GPU it lists
+none, and the other two are read with them."""
 
 
 def use_of_cards(samples_file: Path, facts: Mapping[str, str | int | float] = MappingProxyType({})) -> dict[str, CardUse]:
@@ -64,7 +68,8 @@ def card_use(name: str, samples: Sequence[Mapping[str, float]], chosen_mhz: floa
     slowed = _slowed([reasons for _, reasons in lowered])
     costs = sorted(sample[COST] for sample in samples if COST in sample)
     intervals = [b - a for a, b in pairwise([sample["at_ns"] for sample in samples]) if b > a]
-    percent = [sample for sample in samples if any(key.endswith(".sm_percent") for key in sample)]
+    looks = sum(any(key.startswith(f"{name}.") and key.endswith(_OF_A_LOOK) for key in sample) for sample in samples)
+    of_processes = any(key.startswith(f"{name}.") and key.endswith(_SHARE) for sample in samples for key in sample)
     return CardUse(
         samples=len(samples),
         rate_hz=round(1e9 / median(intervals), 1) if intervals else None,
@@ -76,7 +81,7 @@ def card_use(name: str, samples: Sequence[Mapping[str, float]], chosen_mhz: floa
         most_temperature_c=max(column("temperature_c"), default=None),
         most_power_w=max(column("power_w"), default=None),
         most_memory_mib=max(column("memory_mib"), default=None),
-        others_share=_share(column(f"{OTHERS}.sm_percent", percent), len(percent)),
+        others_share=_share(column(f"{OTHERS}{_SHARE}"), looks) if of_processes else None,
     )
 
 
@@ -109,8 +114,8 @@ def _slowed(reasons: Sequence[int]) -> dict[str, float]:
     return {cause: share for cause, share in shares.items() if share}
 
 
-def _share(used: Sequence[float], of: int) -> float | None:
-    return round(sum(value >= USED_PERCENT for value in used) / of, 4) if of else None
+def _share(used: Sequence[float], of: int) -> float:
+    return round(sum(value >= USED_PERCENT for value in used) / of, 4)
 
 
 def _samples(path: Path) -> Iterator[Mapping[str, float]]:
@@ -118,8 +123,9 @@ def _samples(path: Path) -> Iterator[Mapping[str, float]]:
         return
     with path.open(encoding="utf-8") as lines:
         for line in lines:
-            # Nine of ten machines have no GPU, and an hour of their samples need not be read as JSON.
-            if '"gpu' not in line:
+            # Nine of ten machines have no GPU, and an hour of their samples need not be read as JSON. An agent may be called
+            # `gpu-box`, so the name of a column alone says nothing.
+            if f'"{COST}"' not in line:
                 continue
             try:
                 sample = json.loads(line)

@@ -85,7 +85,7 @@ class Telemetry:
             "memory_mib": psutil.virtual_memory().used / _MIB,
         }
         for name, pid in self._roots.items():
-            tree = self._tree(pid)
+            tree = [process for process in self._tree(pid) if process.is_running()]
             if tree:
                 sample[f"{name}.cpu_percent"] = summed(tree, lambda process: process.cpu_percent())
                 sample[f"{name}.memory_mib"] = summed(tree, memory_bytes) / _MIB
@@ -94,16 +94,17 @@ class Telemetry:
         return sample
 
     def _tree(self, pid: int) -> list[psutil.Process]:
-        """A process and its children, the same objects as last time, because CPU use is counted between two samples."""
+        """A process and its children, the same objects as last time, because CPU use is counted between two samples; empty
+        once it has ended."""
         looked_s, tree = self._trees.get(pid, (-math.inf, []))
         if time.monotonic() - looked_s < TREE_PERIOD_S:
             return tree
+        found: list[psutil.Process] = []
         with suppress(psutil.Error):
             root = self._known.get(pid) or psutil.Process(pid)
             found = [self._known.setdefault(p.pid, p) for p in (root, *root.children(recursive=True))]
-            self._trees[pid] = (time.monotonic(), found)
-            return found
-        return []
+        self._trees[pid] = (time.monotonic(), found)
+        return found
 
     def _companions(self) -> Iterator[tuple[str, int]]:
         return ((name, pid) for name, pids in self._also.items() for pid in pids)

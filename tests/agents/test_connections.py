@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,11 +17,12 @@ from harness.agents.connections.inbox import Limits
 from harness.agents.connections.raw_pcm import RawPcmWire
 from harness.agents.connections.rtvi import RtviSession
 from harness.agents.connections.websocket import WebSocketConnection
-from harness.agents.connections.wire import Received
+from harness.agents.connections.wire import Outgoing, Received
 from harness.agents.message import Message
 from harness.agents.process import AgentProcess
 from harness.agents.profile import AgentProfile
 from harness.store.selection import is_agents_fault
+from tests.agents.certificates import Authority
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 MakeProfile = Callable[[str, str], AgentProfile]
@@ -131,7 +133,12 @@ async def test_an_agent_that_does_not_read_never_blocks_the_caller(start: StartP
     assert sorted(taken_s)[-20] < 0.02
 
 
-async def test_a_frame_is_in_the_socket_before_the_loop_runs_again() -> None:
+@pytest.mark.parametrize("tls", [False, True])
+async def test_a_frame_is_in_the_socket_before_the_loop_runs_again(
+    tls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = Authority(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
     heard, came = list[bytes](), threading.Event()
 
     def answer(socket: ServerConnection) -> None:
@@ -140,9 +147,9 @@ async def test_a_frame_is_in_the_socket_before_the_loop_runs_again() -> None:
                 heard.append(message)
                 came.set()
 
-    with serve(answer, "127.0.0.1", 0, compression=None) as server:
+    with serve(answer, "127.0.0.1", 0, compression=None, ssl=authority.context() if tls else None) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        line = WebSocketConnection(f"ws://127.0.0.1:{server.socket.getsockname()[1]}/", RawPcmWire())
+        line = WebSocketConnection(f"{'wss' if tls else 'ws'}://localhost:{server.socket.getsockname()[1]}/", RawPcmWire())
         await line.open(())
         await asyncio.sleep(0.05)  # the start message comes before, through the queue
         line.send(b"ab" * 320)
@@ -150,6 +157,46 @@ async def test_a_frame_is_in_the_socket_before_the_loop_runs_again() -> None:
         line.send(b"cd" * 320)
         await line.close()
     assert heard == [b"ab" * 320, b"cd" * 320]
+
+
+class _InPieces(RawPcmWire):
+    """A wire whose frames are two messages each: a long one, and one with the frame's number."""
+
+    PIECE = 40_000
+
+    def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
+        del now_ns
+        return (frame * self.PIECE, frame)
+
+
+async def test_messages_of_a_frame_stay_together_when_a_full_socket_has_just_emptied() -> None:
+    heard, reads = list[bytes](), threading.Event()
+
+    def answer(socket: ServerConnection) -> None:
+        reads.wait(20)
+        heard.extend(message for message in socket if isinstance(message, bytes))
+
+    with serve(answer, "127.0.0.1", 0, compression=None) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        line = WebSocketConnection(f"ws://127.0.0.1:{server.socket.getsockname()[1]}/", _InPieces())
+        await line.open(())
+        await asyncio.sleep(0.05)
+        assert line._socket is not None
+        transport, sent = line._socket.transport, 0
+        while sent < 250 and not transport.get_write_buffer_size():
+            line.send(bytes([sent := sent + 1]))
+        line.send(bytes([sent := sent + 1]))
+        await asyncio.sleep(0.05)  # the writer has the first of two messages in the full socket, and the second in hand
+        reads.set()
+        async with asyncio.timeout(20):
+            while transport.get_write_buffer_size():  # noqa: ASYNC110
+                await asyncio.sleep(0)
+        line.send(bytes([sent := sent + 1]))
+        await asyncio.sleep(0.2)
+        await line.close()
+    assert [(message[0], len(message)) for message in heard] == [
+        (number, size) for number in range(1, sent + 1) for size in (_InPieces.PIECE, 1)
+    ]
 
 
 async def _collect(line: Connection, into: list[Event]) -> None:

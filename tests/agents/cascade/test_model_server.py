@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from harness.agents.cascade.model_server import ModelServer
 from harness.agents.llm_server import ServerFailed
 from harness.agents.process import AgentProcess
+from harness.agents.process_address import free_port
 from harness.agents.profile import CascadeProfile, ProfileError, load_profile, parse_profile
 from harness.agents.profile_base import ProcessSettings
 from harness.clock import now_ns
@@ -89,7 +91,7 @@ async def test_it_is_ready_once_it_has_completed_a_token_and_ends_with_the_agent
 @pytest.mark.parametrize(
     ("serves", "asks_for", "words"),
     [
-        ("broken", "m", r"\[process\] \S+python\S* ended before it was ready \(exit code 1\)"),
+        ("broken", "m", rf"\[process\] {re.escape(sys.executable)} ended before it was ready \(exit code 1\)"),
         ("other", "m", r'refuses the model "m" \(HTTP 404: .*no such'),
         ("slow", "m", r"was not ready within 1 s \(http://127\.0\.0\.1:\d+/v1/models\)"),
     ],
@@ -98,6 +100,18 @@ async def test_each_reason_is_one_line(serves: str, asks_for: str, words: str, t
     with pytest.raises(ServerFailed, match=words) as failed:
         await started(tmp_path, serves, asks_for, **({"ready_timeout_s": 1} if serves == "slow" else {}))
     assert "\n" not in str(failed.value)
+
+
+@pytest.mark.parametrize("ready_url", [None, "http://127.0.0.1:{port}/health"])
+async def test_a_server_that_already_runs_at_the_address_is_not_taken_for_it(ready_url: str | None, tmp_path: Path) -> None:
+    theirs = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    port = theirs.sockets[0].getsockname()[1]
+    server = ModelServer(settings(tmp_path, "slow", ready_url=ready_url, ready_timeout_s=1), tmp_path, os.environ, port)
+    base_url = f"http://127.0.0.1:{free_port() if ready_url else port}/v1"
+    with pytest.raises(ServerFailed, match=rf"something else already listens at http://127\.0\.0\.1:{port}/"):
+        await server.start(base_url, "m", "none")
+    assert server._process is None
+    theirs.close()
 
 
 async def test_a_program_that_is_not_installed_is_named(tmp_path: Path) -> None:

@@ -144,6 +144,22 @@ def test_a_file_gives_each_gpu_its_rate_and_cost_and_a_torn_line_is_left_out(tmp
     assert found["gpu1"] == of_power_alone
 
 
+def test_an_agent_whose_name_begins_as_a_gpu_is_none(tmp_path: Path) -> None:
+    lines = [{"at_ns": 5, "cpu_percent": 3.0, "gpu-box.memory_mib": 812.0, "gpu0.cpu_percent": 4.0}, sample(1)]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    found = use_of_cards(tmp_path / "t.jsonl")
+    assert {name: use.samples for name, use in found.items()} == {"gpu0": 1}
+
+
+def test_the_share_of_others_is_of_all_looks_at_processes_and_of_this_gpu_alone() -> None:
+    """The driver lists the processes that used a GPU since the last look: of an idle one it lists none."""
+    busy: dict[str, Any] = {"others.sm_percent": 40.0}
+    looks = [sample(k, temperature_c=40.0, **(busy if k % 10 == 0 else {})) for k in range(1_000)]
+    assert card_use("gpu0", looks).others_share == 0.1
+    of_another = [sample(k) | {"gpu1.fast.sm_percent": 40.0} for k in range(1_000)]
+    assert card_use("gpu0", of_another).others_share is None
+
+
 def test_a_run_without_a_gpu_has_no_cards(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text('{"at_ns": 5, "cpu_percent": 3.0}\n', encoding="utf-8")
     assert use_of_cards(tmp_path / "t.jsonl") == use_of_cards(tmp_path / "absent.jsonl") == {}

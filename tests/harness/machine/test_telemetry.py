@@ -2,14 +2,18 @@
 
 import json
 import os
+import subprocess
 import time
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import mean
 
+import psutil
+import pytest
+
 from harness.clock import now_ns
 from harness.machine.card import Sample
-from harness.machine.telemetry import Telemetry
+from harness.machine.telemetry import TREE_PERIOD_S, Telemetry
 
 
 def read(path: Path) -> list[Sample]:
@@ -52,6 +56,30 @@ def test_a_process_that_is_gone_is_absent_and_not_zero(tmp_path: Path) -> None:
     with Telemetry(tmp_path / "t.jsonl", {"gone": 2**22 - 1}):
         time.sleep(0.3)
     assert all("gone.cpu_percent" not in s for s in read(tmp_path / "t.jsonl"))
+
+
+def test_a_process_that_ends_is_absent_from_then_on_and_is_not_searched_for_at_every_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches, children = list[int](), psutil.Process.children
+
+    def searched(process: psutil.Process, recursive: bool = False) -> list[psutil.Process]:
+        searches.append(process.pid)
+        return children(process, recursive)
+
+    monkeypatch.setattr(psutil.Process, "children", searched)
+    ending = subprocess.Popen(["sleep", "60"])
+    with Telemetry(tmp_path / "t.jsonl", {"ending": ending.pid}):
+        time.sleep(0.5)
+        ending.kill()
+        ending.wait()
+        ended_ns = now_ns()
+        time.sleep(TREE_PERIOD_S + 1.0)
+    samples = read(tmp_path / "t.jsonl")
+    assert any(s.get("ending.memory_mib", 0) > 0 for s in samples)
+    # A sample in progress may have begun before.
+    assert all("ending.memory_mib" not in s for s in samples if s["at_ns"] > ended_ns)
+    assert len(searches) <= 3
 
 
 def test_a_machine_without_gpu_has_no_gpu_columns(tmp_path: Path) -> None:
