@@ -248,7 +248,7 @@ async def test_plays_are_sampled_like_the_steps(
     monkeypatch.setattr("harness.load.isolate.ORDER", ((),))
     profile = tmp_path / "scripted.toml"
     profile.write_text('name = "scripted"\nkind = "cascade"\n[metrics]\nstage = "llm"\n', encoding="utf-8")
-    experiment = Experiment(agents=[str(profile)], pack=str(pack))
+    experiment = Experiment(agents=(str(profile),), pack=str(pack))
     request = LoadRequest(experiment, tmp_path, callers=(1,), isolate=True)
     rows: list[LoadTurn] = []
     with RunProgress() as progress:
