@@ -16,8 +16,6 @@ IS: Final = {"asr": "transcription begun to words", "llm": "request to first tok
 """The time that is compared, of each stage."""
 SHADES: Final = (1.1, 1.25, 1.5, 2.0)
 """Ratios from which a cell is a shade darker. A shade repeats the number in the cell and says nothing else."""
-
-
 CHANGED: Final = 1.5
 """Ratio of a stage's two plays from which the reader is warned: then the machine differs as much as what is looked for."""
 
@@ -82,7 +80,7 @@ def sentences(found: Isolated, *, is_open: bool) -> Iterator[str]:
     yield f"Each stage alone and with the others, at {at}: {found.why}. Stand-ins answered for the rest."
     known = [(one, one.p50) for one in found.matrix.slowings if one.p50 is not None]
     unclear = [one for one, ratio in known if ratio.interval is not None and not ratio.is_clear]
-    for one, ratio in sorted(known, key=lambda pair: -pair[1].value):
+    for one, ratio in sorted(known, key=lambda pair: (not pair[1].is_clear, -pair[1].value)):
         if one not in unclear:
             yield _sentence(one, ratio)
     if unclear:
@@ -131,12 +129,12 @@ def _cautions(found: Isolated, *, is_open: bool) -> Iterator[str]:
     if matrix.stretches < FEWEST_CONTEXTS:
         few = counted(matrix.stretches, "stretch", "stretches")
         yield (
-            f"{few} of {STRETCH_S:.0f} s at least: an interval needs {FEWEST_CONTEXTS}, so any of these ratios may be chance; "
-            f"{more} gives intervals."
+            f"{few} of {STRETCH_S:.0f} s in the shortest configuration: an interval needs {FEWEST_CONTEXTS}, so a ratio "
+            f"without one may be chance; {more} gives intervals."
         )
-    turns = min((time.turns for time in matrix.times), default=0)
-    if 0 < turns < TURNS_FOR_P95:
-        yield f"{counted(turns, 'turn')} of a stage at least: a p95 needs {TURNS_FOR_P95}; {more} gives it."
+    turns = min((time.turns for time in matrix.times if time.turns), default=TURNS_FOR_P95)
+    if turns < TURNS_FOR_P95:
+        yield f"{counted(turns, 'turn')} of the stage that has fewest: a p95 needs {TURNS_FOR_P95}; {more} gives it."
 
 
 def _ratio(ratio: Ratio) -> str:

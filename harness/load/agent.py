@@ -115,19 +115,23 @@ async def _isolated(
     ready: "_Prepared", request: LoadRequest, progress: RunProgress, each: Load, result: LoadResult
 ) -> LoadResult:
     greetings = Greetings()
+    # A server in whose place a stand-in answers is not there to be read, and reading in some plays alone would slow these.
+    unread = ready.profile.model_copy(update={"metrics": ()})
+    # One sampler for all plays costs each the same.
+    with Telemetry(ready.sampled, also=_companions(ready.profile)) as telemetry:
 
-    @asynccontextmanager
-    async def running(stand_ins: Sequence[ComputingStage]) -> AsyncIterator[_Calls]:
-        # A server in whose place a stand-in answers is not there to be read, and reading in some plays alone would slow these.
-        unread = ready.profile.model_copy(update={"metrics": ()})
-        async with RunningAgents((unread,), ready.weights, request.folder / "logs", progress, stand_ins) as agents:
-            calls = await _called(ready, agents, greetings, progress)
-            progress.phase("Calls")
-            yield calls
+        @asynccontextmanager
+        async def running(stand_ins: Sequence[ComputingStage]) -> AsyncIterator[_Calls]:
+            async with RunningAgents((unread,), ready.weights, request.folder / "logs", progress, stand_ins) as agents:
+                telemetry.watch(agents.pids())
+                calls = await _called(ready, agents, greetings, progress)
+                progress.phase("Calls")
+                yield calls
 
-    offered, _ = load_to_isolate(result)
-    rounds = request.rounds or (1 if request.callers is not None or request.arrivals else rounds_for(round(offered)))
-    return await isolate(each, result, request.arrivals, rounds, running, lambda words: progress.note(f"  {words}"))
+        plays = replace(each, watched=telemetry.watch)
+        offered, _ = load_to_isolate(result)
+        rounds = request.rounds or (1 if request.callers is not None or request.arrivals else rounds_for(round(offered)))
+        return await isolate(plays, result, request.arrivals, rounds, running, lambda words: progress.note(f"  {words}"))
 
 
 def _not_yet(number: int) -> SessionPlan:
@@ -262,10 +266,14 @@ async def _started(ready: _Prepared, request: LoadRequest, progress: RunProgress
     """The agent, started, while this machine is sampled."""
     profile = ready.profile
     async with RunningAgents(ready.plan.profiles, ready.weights, request.folder / "logs", progress) as running:
-        also = {profile.name: companions_of(profile).pids} if profile.runs_here or profile.also else {}
-        with Telemetry(ready.sampled, running.pids(), also) as telemetry:
+        with Telemetry(ready.sampled, running.pids(), _companions(profile)) as telemetry:
             calls = await _called(ready, running, Greetings(), progress)
             yield _Started(calls, running.pids().get(profile.name), partial(running.server_samples, profile.name), telemetry)
+
+
+def _companions(profile: AgentProfile) -> Mapping[str, Sequence[int]]:
+    """The processes that work for the agent and were not started by it."""
+    return {profile.name: companions_of(profile).pids} if profile.runs_here or profile.also else {}
 
 
 async def _called(ready: _Prepared, running: RunningAgents, greetings: Greetings, progress: RunProgress) -> _Calls:

@@ -53,7 +53,7 @@ async def isolate(
         AgentError: the agent, or a caller process, does not start.
     """
     offered, why = load_to_isolate(result)
-    at = next((one for one in arrivals if one.rate == offered), None)
+    at = next(one for one in arrivals if one.rate == offered) if arrivals else None
     plays: list[Play] = []
     turns: list[LoadTurn] = []
     for number, computing in enumerate(ORDER):

@@ -89,7 +89,7 @@ class LoadMade(BaseModel):
     gpus: dict[str, str | int | float] = Field(default_factory=dict)
     """The machine's GPUs and their driver before the test, as in a run's manifest; empty without any."""
     cards: dict[str, CardUse] = Field(default_factory=dict)
-    """GPU → what its samples say, to the end of the last step."""
+    """GPU → what its samples say, to the end of the last step or play."""
 
 
 class StepFacts(BaseModel):

@@ -2,12 +2,14 @@
 
 A waterfall is the path to what was heard: work that was done behind a wait is beside it, so a stage that becomes slower need
 not show there at first. Who slows whom is seen in the stages' own times for the reply whose sound was heard: transcription
-begun (or the silence, where earlier words held the recogniser up) → words; request → first token; text → first audio. Pure.
+begun (or the silence, where earlier words kept the recogniser busy until then) → words; request → first token; text → first
+audio. Pure.
 """
 
 from harness.agents import marks
 from harness.timeline import NS_PER_MS
 from harness.timing.chain import Stamp, Stamps, heard_reply
+from harness.timing.waterfall import HAND_OVER_MS
 
 
 def own_times(stamps: Stamps, onset_ns: int, turn_began_ns: int) -> dict[str, float]:
@@ -27,12 +29,15 @@ def own_times(stamps: Stamps, onset_ns: int, turn_began_ns: int) -> dict[str, fl
 
 
 def _asr_begun(stamps: Stamps, words: Stamp) -> Stamp | None:
-    """The beginning of a transcription: the caller's silence, where the recogniser was still busy with earlier words."""
+    """The beginning of a transcription: the caller's silence, where earlier words kept the recogniser busy until then."""
     begun = stamps.last(marks.ASR_STARTED, words.at_ns)
     if begun is None:
         return None
     silence, earlier = (stamps.last(name, begun.at_ns) for name in (marks.SILENCE_SEEN, marks.ASR_DONE))
-    return silence if silence is not None and earlier is not None and earlier.at_ns > silence.at_ns else begun
+    if silence is None or earlier is None or earlier.at_ns <= silence.at_ns:
+        return begun
+    # A recogniser that was idle in between waited for the silence to last, which is endpointing.
+    return silence if begun.at_ns - earlier.at_ns <= HAND_OVER_MS * NS_PER_MS else begun
 
 
 def _between(start: Stamp | None, end: Stamp | None) -> float | None:

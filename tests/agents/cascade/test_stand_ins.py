@@ -4,11 +4,14 @@ import json
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -100,7 +103,28 @@ def test_a_longer_sound_has_more_words_and_no_end() -> None:
     short, long = (recogniser.transcribe(np.zeros(seconds * RATE_HZ, np.float32)) for seconds in (2, 20))
     assert len(long.text.split()) > 5 * len(short.text.split())
     assert short.text.endswith(UNFINISHED)
+    assert len(short.tokens) == 5, "people say two and a half words a second"
+    assert recogniser.agreed(short.tokens, long.tokens) == short.tokens[:-1], "more sound may change the last word"
     assert long.text.startswith(recogniser.text_of(recogniser.agreed(short.tokens, long.tokens)))
+    assert len(recogniser.transcribe(np.zeros(RATE_HZ, np.float32), least_words=9).tokens) == 9
+    assert recogniser.states(np.zeros(12 * RATE_HZ, np.float32)).shape == (500, 288), "one for each 24 ms"
+
+
+def test_a_recogniser_that_is_stopped_answers_at_once() -> None:
+    stop = threading.Event()
+    recogniser, sound = StandInRecogniser(), np.zeros(RATE_HZ, np.float32)
+
+    def fastest_s() -> float:
+        lasted = []
+        for _ in range(5):
+            began = time.monotonic()
+            recogniser.transcribe(sound, stop=stop)
+            lasted.append(time.monotonic() - began)
+        return min(lasted)
+
+    assert fastest_s() >= stand_ins.ASR_S
+    stop.set()
+    assert fastest_s() < stand_ins.ASR_S
 
 
 async def test_the_server_gives_the_reply_at_once_or_word_by_word() -> None:
@@ -114,6 +138,11 @@ async def test_the_server_gives_the_reply_at_once_or_word_by_word() -> None:
         words = [chunk.choices[0].delta.content async for chunk in stream]
         assert "".join(filter(None, words)) == REPLY
         assert len(words) > 20
+        async with httpx.AsyncClient(timeout=2) as other:
+            address = str(client.base_url)
+            await server.stop()
+            with pytest.raises(httpx.ConnectError):
+                await other.get(address)
     finally:
         await client.close()
         await server.stop()

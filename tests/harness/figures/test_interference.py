@@ -2,7 +2,8 @@
 
 import pytest
 
-from harness.figures.interference import CONFIGURATIONS, ORDER, STAGES, interference
+from harness.figures.interference import CONFIGURATIONS, ORDER, STAGES, Ratio, interference
+from harness.store.load_files import LoadTurn
 from tests.harness.load.made_plays import ALONE_MS, plays
 from tests.harness.load.made_turns import turn
 
@@ -79,3 +80,48 @@ def test_what_was_not_played_yet_is_absent() -> None:
     assert found.slowing("asr", ["llm"]) is not None
     assert found.slowing("tts", ["llm"]) is None
     assert interference([]).times == ()
+
+
+def of_asr(values: list[float], step: int, *, computing: tuple[str, ...] = ("asr",)) -> list[LoadTurn]:
+    return [turn(k, k, step=step, own_ms={"asr": ms}, computing=computing) for k, ms in enumerate(values)]
+
+
+def test_a_time_is_of_both_plays_and_each_has_its_median() -> None:
+    rows = [*of_asr([30.0, 40.0, 110.0], 9), *of_asr([10.0, 20.0, 90.0], 3)]
+    alone = interference(sorted(rows, key=lambda row: row.step)).alone("asr")
+    assert alone is not None
+    assert (alone.turns, alone.p50_ms, alone.p95_ms, alone.plays_ms) == (6, 35.0, None, (20.0, 40.0))
+
+
+def test_a_p95_needs_sixty_turns() -> None:
+    for count, p95_ms in ((59, None), (60, pytest.approx(57.05))):
+        alone = interference(of_asr([float(k) for k in range(1, count + 1)], 3)).alone("asr")
+        assert alone is not None
+        assert alone.p95_ms == p95_ms
+
+
+def test_stages_have_one_order_whatever_order_was_stored() -> None:
+    found = interference([*of_asr([10.0] * 3, 3), *of_asr([20.0] * 3, 4, computing=("tts", "llm", "asr"))])
+    (slowing,) = found.slowings
+    assert slowing.by == ("llm", "tts")
+    assert slowing.p50 is not None
+    assert (slowing.p50.alone_ms, slowing.p50.beside_ms, slowing.p50.value) == (10.0, 20.0, 2.0)
+
+
+def test_a_stage_without_a_time_alone_has_no_ratio() -> None:
+    for alone in ([0.0] * 3, []):
+        found = interference([*of_asr(alone, 3), *of_asr([20.0] * 3, 4, computing=("asr", "llm"))])
+        assert all(slowing.p50 is None for slowing in found.slowings)
+
+
+def test_stretches_are_those_of_the_shortest_configuration() -> None:
+    rows = [row for row in plays({}) if row.computing != ("llm",) or row.spoken_end_ns % 1_000_000_000_000 < 60_000_000_000]
+    assert interference(plays({})).stretches > 8
+    assert 0 < interference(rows).stretches < 8
+
+
+@pytest.mark.parametrize(
+    ("interval", "clear"), [((1.1, 1.4), True), ((0.6, 0.9), True), ((0.9, 1.2), False), ((1.0, 1.2), False), (None, False)]
+)
+def test_a_change_is_clear_where_the_interval_excludes_one(interval: tuple[float, float] | None, clear: bool) -> None:
+    assert Ratio(100.0, 120.0, 1.2, interval).is_clear is clear

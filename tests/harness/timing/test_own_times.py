@@ -44,3 +44,23 @@ def test_a_recogniser_busy_with_earlier_words_took_that_time_too() -> None:
     assert own_times(stamps(busy), 1_950 * MS, 0)["asr"] == pytest.approx(120)
     idle = (*SPECULATED, (marks.SILENCE_SEEN, 860, None))
     assert own_times(stamps(idle), 1_950 * MS, 0)["asr"] == pytest.approx(80)
+
+
+def test_a_wait_for_silence_to_last_is_not_the_recognisers() -> None:
+    waited = (
+        *SPECULATED, (marks.SILENCE_SEEN, 500, None), (marks.ASR_STARTED, 450, None), (marks.ASR_DONE, 510, None),
+    )  # fmt: skip
+    found = own_times(stamps(waited), 1_950 * MS, 0)
+    assert found["asr"] == pytest.approx(80), "it was idle from 510 on, and began at 900 once the silence had lasted"
+
+
+def test_words_count_that_came_before_the_context_reached_the_models_client() -> None:
+    late = (*SPECULATED, (marks.ASR_STARTED, 986, None), (marks.ASR_DONE, 988, None))
+    assert own_times(stamps(late), 1_950 * MS, 0)["asr"] == pytest.approx(80), "the request was made of the words before"
+    uncalled = tuple(step for step in SPECULATED if step[0] != marks.LLM_CALLED)
+    assert own_times(stamps(uncalled), 1_950 * MS, 0)["asr"] == pytest.approx(80)
+
+
+def test_words_without_a_beginning_have_no_time() -> None:
+    unbegun = tuple(step for step in SPECULATED if step[0] != marks.ASR_STARTED)
+    assert set(own_times(stamps(unbegun), 1_950 * MS, 0)) == {"llm", "tts"}
