@@ -255,8 +255,8 @@ def _transcription(heard: Stamp, stamps: _Walked) -> _Walk:
     if decided is not None and (silence is None or decided.at_ns > silence.at_ns):
         yield "unexplained", decided.at_ns, begun.at_ns
         return _Cause("decision", decided)
-    if silence is not None and earlier is not None and earlier.at_ns > silence.at_ns:
-        # The recogniser was still busy with the words before an earlier pause.
+    if silence is not None and earlier is not None and earlier.at_ns > silence.at_ns and _handed_over(earlier, begun):
+        # The recogniser was still busy with the words before an earlier pause; an idle one waited for the silence to last.
         yield "asr", silence.at_ns, begun.at_ns
         yield _endpoint(silence.at_ns)
     else:

@@ -178,6 +178,13 @@ def test_waiting_for_a_busy_recogniser_is_recognition_and_not_silence() -> None:
     assert stages["asr"] == pytest.approx(180, abs=0.1)
 
 
+def test_a_recogniser_that_waits_for_the_silence_to_last_is_not_busy() -> None:
+    earlier = ((marks.ASR_STARTED, -0.400, None), (marks.ASR_DONE, 0.090, None))
+    later = tuple((n, at + 0.060 * (n != marks.SILENCE_SEEN), r) for n, at, r in SCORED)
+    stages = _stages(_waterfall(earlier + later, 0.967)[0])
+    assert (stages["endpointing"], stages["asr"]) == pytest.approx((170, 90), abs=0.1), "idle from 90 ms on, begun at 170"
+
+
 def test_work_that_was_broken_off_is_not_joined_to_what_followed() -> None:
     broken_off = ((marks.ASR_STARTED, -0.800, None),)
     waterfall, _ = _waterfall(broken_off + SCORED, 0.907)
