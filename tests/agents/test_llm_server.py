@@ -85,7 +85,8 @@ async def test_llama_cpp_itself_says_who_waited_for_whom(tmp_path: Path) -> None
     assert (alone.compute_ms or 0) > 0.5 * alone.whole_ms
     for pair in pairs:
         first, second = sorted((found for _, found in pair), key=lambda found: found.whole_ms)
-        assert (second.queue_ms or 0) > (second.compute_ms or 0) > (first.queue_ms or 0), "one slot: the second waits its turn"
+        longer_ms = (second.queue_ms or 0) - (first.queue_ms or 0)
+        assert longer_ms > 0.5 * (first.compute_ms or 0) > 0, "one slot: the second waits while the first is computed"
         assert second.explained_share > 0.8
     assert stopped.idle_ms == pytest.approx(400, abs=200)
     assert (stopped.queue_ms or 0) + (stopped.compute_ms or 0) < stopped.whole_ms - 300, "a stopped model does not compute"
