@@ -103,7 +103,7 @@ def _lines(rows: list[dict[str, Any]], unit: str, title: str) -> Any:
     legend = alt.Legend(orient="bottom", title=None)
     points = alt.Chart(alt.InlineData(values=rows)).encode(
         alt.X("offered:Q", title=unit, scale=across, axis=alt.Axis(grid=False, format="~g")),
-        alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(format="%" if share else ",~g")),
+        alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(format="%" if share else ",~r")),
         alt.Color("figure:N", scale=alt.Scale(domain=names), legend=legend),
     )
     line = points.mark_line().encode(strokeDash=alt.StrokeDash("figure:N", scale=alt.Scale(domain=names), legend=legend))
