@@ -14,15 +14,14 @@ from harness.load.arrivals import Arrivals
 from harness.load.isolated import Isolated
 from harness.load.limits import Limit, limit_of
 from harness.load.result import LoadStep
+from harness.ranking.exact import TURNS_FOR_P95
 
 FIRST: Final = 4
 """Callers of the first step: with fewer a p95 takes more than fifteen rounds. If it fails, fewer are tried."""
 MOST: Final = 1_000
-"""Most callers: the open sockets that `select` serves in one process (harness/caller/pacer.py); no step has paced as many."""
+"""Most callers of a search: no step has paced as many."""
 CLOSE: Final = 0.1
 """Precision, as a share of the ceiling: nobody plans for a finer figure, and it varies more than that from hour to hour."""
-TURNS: Final = 60
-"""Turns that a p95 needs (harness/ranking/percentiles.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,4 +116,4 @@ def next_callers(held: Mapping[int, bool], most: int = MOST) -> int | None:
 
 def rounds_for(callers: int) -> int:
     """The number of times to play a step so that it has a p95."""
-    return -(-TURNS // callers)
+    return -(-TURNS_FOR_P95 // callers)

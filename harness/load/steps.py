@@ -27,12 +27,11 @@ from harness.load.open_loop import arrive
 from harness.load.pressure import Pressure
 from harness.load.reference import Reference
 from harness.load.result import LoadStep
+from harness.run.plan import REPLY_S
 from harness.store.load_files import LoadTurn
 
 STAGGER_S: Final = 0.02
 """Interval between the starts of a wave's calls: opening a hundred at one instant measures opening, not speaking."""
-REPLY_S: Final = 10.0
-"""Seconds of a call for each turn beside the caller's words, as `harness plan` estimates them."""
 
 Progress = Callable[[str, int, int], None]
 """Called with the step in words, the calls ended (or measured), and all calls."""

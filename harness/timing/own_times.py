@@ -9,7 +9,7 @@ audio. Pure.
 from harness.agents import marks
 from harness.timeline import NS_PER_MS
 from harness.timing.chain import Stamp, Stamps, heard_reply
-from harness.timing.waterfall import HAND_OVER_MS
+from harness.timing.waterfall import busy_since
 
 
 def own_times(stamps: Stamps, onset_ns: int, turn_began_ns: int) -> dict[str, float]:
@@ -34,10 +34,7 @@ def _asr_begun(stamps: Stamps, words: Stamp) -> Stamp | None:
     if begun is None:
         return None
     silence, earlier = (stamps.last(name, begun.at_ns) for name in (marks.SILENCE_SEEN, marks.ASR_DONE))
-    if silence is None or earlier is None or earlier.at_ns <= silence.at_ns:
-        return begun
-    # A recogniser that was idle in between waited for the silence to last, which is endpointing.
-    return silence if begun.at_ns - earlier.at_ns <= HAND_OVER_MS * NS_PER_MS else begun
+    return busy_since(begun, silence, earlier) or begun
 
 
 def _between(start: Stamp | None, end: Stamp | None) -> float | None:

@@ -255,13 +255,23 @@ def _transcription(heard: Stamp, stamps: _Walked) -> _Walk:
     if decided is not None and (silence is None or decided.at_ns > silence.at_ns):
         yield "unexplained", decided.at_ns, begun.at_ns
         return _Cause("decision", decided)
-    if silence is not None and earlier is not None and earlier.at_ns > silence.at_ns and _handed_over(earlier, begun):
-        # The recogniser was still busy with the words before an earlier pause; an idle one waited for the silence to last.
-        yield "asr", silence.at_ns, begun.at_ns
-        yield _endpoint(silence.at_ns)
+    if (busy := busy_since(begun, silence, earlier)) is not None:
+        yield "asr", busy.at_ns, begun.at_ns
+        yield _endpoint(busy.at_ns)
     else:
         yield _endpoint(begun.at_ns)
     return None
+
+
+def busy_since(begun: Stamp, silence: Stamp | None, earlier: Stamp | None) -> Stamp | None:
+    """The caller's silence, if the words before it kept the recogniser busy from then until a transcription began; else None.
+
+    `earlier`: the end of the transcription before. A recogniser that was idle in between waited for the silence to last, which
+    is endpointing.
+    """
+    if silence is None or earlier is None or earlier.at_ns <= silence.at_ns:
+        return None
+    return silence if _handed_over(earlier, begun) else None
 
 
 def _endpoint(until_ns: int) -> _Step:

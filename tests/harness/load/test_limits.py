@@ -2,9 +2,10 @@
 
 import pytest
 
-from harness.load.ceiling import MOST, TURNS, LoadResult, next_callers, rounds_for
+from harness.load.ceiling import MOST, LoadResult, next_callers, rounds_for
 from harness.load.limits import limit_of
 from harness.load.result import LoadStep, Used
+from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.percentiles import Quantiles
 
 BUDGET_MS = 500.0
@@ -83,4 +84,4 @@ def test_the_ladder_finds_what_an_agent_stands_to_a_tenth_in_few_steps(stands: i
 
 
 def test_every_step_has_turns_enough_for_a_p95() -> None:
-    assert all(callers * rounds_for(callers) >= TURNS for callers in range(1, 200))
+    assert all(callers * rounds_for(callers) >= TURNS_FOR_P95 for callers in range(1, 200))

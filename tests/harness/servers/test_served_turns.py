@@ -16,25 +16,14 @@ from harness.timing.clock_offset import ClockOffset
 from harness.timing.figures import TurnTiming
 from harness.timing.marks_chosen import SessionStamps
 from harness.timing.served import Served
+from tests.harness.timing.test_waterfall import PLAIN
 
-STEPS = (
-    (marks.SILENCE_SEEN, 0.200, None),
-    (marks.ASR_STARTED, 0.201, None),
-    (marks.ASR_DONE, 0.550, None),
-    (marks.TURN_DECIDED, 0.555, None),
-    (marks.LLM_REQUESTED, 0.557, 1),
-    (marks.LLM_FIRST_TOKEN, 0.757, 1),
-    (marks.FIRST_CLAUSE, 0.900, 1),
-    (marks.TTS_STARTED, 0.902, 1),
-    (marks.TTS_FIRST_AUDIO, 1.040, 1),
-    (marks.AUDIO_SENT, 1.047, 1),
-)
 TIMINGS = {"prompt_ms": 110.0, "predicted_ms": 20.0}
 
 
 def marked(made: Made, *more: tuple[str, float, Mapping[str, object]]) -> list[Mark]:
     stamped: list[tuple[str, float, Mapping[str, object]]] = [
-        (name, at_s, {} if request is None else {"request": request}) for name, at_s, request in STEPS
+        (name, at_s, {} if request is None else {"request": request}) for name, at_s, request in PLAIN
     ]
     return [Mark(name, made.ms(at_s), made.ms(at_s + 0.001), detail) for name, at_s, detail in (*stamped, *more)]
 
