@@ -31,6 +31,7 @@ from harness.measuring.timings import keep_timings, timings_of
 from harness.progress import RunProgress
 from harness.recording.files import save
 from harness.recording.record import Recording
+from harness.run.resuming import refuse_another_version
 from harness.scenarios.context import Context, Turn
 from harness.store.disk import storage_named
 from harness.store.manifest import SEAT_KINDS, AgentEntry, MeasuredCalls, RunManifest, package_versions, with_budgets
@@ -133,6 +134,8 @@ def _continued(asked: CallsAsked, progress: RunProgress) -> RunStore:
             if measured and call.files.caller not in (None, measured) and have[call.content].id in finished:
                 raise UserError(f"{call.files.name}: was measured with the caller {measured}; choose another --out")
         new = [call for call in asked.calls if call.content not in have]
+        whole = not new and finished == {context.id for context in have.values()}
+        refuse_another_version(store, whole, "install that again, or measure all calls in another --out")
         names = {context.turns[0].audio for context in have.values()}
         if changed := sum(call.files.name in names for call in new):
             progress.note(f"{counted(changed, 'recording')} named as one of the run, with another sound: both count")

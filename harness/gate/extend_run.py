@@ -26,7 +26,7 @@ from harness.gate.check import CheckResult
 from harness.progress import RunProgress
 from harness.run.phases import RunRequest, Votes, no_votes, run
 from harness.run.plan import RunPlan, make_plan
-from harness.run.resuming import asked_of, refuse_changes
+from harness.run.resuming import asked_of, refuse_another_version, refuse_changes
 from harness.scenarios.context import Context
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
@@ -50,6 +50,7 @@ def plan_to_grow(store: RunStore) -> RunPlan:
         raise UserError(f"{store.folder}: belongs to a plan for many machines; only a run of one machine can be extended")
     began, _ = asked_of(manifest)
     refuse_changes(make_plan(began), manifest, store.contexts_as_played())
+    refuse_another_version(store, False, "install that again, or play a new run")
     return make_plan(began.model_copy(update={"limit": None}))
 
 

@@ -33,7 +33,7 @@ from harness.run.caller_turns import CallerTurns, render_turns
 from harness.run.disk_space import calls_last_s, how_to_go_on, refuse_without_room
 from harness.run.fixed_plan import fleet_of, pin_of, refuse_another_machine, refuse_another_plan
 from harness.run.plan import RunPlan, default_folder, make_plan, new_manifest
-from harness.run.resuming import asked_of, refuse_changes
+from harness.run.resuming import asked_of, refuse_another_version, refuse_changes, timed_sessions
 from harness.run.running_agents import RunningAgents
 from harness.run.sessions import SessionPlayer, measure_missing
 from harness.run.stopping import sigterm_as_ctrl_c
@@ -192,6 +192,9 @@ def _open(request: RunRequest, plan: RunPlan, folder: Path, fleet: FleetEntry | 
             f"--shard {today}: {folder} was begun as shard {was}; continue with --shard {was}, or choose another --out"
         )
     refuse_changes(plan, manifest, store.contexts_as_played())
+    planned = {key.session_id for key in plan.session_keys()}
+    whole = not request.again and planned <= timed_sessions(store)
+    refuse_another_version(store, whole, "install that again, or start a new run in another --out")
     if manifest.fleet is not None:
         refuse_another_plan(plan, manifest.fleet.plan, f"{folder}, a shard")
         refuse_another_machine(manifest, folder, bool(store.finished_ids()))

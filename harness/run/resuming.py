@@ -14,7 +14,8 @@ from harness.scenarios.pack import context_hash
 from harness.shards.split import WHOLE, Share
 from harness.store.events import EventSettings
 from harness.store.fleet import LONG_AS_A_HASH
-from harness.store.manifest import RunManifest
+from harness.store.manifest import HARNESS, RunManifest, package_versions
+from harness.store.run_store import RunStore
 from harness.wording import command
 
 
@@ -41,6 +42,32 @@ def refuse_changes(plan: RunPlan, manifest: RunManifest, contexts: Sequence[Cont
             f"--resume: {'; '.join(_changed(*each) for each in differ)}; "
             "resume with the original settings, or start a new run in another --out"
         )
+
+
+def timed_sessions(store: RunStore) -> set[str]:
+    """The finished sessions that were timed, or that the versions which played them could not time."""
+    failed = {failure.session for failure in store.step_failures()}
+    return {s.id for s in store.sessions() if s.status == "finished" and (s.timing is not None or s.id in failed)}
+
+
+def refuse_another_version(store: RunStore, whole: bool, mend: str) -> None:
+    """Check that what is left of a run would be played and timed by the versions that did the rest; `whole`: nothing is left.
+
+    A run of which nothing was finished yet is this harness's own from now on, and its manifest says so.
+
+    Raises:
+        UserError: another version of the harness, or of a package that figures depend on, is installed now.
+    """
+    manifest, now = store.manifest, package_versions()
+    then = manifest.versions or {HARNESS: manifest.harness_version}
+    changed = [name for name in {**then, **now} if then.get(name) != now.get(name) and (name in then or manifest.versions)]
+    if whole or not changed:
+        return
+    if not store.finished_ids():
+        store.set_manifest(manifest.model_copy(update={"versions": now, "harness_version": now[HARNESS]}))
+        return
+    named = ", ".join(f"{name} {then.get(name, 'none')} (now {now.get(name, 'none')})" for name in changed)
+    raise UserError(f"--resume: {store.folder} was begun with {named}, and two versions in one figure are none; {mend}")
 
 
 def _changed(what: str, then: object, today: object) -> str:

@@ -29,8 +29,9 @@ REHEARSAL: Final = "rehearsal"
 SEAT_KINDS: Final[Mapping[str, str]] = {"person": PEOPLE, "automatic": REHEARSAL}
 """Kind → agent, of the replies that were given in the supporter's seat after the run was played. What a program said there is
 never under people's name."""
+HARNESS: Final = "heart-voice-harness"
 _REPORTED_PACKAGES = (
-    "heart-voice-harness", "pipecat-ai", "faster-whisper", "ctranslate2", "xllamacpp", "piper-tts", "hibari-tts",
+    HARNESS, "pipecat-ai", "faster-whisper", "ctranslate2", "xllamacpp", "piper-tts", "hibari-tts",
     "onnxruntime", "onnxruntime-gpu", "numpy", "scipy", "soxr", "websockets", "altair",
 )  # fmt: skip
 _INSTRUCTION_SETS: Final[Mapping[str, frozenset[str]]] = {

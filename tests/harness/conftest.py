@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,8 @@ import pytest
 
 from harness.cli import main
 from harness.store.judgment import Judgment
+from harness.store.manifest import HARNESS
+from harness.store.run_store import RunStore
 
 PEERS = Path(__file__).parents[1] / "peers"
 VIRTUAL_TIME = {"PYTHONPATH": os.pathsep.join(filter(None, (str(PEERS.parent / "virtual_time"), os.environ.get("PYTHONPATH"))))}
@@ -114,6 +117,13 @@ def virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def harness_in_real_time(tmp_path: Path) -> Callable[..., Finished]:
     """Runs a command as a user would, on the machine's own clock."""
     return partial(harness, tmp_path)
+
+
+def begun_by(folder: Path, version: str) -> None:
+    """Make a run one that another version of the harness began."""
+    with closing(RunStore.open(folder)) as store, store.lock():
+        versions = {**store.manifest.versions, HARNESS: version}
+        store.set_manifest(store.manifest.model_copy(update={"versions": versions, "harness_version": version}))
 
 
 def peer(name: str) -> Path:

@@ -20,7 +20,7 @@ from harness.audio.pcm import Int16
 from harness.figures.summarise import summarise
 from harness.store.run_store import RunStore
 from tests.harness.calls.made_calls import AGENT_HZ, CALLER_HZ, RATE_HZ, pcm, short_call, side, write_call
-from tests.harness.conftest import Finished
+from tests.harness.conftest import Finished, begun_by
 
 Here = Callable[..., Finished]
 CALLS = 9
@@ -191,6 +191,20 @@ def test_new_calls_are_added_and_measured_ones_are_not_measured_again(harness_he
     assert len(after) == 3
     assert before.items() <= after.items()
     assert harness_here(*first, "--agent", "other").code == 2
+
+
+def test_calls_that_two_versions_would_measure_are_not_pooled(harness_here: Here, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, 1)
+    first = ("measure", "calls", "--caller", "left", "--out", "r", "--resume")
+    assert harness_here(*first).code == 0
+    begun_by(tmp_path / "r", "0.0.9")
+    assert harness_here(*first).code == 0
+    write_call(folder / "new.wav", short_call(7))
+    done = harness_here(*first)
+    assert done.code == 2
+    (line,) = done.err.splitlines()
+    assert "0.0.9" in line
+    assert "measure all calls in another --out" in line
 
 
 def test_a_call_that_moved_is_not_measured_again_and_a_changed_one_is_another(harness_here: Here, tmp_path: Path) -> None:

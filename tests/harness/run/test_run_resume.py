@@ -5,18 +5,23 @@ Of kill -9, and of judging, see test_run_killed.
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
+from importlib.metadata import version
 from pathlib import Path
 
 import psutil
 
 from harness.experiment import Experiment
 from harness.run.plan import make_plan, new_manifest
+from harness.run.resuming import refuse_another_version
+from harness.store.manifest import HARNESS
 from harness.store.run_store import RunStore
-from tests.harness.conftest import Finished, peer
+from tests.harness.conftest import Finished, begun_by, peer
 
 
 def begin(folder: Path, pack: Path) -> subprocess.Popen[str]:
@@ -92,6 +97,40 @@ def test_a_changed_profile_or_pack_is_not_resumed(harness_command: Callable[...,
     wider = harness_command("run", "--resume", "--out", folder, "--agent", peer("raw-pcm-echo"), "--limit", 2)
     assert wider.code == 2
     assert "contexts" in wider.err
+
+
+def test_two_versions_are_not_pooled_and_a_finished_run_is_read_by_any(
+    harness_command: Callable[..., Finished], pack: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "r"
+    done = harness_command("run", "--agent", peer("raw-pcm-echo"), "--pack", pack, "--judge", "none", "--out", folder)
+    assert done.code == 0, done.err
+    begun_by(folder, "0.0.9")
+    whole = harness_command("run", "--resume", "--out", folder, "--judge", "none")
+    assert whole.code == 0, whole.err
+    with closing(RunStore.open(folder)) as store, store.lock():
+        assert store.manifest.harness_version == "0.0.9"
+        last = store.sessions()[-1]
+    with closing(sqlite3.connect(folder / "run.sqlite")) as database, database:
+        database.execute("DELETE FROM sessions WHERE id = ?", (last.id,))
+    half = harness_command("run", "--resume", "--out", folder, "--judge", "none")
+    assert half.code == 2
+    (line,) = half.err.strip().splitlines()
+    assert f"0.0.9 (now {version(HARNESS)})" in line
+    assert "start a new run in another --out" in line
+    limits = tmp_path / "limits.yaml"
+    limits.write_text("schema: 1\nlimits:\n  - {figure: ttfa_ms.p50, at_most: 1000}\n")
+    grown = harness_command("check", folder, "--budgets", limits, "--until-clear", "--minutes", 1)
+    assert grown.code == 2, grown.err
+    assert "0.0.9" in grown.err
+
+
+def test_a_run_of_which_nothing_was_finished_is_this_versions_own(pack: Path, tmp_path: Path) -> None:
+    begun(tmp_path / "r", pack, limit=1)
+    begun_by(tmp_path / "r", "0.0.9")
+    with closing(RunStore.open(tmp_path / "r")) as store, store.lock():
+        refuse_another_version(store, False, "")
+        assert (store.manifest.harness_version, store.manifest.versions[HARNESS]) == (version(HARNESS), version(HARNESS))
 
 
 def test_a_run_goes_on_with_as_many_calls_at_once_as_it_began_with(
