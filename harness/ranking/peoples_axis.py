@@ -17,6 +17,7 @@ import numpy as np
 from harness.errors import UserError
 from harness.ranking.board import Board, SystemRating
 from harness.ranking.chosen import each_once, of_source, repeats_in_words
+from harness.ranking.columns import must_fit
 from harness.ranking.connectivity import is_bounded
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS, SMALL_SAMPLE, max_t
 from harness.ranking.leaderboard import rate_counted
@@ -104,6 +105,7 @@ def peoples_axis(rows: JudgmentTable, presentation: str, *, pairs: int | None = 
     people = given & ~_on_ruled_pairs(rows)
     if not people.any():
         raise UserError("people voted only on pairs with a side that gave no reply, which a rule decides: add votes on others")
+    must_fit(rows)
     # Verdicts on the first repeat predict votes on it, and on no other.
     drawn = people & (rows["draw_rate"] > 0) & (rows["replicate"] == 0)
     mine = drawn if drawn.any() else people
