@@ -9,6 +9,7 @@ from pathlib import Path
 from harness.errors import StorageError, UserError
 from harness.figures.summarise import with_drawing
 from harness.figures.summary import RunSummary
+from harness.printable import visible_json
 from harness.reports.assemble import assemble
 from harness.reports.baseline import compare, most_telling_first, renamed
 from harness.reports.changes import BaselineView, Change
@@ -27,7 +28,6 @@ from harness.reports.view import PageView
 from harness.store.disk import storage_fault, storage_named
 from harness.store.run_store import RunStore
 from harness.tables.csv_text import csv_text
-from harness.tables.json_rows import visible
 from harness.wording import command
 
 Run = tuple[RunStore, RunSummary]
@@ -136,7 +136,7 @@ def write_exports(view: PageView, folder: Path, *, pictures: bool = True) -> tup
         written.append(path)
     whole = folder / "tables.json"
     text = json.dumps({"schema": 1, "conditions": conditions(view), **made}, ensure_ascii=False, indent=1, allow_nan=False)
-    whole.write_text(visible(text) + "\n", encoding="utf-8", errors="replace")
+    whole.write_text(visible_json(text) + "\n", encoding="utf-8", errors="replace")
     summary = folder / "summary.md"
     summary.write_text(markdown(view), encoding="utf-8", errors="replace")
     return (*written, whole, summary)

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 
+from harness.printable import printable
 from harness.ranking.board import Board, Ends, QualityState
 from harness.ranking.joint import JointFigure
 from harness.ranking.judge_vs_person import in_words
@@ -106,7 +107,7 @@ def extras(ranking: Ranking) -> str:
         f"Spearman {spearman.value:+.2f}, {pearson.systems} systems"
         for name, (pearson, spearman) in ranking.external.items()
     ]
-    return "".join(f"{' '.join(line.split())}\n" for line in lines)
+    return "".join(f"{printable(' '.join(line.split()), one_line=True)}\n" for line in lines)
 
 
 def _length_lines(ranking: Ranking) -> list[str]:
@@ -145,4 +146,4 @@ def _pair(interval: Ends | None) -> tuple[object, object]:
 
 
 def _escape(text: str) -> str:
-    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+    return _MARKUP.sub(r"\\\1", printable(" ".join(text.split()), one_line=True))

@@ -16,12 +16,13 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from harness.errors import UserError
+from harness.printable import visible_json
 from harness.store.judgment import AXES, Judgment
 from harness.store.judgment_columns import Filling
 from harness.store.judgment_table import JudgmentTable
 from harness.tables.csv_rows import CsvRows
 from harness.tables.csv_text import csv_text
-from harness.tables.json_rows import numbered_lines, pairs_in, value_of, visible
+from harness.tables.json_rows import numbered_lines, pairs_in, value_of
 from harness.tables.names import NamesRead
 
 NEEDED = ("context", "subset", "system_a", "system_b", "source", "judge", "winner")
@@ -36,8 +37,6 @@ _FOR_A_TABLE = frozenset((*PLAIN, "repeat", "condition", "axes"))
 _FIELDS = frozenset(Judgment.model_fields)
 _NAMES = {"context": "context", "system_a": "system", "system_b": "system", "judge": "judge"}
 """Fields that name something, and what: two spellings of one name would be two systems, contexts or voters."""
-_COUNTS = ("repeat", "replicate")
-"""Fields that may have any whole number."""
 _AT = "{}, line {}"
 CLOSENESS = 0.8
 """Similarity above which an unknown column counts as a typing error of a known one."""
@@ -95,12 +94,12 @@ def _quickly(line: str, where: str) -> Any:
         given = from_json(line, allow_inf_nan=False)
     except ValueError:
         return value_of(line, where)
-    plain = type(given) is dict and line.count(":") == pairs_in(given) and not any(_is_huge(given.get(n)) for n in _COUNTS)
+    plain = type(given) is dict and line.count(":") == pairs_in(given) and not any(map(_is_huge, given.values()))
     return given if plain else value_of(line, where)
 
 
 def _is_huge(value: object) -> bool:
-    return isinstance(value, int) and not -(2**62) < value < 2**62
+    return isinstance(value, (int, float)) and not -(2**62) < value < 2**62
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[dict[str, str], str]]:
@@ -199,7 +198,7 @@ def write(rows: Iterable[Judgment], path: Path) -> None:
 
 def as_json_lines(rows: Iterable[Judgment]) -> str:
     """Rows as JSON Lines: one object per line, with the flat column names."""
-    return "".join(visible(json.dumps(_flat(row), ensure_ascii=False)) + "\n" for row in rows)
+    return "".join(visible_json(json.dumps(_flat(row), ensure_ascii=False)) + "\n" for row in rows)
 
 
 def as_csv(rows: Iterable[Judgment]) -> str:

@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.errors import UserError
-from harness.printable import printable
 from harness.tables.lines import lines_of
 
 _MOST_DIGITS: Final = 40
 """More than any time, count or hash has; Python itself reads no number of thousands of digits."""
 _HALF_CHARACTER: Final = re.compile(r"[\ud800-\udfff]")
-_UNSEEN: Final = re.compile(r"[^\x00-\x7e]")
 
 
 def json_rows(path: Path, named: str | None = None, at: str = "{}:{}") -> Iterator[tuple[dict[str, Any], str]]:
@@ -57,16 +55,6 @@ def value_of(text: str, where: str) -> Any:
 def pairs_in(value: dict[str, Any]) -> int:
     """Number of names in an object and in those within it."""
     return len(value) + sum(pairs_in(inner) for inner in value.values() if type(inner) is dict)
-
-
-def visible(text: str) -> str:
-    """JSON of the same value, with an escape for each character that could not be shown."""
-    return text if text.isascii() and "\x7f" not in text else _UNSEEN.sub(_escaped, text)
-
-
-def _escaped(found: re.Match[str]) -> str:
-    character = found[0]
-    return character if printable(character) == character else json.dumps(character)[1:-1] if character != "\x7f" else "\\u007f"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

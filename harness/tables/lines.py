@@ -53,9 +53,7 @@ def _must_be_regular(path: Path, named: str) -> None:
 
 def _checked(line: str, where: str) -> str:
     if len(line) > MOST_OF_A_LINE:
-        raise UserError(
-            f"{where}: the line is longer than {MOST_OF_A_LINE // 2**20} million characters; break the file into rows"
-        )
+        raise UserError(f"{where}: a line of over {MOST_OF_A_LINE:,} characters; write each row on a line of its own")
     if "\0" in line:
         raise UserError(f"{where}: a NUL byte, so this is no text file; export it as CSV or JSON Lines in UTF-8")
     if not line.isascii() and (wrong := _not_utf8(line)):

@@ -72,8 +72,8 @@ def read_votes(
     rows = CsvRows(path, Vote.model_fields)
     unknown = [name for name in rows.columns if name not in Vote.model_fields]
     if unknown or not {"context", "vote"} <= set(rows.columns):
-        wrong = f"{unknown[0][:40]!r} is no column of votes" if unknown else "columns `context` and `vote` are needed"
-        raise UserError(f"{rows.where}: {wrong} (read as divided by {rows.delimited_by})")
+        column = f"{unknown[0][:40]!r} is no column of votes" if unknown else "columns `context` and `vote` are needed"
+        raise UserError(f"{rows.where}: {column} (read as divided by {rows.delimited_by})")
     names = names or NamesRead()
     votes = []
     for row in rows:
