@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from harness.ranking import bradley_terry
-from harness.ranking.scale import ELO_PER_LOGIT, Floats
+from harness.ranking.scale import ELO_PER_LOGIT, Floats, Ints
 
 SYSTEMS: Final = 6
 CONTEXTS: Final = 40
@@ -53,7 +53,7 @@ RULES: Final[dict[str, _Rule]] = {"equal ones once": dropped, "the last": last, 
 KINDS: Final = ("asked again at random", "rows there twice", "a slip corrected", "again where unsure", "again where sure")
 
 
-def votes(kind: str, theta: Floats, rng: np.random.Generator) -> tuple[Floats, Floats, Floats, Floats]:
+def votes(kind: str, theta: Floats, rng: np.random.Generator) -> tuple[Ints, Floats, Floats, Floats]:
     """(pair, first, second, probability) of each vote; `second` is NaN without a repeat."""
     size = CONTEXTS * VOTERS * 4
     pair = rng.integers(len(_PAIRS), size=size)
@@ -73,14 +73,14 @@ def votes(kind: str, theta: Floats, rng: np.random.Generator) -> tuple[Floats, F
         again = rng.random(size) < AGAIN
         slip = again & (rng.random(size) < SLIPS / AGAIN)
         first, second = np.where(slip, 1 - meant, meant), meant
-    return pair, first, np.where(again, second, np.nan), p
+    return pair, first, np.where(again, second, np.nan), np.asarray(p, dtype=np.float64)
 
 
-def rating(pair: Floats, won: Floats) -> Floats:
+def rating(pair: Ints, won: Floats) -> Floats:
     """Elo of each system, of mean 0."""
     kept = ~np.isnan(won)
     wins = np.zeros((SYSTEMS, SYSTEMS))
-    one, other = _PAIRS[pair[kept].astype(int)].T
+    one, other = _PAIRS[pair[kept]].T
     np.add.at(wins, (one, other), won[kept])
     np.add.at(wins, (other, one), 1 - won[kept])
     theta = bradley_terry.fit(wins).theta

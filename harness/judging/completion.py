@@ -79,10 +79,12 @@ class CompletionsFile:
     completions: tuple[Completion, ...]
     ttft_ms: dict[str, dict[str, float | None]]
     ttfa_ms: dict[str, dict[str, float | None]]
+    notes: tuple[str, ...] = ()
+    """Sentences on names that are spelled in several ways or look alike."""
 
 
-def read_completions(path: Path, contexts: Sequence[Context], names: NamesRead | None = None) -> CompletionsFile:
-    """Read and check a file against the contexts that it names; `names` collects how names are spelled.
+def read_completions(path: Path, contexts: Sequence[Context]) -> CompletionsFile:
+    """Read and check a file against the contexts that it names.
 
     Raises:
         UserError: unreadable, a bad line, an unknown context, or two replies of one system to one context.
@@ -91,7 +93,7 @@ def read_completions(path: Path, contexts: Sequence[Context], names: NamesRead |
     seen: set[tuple[str, str]] = set()
     out = CompletionsFile((), {}, {})
     completions = []
-    names = names or NamesRead()
+    names = NamesRead()
     for given, where in json_rows(path):
         for name, kind in (("context", "context"), ("system", "system")):
             if isinstance(given.get(name), str):
@@ -111,4 +113,4 @@ def read_completions(path: Path, contexts: Sequence[Context], names: NamesRead |
         out.ttfa_ms.setdefault(row.system, {})[row.context] = row.ttfa_ms
     if not completions:
         raise UserError(f"{path}: holds no completions; each line is an object with context, system and text")
-    return CompletionsFile(tuple(completions), out.ttft_ms, out.ttfa_ms)
+    return CompletionsFile(tuple(completions), out.ttft_ms, out.ttfa_ms, tuple(names.notes()))

@@ -68,9 +68,9 @@ class CsvRows:
             if not any(cells):
                 continue
             if len(cells) < width or any(cells[width:]):
-                raise UserError(
-                    f"{self.where}: {len(cells)} cells where the header has {width} (divided by {self.delimited_by})"
-                )
+                told = f"{self.where}: {len(cells)} cells where the header has {width} (read as divided by {self.delimited_by})"
+                cut = "; the line ends before its last column, so save the file again, whole" if len(cells) < width else ""
+                raise UserError(f"{told}{cut}")
             yield Row({n: without_guard(c) for n, c in zip(self.columns, cells, strict=False)}, self.where)
 
     @property

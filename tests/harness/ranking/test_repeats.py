@@ -1,5 +1,7 @@
 """A voter's repeated verdicts on one pair: the last counts, the board keeps its scale, and it is said."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,8 @@ def vote(context: int, a: str, b: str, winner: str, rater: str, **more: object) 
 def votes_given_again(seed: int) -> tuple[list[Judgment], list[Judgment]]:
     """Votes on three systems by eight raters, and as many again: each rater is asked twice about every pair."""
     rng = np.random.default_rng(seed)
-    first, again = [], []
+    first: list[Judgment] = []
+    again: list[Judgment] = []
     for context in range(60):
         for a, b, p in (("x", "y", 0.7), ("y", "z", 0.7), ("x", "z", 0.84)):
             for rater in range(4):
@@ -72,11 +75,11 @@ def test_verdicts_in_both_orders_and_numbered_ones_all_count() -> None:
     assert rank(rows, draws=10).board.judgments == 80
 
 
-def test_a_rater_s_earlier_vote_on_file_is_said_when_it_is_exported_and_read_again(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_rater_s_earlier_vote_on_file_is_said_when_it_is_exported_and_read_again(tmp_path: Path) -> None:
     first, again = votes_given_again(3)
     earlier = [row.model_copy(update={"purpose": "repeat", "repeat": 1}) for row in first]
     path = tmp_path / "rows.jsonl"
     path.write_text(as_json_lines([*earlier, *again]))
     board = rank_rows(read(path), draws=10).board
     assert any(f"{len(first)} earlier votes" in note for note in board.warnings)
-    assert board.systems == tuple(row for row in rank_rows(again, draws=10).board.systems)
+    assert board.systems == rank_rows(again, draws=10).board.systems
