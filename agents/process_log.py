@@ -6,7 +6,7 @@ The file is read and never a pipe, so that an agent that writes much waits for n
 import os
 from pathlib import Path
 
-from harness.agents.printable import printable
+from harness.printable import printable
 
 
 def last_lines(log_path: Path, start: int, count: int) -> tuple[str, ...]:

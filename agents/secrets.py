@@ -21,7 +21,6 @@ from functools import cache
 from typing import Any, Final, TextIO
 from urllib.parse import unquote
 
-from harness.agents.printable import for_terminal, printable
 from harness.agents.secret_places import (
     LEAST_CHARACTERS,
     in_environment,
@@ -32,6 +31,7 @@ from harness.agents.secret_places import (
     worth_masking,
 )
 from harness.agents.secret_shapes import mask_shapes
+from harness.printable import for_terminal, printable
 
 MASK: Final = "***"
 MOST_HELD_BYTES: Final = 64 * 1024

@@ -13,7 +13,6 @@ from typing import Annotated, Final, TextIO, cast
 import typer
 from typer.exceptions import TyperException
 
-from harness.agents.printable import printable
 from harness.agents.secrets import RedactedOutput
 from harness.commands import (
     add_votes,
@@ -41,6 +40,7 @@ from harness.commands import (
     scenarios,
 )
 from harness.errors import AgentError, StorageError, UserError
+from harness.printable import printable
 from harness.store.disk import storage_fault
 
 HOW_TO_BE_ALLOWED: Final = (

@@ -47,8 +47,3 @@ def with_band(figure: str, interval: str) -> str:
 def counted(n: int, one: str, many: str | None = None) -> str:
     """`1 turn`, `12 turns`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}".replace(",", " ")
-
-
-def spreadsheet_text(text: str) -> str:
-    """Text of others that is safe in a spreadsheet: one that begins like a formula gets a leading quote."""
-    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

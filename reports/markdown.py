@@ -3,6 +3,7 @@
 import re
 
 from harness.figures.seat_words import seat_words
+from harness.printable import printable
 from harness.reports.board import board, method_words
 from harness.reports.cautions_shown import cautions
 from harness.reports.conditions import conditions
@@ -66,5 +67,7 @@ def _halves(verdict: Verdict) -> str:
 
 def plain(text: str) -> str:
     """Text on one line that Markdown shows unchanged: without links, and `@` mentions nobody."""
-    line = " ".join(text.split()).replace("://", ": //").replace("www.", "www .").replace("@", "@\u2060")
+    line = (
+        printable(" ".join(text.split()), one_line=True).replace("://", ": //").replace("www.", "www .").replace("@", "@\u2060")
+    )
     return _SPECIAL.sub(r"\\\1", line)

@@ -1,6 +1,5 @@
 """The joint report of one or several runs: one page, its audio files, and optionally charts and tables."""
 
-import csv
 import json
 import os
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from pathlib import Path
 from harness.errors import StorageError, UserError
 from harness.figures.summarise import with_drawing
 from harness.figures.summary import RunSummary
+from harness.printable import visible_json
 from harness.reports.assemble import assemble
 from harness.reports.baseline import compare, most_telling_first, renamed
 from harness.reports.changes import BaselineView, Change
@@ -27,7 +27,8 @@ from harness.reports.versions import versions
 from harness.reports.view import PageView
 from harness.store.disk import storage_fault, storage_named
 from harness.store.run_store import RunStore
-from harness.wording import command, spreadsheet_text
+from harness.tables.csv_text import csv_text
+from harness.wording import command
 
 Run = tuple[RunStore, RunSummary]
 
@@ -135,7 +136,7 @@ def write_exports(view: PageView, folder: Path, *, pictures: bool = True) -> tup
         written.append(path)
     whole = folder / "tables.json"
     text = json.dumps({"schema": 1, "conditions": conditions(view), **made}, ensure_ascii=False, indent=1, allow_nan=False)
-    whole.write_text(text + "\n", encoding="utf-8", errors="replace")
+    whole.write_text(visible_json(text) + "\n", encoding="utf-8", errors="replace")
     summary = folder / "summary.md"
     summary.write_text(markdown(view), encoding="utf-8", errors="replace")
     return (*written, whole, summary)
@@ -143,15 +144,7 @@ def write_exports(view: PageView, folder: Path, *, pictures: bool = True) -> tup
 
 def _write_csv(path: Path, rows: list[Row]) -> None:
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    with path.open("w", encoding="utf-8", errors="replace", newline="") as out:
-        writer = csv.DictWriter(out, columns)
-        writer.writeheader()
-        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-
-
-def _cell(value: object) -> object:
-    """A value that is safe in a spreadsheet: text that begins like a formula gets a leading quote, as spreadsheets write it."""
-    return spreadsheet_text(value) if isinstance(value, str) else value
+    path.write_text(csv_text(columns, ([row.get(name) for name in columns] for row in rows)), encoding="utf-8", newline="")
 
 
 def _put_together(runs: Sequence[Run]) -> ShownRuns:

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from harness.agents.connection import AudioChunk, Capabilities, ConnectionFailed, Event
 from harness.agents.message import Message
-from harness.agents.printable import printable
 from harness.agents.secrets import redact
+from harness.printable import printable
 
 Outgoing = str | bytes
 

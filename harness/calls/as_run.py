@@ -18,7 +18,6 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness.agents.printable import printable
 from harness.agents.profile_base import AgentName
 from harness.audio.conditions import CLEAN
 from harness.audio.vocal import DetectorMissing, VocalDetector, silero
@@ -28,6 +27,7 @@ from harness.calls.sound import CallSound, NotMeasurable, Side, read_call
 from harness.errors import UserError
 from harness.experiment import Experiment
 from harness.measuring.timings import keep_timings, timings_of
+from harness.printable import printable
 from harness.progress import RunProgress
 from harness.recording.files import save
 from harness.recording.record import Recording

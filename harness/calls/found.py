@@ -5,9 +5,7 @@ the sound does not show it, and the two files of calls that have one for each si
 wrong row is refused by its number before anything is measured.
 """
 
-import csv
 import hashlib
-import io
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from harness.agents.printable import printable
 from harness.calls.sound import SIDES, CallFiles, Side
 from harness.errors import UserError
+from harness.printable import printable
+from harness.tables.csv_rows import CsvRows
 
 TABLE: Final = "calls.csv"
 COLUMNS: Final = ("file", "caller", "caller_file", "agent_file")
@@ -91,36 +90,20 @@ def _call(files: CallFiles) -> FoundCall:
 
 
 def _rows(table: Path) -> Iterator[CallFiles]:
-    try:
-        text = table.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UserError(f"{table}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError:
-        raise UserError(f"{table}: cannot be read as text; write it as CSV in UTF-8") from None
+    rows = CsvRows(table, COLUMNS)
+    columns = set(rows.columns)
+    if not columns & {"file", "caller_file"} or columns - set(COLUMNS):
+        raise UserError(
+            f"{rows.where}: its columns must be file,caller or caller_file,agent_file (read as divided by {rows.delimited_by})"
+        )
     seen: set[Path] = set()
-    for line, cells in _cells(table, text):
-        where = f"{table}:{line}"
-        row = _row(cells, table.parent, where)
+    for cells in rows:
+        row = _row({name: cell.strip() for name, cell in cells.cells.items()}, table.parent, cells.where)
         for path in row.files:
             if path.resolve() in seen:
-                raise UserError(f"{where}: {path.name[:200]!r} is in the table already; name each file once")
+                raise UserError(f"{cells.where}: {path.name[:200]!r} is in the table already; name each file once")
             seen.add(path.resolve())
         yield row
-
-
-def _cells(table: Path, text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """The cells of each row, with the number of its line."""
-    rows = csv.DictReader(io.StringIO(text))
-    try:
-        columns = set(rows.fieldnames or ())
-        if not columns & {"file", "caller_file"} or columns - set(COLUMNS):
-            raise UserError(f"{table}:1: its columns must be file,caller or caller_file,agent_file")
-        for row in rows:
-            if None in row or None in row.values():
-                raise UserError(f"{table}:{rows.line_num}: has not as many cells as line 1")
-            yield rows.line_num, {name: cell.strip() for name, cell in row.items()}
-    except csv.Error as error:
-        raise UserError(f"{table}:{rows.reader.line_num}: cannot be read ({error})") from error
 
 
 def _row(cells: Mapping[str, str], folder: Path, where: str) -> CallFiles:

@@ -50,13 +50,15 @@ def add_votes(
     if chosen is None:
         raise UserError(f"--presentation {presentation}: unknown; choose one of {', '.join(_PRESENTATIONS)}")
     store = RunStore.open(run)
+    notes: list[str] = []
     with store.lock():
         for path in add or ():
-            add_votes(store, path, chosen, condition)
+            notes += add_votes(store, path, chosen, condition)
         found = count_votes(store, keep_excluded=keep_excluded)
     if not found.raters:
         raise UserError(f"{run}: has no votes from files yet; add some with --add FILE.csv")
-    counted = Counter(row.presentation for row in found.rows)
+    counted = Counter(row.presentation for row in found.counted)
+    notes += found.notes
     if as_json:
         raters = [
             {
@@ -70,7 +72,7 @@ def add_votes(
             }
             for q in found.raters
         ]
-        told = {"schema": 1, "votes": found.votes, "counted": dict(counted), "raters": raters}
+        told = {"schema": 1, "votes": found.votes, "counted": dict(counted), "raters": raters, "notes": notes}
         print(json.dumps(told, indent=2))
         return
     table = Table(box=None)
@@ -84,6 +86,8 @@ def add_votes(
     console.print(table)
     parts = ", ".join(f"{count} on {name}" for name, count in sorted(counted.items()))
     console.print(f"{sum(counted.values())} of {found.votes} votes count ({parts or 'none'}).")
+    for note in notes:
+        console.print(note)
     console.print("To rank them, and to write the page with them:")
     # Lines of their own, which no narrow terminal breaks.
     for next_step in (command("rank", run, "--people"), command("report", run)):

@@ -16,6 +16,7 @@ from harness.agents.new_profile import commented_profile
 from harness.agents.profile import load_profile, profile_kinds, shipped_profiles
 from harness.commands.screen import AsJson, next_step, screen
 from harness.errors import AgentError, UserError
+from harness.printable import visible_json
 from harness.progress import RunProgress
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def try_(
     with tempfile.TemporaryDirectory(prefix="agent-") as logs, RunProgress() as progress:
         found = report_of(profile, asyncio.run(try_agent(profile, Path(logs), progress)))
     if as_json:
-        print(json.dumps({"schema": 1, "agent": profile.name, **asdict(found)}, indent=2, ensure_ascii=False))
+        print(visible_json(json.dumps({"schema": 1, "agent": profile.name, **asdict(found)}, indent=2, ensure_ascii=False)))
     else:
         _show(name, found)
     if not found.works:

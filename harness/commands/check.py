@@ -12,6 +12,7 @@ from harness.commands.play_options import NOTHING, Named, WaitForQuiet, of_an_ex
 from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.experiment import Experiment, flag
+from harness.printable import printable
 from harness.progress import RunProgress
 
 if TYPE_CHECKING:
@@ -252,7 +253,7 @@ def _wants_words(store: "RunStore", asked: "Budgets", judges: tuple[str, ...]) -
 
 def print_check(result: "CheckResult", lines: Sequence[str], page: Path | None) -> None:
     """Print the verdict on each limit with its figure, further lines, the page, and the verdict on all."""
-    from harness.commands.check_files import SIGNS, printable, reason
+    from harness.commands.check_files import SIGNS, reason
 
     console = Console(highlight=False)
     for checked in result.checked:

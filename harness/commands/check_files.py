@@ -17,13 +17,12 @@ from harness.errors import UserError
 from harness.gate.check import Checked, CheckResult
 from harness.gate.evidence import unit_of
 from harness.gate.load_check import STRETCHES
+from harness.printable import printable
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.load_versions import LoadVersions
 from harness.reports.versions import Versions
 from harness.wording import UNKNOWN_TEXT, counted
 
-_NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 forbids, even escaped (W3C, section 2.2)."""
 _MARKS: Final = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&@:$])")
 """ASCII signs that Markdown, GitHub's mentions or HTML could act on."""
 SIGNS: Final = {"pass": "✅ pass", "fail": "❌ fail", "cannot tell": "❔ cannot tell", "ignored": "➖ ignored"}
@@ -187,11 +186,6 @@ def write(path: Path, data: bytes) -> None:
         path.write_bytes(data)
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror})") from error
-
-
-def printable(text: str) -> str:
-    """The text with each character that XML forbids, or that moves a terminal's cursor, replaced by a mark."""
-    return _NOT_IN_XML.sub("�", text)
 
 
 def _escaped(text: str) -> str:

@@ -38,6 +38,8 @@ class _Found:
     failed: "Sequence[StepFailure]" = ()
     """Sessions that could not be judged, for a reason outside their agents."""
     written_to: Path | None = None
+    notes: tuple[str, ...] = ()
+    """Sentences on the names in a file of completions."""
 
 
 def judge(
@@ -164,6 +166,7 @@ def judge(
         raise UserError("name a run's folder, or a file with --completions")
     told = as_object(found.outcomes, found.checks, found.estimates, stop=found.stop, heard_wer=found.heard_wer)
     told["failed"] = [{"session": f.session, "kind": f.kind, "detail": f.detail} for f in found.failed]
+    told["notes"] = list(found.notes)
     if as_json:
         print(json.dumps(told, indent=2))
     else:
@@ -314,7 +317,7 @@ def _judge_file(path: Path, pack: str, asked: "RunJudging", out: Path | None, dr
             cache_path=cached, canaries=CANARIES,
         )  # fmt: skip
     write(board.judgments, target)
-    return _Found(board.outcomes, board.checks, stop=board.stop, written_to=target)
+    return _Found(board.outcomes, board.checks, stop=board.stop, written_to=target, notes=board.notes)
 
 
 def _say(found: _Found, told: dict[str, object]) -> None:
@@ -328,6 +331,8 @@ def _say(found: _Found, told: dict[str, object]) -> None:
         print(f"{failure.session}: could not be judged ({failure.detail})")
     for row in found.checks:
         print(_in_words(row))
+    for note in found.notes:
+        print(note)
     if found.stop is not None:
         print(found.stop.in_words())
     for agent, share in found.heard_wer.items():

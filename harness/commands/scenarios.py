@@ -16,6 +16,7 @@ from harness.commands.scenarios_hear import hear
 from harness.commands.scenarios_import import import_contexts
 from harness.commands.screen import AsJson, screen
 from harness.errors import UserError
+from harness.printable import visible_json
 from harness.progress import RunProgress
 from harness.scenarios.context import Context
 from harness.scenarios.pack import Pack, load_pack, shipped_packs
@@ -71,7 +72,7 @@ def show(
         hint = f"did you mean {' or '.join(near)}?" if near else f"`harness scenarios show {pack}` lists them"
         raise UserError(f"{pack}: has no context {context}; {hint}")
     if as_json:
-        print(json.dumps(show_context(found), indent=2, ensure_ascii=False))
+        print(visible_json(json.dumps(show_context(found), indent=2, ensure_ascii=False)))
         return
     for line in _in_full(found):
         screen().print(line)

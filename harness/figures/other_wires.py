@@ -8,8 +8,8 @@ import contextlib
 from typing import Final
 
 from harness.agents.connection import FELL_BACK
-from harness.agents.printable import printable
 from harness.errors import UserError
+from harness.printable import printable
 from harness.recording.files import RECORDING_FILE
 from harness.store.selection import Selection
 from harness.store.session import Session

@@ -36,6 +36,7 @@ from harness.store.judgment_files import lines_in, read_table
 from harness.store.judgment_table import JudgmentTable
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, Texts
+from harness.tables.names import NamesRead
 from harness.wording import command
 
 if TYPE_CHECKING:  # summaries load the judges, whom a file of judgments does not need
@@ -327,13 +328,14 @@ def rank_target(
     if options.get("by_people"):
         # Verdicts only predict votes, so they may be on any presentation.
         presentation = None
+    names = NamesRead()
     if not path.is_dir() and lines_in(path) > MANY:
         known = {name: options[name] for name in ("model", "draws", "seed", "votes_on", "by_people") if name in options}
-        return in_its_state(
-            rank_many(read_table(path), presentation=presentation, condition=condition, external=table.scores, **known)
-        )
+        rows_of_many = read_table(path, names)
+        ranking = rank_many(rows_of_many, presentation=presentation, condition=condition, external=table.scores, **known)
+        return in_its_state(ranking).with_notes(names.notes())
     if not path.is_dir():
-        rows = files.read(path)
+        rows = files.read(path, names)
         if condition is not None:
             rows = [row for row in rows if row.condition == condition]
         return rank_rows(
@@ -343,7 +345,7 @@ def rank_target(
             families=table.families,
             external=table.scores,
             **options,
-        )
+        ).with_notes(names.notes())
     store = RunStore.open(path)
     try:
         selection = Selection(store, votes, keep_excluded=keep_excluded)

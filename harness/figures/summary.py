@@ -15,6 +15,7 @@ from harness.figures.circumstances import Circumstances
 from harness.judging import DEFAULT_JUDGE, load_judge_settings
 from harness.judging.validation.against_people import shipped_checks
 from harness.judging.validation.sentences import why_unrated
+from harness.printable import visible_json
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 
 _KEYS = frozenset({"agent", "condition", "mode", "presentation", "subset", "elo_over"})
@@ -84,4 +85,4 @@ class RunSummary(RunFigures):
 
     def to_json(self) -> str:
         """The object that `--json` prints."""
-        return self.model_dump_json(by_alias=True, indent=2)
+        return visible_json(self.model_dump_json(by_alias=True, indent=2))

@@ -19,6 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from harness.errors import UserError
 from harness.scenarios.context import Context, Turn
+from harness.tables.json_rows import json_rows
+from harness.tables.names import NamesRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class CompletionsFile:
     completions: tuple[Completion, ...]
     ttft_ms: dict[str, dict[str, float | None]]
     ttfa_ms: dict[str, dict[str, float | None]]
+    notes: tuple[str, ...] = ()
+    """Sentences on names that are spelled in several ways or look alike."""
 
 
 def read_completions(path: Path, contexts: Sequence[Context]) -> CompletionsFile:
@@ -85,31 +89,28 @@ def read_completions(path: Path, contexts: Sequence[Context]) -> CompletionsFile
     Raises:
         UserError: unreadable, a bad line, an unknown context, or two replies of one system to one context.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--completions {path}: cannot be read ({error})") from error
     known = {c.id for c in contexts}
     seen: set[tuple[str, str]] = set()
     out = CompletionsFile((), {}, {})
     completions = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    names = NamesRead()
+    for given, where in json_rows(path):
+        for name, kind in (("context", "context"), ("system", "system")):
+            if isinstance(given.get(name), str):
+                given[name] = names.one(kind, given[name], f"{where}: {name}")
         try:
-            row = CompletionRow.model_validate_json(line)
+            row = CompletionRow.model_validate(given)
         except ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "line"
-            raise UserError(f"{path}:{number}: {where}: {first['msg']}") from error
+            raise UserError(f"{where}: {'.'.join(map(str, first['loc'])) or 'line'}: {first['msg']}") from error
         if row.context not in known:
-            raise UserError(f"{path}:{number}: context {row.context!r} is not in the pack; check --pack")
+            raise UserError(f"{where}: context {row.context!r} is not in the pack; check --pack")
         if (row.context, row.system) in seen:
-            raise UserError(f"{path}:{number}: a second completion of {row.system!r} for {row.context!r}; keep one")
+            raise UserError(f"{where}: a second completion of {row.system!r} for {row.context!r}; keep one")
         seen.add((row.context, row.system))
         completions.append(Completion(row.context, row.system, row.text, row.family))
         out.ttft_ms.setdefault(row.system, {})[row.context] = row.ttft_ms
         out.ttfa_ms.setdefault(row.system, {})[row.context] = row.ttfa_ms
     if not completions:
         raise UserError(f"{path}: holds no completions; each line is an object with context, system and text")
-    return CompletionsFile(tuple(completions), out.ttft_ms, out.ttfa_ms)
+    return CompletionsFile(tuple(completions), out.ttft_ms, out.ttfa_ms, tuple(names.notes()))

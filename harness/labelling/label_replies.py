@@ -34,6 +34,7 @@ from harness.store.judgment import Judgment, Presentation
 from harness.store.paths import plain_name
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
+from harness.tables.json_rows import json_rows
 from harness.verdicts.batches import competitors
 
 FOLDER = "labels"
@@ -211,13 +212,12 @@ def every_label(path: Path) -> list[StrategyLabel]:
         UserError: a line is not a label.
     """
     labels = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        if line.strip():
-            try:
-                labels.append(StrategyLabel.model_validate_json(line))
-            except ValidationError as error:
-                why = error.errors()[0]["msg"]
-                raise UserError(f"{path}:{number}: is not a strategy label ({why}); delete the file to label anew") from error
+    for row, where in json_rows(path):
+        try:
+            labels.append(StrategyLabel.model_validate(row))
+        except ValidationError as error:
+            why = error.errors()[0]["msg"]
+            raise UserError(f"{where}: is not a strategy label ({why}); delete the file to label anew") from error
     return labels
 
 

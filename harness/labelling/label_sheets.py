@@ -6,11 +6,9 @@ empty cell absent; so that "absent" and "not labelled yet" differ, each row has 
 of those cells alone is written for both to settle; without it there is no consensus and no figure.
 """
 
-import csv
-import io
 import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +20,8 @@ from harness.judging.rubric import spoken_words
 from harness.ranking.reliability import cohen_kappa
 from harness.ranking.strategies import STRATEGIES, StrategyLabel
 from harness.scenarios.context import Context
-from harness.wording import spreadsheet_text
+from harness.tables.csv_rows import CsvRows, Row
+from harness.tables.csv_text import csv_text
 
 CONSENSUS = "human:consensus"
 HEADER = ("item", "seeker", "reply", "done", *STRATEGIES)
@@ -68,13 +67,13 @@ def labelling_sheet(contexts: Sequence[Context], sample: Sequence[Completion], s
     turns = {c.id: c for c in contexts}
     order = list(range(len(sample)))
     random.Random(f"sheet {seed}").shuffle(order)
-    return _csv(
+    return csv_text(
         HEADER,
         [
             [
                 n + 1,
-                spreadsheet_text(spoken_words(turns[sample[n].context_id].turns[-1].text)),
-                spreadsheet_text(sample[n].text),
+                spoken_words(turns[sample[n].context_id].turns[-1].text),
+                sample[n].text,
             ]
             + [""] * (1 + len(STRATEGIES))
             for n in order
@@ -95,15 +94,15 @@ def read_sheet(path: Path, items: Sequence[int]) -> Marks:
     """
     found: dict[tuple[int, str], bool] = {}
     seen: set[int] = set()
-    for line, row in _rows(path, HEADER):
-        item = _item(row, items, f"{path}:{line}")
+    for row in _rows(path, HEADER):
+        item = _item(row, items)
         if item in seen:
-            raise UserError(f"{path}:{line}: item {item} is there twice")
+            raise UserError(f"{row.where}: item {item} is there twice")
         seen.add(item)
-        if not _mark(row["done"], f"{path}:{line}: done"):
-            raise UserError(f"{path}:{line}: item {item} is not marked as done")
+        if not _mark(row.cells["done"], f"{row.where}: done"):
+            raise UserError(f"{row.where}: item {item} is not marked as done")
         for strategy in STRATEGIES:
-            found[item, strategy] = _mark(row[strategy], f"{path}:{line}: {strategy}")
+            found[item, strategy] = _mark(row.cells[strategy], f"{row.where}: {strategy}")
     missing = sorted(set(items) - seen)
     if missing:
         raise UserError(f"{path}: item {missing[0]} is missing")
@@ -134,8 +133,8 @@ def settling_sheet(
     for item, strategy, one, other in disagreed:
         reply = sample[item]
         seeker = spoken_words(turns[reply.context_id].turns[-1].text)
-        rows.append([item, spreadsheet_text(seeker), spreadsheet_text(reply.text), strategy, said[one], said[other], ""])
-    return _csv(SETTLE_HEADER, rows)
+        rows.append([item, seeker, reply.text, strategy, said[one], said[other], ""])
+    return csv_text(SETTLE_HEADER, rows)
 
 
 def read_settled(path: Path, disagreed: Sequence[tuple[int, str, bool, bool]]) -> Marks:
@@ -146,12 +145,12 @@ def read_settled(path: Path, disagreed: Sequence[tuple[int, str, bool, bool]]) -
     """
     open_cells = {(item, strategy) for item, strategy, _, _ in disagreed}
     found: dict[tuple[int, str], bool] = {}
-    for line, row in _rows(path, SETTLE_HEADER):
-        cell = (_item(row, [item for item, _ in open_cells], f"{path}:{line}"), row["strategy"])
+    for row in _rows(path, SETTLE_HEADER):
+        cell = (_item(row, [item for item, _ in open_cells]), row.cells["strategy"])
         if cell in open_cells:
-            if not row["present"].strip():
-                raise UserError(f"{path}:{line}: not settled; write 1 or 0 into `present`")
-            found[cell] = _mark(row["present"], f"{path}:{line}: present")
+            if not row.cells["present"].strip():
+                raise UserError(f"{row.where}: not settled; write 1 or 0 into `present`")
+            found[cell] = _mark(row.cells["present"], f"{row.where}: present")
     missing = sorted(open_cells - set(found))
     if missing:
         raise UserError(f"{path}: item {missing[0][0]}, {missing[0][1]}: is missing; delete the file to have it made anew")
@@ -172,37 +171,23 @@ def consensus(marks: Marks, key: Mapping[int, tuple[str, str]]) -> list[Strategy
     ]
 
 
-def _rows(path: Path, header: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as handle:
-            reader = csv.DictReader(handle, strict=True)
-            rows = [(reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path}: cannot be read as a sheet ({' '.join(str(error).split())})") from error
-    if tuple(reader.fieldnames or ()) != tuple(header):
-        raise UserError(f"{path}:1: the columns are not those of a sheet; leave the first line as it was exported")
-    for line, row in rows:
-        if None in row or None in row.values():
-            raise UserError(f"{path}:{line}: not as many cells as columns")
-    return rows
+def _rows(path: Path, header: Sequence[str]) -> Iterator[Row]:
+    rows = CsvRows(path, header)
+    if rows.columns != tuple(header):
+        wrong = f"the columns are not those of a sheet (read as divided by {rows.delimited_by})"
+        raise UserError(f"{rows.where}: {wrong}; leave the first line as it was exported")
+    yield from rows
 
 
-def _item(row: Mapping[str, str], items: Sequence[int], where: str) -> int:
-    if not row["item"].strip().isdecimal() or int(row["item"]) not in items:
-        raise UserError(f"{where}: item {row['item']!r} is not of this sample")
-    return int(row["item"])
+def _item(row: Row, items: Sequence[int]) -> int:
+    cell = row.cells["item"].strip()
+    if cell not in map(str, items):
+        raise UserError(f"{row.where}: item {cell[:40]!r} is not of this sample")
+    return int(cell)
 
 
 def _mark(cell: str, where: str) -> bool:
     said = cell.strip().casefold()
     if said and said not in _YES | _NO:
-        raise UserError(f"{where}: {cell.strip()!r} is neither yes (1, x) nor no (0, empty)")
+        raise UserError(f"{where}: {cell.strip()[:40]!r} is neither yes (1, x) nor no (0, empty)")
     return said in _YES
-
-
-def _csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return out.getvalue()

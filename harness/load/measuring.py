@@ -18,7 +18,6 @@ from typing import Final
 
 import numpy as np
 
-from harness.agents.printable import printable
 from harness.audio.vocal import VocalDetector
 from harness.caller import SessionOutcome
 from harness.caller.exchange import take_raw
@@ -27,6 +26,7 @@ from harness.figures.load_steps import load_figures, stretches_of, times
 from harness.load.arrivals import ArrivalFigures, Arrivals, arrival_figures, late_arrivals
 from harness.load.caller_error import CallerError, too_inexact
 from harness.load.result import LoadStep, Used
+from harness.printable import printable
 from harness.ranking.scale import Floats
 from harness.recording.record import Recording
 from harness.servers.samples import ServerSample

@@ -19,9 +19,9 @@ from typing import Final
 
 import psutil
 
-from harness.agents.printable import printable
 from harness.agents.profile import AgentProfile
 from harness.agents.this_machine import local_ports
+from harness.printable import printable
 
 _WORDS_LOOKED_AT: Final = 3
 """Words of a command line to check: the interpreter, `-m`, and the module. Later ones are arguments."""

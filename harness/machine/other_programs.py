@@ -18,9 +18,9 @@ from typing import Final
 
 import psutil
 
-from harness.agents.printable import printable
 from harness.machine.cpu_times import allowed_cpus, busy_ms, cpu_times
 from harness.machine.kernel_counters import ProcessCounters
+from harness.printable import printable
 
 LOOK_S: Final = 0.3
 """Duration of the measurement: thirty ticks of each core, enough to distinguish a quarter of a core from none."""

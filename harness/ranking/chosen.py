@@ -6,7 +6,7 @@ fit: a reply that was read and one that was heard with its delay are two differe
 latency on the quality axis (HEART harness design). So rows of several are refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -15,7 +15,7 @@ import numpy as np
 from harness.errors import UserError
 from harness.ranking.scale import Bools
 from harness.store.judgment import AXES, is_rule
-from harness.store.judgment_table import NOT_MARKED, JudgmentTable
+from harness.store.judgment_table import NOT_MARKED, Column, JudgmentTable
 
 Source = Literal["judge", "human"]
 
@@ -27,20 +27,15 @@ def once(
     source: Source | None = None,
     subset: str | None = None,
 ) -> tuple[Bools, list[str]]:
-    """(n,): the rows of one board, each verdict once; and a note where some were there more than once.
+    """(n,): the rows of one board, of a voter's verdicts on a pair the last; and a note where there were several.
 
     Raises UserError: see `of_one_board`.
     """
     kept = of_one_board(table, presentation, condition, subset)
     kept[kept] = of_source(table.where(kept), source)
-    given = int(kept.sum())
-    kept[kept] = each_once(table.where(kept))
-    repeats = given - int(kept.sum())
-    note = (
-        f"{repeats} of {given} rows repeat another one exactly (same voter, pair, order and verdict) and count once; "
-        "number the rows of a voter who was asked again in `repeat`."
-    )
-    return kept, [note] if repeats else []
+    chosen = table.where(kept)
+    kept[kept] = each_once(chosen)
+    return kept, repeats_in_words(chosen)
 
 
 def of_one_board(
@@ -102,18 +97,55 @@ def judges_of(table: JudgmentTable) -> tuple[str, ...]:
 
 
 def each_once(table: JudgmentTable) -> Bools:
-    """(n,): the first of rows that repeat each other exactly: one voter cannot give the same verdict on one pair twice, so
-    the file has it twice."""
-    columns = [table[name] for name in table.columns if name not in ("subset", "own_family")] + list(table.axes.T)
+    """(n,): the last of a voter's verdicts on one pair, unless they are numbered in `repeat`.
+
+    A judge's in both orders are two, because each order has its own leaning. To leave out only repeats that agree would weigh
+    a voter's changes of mind more than their firm verdicts and pull a board together; the last one is right for a row that
+    is there twice, for a correction, and for a voter who was asked again, however the pair came to be chosen for it
+    (docs/statistics.md, "A verdict counts once").
+    """
+    return _last_of_each(table, [*_asked(table)])
+
+
+def repeats_in_words(table: JudgmentTable) -> list[str]:
+    """A sentence on the rows that `each_once` leaves out; none without."""
+    repeats = len(table) - int(each_once(table).sum())
+    if not repeats:
+        return []
+    said = [table["winner"] * _turned(table), table["strength"], table["draw_rate"], *table.axes.T]
+    exactly = len(table) - int(_last_of_each(table, [*_asked(table), *said]).sum())
+    how = "exactly (same voter, pair, order and verdict)" if exactly == repeats else "(same voter, pair and order)"
+    changed = "" if exactly == repeats else f", {repeats - exactly} with another verdict"
+    return [
+        f"{repeats} of {len(table)} rows repeat another one {how}{changed}: the last of each counts; "
+        "number the rows of a voter who was asked again in `repeat`."
+    ]
+
+
+def _turned(table: JudgmentTable) -> Column:
+    """(n,): 1 where the two systems of a row are in order, −1 where they are not."""
+    return np.where(table["first"] <= table["second"], 1, -1)
+
+
+def _asked(table: JudgmentTable) -> Iterator[Column]:
+    """What a verdict is about, and whose it is."""
+    yield np.minimum(table["first"], table["second"])
+    yield np.maximum(table["first"], table["second"])
+    yield np.where(table["human"] == 1, 0, table["shown"] * _turned(table))
+    for name in ("context", "judge", "presentation", "condition", "human", "purpose", "replicate", "repeat"):
+        yield table[name]
+
+
+def _last_of_each(table: JudgmentTable, columns: Iterable[Column]) -> Bools:
     key = np.zeros(len(table), dtype=np.int64)
     for column in columns:
         values, code = np.unique(column, return_inverse=True)
         if values.size > 1:
             # Numbered anew each time, so that the product always fits into 63 bits.
             key = np.unique(key, return_inverse=True)[1] * values.size + code
-    _, first = np.unique(key, return_index=True)
+    _, last = np.unique(key[::-1], return_index=True)
     kept = np.zeros(len(table), dtype=bool)
-    kept[first] = True
+    kept[len(table) - 1 - last] = True
     return kept
 
 

@@ -6,6 +6,7 @@ written twice, once for objects and once for columns, becomes two rules.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -16,6 +17,12 @@ from harness.ranking.scale import Bools
 from harness.ranking.verdicts import Lengths, Votes, votes_of
 from harness.store.judgment import AXES
 from harness.store.judgment_table import NOT_MARKED, JudgmentTable
+
+MOST_SYSTEMS: Final = 200
+"""A public arena has some 300 entries, a run a dozen; the fits of 300 took 37 s, of 2,000 over 100 s, of 100,001 petabytes."""
+MOST_CELLS: Final = 10_000_000
+"""Systems² × contexts: the clustered covariance holds a matrix of each context. Nine million took 1.9 GB, and a million rows of
+26 systems in 10,000 contexts are under seven."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,11 +53,35 @@ def count(rows: JudgmentTable, lengths: Lengths | None = None) -> CountedBoard:
     """
     if not len(rows):
         raise UserError("no judgments to rank: the file or the chosen subset holds none")
+    must_fit(rows)
     each = _parts(rows)
     whole = _counted(rows, lengths)
     if len(each) == 1:
         return CountedBoard(whole, (whole,))
     return CountedBoard(whole, tuple(_counted(rows.where(part), lengths) for part in each))
+
+
+def must_fit(rows: JudgmentTable) -> None:
+    """Raises UserError: the rows are too many systems for a board."""
+    if wrong := too_large(rows):
+        raise UserError(wrong)
+
+
+def too_large(rows: JudgmentTable) -> str:
+    """Why no board can rate so many systems, or systems in so many contexts, in a few gigabytes; empty where it can."""
+    systems = np.unique(np.concatenate([rows["first"], rows["second"]])).size
+    contexts = np.unique(rows["context"]).size
+    if systems > MOST_SYSTEMS:
+        return (
+            f"{systems:,} systems, and a board rates at most {MOST_SYSTEMS}, because it compares each with each: rank a part "
+            "of them, or look whether the columns of systems hold something else"
+        )
+    if systems**2 * contexts > MOST_CELLS:
+        return (
+            f"{systems} systems in {contexts:,} contexts: an interval needs each pair of systems in each context, and "
+            f"{systems}² × {contexts:,} is over {MOST_CELLS:,}; rank fewer systems or fewer contexts at once"
+        )
+    return ""
 
 
 def _parts(rows: JudgmentTable) -> list[Bools]:

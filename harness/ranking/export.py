@@ -1,23 +1,21 @@
 """A ranking as CSV and as Markdown, for a spreadsheet and for a page.
 
-Names are text of others: in Markdown possible markup is escaped, and in CSV a name that a spreadsheet would run as a
-formula is quoted by an apostrophe.
+Names are text of others: in Markdown possible markup is escaped.
 """
 
-import csv
-import io
 import re
 
 import numpy as np
 
+from harness.printable import printable
 from harness.ranking.board import Board, Ends, QualityState
 from harness.ranking.joint import JointFigure
 from harness.ranking.judge_vs_person import in_words
 from harness.ranking.percentiles import Quantiles
 from harness.ranking.ranking import Ranking
 from harness.store.judgment import AXES
+from harness.tables.csv_text import csv_text
 from harness.timing.figures import OVER_LIMIT_TEXT
-from harness.wording import spreadsheet_text
 
 NOTABLE = 0.05
 """Adjusted p under which a bias of the verdicts is shown on the terminal; all biases are in the JSON."""
@@ -28,17 +26,13 @@ _MARKUP = re.compile(r"([\\|`*_<>\[\]&~#])")
 def board_csv(board: Board, joint: JointFigure | None = None, quality_state: QualityState | None = None) -> str:
     """One row per system, best first; empty where not known. Elo, shares in 0–1, milliseconds."""
     points = {p.system: p for p in joint.points} if joint else {}
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
     joint_columns = ["ttfa_p50_ms", "ttfa_p50_low", "ttfa_p50_high", "p_frontier", "p_best_within_budget"]
-    writer.writerow(
-        ["system", "elo", "low", "high", "band_low", "band_high", "win_rate", *AXES, "judgments", "contexts", "part"]
-        + (joint_columns if joint else [])
-        + (["quality_state"] if quality_state else [])
-    )
+    head = ["system", "elo", "low", "high", "band_low", "band_high", "win_rate", *AXES, "judgments", "contexts", "part"]
+    head += (joint_columns if joint else []) + (["quality_state"] if quality_state else [])
+    rows = []
     for row in board.systems:
         cells: list[object] = [
-            spreadsheet_text(row.system),
+            row.system,
             row.quoted,
             *_pair(row.interval),
             *_pair(row.band),
@@ -55,8 +49,8 @@ def board_csv(board: Board, joint: JointFigure | None = None, quality_state: Qua
             )
         if quality_state:
             cells.append(quality_state)
-        writer.writerow(["" if cell is None else cell for cell in cells])
-    return out.getvalue()
+        rows.append(cells)
+    return csv_text(head, rows)
 
 
 def board_markdown(board: Board, joint: JointFigure | None = None, quality_words: str = "", rated_on: str = "") -> str:
@@ -113,7 +107,7 @@ def extras(ranking: Ranking) -> str:
         f"Spearman {spearman.value:+.2f}, {pearson.systems} systems"
         for name, (pearson, spearman) in ranking.external.items()
     ]
-    return "".join(f"{' '.join(line.split())}\n" for line in lines)
+    return "".join(f"{printable(' '.join(line.split()), one_line=True)}\n" for line in lines)
 
 
 def _length_lines(ranking: Ranking) -> list[str]:
@@ -152,4 +146,4 @@ def _pair(interval: Ends | None) -> tuple[object, object]:
 
 
 def _escape(text: str) -> str:
-    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+    return _MARKUP.sub(r"\\\1", printable(" ".join(text.split()), one_line=True))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.ranking.board import Ends
+from harness.ranking.columns import too_large
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.leaderboard import rate
 from harness.ranking.model import PRIMARY, RatingModel
@@ -39,7 +40,7 @@ class HumanRating:
 @dataclass(frozen=True, slots=True)
 class HumanRatings:
     """People's ratings. `best` is None where nobody scored a reply that another picked, as with a single voter; `mean` where
-    some people never met."""
+    some people never met, or they are more than a board can rate."""
 
     random: HumanRating
     mean: HumanRating | None
@@ -129,7 +130,10 @@ def _rate(rows: Sequence[Judgment], system: str, model: RatingModel) -> HumanRat
 
 
 def _mean(rows: Sequence[Judgment], is_human: Callable[[str], bool], model: RatingModel) -> HumanRating | None:
-    board = rate(table_of(rows), model)
+    table = table_of(rows)
+    if too_large(table):
+        return None
+    board = rate(table, model)
     people = [row for row in board.systems if is_human(row.system)]
     if len({row.part for row in people}) > 1:
         return None

@@ -16,7 +16,8 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.ranking.board import Board, SystemRating
-from harness.ranking.chosen import each_once, of_source
+from harness.ranking.chosen import each_once, of_source, repeats_in_words
+from harness.ranking.columns import must_fit
 from harness.ranking.connectivity import is_bounded
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS, SMALL_SAMPLE, max_t
 from harness.ranking.leaderboard import rate_counted
@@ -104,6 +105,7 @@ def peoples_axis(rows: JudgmentTable, presentation: str, *, pairs: int | None = 
     people = given & ~_on_ruled_pairs(rows)
     if not people.any():
         raise UserError("people voted only on pairs with a side that gave no reply, which a rule decides: add votes on others")
+    must_fit(rows)
     # Verdicts on the first repeat predict votes on it, and on no other.
     drawn = people & (rows["draw_rate"] > 0) & (rows["replicate"] == 0)
     mine = drawn if drawn.any() else people
@@ -140,7 +142,7 @@ def axis_of(table: JudgmentTable, condition: str | None, presentation: str | Non
     here = table["purpose"] == 0
     if condition is not None:
         here &= table.named("condition", condition)
-    rows = table.where(here)
+    rows, asked_again = table.where(here), table.where((table["human"] == 1) & (table["purpose"] != 0))
     # A side without a reply gave none in any presentation.
     votes, ruled = rows["human"] == 1, _by_rule(rows)
     verdicts = (rows["human"] == 0) & ~ruled
@@ -160,9 +162,16 @@ def axis_of(table: JudgmentTable, condition: str | None, presentation: str | Non
     axis = peoples_axis(
         rows.where(each_once(rows)), of_votes, pairs=None if pairs is None else pairs.heard if is_sound else pairs.read
     )
-    others = [name for name in voted_on if name != of_votes]
-    note = f"Votes on another presentation ({', '.join(others)}) are left out: rate them with --presentation."
-    return replace(axis, board=replace(axis.board, warnings=(*axis.board.warnings, note))) if others else axis
+    notes = repeats_in_words(rows)
+    if condition is not None:
+        asked_again = asked_again.where(asked_again.named("condition", condition))
+    if earlier := int(asked_again.named("presentation", of_votes).sum()):
+        notes.append(
+            f"{counted(earlier, 'earlier vote')} of a rater on a pair that they voted on again left out: the last counts."
+        )
+    if others := [name for name in voted_on if name != of_votes]:
+        notes.append(f"Votes on another presentation ({', '.join(others)}) are left out: rate them with --presentation.")
+    return replace(axis, board=replace(axis.board, warnings=(*axis.board.warnings, *notes))) if notes else axis
 
 
 class _Frame:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
-from harness.agents.printable import printable
 from harness.errors import UserError
+from harness.printable import printable
 
 Step = Literal["timing", "transcribing", "judging", "drawing", "pacing"]
 ANALYSIS_FAILED: Final = "analysis_failed"

@@ -36,6 +36,8 @@ class TextBoard:
     checks: tuple[JudgeCheck, ...]
     outcomes: tuple[JudgingOutcome, ...]
     stop: Stop | None = None
+    notes: tuple[str, ...] = ()
+    """Sentences on the names in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +67,18 @@ def judge_completions(
     Raises:
         UserError: a bad file, judge or pack.
     """
-    used, competing = _material(path, contexts, how)
+    used, competing, notes = _material(path, contexts, how)
     opened = [open_judge(name, weights) for name in how.judges]
     rule = UntilSeparated.of(how.until, ((c.context_id, c.system) for c in competing)) if how.until else None
     with VerdictCache(cache_path) as cache:
         checks = tuple(_with_known(judge, check_judge(judge, how.seed, progress, cache=cache)) for judge in opened)
         judges = [j for j, check in zip(opened, checks, strict=True) if how.keep_excluded or not check.excluded]
         if not judges:
-            return TextBoard((), checks, ())
+            return TextBoard((), checks, (), notes=notes)
         outcome = judge_pairs(
             used, competing, judges, how.design, how.seed, progress, cache=cache, canaries=canaries, enough=rule
         )
-    return TextBoard(outcome.judgments, checks, (outcome,), stop_of(rule, outcome.unasked) if rule else None)
+    return TextBoard(outcome.judgments, checks, (outcome,), stop_of(rule, outcome.unasked) if rule else None, notes)
 
 
 def _with_known(judge: Judge, check: JudgeCheck) -> JudgeCheck:
@@ -91,7 +93,7 @@ def dry_run(
 ) -> tuple[Estimate, ...]:
     """The questions that `judge_completions` would ask, per judge, without asking. Answers in the cache count only for the
     judge's check; own-family exclusion is not counted."""
-    used, competing = _material(path, contexts, how)
+    used, competing, _ = _material(path, contexts, how)
     known, early = keys_of(cache_path), how.until is not None
 
     def of(name: str) -> Estimate:
@@ -102,11 +104,14 @@ def dry_run(
     return tuple(of(name) for name in how.judges)
 
 
-def _material(path: Path, contexts: Sequence[Context], how: TextJudging) -> tuple[list[Context], list[Completion]]:
-    completions = list(read_completions(path, contexts).completions)
+def _material(
+    path: Path, contexts: Sequence[Context], how: TextJudging
+) -> tuple[list[Context], list[Completion], tuple[str, ...]]:
+    file = read_completions(path, contexts)
+    completions = list(file.completions)
     spoken_of = {c.context_id for c in completions}
     used = [c for c in contexts if c.id in spoken_of]
-    return used, completions + (reference_completions(used) if how.with_references else [])
+    return used, completions + (reference_completions(used) if how.with_references else []), file.notes
 
 
 def as_object(

@@ -5,7 +5,6 @@ source: votes from a file and from a listening test become rows here. The file c
 (`rater_exclusion`) are computed, and this is reversible: calling again with `keep_excluded` gives all rows back.
 """
 
-import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,8 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from harness.errors import UserError
 from harness.store.judgment import Judgment, Presentation, Winner
+from harness.tables.csv_rows import CsvRows
+from harness.tables.names import NamesRead
 from harness.votes.rater_exclusion import Given, RaterQuality, least_reading_s, rater_quality
-from harness.wording import spreadsheet_text
 
 Option = Literal["a_much", "a_slightly", "same", "b_slightly", "b_much"]
 _STEPS: Final[Mapping[Option, int]] = {"a_much": -2, "a_slightly": -1, "same": 0, "b_slightly": 1, "b_much": 2}
@@ -24,6 +24,7 @@ _STRENGTH: Final = {0: 1, 1: 2, 2: 5}
 """Strength by steps from the tie, on the judges' scale of five: `slightly` is their 2, `much` their 5. The rating uses only the
 order, so what matters is that it is the same for every vote.
 """
+_NAMES: Final = {"context": "context", "system_a": "system", "system_b": "system", "rater": "rater"}
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
 
 
@@ -55,45 +56,45 @@ class Vote(BaseModel):
 
 
 def read_votes(
-    path: Path, presentation: Presentation = "written", problem: Callable[[Vote], str | None] | None = None
+    path: Path,
+    presentation: Presentation = "written",
+    problem: Callable[[Vote], str | None] | None = None,
+    names: NamesRead | None = None,
 ) -> tuple[Vote, ...]:
     """Read a CSV of votes with a header line.
 
-    `presentation` is that of lines that name none; `problem` returns what is wrong with a vote whose format is right.
+    `presentation` is that of lines that name none; `problem` returns what is wrong with a vote whose format is right;
+    `names` collects how names are spelled.
 
     Raises:
         UserError: unreadable, a column unknown or missing, a bad value, nothing in it; names file, line and column.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as handle:
-            reader = csv.DictReader(handle, restkey="(extra)", strict=True)
-            rows = [(reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path}: cannot be read as CSV of votes ({' '.join(str(error).split())})") from error
-    if not rows:
-        raise UserError(f"{path}: holds no votes; the first line names the columns, each further line is one vote")
+    rows = CsvRows(path, Vote.model_fields)
+    unknown = [name for name in rows.columns if name not in Vote.model_fields]
+    if unknown or not {"context", "vote"} <= set(rows.columns):
+        column = f"{unknown[0][:40]!r} is no column of votes" if unknown else "columns `context` and `vote` are needed"
+        raise UserError(f"{rows.where}: {column} (read as divided by {rows.delimited_by})")
+    names = names or NamesRead()
     votes = []
-    for number, row in rows:
-        if None in row.values():
-            raise UserError(f"{path}:{number}: the line ends before its last column; save the file again, whole")
-        given = {k: _without_guard(v) for k, v in row.items() if v not in ("", None)}
+    for row in rows:
+        given = {name: cell for name, cell in row.cells.items() if cell}
+        for name, kind in _NAMES.items():
+            if name in given:
+                given[name] = names.one(kind, given[name], f"{row.where}: {name}")
         try:
             vote = Vote.model_validate({"presentation": presentation} | given)
         except ValidationError as error:
             first = error.errors()[0]
-            raise UserError(f"{path}:{number}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+            raise UserError(f"{row.where}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
         wrong = problem(vote) if problem is not None else None
         if vote.system_a == vote.system_b:
             wrong = f"system_b: {vote.system_b!r} is set against itself"
         if wrong:
-            raise UserError(f"{path}:{number}: {wrong}")
+            raise UserError(f"{row.where}: {wrong}")
         votes.append(vote)
+    if not votes:
+        raise UserError(f"{path}: holds no votes; the first line names the columns, each further line is one vote")
     return tuple(votes)
-
-
-def _without_guard(cell: str | list[str]) -> str | list[str]:
-    """A cell without the quote that keeps a spreadsheet from running it as a formula (`harness.wording.spreadsheet_text`)."""
-    return cell[1:] if isinstance(cell, str) and cell[:1] == "'" and spreadsheet_text(cell[1:]) == cell else cell
 
 
 def vote_row(
@@ -119,15 +120,16 @@ def vote_row(
     )  # fmt: skip
 
 
-def numbered(rows: Iterable[Judgment]) -> tuple[Judgment, ...]:
-    """The rows, with a second vote of a rater on one pair, presentation and condition numbered."""
-    seen: Counter[tuple[str, ...]] = Counter()
+def last_counts(rows: Sequence[Judgment]) -> tuple[Judgment, ...]:
+    """The rows; of a rater's votes on one pair, presentation and condition the last counts, and the earlier ones are numbered
+    and only show how consistent the rater is."""
+    later: Counter[tuple[str, ...]] = Counter()
     found = []
-    for row in rows:
+    for row in reversed(rows):
         key = (row.context, row.condition, row.presentation, row.judge, *sorted((row.system_a, row.system_b)))
-        found.append(row.model_copy(update={"repeat": seen[key]}) if seen[key] else row)
-        seen[key] += 1
-    return tuple(found)
+        found.append(row.model_copy(update={"repeat": later[key], "purpose": "repeat"}) if later[key] else row)
+        later[key] += 1
+    return tuple(reversed(found))
 
 
 def raters_of(votes: Iterable[Vote]) -> tuple[RaterQuality, ...]:
@@ -138,10 +140,12 @@ def raters_of(votes: Iterable[Vote]) -> tuple[RaterQuality, ...]:
 def to_judgments(votes: Sequence[Vote], *, keep_excluded: bool = False) -> tuple[Judgment, ...]:
     """The votes as rows, without quality checks and (unless `keep_excluded`) without excluded raters."""
     excluded = set() if keep_excluded else {q.rater for q in raters_of(votes) if q.excluded}
-    return numbered(
-        vote_row(steps=_STEPS[vote.vote], **vote.model_dump(exclude={"vote", "seconds", "words", "check", "run"}))
-        for vote in votes
-        if vote.check is None and vote.rater not in excluded
+    return last_counts(
+        [
+            vote_row(steps=_STEPS[vote.vote], **vote.model_dump(exclude={"vote", "seconds", "words", "check", "run"}))
+            for vote in votes
+            if vote.check is None and vote.rater not in excluded
+        ]
     )
 
 

@@ -1,20 +1,30 @@
 """People's votes on a run: the files as received, and the rows of the raters who count.
 
 The files stay in the run's folder unchanged, and the votes that count are computed from all of them each time. So an exclusion
-can be reversed, and a rater in two files is checked by both. A prefix separates raters' names from judges'.
+can be reversed, and a rater in two files is checked by both. A file is known by its votes and never by its name, because every
+person's file may be called `votes.csv`: a new one is stored beside the others, in order, and one that is there already is not
+stored again. A file that was corrected needs no name either: of a rater's votes on one pair the last counts. A prefix separates
+raters' names from judges'.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore
+from harness.tables.names import NamesRead
 from harness.votes.rater_exclusion import RaterQuality
 from harness.votes.vote import Vote, raters_of, read_votes, to_judgments
+from harness.wording import counted
 
 FOLDER = "votes"
 RATER_PREFIX = "votes/"
+MOST_OF_A_STEM: Final = 60
+"""Characters of a file's name that are part of the stored one's, for whoever looks into the folder."""
+_NUMBERED: Final = re.compile(r"(\d{4,8})-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +36,24 @@ class CountedVotes:
     votes: int
     """Number of votes on file, without quality checks."""
 
+    @property
+    def counted(self) -> tuple[Judgment, ...]:
+        """The rows that rate: of a rater's votes on one pair the last."""
+        return tuple(row for row in self.rows if row.purpose == "main")
 
-def add_votes(store: RunStore, path: Path, presentation: Presentation, condition: str | None = None) -> None:
-    """Check a CSV of votes against the run and store it there; it replaces an earlier file of the same name.
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence on the votes that a later one of the same rater replaces; none without."""
+        earlier = len(self.rows) - len(self.counted)
+        note = (
+            f"{counted(earlier, 'earlier vote')} of a rater on a pair that they voted on again left out: the last counts. Two "
+            "people need two names."
+        )
+        return (note,) if earlier else ()
+
+
+def add_votes(store: RunStore, path: Path, presentation: Presentation, condition: str | None = None) -> list[str]:
+    """Notes on a CSV of votes, which is checked against the run and stored there beside all earlier ones.
 
     `condition`: for rows that name none; a run with one condition needs neither.
 
@@ -59,23 +84,44 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation, condition
                 return f"{side}: {system!r} gave no reply to {vote.context!r} in {store.folder}"
         return None
 
-    votes = [v.model_copy(update={"condition": v.condition or unsaid}) for v in read_votes(path, presentation, problem)]
+    names = NamesRead()
+    read = read_votes(path, presentation, problem, names)
+    votes = [v.model_copy(update={"condition": v.condition or unsaid}) for v in read]
+    notes = names.notes()
     folder = store.folder / FOLDER
     folder.mkdir(exist_ok=True)
-    kept = [vote.model_dump_json(exclude_none=True) for vote in votes]
-    (folder / f"{path.stem}.jsonl").write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+    text = "".join(vote.model_dump_json(exclude_none=True) + "\n" for vote in votes)
+    there = _files(store)
+    if any(file.read_text(encoding="utf-8") == text for file in there):
+        return [*notes, f"{path}: these votes were added before, and count once."]
+    plain = re.sub(r"[^\w.-]+", "-", path.stem)[:MOST_OF_A_STEM]
+    number = 1 + max(map(_number, there), default=0)
+    part = folder / f".{number:04d}.part"
+    part.write_text(text, encoding="utf-8")
+    part.replace(folder / f"{number:04d}-{plain}.jsonl")
+    return notes
+
+
+def _files(store: RunStore) -> list[Path]:
+    """The files of votes, in the order in which they were added."""
+    return sorted((store.folder / FOLDER).glob("[!.]*.jsonl"), key=lambda file: (_number(file), file.name))
+
+
+def _number(file: Path) -> int:
+    found = _NUMBERED.match(file.name)
+    return int(found[1]) if found else 0
 
 
 def kept_votes(store: RunStore) -> list[Vote]:
-    """All votes of all files that were added; of those from a run's page, which one file may repeat of another, each once."""
-    every = [
-        Vote.model_validate_json(line)
-        for path in sorted((store.folder / FOLDER).glob("*.jsonl"))
-        for line in path.read_text(encoding="utf-8").split("\n")
-        if line
-    ]
-    of_page = dict.fromkeys(vote for vote in every if vote.run)
-    return [*(vote for vote in every if not vote.run), *of_page]
+    """All votes of all files that were added; one that a later file repeats in every field, each once."""
+    every: dict[Vote, None] = {}
+    found: list[Vote] = []
+    for file in _files(store):
+        lines = file.read_text(encoding="utf-8").split("\n")
+        votes = [vote for line in lines if line and (vote := Vote.model_validate_json(line)) not in every]
+        found += votes
+        every |= dict.fromkeys(votes)
+    return found
 
 
 def count_votes(store: RunStore, *, keep_excluded: bool = False) -> CountedVotes:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from harness.errors import StorageError, UserError
+from harness.printable import visible_json
 from harness.reports.embedding import content_policy, script_text
 from harness.reports.index import words
 from harness.reports.index.plot import plots
@@ -81,17 +82,13 @@ def _link(run: RunRow, page: Path) -> str | None:
 
 def index_json(index: Index, page: Path) -> str:
     """The rows of the page as one JSON object."""
-    return json.dumps(
-        {
-            "schema": 1,
-            "index": str(page),
-            "rows": [_row(run, cell, page) for run in index.runs for cell in run.cells],
-            "left_out": [{"name": each.name, "why": each.why} for each in index.left_out],
-        },
-        ensure_ascii=False,
-        indent=1,
-        allow_nan=False,
-    )
+    whole = {
+        "schema": 1,
+        "index": str(page),
+        "rows": [_row(run, cell, page) for run in index.runs for cell in run.cells],
+        "left_out": [{"name": each.name, "why": each.why} for each in index.left_out],
+    }
+    return visible_json(json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False))
 
 
 def _row(run: RunRow, cell: CellRow, page: Path) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from harness.reports.listening.answers import Answer
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.view import Estimate
 from harness.store.judgment import Judgment
-from harness.votes.vote import numbered, vote_row
+from harness.votes.vote import last_counts, vote_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def judgments(answers: Iterable[Answer], design: ListeningDesign, subset_of: Map
                 draw_rate=item.draw_rate,
             )
         )
-    return numbered(rows)
+    return last_counts(rows)
 
 
 def opinions(answers: Iterable[Answer]) -> tuple[Opinion, ...]:

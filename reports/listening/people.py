@@ -17,6 +17,7 @@ from pathlib import Path
 import soundfile
 
 from harness.measuring.transcribe import Transcribe
+from harness.printable import visible_json
 from harness.reports.listening.answers import VoteStore
 from harness.reports.listening.collect import RECORDINGS, SPOKEN
 from harness.reports.listening.serve import vote_folders
@@ -84,7 +85,9 @@ def write_human_completions(store: RunStore, folder: Path) -> Path | None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / FILE
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8", errors="replace")
+    path.write_text(
+        "".join(visible_json(json.dumps(row, ensure_ascii=False)) + "\n" for row in rows), encoding="utf-8", errors="replace"
+    )
     return path
 
 

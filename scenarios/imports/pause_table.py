@@ -5,14 +5,14 @@ can be removed, which a table of additions could not express. The columns are th
 that a correction starts from the detected pauses.
 """
 
-import csv
-import io
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.errors import UserError
 from harness.scenarios.imports.imported import ImportFault
+from harness.tables.csv_rows import CsvRows, number
+from harness.tables.csv_text import csv_text
 
 TABLE = "pauses.csv"
 COLUMNS = ("file", "pause_start_s", "pause_end_s", "end_s")
@@ -29,19 +29,21 @@ class Corrected:
 def read_table(path: Path) -> Mapping[str, Corrected]:
     """File name → its entries. Raises `ImportFault` with the number of the first wrong row's line."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        raise ImportFault(f"{path}: cannot be read as text") from None
-    rows = csv.DictReader(io.StringIO(text))
-    if "file" not in (rows.fieldnames or ()) or set(rows.fieldnames or ()) - set(COLUMNS):
-        raise ImportFault(f"{path}:1: its columns must be {','.join(COLUMNS)}")
+        return _corrected(CsvRows(path, COLUMNS))
+    except UserError as error:
+        raise ImportFault(str(error)) from None
+
+
+def _corrected(rows: CsvRows) -> Mapping[str, Corrected]:
+    if "file" not in rows.columns or set(rows.columns) - set(COLUMNS):
+        raise ImportFault(f"{rows.where}: its columns must be {','.join(COLUMNS)} (read as divided by {rows.delimited_by})")
     found: dict[str, Corrected] = {}
     for row in rows:
-        where = f"{path}:{rows.line_num}"
-        if None in row or not (name := (row["file"] or "").strip()):
+        where = row.where
+        if not (name := row.cells["file"].strip()):
             raise ImportFault(f"{where}: a row is a file and up to three numbers")
         one = found.setdefault(name, Corrected())
-        start, end, last = (_seconds(row.get(column), f"{where}: {name}: {column}") for column in COLUMNS[1:])
+        start, end, last = (_seconds(row.cells.get(column, ""), f"{where}: {name}: {column}") for column in COLUMNS[1:])
         if (start is None) != (end is None):
             raise ImportFault(f"{where}: {name}: a pause has a start and an end")
         if start is not None and end is not None:
@@ -59,22 +61,13 @@ def read_table(path: Path) -> Mapping[str, Corrected]:
 
 def write_table(rows: Iterable[tuple[str, Corrected]], path: Path) -> None:
     """Write detected pauses and ends as a table for `read_table`."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(COLUMNS)
-    for name, one in rows:
-        table.writerows((name, f"{start:.3f}", f"{end:.3f}", "") for start, end in one.pauses)
-        table.writerows((name, "", "", f"{end:.3f}") for end in one.ends)
-    path.write_text(out.getvalue(), encoding="utf-8")
+    cells = [
+        (name, *seconds)
+        for name, one in rows
+        for seconds in (*((f"{a:.3f}", f"{b:.3f}", "") for a, b in one.pauses), *(("", "", f"{end:.3f}") for end in one.ends))
+    ]
+    path.write_text(csv_text(COLUMNS, cells), encoding="utf-8", newline="")
 
 
-def _seconds(cell: str | None, where: str) -> float | None:
-    if cell is None or not cell.strip():
-        return None
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value) or value < 0:
-        raise ImportFault(f"{where}: {cell.strip()[:40]!r} is no number of seconds")
-    return value
+def _seconds(cell: str, where: str) -> float | None:
+    return number(cell, where, low=0.0, of="number of seconds") if cell.strip() else None

@@ -418,7 +418,7 @@ def test_votes_on_another_run_and_damaged_files_are_one_line(
         ("cut", f"{head}talk-0,regular,quick,slow,ann,a_mu", "ends before its last column"),
         ("none", head, "no votes"),
         ("rate", f"{head}talk-0,regular,quick,slow,ann,a_much,-1,{store.manifest.id}\n", "draw_rate"),
-        ("binary", "\x00\x01\x02\n\x00", "context"),
+        ("binary", "\x00\x01\x02\n\x00", "NUL"),
     ]:
         path = tmp_path / f"{name}.csv"
         path.write_text(text)

@@ -11,10 +11,7 @@ replies that one rater ranked are a comparison by that rater. Such files are mad
 Folders and files as others published them are read in `published_labels`.
 """
 
-import csv
 import hashlib
-import io
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -24,6 +21,8 @@ from typing import Final
 from harness.errors import UserError
 from harness.judging.validation.peoples_labels import PeoplesLabels, Preference, Rating, worths
 from harness.judging.validation.published_labels import read_published
+from harness.tables.csv_rows import CsvRows, number
+from harness.tables.json_rows import json_rows
 
 SCORES: Final = ("context", "reply", "rater", "dimension", "score")
 PREFERENCES: Final = ("context", "reply_a", "reply_b", "rater", "preferred")
@@ -34,7 +33,7 @@ SHARE_OF_VOTES: Final = (0.0, 1.0)
 _MOST_DIGITS: Final = 6
 """Nobody ranks a million replies, and Python reads no number of thousands of digits."""
 
-_Lines = Sequence[tuple[int, Mapping[str, object]]]
+_Lines = Sequence[tuple[str, Mapping[str, object]]]
 
 
 def read_labels(path: Path, scale: tuple[float, float]) -> PeoplesLabels:
@@ -51,117 +50,96 @@ def read_labels(path: Path, scale: tuple[float, float]) -> PeoplesLabels:
 
 
 def _table(path: Path, scale: tuple[float, float]) -> PeoplesLabels:
-    try:
-        content = path.read_bytes()
-        text = content.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--against {path}: cannot be read ({error})") from error
-    lines = tuple(_json_lines(path, text) if path.suffix in (".jsonl", ".ndjson") else _csv(path, text))
-    sha256 = hashlib.sha256(content).hexdigest()
+    lines = tuple(_json_lines(path) if path.suffix in (".jsonl", ".ndjson") else _csv(path))
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     columns = _columns(lines[0][1] if lines else ())
     if columns is SCORES:
-        return PeoplesLabels(path.name, sha256, tuple(_scores(path, lines, scale)), scale)
-    preferences = tuple((_preferences if columns is PREFERENCES else _ranks)(path, lines))
+        return PeoplesLabels(path.name, sha256, tuple(_scores(lines, scale)), scale)
+    preferences = tuple((_preferences if columns is PREFERENCES else _ranks)(lines))
     votes = tuple(rating for preference in preferences for rating in preference.as_ratings())
     return PeoplesLabels(path.name, sha256, votes, SHARE_OF_VOTES, preferences)
 
 
-def _preferences(path: Path, lines: _Lines) -> Iterator[Preference]:
-    for number, row in lines:
+def _preferences(lines: _Lines) -> Iterator[Preference]:
+    for where, row in lines:
         context, first, second, rater = (str(row[name]).strip() for name in PREFERENCES[:4])
         said = str(row["preferred"]).strip().lower()
         if said not in PREFERRED:
-            raise UserError(f"--against {path}:{number}: preferred {said!r} is none of {', '.join(PREFERRED)}")
+            raise UserError(f"{where}: preferred {said!r} is none of {', '.join(PREFERRED)}")
         if not context or not first or not second:
-            raise UserError(f"--against {path}:{number}: context, reply_a and reply_b must all say something")
+            raise UserError(f"{where}: context, reply_a and reply_b must all say something")
         if first == second:
-            raise UserError(f"--against {path}:{number}: reply_a and reply_b are the same")
+            raise UserError(f"{where}: reply_a and reply_b are the same")
         yield Preference(context, first, second, rater, PREFERRED[said])
 
 
-def _ranks(path: Path, lines: _Lines) -> Iterator[Preference]:
+def _ranks(lines: _Lines) -> Iterator[Preference]:
     given: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
-    last_line: dict[tuple[str, str], int] = {}
-    for number, row in lines:
+    last_line: dict[tuple[str, str], str] = {}
+    for where, row in lines:
         context, reply, rater, rank = (str(row[name]).strip() for name in RANKS)
         if not context or not reply:
-            raise UserError(f"--against {path}:{number}: context and reply must both say something")
+            raise UserError(f"{where}: context and reply must both say something")
         if not (rank.isdecimal() and len(rank) <= _MOST_DIGITS and int(rank)):
-            raise UserError(f"--against {path}:{number}: rank {rank[:20]!r} is none of 1 (the best), 2, 3 and so on")
+            raise UserError(f"{where}: rank {rank[:20]!r} is none of 1 (the best), 2, 3 and so on")
         of_rater = given[context, rater]
         if int(rank) in of_rater:
             raise UserError(
-                f"--against {path}:{number}: rater {rater!r} gives rank {rank} a second time in one conversation; ranks have "
+                f"{where}: rater {rater!r} gives rank {rank} a second time in one conversation; ranks have "
                 "no ties, so leave out replies that a rater found alike, or write comparisons with `tie`"
             )
         if reply in of_rater.values():
-            raise UserError(f"--against {path}:{number}: rater {rater!r} ranks this reply a second time; keep one")
-        of_rater[int(rank)], last_line[context, rater] = reply, number
+            raise UserError(f"{where}: rater {rater!r} ranks this reply a second time; keep one")
+        of_rater[int(rank)], last_line[context, rater] = reply, where
     for (context, rater), of_rater in given.items():
         absent = next((rank for rank in range(1, len(of_rater) + 1) if rank not in of_rater), None)
         if absent is not None:
             found = ", ".join(map(str, sorted(of_rater)))
             raise UserError(
-                f"--against {path}:{last_line[context, rater]}: rater {rater!r} gives ranks {found} in one conversation and no "
+                f"{last_line[context, rater]}: rater {rater!r} gives ranks {found} in one conversation and no "
                 f"{absent}; number each rater's replies 1, 2, 3 without gaps"
             )
         for one, other in combinations(sorted(of_rater), 2):
             yield Preference(context, of_rater[one], of_rater[other], rater, 1.0)
 
 
-def _scores(path: Path, lines: _Lines, scale: tuple[float, float]) -> Iterator[Rating]:
-    for number, row in lines:
-        try:
-            score = float(str(row["score"]))
-        except ValueError:
-            raise UserError(f"--against {path}:{number}: score {row['score']!r} is no number") from None
+def _scores(lines: _Lines, scale: tuple[float, float]) -> Iterator[Rating]:
+    for where, row in lines:
+        score = number(row["score"], f"{where}: score")
         if not scale[0] <= score <= scale[1]:
             raise UserError(
-                f"--against {path}:{number}: score {score:g} is off the scale {scale[0]:g} to {scale[1]:g}; "
+                f"{where}: score {score:g} is off the scale {scale[0]:g} to {scale[1]:g}; "
                 "give the file's own with --scale LOW-HIGH"
             )
         context, reply, rater, dimension = (str(row[name]).strip() for name in SCORES[:4])
         if not context or not reply:
-            raise UserError(f"--against {path}:{number}: context and reply must both say something")
+            raise UserError(f"{where}: context and reply must both say something")
         yield Rating(context, reply, rater, dimension, score)
 
 
-def _csv(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    try:
-        _hold_columns(f"--against {path}", reader.fieldnames or ())
-        for row in reader:
-            if None in row or None in row.values():
-                raise UserError(f"--against {path}:{reader.line_num}: has more or fewer fields than the first line")
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise UserError(f"--against {path}:{reader.line_num}: is no CSV ({error})") from error
+def _csv(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+    rows = CsvRows(path, {*SCORES, *PREFERENCES, *RANKS}, f"--against {path}")
+    _hold_columns(rows.where, rows.columns, (), f" (read as divided by {rows.delimited_by})")
+    for row in rows:
+        yield row.where, row.cells
 
 
-def _json_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+def _json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
     first: tuple[str, ...] = ()
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise UserError(f"--against {path}:{number}: is no JSON ({error})") from None
-        if not isinstance(row, dict):
-            raise UserError(f"--against {path}:{number}: is no JSON object")
-        _hold_columns(f"--against {path}:{number}", tuple(row), first or _columns(row))
+    for row, where in json_rows(path, f"--against {path}"):
+        _hold_columns(where, tuple(row), first or _columns(row))
         first = first or _columns(row)
-        yield number, row
+        yield where, row
 
 
 def _columns(found: Sequence[str] | Mapping[str, object]) -> tuple[str, ...]:
     return PREFERENCES if "preferred" in found else RANKS if "rank" in found else SCORES
 
 
-def _hold_columns(place: str, found: Sequence[str], columns: tuple[str, ...] = ()) -> None:
+def _hold_columns(place: str, found: Sequence[str], columns: tuple[str, ...] = (), read: str = "") -> None:
     columns = columns or _columns(found)
     missing, strange = [c for c in columns if c not in found], [c for c in found if c not in columns]
     if missing or strange:
         wrong = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has the unknown {', '.join(strange)}"] * bool(strange)
         known = ", or ".join(", ".join(names) for names in (SCORES, PREFERENCES, RANKS))
-        raise UserError(f"{place}: {' and '.join(wrong)}; the columns are {known}")
+        raise UserError(f"{place}: {' and '.join(wrong)}; the columns are {known}{read}")

@@ -14,7 +14,6 @@ spaces that some bots put before punctuation are taken out, or "that ' s" would 
 on each other, so intervals resample persons.
 """
 
-import csv
 import hashlib
 import re
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from harness.errors import UserError
 from harness.judging.validation.peoples_labels import PeoplesLabels, Preference, Rating, conversation
+from harness.tables.csv_rows import CsvRows, number
 
 EXPERTS: Final = "expert"
 """Files of people with training begin so in the published folder; files of crowd raters and models are beside them and are not
@@ -34,6 +34,7 @@ LEND_AN_EAR: Final = Path("annotations") / "lend_an_ear"
 LEND_AN_EAR_SCALE: Final = (1.0, 5.0)
 _NO_SCORES: Final = frozenset({"", "Unnamed: 0", "conversation_id", "full_conversation"})
 """Columns beside the dimensions."""
+_KEYS: Final = {"conversation_id", "full_conversation"}
 IEVAL: Final = "ieval_data.json"
 DEVELOPMENT: Final[frozenset[str]] = frozenset(
     {
@@ -126,7 +127,10 @@ def _lend_an_ear(folder: Path) -> PeoplesLabels:
 def _rated(folder: Path, place: Path) -> Iterator[Rating]:
     texts = {}
     for file in sorted(place.glob("*.csv")):
-        texts.update({r["conversation_id"]: r["full_conversation"] for r in _rows(file) if r.get("full_conversation")})
+        rows = (row.cells for row in CsvRows(file, _KEYS, f"--against {file}"))
+        texts.update(
+            {r["conversation_id"]: r["full_conversation"] for r in rows if r.keys() >= _KEYS and r["full_conversation"]}
+        )
     experts = sorted(place.glob(f"{EXPERTS}*_ratings.csv"))
     if not texts or not experts:
         raise UserError(
@@ -134,23 +138,12 @@ def _rated(folder: Path, place: Path) -> Iterator[Rating]:
             f"and the conversations' texts, or {IEVAL}); write a CSV of context, reply, rater, dimension, score instead"
         )
     for file in experts:
-        for row in _rows(file):
-            try:
-                turns = conversation(texts[row["conversation_id"]])
-                scores = {name: float(score) for name, score in row.items() if name not in _NO_SCORES and score}
-            except (KeyError, TypeError, ValueError) as error:
-                raise UserError(
-                    f"--against {file}: a row has no known conversation_id, or a score that is no number ({error}); fetch the "
-                    "file again"
-                ) from error
+        for row in CsvRows(file, _KEYS, f"--against {file}"):
+            if row.cells.get("conversation_id") not in texts:
+                raise UserError(f"{row.where}: a row has no known conversation_id; fetch the file again")
+            turns = conversation(texts[row.cells["conversation_id"]])
+            given = {name: cell for name, cell in row.cells.items() if name not in _NO_SCORES and cell}
+            scores = {name: number(cell, f"{row.where}: {name}") for name, cell in given.items()}
             said = " ".join(turn.text for turn in turns if turn.role == "supporter")
             if said:
                 yield from (Rating(turns[0].text, said, file.stem.partition("_")[0], *score) for score in scores.items())
-
-
-def _rows(file: Path) -> list[dict[str, str]]:
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as lines:
-            return list(csv.DictReader(lines))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"--against {file}: cannot be read ({error}); fetch it again") from error

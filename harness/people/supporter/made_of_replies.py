@@ -5,17 +5,17 @@ Sheets on which people have marked replies cannot: of them the rows of the withd
 What lies outside the run's folder is out of reach.
 """
 
-import csv
-import io
 import json
 import shutil
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
+from harness.errors import UserError
 from harness.labelling.label_replies import FOLDER as LABELS
 from harness.reports.listening.material import FOLDER as LISTENING
-from harness.wording import spreadsheet_text
+from harness.tables.csv_rows import CsvRows
+from harness.tables.csv_text import csv_text, safe_cell, without_guard
 
 _TABLES: Final = "tables.json"
 """The file by which the folder of an export is known; its keys are the names of the tables beside it."""
@@ -54,7 +54,7 @@ def _sounds(run: Path, sessions: Collection[str]) -> Iterator[Path]:
 
 def remove_from_sheets(run: Path, replies: Collection[tuple[str, str]], texts: Collection[str]) -> None:
     """Delete these replies (context, system), whose words are `texts`, from labellers' sheets and their keys."""
-    shown = {spreadsheet_text(text) for text in texts}
+    shown = {*texts, *(without_guard(str(safe_cell(text))) for text in texts)}
     for key in sorted((run / LABELS).rglob("key.json")):
         items = json.loads(key.read_text(encoding="utf-8"))
         gone = {item for item, reply in items.items() if tuple(reply) in replies}
@@ -65,19 +65,16 @@ def remove_from_sheets(run: Path, replies: Collection[tuple[str, str]], texts: C
 
 
 def _without_rows(sheet: Path, items: Collection[str], texts: Collection[str]) -> None:
-    with sheet.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
-        reader = csv.DictReader(lines)
-        columns = list(reader.fieldnames or ())
-        if not {"item", "reply"} <= set(columns):
-            return
-        rows = list(reader)
+    try:
+        reader = CsvRows(sheet, ("item", "reply"))
+    except UserError:
+        return  # No sheet: labelling wrote the first line of those.
+    if not {"item", "reply"} <= set(reader.columns):
+        return
+    rows = [row.cells for row in reader]
     kept = [row for row in rows if row["item"] not in items or row["reply"] not in texts]
     if len(kept) < len(rows):
-        out = io.StringIO()
-        writer = csv.DictWriter(out, columns, extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows(kept)
-        _write(sheet, out.getvalue())
+        _write(sheet, csv_text(reader.columns, ([row[name] for name in reader.columns] for row in kept)))
 
 
 def _write(path: Path, text: str) -> None:

@@ -31,10 +31,11 @@ const boardRows = async () => {
   const names = [...new Set(rows.flatMap(Object.keys))];
   return rows.map((row) => Object.fromEntries(names.map((name) => [name, row[name] ?? null])));
 };
-/* A spreadsheet runs a cell that begins like a formula; such text gets a quote in front, as spreadsheets write it. */
+/* A spreadsheet runs a cell that begins like a formula; such text gets a quote in front, as spreadsheets write it. A character that
+   cannot be shown would move the cursor of whoever prints the file; it becomes a dot. Both as in the program's own files. */
 const cell = (value) => {
-  const text = value === null ? "" : String(value);
-  const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const text = value === null ? "" : String(value).replaceAll("\r\n", "\n").replace(/(?![\n\t])[\p{C}\p{Zl}\p{Zp}]/gu, "·");
+  const safe = typeof value === "string" && /^'*[=+\-@\t]/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
 const csv = (rows) => [Object.keys(rows[0] ?? { context: "" }), ...rows.map(Object.values)].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";

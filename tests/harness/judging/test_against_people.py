@@ -367,7 +367,7 @@ def test_a_published_folder_with_a_damaged_file_is_named_in_one_line(tmp_path: P
     place.mkdir(parents=True)
     (place / "texts.csv").write_text('conversation_id,full_conversation\n1,"Seeker: a\nSupporter: b"\n')
     (place / "expert_ratings.csv").write_text(f"{ratings}\n")
-    with pytest.raises(UserError, match=r"--against .*expert_ratings\.csv: "):
+    with pytest.raises(UserError, match=r"--against .*expert_ratings\.csv:\d+: "):
         read_labels(tmp_path, SCALE)
 
 

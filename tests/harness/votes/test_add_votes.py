@@ -58,7 +58,7 @@ def test_votes_are_taken_in_and_an_exclusion_can_be_taken_back(
         ("c-00,regular,flat,flat,r,same,,,", "system_b"),
         ("c-00,regular,flat,kind,r,better,,,", "vote"),
         ("c-00,regular,flat,kind,r,same,inf,,", "seconds"),
-        ("c-00,regular,flat,kind,r,same,,,,,", "extra"),
+        ("c-00,regular,flat,kind,r,same,,,,,more", "11 cells where the header has 9"),
     ],
 )
 def test_a_bad_vote_is_named_by_file_and_line_and_nothing_is_taken_in(
@@ -81,3 +81,53 @@ def test_no_votes_and_no_columns_are_said(capsys: pytest.CaptureFixture[str], tm
         code, _, error = call(capsys, "add-votes", played, "--add", tmp_path / "v.csv")
         assert code == 2
         assert error.count("\n") == 1
+
+
+def by_person(path: Path, rater: str, vote: str = "b_much") -> Path:
+    path.parent.mkdir(exist_ok=True)
+    lines = [f"c-{n:02},{'adversarial' if n % 4 == 3 else 'regular'},flat,kind,{rater},{vote},20,60,\n" for n in range(12)]
+    path.write_text(VOTES + "".join(lines))
+    return path
+
+
+def test_two_files_of_one_name_are_two_persons_votes(capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path) -> None:
+    anna, ben = by_person(tmp_path / "a" / "votes.csv", "anna"), by_person(tmp_path / "b" / "votes.csv", "ben")
+    _, found = told(capsys, "add-votes", played, "--add", anna, "--add", ben)
+    assert (found["votes"], sorted(r["rater"] for r in found["raters"])) == (24, ["anna", "ben"])
+    assert {row.judge for row in human_rows(played)} == {"votes/anna", "votes/ben"}
+    # The same path with the next person's votes, as a browser's folder of downloads has it.
+    _, found = told(capsys, "add-votes", played, "--add", by_person(anna, "cara"))
+    assert found["votes"] == 36
+
+
+def test_a_file_that_is_added_again_counts_once_and_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
+) -> None:
+    told(capsys, "add-votes", played, "--add", by_person(tmp_path / "votes.csv", "anna"))
+    _, found = told(capsys, "add-votes", played, "--add", by_person(tmp_path / "another.csv", "anna"))
+    assert (found["votes"], found["counted"]) == (12, {"written": 12})
+    assert any("added before" in note for note in found["notes"])
+
+
+def test_a_corrected_vote_replaces_the_earlier_one_and_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
+) -> None:
+    path = by_person(tmp_path / "votes.csv", "anna", "a_much")
+    told(capsys, "add-votes", played, "--add", path)
+    _, found = told(capsys, "add-votes", played, "--add", by_person(path, "anna", "b_much"))
+    assert (found["votes"], found["counted"]) == (24, {"written": 12})
+    assert any("12 earlier votes" in note for note in found["notes"])
+    assert {(row.winner, row.purpose) for row in human_rows(played)} == {("a", "repeat"), ("b", "main")}
+    code, out, _ = call(capsys, "add-votes", played)
+    assert (code, "12 earlier votes" in " ".join(out.split())) == (0, True)
+    _, board = told(capsys, "rank", played)
+    assert any("12 earlier votes" in note for note in board["people_votes"]["warnings"])
+    assert board["systems"]["kind"]["elo"] > board["systems"]["flat"]["elo"]
+
+
+def test_spellings_of_one_rater_are_one_and_are_said(capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path) -> None:
+    path = by_person(tmp_path / "votes.csv", "zoe\u0308")
+    path.write_text(path.read_text().replace("zoe\u0308", "zo\u00eb ", 6))
+    _, found = told(capsys, "add-votes", played, "--add", path)
+    assert [r["rater"] for r in found["raters"]] == ["zo\u00eb"]
+    assert any("read as one" in note for note in found["notes"])

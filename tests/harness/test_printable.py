@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from harness.agents.printable import for_terminal, printable
 from harness.agents.secrets import RedactedOutput, redact_foreign
+from harness.printable import for_terminal, printable
 
 HOSTILE = ["\x1b[2J", "\x07", "\x1b]0;title\x07", "\x9b31m", "\x08\x08", "\x00", "\x7f", "\u202e", "\ud83d", "\x1bc"]
 

@@ -11,6 +11,7 @@ from typing import Final
 
 DOT: Final = "·"
 _OWN_COLOURS: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7e]")
 _UNSEEN: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -20,6 +21,18 @@ def printable(text: str, *, one_line: bool = False) -> str:
         return text
     kept = "" if one_line else "\n\t"
     return "".join(c if c in kept or c.isprintable() or unicodedata.category(c) == "Zs" else DOT for c in text)
+
+
+def visible_json(text: str) -> str:
+    """JSON of the same value, with an escape for each character that could not be shown; JSON has such only in its texts."""
+    return text if text.isascii() and "\x7f" not in text else _NOT_ASCII.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    if printable(found[0]) == found[0]:
+        return found[0]
+    pair = found[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{pair[k]:02x}{pair[k + 1]:02x}" for k in range(0, len(pair), 2))
 
 
 def for_terminal(text: str) -> str:
