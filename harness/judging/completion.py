@@ -86,7 +86,7 @@ def read_completions(path: Path, contexts: Sequence[Context]) -> CompletionsFile
         UserError: unreadable, a bad line, an unknown context, or two replies of one system to one context.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"--completions {path}: cannot be read ({error})") from error
     known = {c.id for c in contexts}

@@ -211,7 +211,7 @@ def every_label(path: Path) -> list[StrategyLabel]:
         UserError: a line is not a label.
     """
     labels = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
         if line.strip():
             try:
                 labels.append(StrategyLabel.model_validate_json(line))
