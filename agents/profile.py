@@ -7,9 +7,7 @@ by hand. Keys and tokens are never in a profile: it names environment variables.
 
 import difflib
 import importlib
-import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -32,6 +30,8 @@ from harness.agents.profile_base import AgentProfile, ProcessSettings, Seconds
 from harness.agents.profile_spoken import PcmBot
 from harness.agents.secrets import learn_file
 from harness.errors import UserError
+from harness.foreign_files import FileFault, read_text
+from harness.foreign_toml import line_of, parse_toml
 
 __all__ = [
     "AgentProfile",
@@ -229,12 +229,9 @@ def load_profile(name_or_path: str | Path) -> AgentProfile:
     """
     path = _find(name_or_path)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise ProfileError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise ProfileError(f"{path}, line {line}: not UTF-8 text") from error
+        text = read_text(path)
+    except FileFault as fault:
+        raise ProfileError(fault.at(path, ", line ")) from None
     return parse_profile(text, path)
 
 
@@ -246,10 +243,9 @@ def parse_profile(text: str, path: Path) -> AgentProfile:
     """
     learn_file(text)
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line, words = syntax_error(text, error)
-        raise ProfileError(f"{path}, line {line}: not valid TOML: {words}") from error
+        data = parse_toml(text)
+    except FileFault as fault:
+        raise ProfileError(fault.at(path, ", line ")) from None
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in profile_kinds():
         known = ", ".join(f'"{k}"' for k in profile_kinds())
@@ -282,7 +278,7 @@ def _find(name_or_path: str | Path) -> Path:
 def _one_line(error: ValidationError, text: str, path: Path) -> str:
     problems = error.errors(include_url=False)
     first = problems[0]
-    place = _keys(tomllib.loads(text), first["loc"])
+    place = _keys(parse_toml(text), first["loc"])
     field = ".".join(str(part) for part in place) or "profile"
     words = str(first["msg"]).removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
@@ -305,53 +301,3 @@ def _keys(data: Any, place: tuple[str | int, ...]) -> list[str | int]:
             continue
         keys.append(part)
     return keys
-
-
-_POSITION = re.compile(r" \(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
-
-
-def line_of(text: str, path: Sequence[str | int]) -> int:
-    """The line (from 1) of the statement that brings the deepest part of `path` that the file has; 1 if it has none.
-
-    The standard parser keeps no positions. Rather than writing a second, lesser parser, the file is parsed again in growing
-    prefixes: the statement that brings a key is the one whose end makes the key appear. Profiles are tens of lines, so the
-    quadratic cost is a few milliseconds, and only paid when something is wrong.
-
-    `text` must be valid TOML. A key inside a multi-line value is placed on the first line of that value.
-    """
-    lines = text.splitlines()
-    target = _depth(tomllib.loads(text), path)
-    if target == 0:
-        return 1
-    whole_until = 0
-    for count in range(1, len(lines) + 1):
-        try:
-            parsed = tomllib.loads("\n".join(lines[:count]) + "\n")
-        except tomllib.TOMLDecodeError:
-            continue
-        if _depth(parsed, path) >= target:
-            return whole_until + 1
-        whole_until = count
-    return whole_until + 1
-
-
-def syntax_error(text: str, error: tomllib.TOMLDecodeError) -> tuple[int, str]:
-    """The line (from 1) of a syntax error, and the parser's words without the position."""
-    message = str(error)
-    found = _POSITION.search(message)
-    if found is None:
-        return 1, message
-    words = message[: found.start()]
-    return int(found["line"] or max(len(text.splitlines()), 1)), words
-
-
-def _depth(parsed: Any, path: Sequence[str | int]) -> int:
-    depth = 0
-    for part in path:
-        in_table = isinstance(parsed, dict) and part in parsed
-        in_list = isinstance(parsed, list) and isinstance(part, int) and part < len(parsed)
-        if not (in_table or in_list):
-            break
-        parsed = parsed[part]
-        depth += 1
-    return depth

@@ -6,7 +6,6 @@ The kinds are in `harness.agents.profile`, which reads them from files.
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -26,6 +25,7 @@ from pydantic import (
 from harness.agents.connections.spec import ConnectionSpec
 from harness.agents.profile_plain import as_toml, compared, shown
 from harness.agents.this_machine import is_this_machine, local_ports
+from harness.foreign_toml import parse_toml
 
 _SECRET: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?$", re.IGNORECASE)
 _WORDS_ABOUT_IT: Final = {"description", "about_replies"}
@@ -164,7 +164,7 @@ class AgentProfile(ProfileSettings):
         plain. A profile that ships is public, and is shown as it is written."""
         if self._source is not None and self._source.parent == _SHIPPED:
             return self._source_text
-        return as_toml(shown(tomllib.loads(self._source_text)))
+        return as_toml(shown(parse_toml(self._source_text)))
 
     @property
     def folder(self) -> Path:

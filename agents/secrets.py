@@ -14,7 +14,6 @@ import json
 import os
 import re
 import struct
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -31,6 +30,8 @@ from harness.agents.secret_places import (
     worth_masking,
 )
 from harness.agents.secret_shapes import mask_shapes
+from harness.foreign_files import FileFault
+from harness.foreign_toml import parse_toml
 from harness.printable import for_terminal, printable
 
 MASK: Final = "***"
@@ -120,8 +121,8 @@ def learn_settings(data: object) -> None:
 def learn_file(text: str) -> None:
     """Learn the secrets of a TOML file before anything can be said about it, malformed or not."""
     try:
-        learn_settings(tomllib.loads(text))
-    except (tomllib.TOMLDecodeError, RecursionError):
+        learn_settings(parse_toml(text))
+    except FileFault:
         learn(in_text(text))
 
 

@@ -14,7 +14,6 @@ import importlib
 import inspect
 import json
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -26,6 +25,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.audio.pcm import Float32, Int16, resample, to_float
 from harness.audio.voice_error import VoiceError
+from harness.foreign_files import FileFault, read_text
+from harness.foreign_toml import parse_toml
 
 SERVICE_RATE_HZ = 24_000
 """The requested rate: the native one of most services, and above the 16 kHz of callers."""
@@ -57,14 +58,10 @@ def load_service_voices(path: Path) -> Mapping[str, ServiceVoice]:
     Raises `VoiceError` with one line for a wrong file.
     """
     try:
-        raw = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        raw = parse_toml(read_text(path))
         voices = {name: ServiceVoice.model_validate(entry) for name, entry in raw.items()}
-    except OSError as error:
-        raise VoiceError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise VoiceError(f"{path}: not UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
-        raise VoiceError(f"{path}: not TOML: {error}") from None
+    except FileFault as fault:
+        raise VoiceError(fault.at(path)) from None
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         name = next(n for n, entry in raw.items() if not _is_voice(entry))

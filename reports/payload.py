@@ -108,6 +108,7 @@ def _flags_of_call(turn: TurnView, budget_ms: float) -> int:
 def conversation(context: ContextView) -> Json:
     """The data of an opened conversation."""
     disputed = disputes(context.judgments)
+    to_judge = context.to_judge()
     return {
         "situation": context.situation,
         "history": [list(turn) for turn in context.history],
@@ -119,6 +120,7 @@ def conversation(context: ContextView) -> Json:
                 "judge": row.judge, "human": row.human, "winner": row.winner, "strength": row.strength,
                 "shown_first": row.shown_first, "presentation": row.presentation, "rationale": row.rationale,
                 "axes": {axis: list(mark) for axis, mark in row.axes.items()}, "own_family": row.own_family,
+                "to_judge": [system_name(system) for system in to_judge(row)],
             }
             for row in _disputed_first(context.judgments, disputed)[:MOST_VERDICTS]
         ],
@@ -161,7 +163,8 @@ def _turn(turn: TurnView) -> Json:
         "agent_spans": _spans(turn.agent_spans), "stages": _spans(turn.stages), "hidden": _spans(turn.hidden),
         "stages_note": turn.stages_note,
         "served": [[wait.name, _spans(wait.parts), wait.note] for wait in turn.served],
-        "marks": _spans(turn.marks), "refused": list(turn.refused), "cut_in": turn.cut_in, "no_reply": turn.no_reply,
+        "marks": _spans(turn.marks), "refused": list(turn.refused), "to_judge": turn.speaks_to_judge,
+        "cut_in": turn.cut_in, "no_reply": turn.no_reply,
         "discarded": turn.discarded, "slowest": turn.slowest, "labels": list(turn.labels), "envelope": turn.envelope,
         "length_ms": turn.length_ms, "repeat": turn.repeat, "condition": turn.condition, "mode": turn.mode,
         "each": [_each(one) for one in turn.each],

@@ -142,7 +142,7 @@ def _turns(view: PageView) -> Iterator[Row]:
                 **{f"{name}_others_ms": _rounded(turn.others_ms.get(name)) for name in METRICS},
                 **{f"stage_{stage.name}_ms": _rounded(stage.end_ms - stage.start_ms) for stage in turn.stages},
                 **_served(turn),
-                "written": turn.written, "heard": turn.heard,
+                "speaks_to_judge": turn.speaks_to_judge, "written": turn.written, "heard": turn.heard,
             }  # fmt: skip
 
 
@@ -171,6 +171,7 @@ def _served(turn: TurnView) -> Row:
 
 def _judgments(view: PageView) -> Iterator[Row]:
     for context in view.contexts:
+        to_judge = context.to_judge()
         for row in context.judgments:
             marks: Row = {}
             for axis in AXIS_NAMES:
@@ -181,7 +182,8 @@ def _judgments(view: PageView) -> Iterator[Row]:
                 "source": "human" if row.human else "judge", "judge": row.judge, "winner": row.winner, "strength": row.strength,
                 "shown_first": row.shown_first, "presentation": row.presentation, "condition": row.condition,
                 "replicate": row.replicate,
-                "repeat": row.repeat, "draw_rate": row.draw_rate, "rationale": row.rationale, **marks,
+                "repeat": row.repeat, "draw_rate": row.draw_rate, "speaks_to_judge": "; ".join(to_judge(row)),
+                "rationale": row.rationale, **marks,
             }  # fmt: skip
 
 

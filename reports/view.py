@@ -5,7 +5,7 @@ call with an invented run of any size, and so that one adapter (`harness.reports
 store or a summary is laid out. None means "not known" throughout, and is printed as such, never as zero.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -16,6 +16,7 @@ from harness.figures.cells import AgentSummary, Failure, JudgeSummary
 from harness.figures.onset_error import OnsetError
 from harness.figures.quality_state import QUOTED
 from harness.figures.seat import BesideSeat, SeatSummary
+from harness.judging.speaks_to_judge import speaks_to_judge
 from harness.ranking.percentiles import Quantiles
 from harness.reports.changes import BaselineView
 from harness.reports.each_turn import EachTurn
@@ -234,6 +235,11 @@ class TurnView:
     each: tuple[EachTurn, ...] = ()
     """Every turn of a call that has several; the figures above are those of the last."""
 
+    @property
+    def speaks_to_judge(self) -> bool:
+        """True if the reply, as heard or as written, speaks to whoever judges it."""
+        return any(speaks_to_judge(text) for text in (self.heard, self.written) if text)
+
 
 @dataclass(frozen=True, slots=True)
 class JudgmentView:
@@ -281,6 +287,17 @@ class ContextView:
     judgments: tuple[JudgmentView, ...] = ()
     source: str = ""
     licence: str = ""
+
+    def to_judge(self) -> Callable[[JudgmentView], tuple[str, ...]]:
+        """For each verdict, those of its two systems whose reply speaks to the judge."""
+        replies = {(turn.agent, turn.condition, turn.repeat) for turn in self.turns if turn.speaks_to_judge}
+        references = {name for name, _, text in self.references if speaks_to_judge(text)}
+
+        def of(row: JudgmentView) -> tuple[str, ...]:
+            sides = (row.system_a, row.system_b)
+            return tuple(s for s in sides if s in references or (s, row.condition, row.replicate) in replies)
+
+        return of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from typing import Any
 
 import yaml
 
-from harness.scenarios.marked_yaml import parse, read_text
+from harness.foreign_files import read_text
+from harness.foreign_yaml import parse_yaml
 from harness.scenarios.pack import Pack, PackError
 from harness.scenarios.pause_law import PER_TURN, TO_AGENTS, PauseLaw
 from harness.scenarios.pauses import PAUSE
@@ -99,11 +100,11 @@ def _edited(file: Path, source: str, turns: Sequence[tuple[_Scalar, str]], law: 
             pieces += [source[at : scalar.start], _rewritten(source, scalar, text)]
             at = scalar.end
     written = _with_law("".join((*pieces, source[at:])), law)
-    meant = {**parse(source).data, "pauses": law.name}
+    meant = {**parse_yaml(source).data, "pauses": law.name}
     for scalar, text in turns:
         c, t = scalar.place
         meant["contexts"][c]["turns"][t]["text"] = text
-    found = parse(written).data
+    found = parse_yaml(written).data
     for scalar, text in turns:
         c, t = scalar.place
         turn = found["contexts"][c]["turns"][t]

@@ -15,9 +15,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import UserError
+from harness.foreign_files import FileFault, read_text
+from harness.foreign_yaml import Marked, Place, parse_yaml
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.emotions import unknown_emotion
-from harness.scenarios.marked_yaml import Marked, Place, YamlFault, parse, read_text
 from harness.scenarios.pause_law import LawName
 from harness.scenarios.pauses import fault_in_marks
 from harness.scenarios.recorded import RecordingFault, refuse_pauses_outside, sha256_of_recording
@@ -131,11 +132,9 @@ def _files(path: Path) -> tuple[Path, ...]:
 
 def _contexts(file: Path) -> Iterator[tuple[Context, str]]:
     try:
-        marked = parse(read_text(file))
-    except YamlFault as fault:
-        raise PackError(f"{file}:{fault.line}: {fault}" if fault.line else f"{file}: {fault}") from None
-    except OSError as error:
-        raise PackError(f"{file}: cannot be read ({error.strerror})") from None
+        marked = parse_yaml(read_text(file))
+    except FileFault as fault:
+        raise PackError(fault.at(file)) from None
     try:
         head = _File.model_validate(marked.data)
     except ValidationError as error:

@@ -26,7 +26,7 @@ def load_conversations(name: Set) -> tuple[LabelledConversation, ...]:
     if name == "gold":
         return gold_conversations()
     files = sorted(FOLDER.glob(f"{name}*.jsonl"))
-    return read_conversations(line for file in files for line in file.read_text(encoding="utf-8").splitlines())
+    return read_conversations(line for file in files for line in file.read_text(encoding="utf-8").split("\n"))
 
 
 def load_pairs(name: Set) -> tuple[LabelledPair, ...]:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from harness.figures.cells import RunFigures
 from harness.figures.circumstances import Circumstances
 from harness.figures.recorded_calls import OPEN, languages_words, open_words
+from harness.figures.reply_flags import TO_JUDGE
 from harness.figures.rtp_lines import MUCH_LOST, in_words
 from harness.figures.speakers import bunches, speakers_sentence
 from harness.figures.watched import unwatched_words
@@ -35,7 +36,7 @@ Code = Literal[
     "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
     "no_certificate", "machines", "red_lines", "few_people", "seat_error", "seat_losses", "seat_unrated",
     "rehearsal", "speakers", "other_wire", "recorded_calls", "open_turns", "sides_swapped", "other_language",
-    "gpu_clocks", "gpu_shared",
+    "gpu_clocks", "gpu_shared", "to_judge",
 ]  # fmt: skip
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
 IDLE_PERCENT: Final = 1.0
@@ -114,6 +115,8 @@ KINDS: Final[Mapping[Code, Kind]] = {
                          "`{}` asks about them."),
     "rehearsal": Kind("warn", "Rehearsal", "{}: {} in the supporter's seat are a program's or a rehearsal's. They are no "
                       "people's, and show only that the seat works."),
+    "to_judge": Kind("warn", "Replies to the judge", "{}: {} of {} speak to a judge or a model, and not to the caller. No "
+                     "verdict was changed for it; listen to these replies before you quote one."),
     "no_human_baseline": Kind("note", "No human baseline", "No reply by a person competes on this board. Elo is relative to "
                               "the systems shown here and to nothing else."),
     "no_certificate": Kind("note", "Not a certificate", "An Elo is no certificate of safety. It says which reply was preferred "
@@ -166,6 +169,7 @@ def cautions(summary: RunFigures, known: Circumstances) -> tuple[Caution, ...]:
             *_ranking(known),
             *_size(summary, known),
             *_losses(summary, known),
+            *_to_judge(summary),
             *_callers(known),
             *_recorded_calls(summary, known),
             *_machines(summary, known),
@@ -185,6 +189,13 @@ def gravest_first(found: Iterable[Caution]) -> tuple[Caution, ...]:
 def _validity(summary: RunFigures) -> Iterator[Caution]:
     if not summary.valid:
         yield worded("invalid", "; ".join(summary.invalid) or "the run does not say why")
+
+
+def _to_judge(summary: RunFigures) -> Iterator[Caution]:
+    for cell in summary.whole:
+        if spoken_to := cell.flags.get(TO_JUDGE):
+            replies = cell.common_opening[1] if cell.common_opening else cell.turns
+            yield worded("to_judge", summary.name(cell), spoken_to, counted(replies, "reply", "replies"))
 
 
 def _callers(known: Circumstances) -> Iterator[Caution]:

@@ -2,9 +2,9 @@
 
 A judge whose order of replies is no better than counting their words can still be right about single faults, because such a
 fault is there or not, however long the reply is. Each flag here is a rule, for faults that are a matter of spelling: a reply
-that says a sentence twice or says an earlier turn again, one that hands the seeker's words back, and one in another language
-than the seeker's. Meaning is beyond them: none finds bad advice in good words. How many faults each finds, and how often it is
-raised on honest replies of people, is in docs/judging.md (`python -m benchmarks.reply_flags`).
+that says a sentence twice or says an earlier turn again, one that hands the seeker's words back, one in another language than
+the seeker's, and one that speaks to its judge. Meaning is beyond them: none finds bad advice in good words. How many faults
+each finds, and how often it is raised on honest replies of people, is in docs/judging.md (`python -m benchmarks.reply_flags`).
 """
 
 import re
@@ -14,6 +14,7 @@ from typing import Final
 
 from harness.judging.discourse import STOPWORDS
 from harness.judging.sentence_encoder import sentences
+from harness.judging.speaks_to_judge import speaks_to_judge
 from harness.scenarios.context import Turn
 
 SHORTEST_WORDS: Final = 3
@@ -25,10 +26,12 @@ LANGUAGE_WORDS: Final = 6
 FOREIGN_SHARE, NATIVE_SHARE = 0.12, 0.25
 """Function words of English in a reply, at most, and in the seeker's words, at least. No supporter's turn of 10,191 in ESConv's
 training part was flagged."""
+TO_JUDGE: Final = "to_judge"
 WORDS: Final[Mapping[str, str]] = {
     "repetition": "repeat themselves or an earlier reply",
     "echo": "only hand the caller's words back",
     "language": "are in another language than the caller's",
+    TO_JUDGE: "speak to a judge or a model, and not to the caller",
 }
 """Each flag as the end of a sentence that begins with a number of replies."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -66,7 +69,7 @@ def is_foreign(turns: Sequence[Turn], reply: str) -> bool:
 
 
 FLAGS: Final[Mapping[str, Callable[[Sequence[Turn], str], bool]]] = {
-    "repetition": repeats, "echo": echoes, "language": is_foreign,
+    "repetition": repeats, "echo": echoes, "language": is_foreign, TO_JUDGE: lambda _turns, reply: speaks_to_judge(reply),
 }  # fmt: skip
 """A list of insults was tried and left out: it found 4 of 14 abusive replies, and a flag that misses most assures falsely."""
 

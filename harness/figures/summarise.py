@@ -32,13 +32,14 @@ from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, contexts_of, rated
 from harness.figures.rated_on import RatedOn, rated_on
 from harness.figures.recorded_calls import swapped_words
-from harness.figures.reply_flags import FLAGS, flags_of
+from harness.figures.reply_flags import FLAGS, TO_JUDGE, flags_of
 from harness.figures.seat_figures import Seat, beside_seat, figures_over_persons, seat_summary, seats_of
 from harness.figures.server_waits import server_waits
 from harness.figures.speakers import speakers_of
 from harness.figures.summary import RunSummary
 from harness.figures.watched import unwatched
 from harness.figures.word_errors import heard_wer, understood_wer
+from harness.judging.speaks_to_judge import speaks_to_judge
 from harness.scenarios.context import Context, by_a_person
 from harness.store.judgment import Judgment, is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
@@ -202,7 +203,9 @@ def _flags(sessions: Sequence[Session], contexts: Mapping[str, Context]) -> dict
         if context is None or reply.fate != "answered":
             continue
         turns = tuple(t for t in context.turns if t.role == "seeker") if session.key.mode == "replay" else context.turns
-        shown = flags_of(turns, reply.text)
+        shown = set(flags_of(turns, reply.text))
+        if session.written_text and speaks_to_judge(session.written_text):
+            shown.add(TO_JUDGE)  # judges may read what the agent wrote, too
         found = {name: found.get(name, 0) + (name in shown) for name in FLAGS}
     return found
 

@@ -9,12 +9,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import UserError
 from harness.figures.catalogue import BY_PATH, Unit
 from harness.figures.cells import Subset
+from harness.foreign_files import FileFault, read_text
+from harness.foreign_yaml import parse_yaml
 from harness.gate.decide import Rule
 from harness.gate.evidence import PEOPLE, PREFIXES, has_no_need_of_sound, is_rating, unit_of
 from harness.scenarios.context import Context
@@ -111,13 +112,9 @@ def read_budgets(path: Path) -> Budgets:
         UserError: no such file, not YAML, another schema, an unknown key or figure, or an impossible limit; one line.
     """
     try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--budgets {path}: cannot be read ({getattr(error, 'strerror', None) or 'not UTF-8'})") from error
-    except (yaml.YAMLError, RecursionError) as error:
-        place = getattr(error, "problem_mark", None)
-        where = f", line {place.line + 1}" if place is not None else ""
-        raise UserError(f"--budgets {path}{where}: is not YAML; docs/gate.md has an example") from error
+        given = parse_yaml(read_text(path)).data
+    except FileFault as fault:
+        raise UserError(f"--budgets {fault.at(path, ', line ')}; docs/gate.md has an example") from None
     if not isinstance(given, dict):
         raise UserError(f"--budgets {path}: must begin with `schema: {SCHEMA}` and hold `limits:`; see docs/gate.md")
     if given.get("schema") != SCHEMA or isinstance(given.get("schema"), bool):

@@ -6,7 +6,6 @@ A judge's identity is part of every verdict and of the cache key, so the file na
 with a field that this program would ignore is refused. Keys are named by environment variable and never stored here.
 """
 
-import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -15,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.agents.secrets import learn_file
 from harness.errors import UserError
+from harness.foreign_files import FileFault, read_text
+from harness.foreign_toml import parse_toml
 from harness.judging.judge import installed_judges, make_installed
 from harness.models.chat_model import identify
 
@@ -116,14 +117,14 @@ def load_judge_settings(name_or_path: str) -> JudgeSettings:
                 f"judge {name_or_path!r}: no such judge; choose one of {known}, local:FILE.gguf, or give a .toml file"
             )
         try:
-            text, where = path.read_text(encoding="utf-8"), str(path)
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"judge file {path}: cannot be read ({error})") from error
+            text, where = read_text(path), path
+        except FileFault as fault:
+            raise UserError(f"judge file {fault.at(path, ', line ')}") from None
     learn_file(text)
     try:
-        given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"judge file {where}: not valid TOML ({error})") from error
+        given = parse_toml(text)
+    except FileFault as fault:
+        raise UserError(f"judge file {fault.at(where, ', line ')}") from None
     settings = _validated(given, f"judge file {where}")
     if settings.api == "local" and bool(settings.base_url) == bool(settings.model):
         raise UserError(

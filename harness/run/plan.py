@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 import soundfile
-import yaml
 from pydantic import ValidationError
 
 from harness.agents.profile import AgentProfile, load_profile
@@ -22,6 +21,8 @@ from harness.calibrate.result import machine_id
 from harness.caller import Limits
 from harness.errors import UserError
 from harness.experiment import Experiment
+from harness.foreign_files import FileFault, read_text
+from harness.foreign_yaml import parse_yaml
 from harness.machine.card import card_facts
 from harness.scenarios.context import Context, spoken_indices
 from harness.scenarios.pack import Pack, context_hash, load_pack
@@ -31,7 +32,6 @@ from harness.store.manifest import SEAT_KINDS, AgentEntry, RunManifest, machine_
 from harness.store.session import SessionKey
 from harness.wording import command
 
-LONGEST_FILE_BYTES: Final = 1 << 20
 WORD_S: Final = 0.4
 """Seconds per word: people in distress speak about 150 words a minute, pauses included."""
 REPLY_S: Final = 10.0
@@ -175,13 +175,9 @@ def load_events(named: str) -> EventSettings:
         return everyday()
     path = Path(named)
     try:
-        with path.open("rb") as file:
-            text = file.read(LONGEST_FILE_BYTES).decode("utf-8-sig")
-        given = yaml.safe_load(text)
-    except OSError as error:
-        raise UserError(f"--events {named}: cannot be read ({error.strerror}); name a YAML file, or {EVERYDAY}") from error
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UserError(f"--events {named}: is not a YAML file ({' '.join(str(error).split())[:120]})") from error
+        given = parse_yaml(read_text(path)).data
+    except FileFault as fault:
+        raise UserError(f"--events {fault.at(path, ', line ')}; name a YAML file, or {EVERYDAY}") from None
     if not isinstance(given, dict):
         raise UserError(
             f"--events {named}: begin with `events:` and list sounds with their instants, {{sound: cough, at_ms: 1500}}"

@@ -77,7 +77,7 @@ def load_samples(folder: Path) -> tuple[ServerSample, ...]:
     if not path.exists():
         return ()
     try:
-        rows = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        rows = path.read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
     return tuple(_read(rows))

@@ -94,7 +94,7 @@ def _dialogues(file: Path) -> Iterator[Dialogue]:
 
 def _rows(file: Path, text: str) -> Iterator[tuple[str, Any]]:
     if file.suffix == ".jsonl":
-        numbered: Iterable[tuple[int, str]] = ((n, row) for n, row in enumerate(text.splitlines(), 1) if row.strip())
+        numbered: Iterable[tuple[int, str]] = ((n, row) for n, row in enumerate(text.split("\n"), 1) if row.strip())
         for n, row in numbered:
             yield f"{file}:{n}", _json(row, f"{file}:{n}")
         return

@@ -4,14 +4,14 @@ A line is a context as in a pack (`line_schema`), with short forms from other to
 `content` for `text`, `user` and `assistant` for the roles. Omitted fields get a plain default that says so.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from harness import foreign_files
+from harness.foreign_files import FileFault
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.imports.imported import DEFAULTS, Imported, ImportFault, as_id, valid_context
-from harness.scenarios.marked_yaml import YamlFault, read_text
 
 ROLES = {"user": "seeker", "seeker": "seeker", "assistant": "supporter", "supporter": "supporter"}
 
@@ -41,21 +41,12 @@ def import_jsonl(path: Path) -> Imported:
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file of JSON Lines, with their line numbers. Raises `ImportFault` at the first line that is none."""
     try:
-        text = read_text(path)
-    except YamlFault as fault:
-        raise ImportFault(f"{path}:{fault.line}: {fault}" if fault.line else f"{path}: {fault}") from None
-    except OSError as error:
-        raise ImportFault(f"{path}: cannot be read ({error.strerror})") from None
-    for number, row in enumerate(text.splitlines(), 1):
-        if not row.strip():
-            continue
-        try:
-            line = json.loads(row)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise ImportFault(f"{path}:{number}: not JSON ({getattr(error, 'msg', 'nested too deep')})") from None
-        if not isinstance(line, dict):
-            raise ImportFault(f"{path}:{number}: is no object")
-        yield number, line
+        for number, value in foreign_files.json_lines(path):
+            if not isinstance(value, dict):
+                raise ImportFault(f"{path}:{number}: is no object")
+            yield number, value
+    except FileFault as fault:
+        raise ImportFault(fault.at(path)) from None
 
 
 def _context(line: dict[str, Any], path: Path, number: int) -> tuple[Context, list[str]]:

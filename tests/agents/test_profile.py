@@ -12,11 +12,11 @@ from harness.agents.profile import (
     CascadeProfile,
     ProfileError,
     TextProfile,
-    line_of,
     load_profile,
     parse_profile,
     shipped_profiles,
 )
+from harness.foreign_toml import line_of
 
 HERE = Path("profiles/mine.toml")
 

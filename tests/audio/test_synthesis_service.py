@@ -174,7 +174,7 @@ def test_a_voices_file_is_read_and_its_faults_are_one_line(tmp_path: Path) -> No
     for text, says in (
         ("[anna]\n", r"\[anna\].service: Field required"),
         (f'[anna]\nservice = "{OPENAI}"\nkey = "sk-1"\n', r"\[anna\].key: Extra inputs"),
-        ("[anna\n", "not TOML"),
+        ("[anna\n", "not valid TOML"),
         ('[anna]\nservice = "os"\n', r"\[anna\].service"),
         ("anna = 3\n", r"\[anna\]"),
     ):

@@ -83,8 +83,10 @@ def test_empty_binary_and_oversized_files(tmp_path: Path) -> None:
     path = tmp_path / "odd.yaml"
     path.write_text("")
     assert "empty" in refusal(path)
-    path.write_bytes(b"pack: \x00\x01")
+    path.write_bytes(b"pack: \x01")
     assert "not YAML" in refusal(path)
+    path.write_bytes(b"pack: \x00\x01")
+    assert "NUL" in refusal(path)
     path.write_text("- just\n- a list")
     assert "odd.yaml:1:" in refusal(path)
     with path.open("wb") as file:

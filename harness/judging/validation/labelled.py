@@ -84,7 +84,7 @@ def pairs_of(conversations: Sequence[LabelledConversation], *, every: bool = Fal
 def gold_conversations() -> tuple[LabelledConversation, ...]:
     """The conversations that every judge's accuracy is measured on."""
     text = (resources.files("harness.judging") / "data" / "gold.jsonl").read_text(encoding="utf-8")
-    return read_conversations(text.splitlines())
+    return read_conversations(text.split("\n"))
 
 
 def gold_pairs() -> tuple[LabelledPair, ...]:

@@ -48,6 +48,7 @@ const turnCard = (turn, index) => {
   const variant = [turn.mode === "replay" ? "replay" : "", turn.condition && turn.condition !== "clean" ? turn.condition : "", turn.repeat ? `repeat ${turn.repeat}` : ""].filter(Boolean).join(", ");
   return el("article", { class: "turn", id: `c-${index}-${turn.session}`, "data-agent": turn.agent },
     el("header", {}, el("h3", {}, said(turn.agent), variant ? ` (${variant})` : ""), linkButton(turn, index), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}`), speed === undefined ? null : el("span", { class: "hint" }, recorded ? "" : ofItOthers(turn, name.toLowerCase())), recorded ? null : chips(turn)),
+    turn.to_judge ? el("p", { class: "chip warn" }, "This reply speaks to a judge or a model, and not to the caller.") : null,
     turn.failure ? el("p", { class: "chip bad" }, said(turn.failure)) : null,
     replayed(turn), drawable ? line.box : null, drawable ? player(turn, line) : null, eachTurn(turn, line.hear),
     el("div", { class: "words" }, words("heard (transcribed from the audio)", turn.heard), words("written by the agent", turn.written), words("understood of the seeker", turn.understood)),
@@ -68,7 +69,7 @@ const verdictTable = (data) => {
       el("thead", {}, el("tr", {}, ["Pair", "Preferred", "Strength", "Judge", "Shown first", "Why"].map((t) => el("th", { scope: "col" }, t)))),
       el("tbody", {}, data.judgments.map((row) => el("tr", { class: isDisputed(row) ? "disputed" : null },
         el("td", {}, said(row.system_a), " / ", said(row.system_b)), el("td", {}, said(winner(row))), el("td", { class: "n" }, row.strength),
-        el("td", {}, said(row.judge), row.human ? " (person)" : "", row.own_family ? el("span", { class: "chip warn" }, "own family") : null, row.presentation === "written" ? null : el("small", {}, row.presentation.replaceAll("_", " "))),
+        el("td", {}, said(row.judge), row.human ? " (person)" : "", row.own_family ? el("span", { class: "chip warn" }, "own family") : null, row.to_judge.map((who) => el("span", { class: "chip warn" }, said(who), " speaks to the judge")), row.presentation === "written" ? null : el("small", {}, row.presentation.replaceAll("_", " "))),
         el("td", {}, row.shown_first ? said(row.shown_first === "a" ? row.system_a : row.system_b) : "—"),
         el("td", { dir: "auto" }, reason(row.rationale), axes(row) ? el("small", {}, axes(row)) : null)))))));
 };

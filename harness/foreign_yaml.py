@@ -6,26 +6,17 @@ and each value has its line, because "turns[3].text: too long" without a line do
 """
 
 from collections.abc import Hashable, Iterator
-from pathlib import Path
 from typing import Any
 
 import yaml
 
+from harness.foreign_files import FileFault
+
 Place = tuple[str | int, ...]
 
-MOST_BYTES = 8 * 1024 * 1024
-"""Largest file: a built set of 300 items is about 1 MB; a file eight times as large is not a pack."""
 MOST_NODES = 400_000
 MOST_DEPTH = 16
 """Deepest nesting; a pack has six levels (file, contexts, item, turns, turn, speech)."""
-
-
-class YamlFault(ValueError):
-    """The reason why a text cannot be read, on one line, with the line number if there is one."""
-
-    def __init__(self, message: str, line: int | None = None) -> None:
-        super().__init__(message)
-        self.line = line
 
 
 class Marked:
@@ -42,28 +33,15 @@ class Marked:
         return self._lines.get(place, 1)
 
 
-def read_text(path: Path) -> str:
-    """The file as text. Raises `YamlFault` if it is too large, not UTF-8, or contains control characters."""
-    with path.open("rb") as file:
-        raw = file.read(MOST_BYTES + 1)
-    if len(raw) > MOST_BYTES:
-        raise YamlFault(f"larger than {MOST_BYTES // 1024 // 1024} MiB")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise YamlFault(f"not UTF-8 (byte 0x{raw[error.start]:02x}); save the file as UTF-8", line) from None
-
-
-def parse(text: str) -> Marked:
-    """The text as plain data with lines. Raises `YamlFault`; never builds aliases, tagged objects, or an unlimited tree."""
+def parse_yaml(text: str) -> Marked:
+    """The text as plain data with lines. Raises `FileFault`; never builds aliases, tagged objects, or an unlimited tree."""
     try:
         _refuse_dangers(text)
         loader = yaml.CSafeLoader(text)
         try:
             node = loader.get_single_node()
             if node is None:
-                raise YamlFault("the file is empty")
+                raise FileFault("the file is empty")
             lines: dict[Place, int] = {}
             return Marked(_build(loader, node, (), lines), lines)
         finally:
@@ -71,9 +49,9 @@ def parse(text: str) -> Marked:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         said = " ".join(part for part in (error.context, error.problem) if part)
-        raise YamlFault(f"not YAML: {said}", mark.line + 1 if mark else None) from None
+        raise FileFault(f"not YAML: {said}", mark.line + 1 if mark else None) from None
     except yaml.YAMLError as error:
-        raise YamlFault(f"not YAML: {' '.join(str(error).split())}") from None
+        raise FileFault(f"not YAML: {' '.join(str(error).split())}") from None
 
 
 def _refuse_dangers(text: str) -> None:
@@ -81,16 +59,16 @@ def _refuse_dangers(text: str) -> None:
     for count, event in enumerate(_events(text)):
         line = event.start_mark.line + 1 if event.start_mark else 1
         if count > MOST_NODES:
-            raise YamlFault(f"more than {MOST_NODES} values", line)
+            raise FileFault(f"more than {MOST_NODES} values", line)
         if isinstance(event, yaml.AliasEvent):
-            raise YamlFault("aliases (*name) are not accepted; write the value out", line)
+            raise FileFault("aliases (*name) are not accepted; write the value out", line)
         if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
-            raise YamlFault("anchors (&name) are not accepted; write the value out", line)
+            raise FileFault("anchors (&name) are not accepted; write the value out", line)
         if getattr(event, "tag", None) is not None:
-            raise YamlFault("tags (!name) are not accepted", line)
+            raise FileFault("tags (!name) are not accepted", line)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MOST_DEPTH:
-            raise YamlFault(f"nested more than {MOST_DEPTH} deep", line)
+            raise FileFault(f"nested more than {MOST_DEPTH} deep", line)
 
 
 def _events(text: str) -> Iterator[yaml.Event]:
@@ -106,14 +84,14 @@ def _build(loader: yaml.CSafeLoader, node: yaml.Node, place: Place, lines: dict[
         built: dict[Hashable, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                raise YamlFault("keys must be plain words", key_node.start_mark.line + 1)
+                raise FileFault("keys must be plain words", key_node.start_mark.line + 1)
             key = str(key_node.value)
             if key in built:
-                raise YamlFault(f"key {key!r} stands twice", key_node.start_mark.line + 1)
+                raise FileFault(f"key {key!r} is there twice", key_node.start_mark.line + 1)
             built[key] = _build(loader, value_node, (*place, key), lines)
             lines[(*place, key)] = key_node.start_mark.line + 1
         return built
     try:
         return loader.construct_object(node)
     except ValueError:
-        raise YamlFault(f"cannot read the value {str(node.value)[:40]!r}", line) from None
+        raise FileFault(f"cannot read the value {str(node.value)[:40]!r}", line) from None

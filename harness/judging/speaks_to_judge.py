@@ -1,0 +1,107 @@
+"""True for a reply that speaks to whoever judges it: a flag for readers, which decides nothing.
+
+The embedded judge's filter (`harness.judging.prompt_injection`) lowers a score, so it must be nearly certain, and whoever knows
+it evades it: with another language, letters that look alike, or dots between letters. A flag may be bolder, because it only
+says "listen to this one". It is made from the reply's text wherever that is read, so it is the same for every judge.
+
+A text is searched in four spellings: as written (after NFKC, without invisible characters); in Latin letters without accents,
+look-alikes replaced; in one spelling (leet and letters set apart undone); and without any space. English has patterns, and
+the filter's. Other languages have stems, of which two kinds must be near each other: an order to forget and instructions, a
+choice and this reply, a judge and either. All are on file (`data/to_judge.toml`).
+
+They were chosen on the cases of the test of this module and on supporters' turns of ESConv's training part; docs/judging.md has
+what they find and how often they are wrong elsewhere. What must be decoded first (base64, acrostics) and languages without
+stems are not found.
+"""
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any, Final
+
+from harness.judging.prompt_injection import addresses_judge
+from harness.judging.sentence_encoder import sentences
+from harness.scenarios.screens.spelling import one_spelling
+
+_NEAR: Final = ".{0,30}?"
+"""Words between two kinds: a short clause. Bounded, so that time is linear in the text."""
+_PAIRS: Final = (("ignore", "instructions"), ("choose", "reply"), ("judge", "choose"), ("judge", "reply"), ("reply", "best"))
+_LOOK_ALIKE: Final = str.maketrans(
+    dict(
+        zip(
+            "аеорсухіјѕһԁԛԝкмтнвɡɩαβεικνορτυχηɑıօսցᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏᴢ",
+            "aeopcyxijshdqwkmthbgiabeikvoptuxnaiougabcdeghijklmnoprtuvwyz",
+            strict=True,
+        )
+    )
+)
+"""Small letters of other scripts, after case folding, that are drawn as Latin ones (from Unicode's confusables)."""
+_SET_APART: Final = re.compile(r"\b\w(?:[.\-_*·•/|]\w){2,}\b")
+
+
+@lru_cache(maxsize=50_000)
+def speaks_to_judge(reply: str) -> bool:
+    """True if any part of a reply speaks to a judge, a rater or a model, and not to the seeker."""
+    signs = _signs()
+    written = _visible(reply)
+    latin = _SET_APART.sub(_closed_up, _without_accents(written).translate(_LOOK_ALIKE))
+    spelt = one_spelling(latin)
+    searched = [
+        *((signs.english, text) for text in dict.fromkeys((written, latin, spelt))),
+        (signs.unspaced, spelt.replace(" ", "")),
+        *((pattern, latin) for pattern in signs.latin),
+        *((pattern, written) for pattern in signs.as_written if not written.isascii()),
+    ]
+    if any(pattern.search(text) for pattern, text in searched):
+        return True
+    return any(addresses_judge(sentence) for text in dict.fromkeys((reply, latin)) for sentence in sentences(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Signs:
+    english: re.Pattern[str]
+    unspaced: re.Pattern[str]
+    latin: tuple[re.Pattern[str], ...]
+    as_written: tuple[re.Pattern[str], ...]
+
+
+@cache
+def _signs() -> _Signs:
+    file = resources.files("harness.judging") / "data" / "to_judge.toml"
+    given = tomllib.loads(file.read_text(encoding="utf-8"))
+    english, unspaced = (re.compile("|".join(given.pop(name))) for name in ("english", "unspaced"))
+    latin, as_written = [], []
+    for stems in given.values():
+        pattern = _near(stems, r"\b" if stems.get("spaced", True) else "")
+        (latin if stems.get("latin", True) else as_written).append(pattern)
+    return _Signs(english, unspaced, tuple(latin), tuple(as_written))
+
+
+def _near(stems: Mapping[str, Any], edge: str) -> re.Pattern[str]:
+    kinds = {kind: f"{edge}(?:{stems[kind]})" for pair in _PAIRS for kind in pair}
+    return re.compile("|".join(f"{kinds[a]}{_NEAR}{kinds[b]}|{kinds[b]}{_NEAR}{kinds[a]}" for a, b in _PAIRS))
+
+
+def _visible(text: str) -> str:
+    """The text in lower case and one form, without invisible and control characters, blanks merged."""
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    return " ".join("".join(c for c in plain if c.isspace() or not _is_hidden(c)).split())
+
+
+def _is_hidden(char: str) -> bool:
+    """True for what is not drawn, or set upon Latin, Greek and Cyrillic letters; vowel signs of other scripts are letters."""
+    category = unicodedata.category(char)
+    return category in ("Cf", "Cc") or (category == "Mn" and char <= "\u06ff")
+
+
+def _without_accents(text: str) -> str:
+    apart = unicodedata.normalize("NFD", text.replace("ß", "ss").replace("ł", "l").replace("ı", "i"))
+    return unicodedata.normalize("NFC", "".join(c for c in apart if not "\u0300" <= c <= "\u036f"))
+
+
+def _closed_up(found: re.Match[str]) -> str:
+    return re.sub(r"[\W_]", "", found.group())
