@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
-from harness.agents.printable import printable
+from harness.agents.secrets import beginning
 from harness.errors import UserError
 
 Step = Literal["timing", "transcribing", "judging", "drawing", "pacing"]
@@ -58,4 +58,4 @@ def _where(error: Exception) -> str:
 
 
 def _line(words: str) -> str:
-    return printable(" ".join(words.split()), one_line=True)[:LONGEST_DETAIL]
+    return beginning(words, LONGEST_DETAIL)
