@@ -47,7 +47,7 @@ MOST_ESCAPED: Final = 10
 LEAST_IN_BASE64: Final = 8
 """Characters of a key amid other base64: a form that is looked for must not occur by chance, and 8 are 48 bits."""
 _USER: Final = re.compile(r"(://)(?:[^/@:\s\"'<>\\]*+:(?!\d{1,5}/)[^@\s\"'<>\\]{1,500}+|[^/@\s\"'<>\\]++)(@)")
-_USER_CUT_OFF: Final = re.compile(r"(://)[^/@:\[\s\"'<>\\]++:(?!\d{1,5}\W{0,3}\Z)[^/@\s\"'<>\\]++(?=\s*+\Z)")
+_USER_CUT_OFF: Final = re.compile(r"(://)[^/@:\[\s\"'<>\\]++:(?!\d{1,5}\W{0,3}\Z|\{)[^/@\s\"'<>\\]++(?=\s*+\Z)")
 """User and password of an address that ends before its host, because the text was cut there."""
 _QUERY: Final = re.compile(r"([?&][\w.\[\]%-]+=)[^\s&\"'<>#\\]+")
 
