@@ -30,7 +30,7 @@ from harness.agents.cuda import why_no_cuda, with_libraries
 from harness.agents.process_address import filled, free_port
 from harness.agents.process_log import NewLines, last_lines
 from harness.agents.profile import AgentProfile, CascadeProfile, ProcessSettings, TextProfile
-from harness.agents.secrets import learn_environment, learn_settings, redact, redactor
+from harness.agents.secrets import learn_environment, learn_settings, redact_foreign, redactor
 from harness.agents.this_machine import is_loopback
 
 AgentFailure = Literal["start_failed", "start_timeout", "unreachable", "died"]
@@ -348,7 +348,7 @@ class AgentProcess:
         return f"exit code {code}" if code >= 0 else f"killed by {_signal_name(-code)}"
 
     def _failed(self, what: str, kind: AgentFailure) -> AgentFailed:
-        what = redact(what)
+        what = redact_foreign(what)
         lines = self.last_log_lines()
         where = f"; its log is {self._log_path}" if self._supervisor is not None else ""
         return AgentFailed(f'agent "{self._profile.name}" {what}{where}', kind, lines)

@@ -6,7 +6,7 @@ The file is read and never a pipe, so that an agent that writes much waits for n
 import os
 from pathlib import Path
 
-from harness.printable import printable
+from harness.agents.secrets import beginning
 
 
 def last_lines(log_path: Path, start: int, count: int) -> tuple[str, ...]:
@@ -18,7 +18,7 @@ def last_lines(log_path: Path, start: int, count: int) -> tuple[str, ...]:
     except OSError:
         return ()
     lines = [line.rstrip() for line in tail.splitlines() if line.strip()]
-    return tuple(printable(line)[:400] for line in lines[-count:])
+    return tuple(beginning(line, 400) for line in lines[-count:])
 
 
 class NewLines:

@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from harness.agents.secret_shapes import is_path_token
+
 LEAST_CHARACTERS: Final = 6
 """Least length of a value that a user put in a place for secrets."""
 LEAST_IN_ENVIRONMENT: Final = 8
@@ -24,13 +26,32 @@ PLAIN_WORD_CHARACTERS: Final = 15
 """Letters, dashes and underscores up to this length are a word (`english`), and no key, but under a name of a password."""
 
 _WORDS: Final = frozenset(
-    ("auth", "authorization", "bearer", "cookie", "credential", "dsn", "header", "jwt", "pass", "pat", "pin", "signature")
+    (
+        "auth",
+        "authorization",
+        "bearer",
+        "cookie",
+        "credential",
+        "dsn",
+        "header",
+        "jwt",
+        "pass",
+        "pat",
+        "pin",
+        "sas",
+        "signature",
+        "webhook",
+    )
 )
-_ENDINGS: Final = ("key", "token", "secret", "password", "passphrase", "passwd", "passcode", "pwd")
-_PASSWORDS: Final = ("password", "passphrase", "passwd", "passcode", "pwd", "secret")
+_ENDINGS: Final = ("key", "token", "secret", "password", "passphrase", "passwd", "passcode", "pwd", "pw")
+_PASSWORDS: Final = ("password", "passphrase", "passwd", "passcode", "pwd", "pw", "secret")
 _PASSWORD_WORDS: Final = frozenset(("pass", "pat", "jwt", "pin", "dsn"))
 """Names for secrets only, so that even a plain word behind them is one; a `key` may be of a table, a `token` one
 that was counted."""
+_PAIRS: Final = (["connection", "string"], ["conn", "str"])
+"""Names of two words, neither of which is one alone."""
+_SESSION: Final = "session"
+"""As the last word of a setting (`session=…`, as cookies have it) a secret; before a colon it names a call in a log."""
 _WORKING_FOLDERS: Final = frozenset(("PWD", "OLDPWD", "INIT_CWD"))
 _NO_SECRETS: Final = frozenset(
     ("anonymous", "changeme", "default", "disabled", "enabled", "false", "language", "none", "not-needed", "null", "optional",
@@ -47,13 +68,19 @@ _FILLED: Final = frozenset(("url", "start_url", "headers"))
 """The settings in which it is filled in."""
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>\\]+")
 _SCHEME: Final = re.compile(r"\b(?:Bearer|Basic)\s+([^\s\"',;\\]{8,})", re.IGNORECASE)
+_KIND: Final = r"(?:(?:Bearer|Basic|Token|ApiKey|Key|Digest) {1,3}+)?"
+"""The kind of credentials in a header, before them."""
 _NAMED: Final = re.compile(
-    r"(?<![\w.-])(-{0,2}+[A-Za-z][\w.-]{0,60}+)[\"']?[ \t]{0,3}+([:=])[ \t]{0,3}+(?:Bearer +|Basic +)?([\"']?)"
+    r"(?<![\w.-])(-{0,2}+[A-Za-z][\w.-]{0,60}+)(?:\\{0,8}+[\"'])?+[ \t]{0,3}+([:=])>?+[ \t]{0,3}+"
+    rf"{_KIND}(\\{{0,8}}+[\"'])?+{_KIND}"
 )
 """Up to where a value begins. Tried once a word: logs are hostile text, and a pattern that backs up through a long line would
 hold the agent up."""
 _VALUE: Final = re.compile(r"[^\s\"',;&{}\\]++")
 _QUOTED: Final = re.compile(r"[^\s\"'\\]++")
+_PHRASES: Final = {'"': re.compile(r"[^\"\\\r\n]{1,1000}+(?=\\{0,8}+\")"), "'": re.compile(r"[^'\\\r\n]{1,1000}+(?=\\{0,8}+')")}
+"""All between two quotes: a password may be a phrase."""
+_ELEMENT: Final = re.compile(r"<([A-Za-z][\w.-]{0,60}+)>([^<>\s]{4,1000}+)</")
 _AFTER_FLAG: Final = re.compile(
     r"(?<![\w-])(--?[A-Za-z][\w-]{0,40}+)(?:[ \t]{1,3}+|[\"'],[ \t]{0,2}+)[\"']?([^\s\"',;&{}\\-][^\s\"',;&{}\\]*+)"
 )
@@ -71,6 +98,8 @@ def looks_secret(name: str) -> bool:
     if not parts or parts[-1] in _NOT_THE_VALUE or name in _WORKING_FOLDERS:
         return False
     bare = [form for part in parts for form in _one_and_many(part)]
+    if parts[-1] == _SESSION or any(parts[k : k + 2] in _PAIRS for k in range(len(parts) - 1)):
+        return True
     return any(part in _WORDS or part.endswith(_ENDINGS) for part in bare)
 
 
@@ -89,6 +118,14 @@ def holds_only_secrets(name: str) -> bool:
     return bare in _PASSWORD_WORDS or bare.endswith(_PASSWORDS) or parts[-2:] == ["api", "key"]
 
 
+def is_secret_under(name: str, value: str) -> bool:
+    """True if a text is secret as the value of a setting of this name."""
+    if not value or not looks_secret(name) or _is_none(value):
+        return False
+    like_a_key = len(value) >= LEAST_IN_ENVIRONMENT and _KEY_LIKE.match(value) is not None and " " not in value
+    return like_a_key or holds_only_secrets(name)
+
+
 def assigned(text: str) -> Iterator[str]:
     """The values in free text after a secret's name (`api_key=…`, `X-Api-Key: …`), without plain words and numbers."""
     for start, end in _assigned(text):
@@ -104,6 +141,8 @@ def mask_assigned(text: str, mask: str) -> str:
         pieces += [text[last:start], mask]
         last = end
     text = "".join([*pieces, text[last:]]) if pieces else text
+    if "</" in text:
+        text = _ELEMENT.sub(lambda found: _in_place(found, 2, mask) if looks_secret(found[1]) else found[0], text)
     return _AFTER_FLAG.sub(lambda found: _without_argument(found, mask), text) if "-" in text else text
 
 
@@ -118,7 +157,10 @@ def _assigned(text: str) -> Iterator[tuple[int, int]]:
         flag = name[1].startswith("-")
         if not looks_secret(name[1]) and name[1] not in _USER_FLAGS:
             continue
+        only_secrets = holds_only_secrets(name[1])
         found = (_QUOTED if name[3] else _VALUE).match(text, name.end())
+        if name[3] and only_secrets:
+            found = _PHRASES[name[3][-1]].match(text, name.end()) or found
         if found is None:
             continue
         reached = found.end()
@@ -129,9 +171,34 @@ def _assigned(text: str) -> Iterator[tuple[int, int]]:
                 yield found.end() - len(behind), found.end()
             continue
         as_setting = name[2] == "=" or bool(name[3])
-        only_secrets = holds_only_secrets(name[1]) or (flag and not _is_count(name[1], found[0]))
+        if name[2] != "=" and name[1].lower().endswith(_SESSION):
+            continue
+        only_secrets = only_secrets or (flag and not _is_count(name[1], found[0]))
         if (as_setting and only_secrets) or (len(found[0]) >= LEAST_IN_ENVIRONMENT and _KEY_LIKE.match(found[0])):
             yield found.span()
+
+
+def mask_path_tokens(text: str, mask: str) -> str:
+    """The text with the random segments of the paths of addresses masked."""
+    return _URL.sub(lambda found: _without_tokens(found[0], mask), text) if "://" in text else text
+
+
+def path_tokens(address: str) -> Iterator[str]:
+    """The segments of an address's path that are too random to be names of routes, as they are written there."""
+    for segment in _segments(address):
+        if is_path_token(unquote(segment)):
+            yield segment
+
+
+def _segments(address: str) -> list[str]:
+    path = re.split("[?#]", address.partition("://")[2], maxsplit=1)[0]
+    return re.split("[/;=]", path.partition("/")[2])
+
+
+def _without_tokens(address: str, mask: str) -> str:
+    for token in path_tokens(address):
+        address = re.sub(rf"(?<=[/;=]){re.escape(token)}(?=[/;=?#]|\Z)", mask, address)
+    return address
 
 
 def mask_behind_scheme(text: str, mask: str) -> str:
@@ -254,6 +321,8 @@ def _in_url(url: str) -> Iterator[str]:
         yield from _whole(user)
     if password:
         yield f"{unquote(user)}:{unquote(password)}"
+    for token in path_tokens(url):
+        yield from {token, unquote(token)}
     for name, value in parse_qsl(parts.query, keep_blank_values=True):
         if looks_secret(name) or re.search(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}", value):
             yield from _whole(value)

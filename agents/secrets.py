@@ -14,7 +14,7 @@ import json
 import os
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TextIO
@@ -25,11 +25,13 @@ from harness.agents.secret_places import (
     in_environment,
     in_settings,
     in_text,
+    is_secret_under,
     mask_assigned,
     mask_behind_scheme,
+    mask_path_tokens,
     worth_masking,
 )
-from harness.agents.secret_shapes import mask_shapes
+from harness.agents.secret_shapes import continues_block, ends_block, mask_shapes, opens_block
 from harness.foreign_files import FileFault
 from harness.foreign_toml import parse_toml
 from harness.printable import for_terminal, printable
@@ -37,11 +39,17 @@ from harness.printable import for_terminal, printable
 MASK: Final = "***"
 MOST_HELD_BYTES: Final = 64 * 1024
 """Longest part of an unfinished line to buffer."""
+LONGEST_SHAPE: Final = 4096
+"""Characters of the longest key that nobody knows beforehand: a web token with many claims, a block of PEM."""
+MOST_MASKED: Final = 64 * 1024
+"""Characters of something foreign that are searched before its beginning is shown."""
 MOST_ESCAPED: Final = 10
 """Characters that one byte can become (`\\\\\\\\u002f`): as many are delayed at the end of an unfinished line."""
 LEAST_IN_BASE64: Final = 8
 """Characters of a key amid other base64: a form that is looked for must not occur by chance, and 8 are 48 bits."""
-_USER: Final = re.compile(r"(://)[^/@\s\"'<>\\]+(@)")
+_USER: Final = re.compile(r"(://)(?:[^/@:\s\"'<>\\]*+:(?!\d{1,5}/)[^@\s\"'<>\\]{1,500}+|[^/@\s\"'<>\\]++)(@)")
+_USER_CUT_OFF: Final = re.compile(r"(://)[^/@:\[\s\"'<>\\]++:(?!\d{1,5}\W{0,3}\Z|\{)[^/@\s\"'<>\\]++(?=\s*+\Z)")
+"""User and password of an address that ends before its host, because the text was cut there."""
 _QUERY: Final = re.compile(r"([?&][\w.\[\]%-]+=)[^\s&\"'<>#\\]+")
 
 
@@ -88,7 +96,15 @@ class Redactor:
     def foreign(self, text: str) -> str:
         """The text masked as by a call, and also values after a secret's name or with a key's form: for words of others (logs,
         errors, profiles)."""
-        return mask_shapes(mask_assigned(self(text), MASK), MASK)
+        text = mask_path_tokens(self(text), MASK)
+        if "://" in text:
+            text = _USER_CUT_OFF.sub(rf"\1{MASK}", text)
+        return mask_shapes(mask_assigned(text, MASK), MASK)
+
+    @property
+    def margin(self) -> int:
+        """Characters at the end of a piece of a text in which a secret may begin that ends in the next piece."""
+        return max((len(form.encode()) * MOST_ESCAPED for form in self.forms), default=0) + LONGEST_SHAPE
 
 
 _current: Redactor | None = None
@@ -136,20 +152,45 @@ def redact_foreign(text: str) -> str:
     return printable(redactor().foreign(text))
 
 
+def beginning(text: str | bytes, most: int, *, one_line: bool = True) -> str:
+    """The beginning of what an agent or an endpoint wrote, masked and safe to print: the only place that cuts foreign words.
+
+    Masked first, because half a key would pass the mask; and of a text that is too long to search, without its end.
+    """
+    raw = text[: MOST_MASKED * 4].decode("utf-8", "replace") if isinstance(text, bytes) else text
+    masked = redactor().foreign(raw[:MOST_MASKED])
+    if len(text) > MOST_MASKED:
+        masked = masked[: -min(redactor().margin, MOST_MASKED // 2)]
+    words = printable(" ".join(masked.split()) if one_line else masked, one_line=one_line)
+    return words[:most] + ("…" if len(words) > most or len(text) > MOST_MASKED else "")
+
+
+def masked_values(value: Any, name: str = "") -> Any:
+    """A table of what an agent or an endpoint sent, each of its texts and names masked; numbers stay as they are."""
+    if isinstance(value, str):
+        return MASK if is_secret_under(name, value) else _encodable(redactor().foreign(value))
+    if isinstance(value, Mapping):
+        return {_encodable(redactor().foreign(str(key))): masked_values(inner, str(key)) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [masked_values(inner, name) for inner in value]
+    return value
+
+
 class RedactedLines:
-    """A stream of bytes, masked line by line, so that no secret slips through where two pieces meet."""
+    """A stream of bytes, masked line by line, so that no secret slips through where two pieces meet; a block of PEM is one."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._held = b""
-        self._margin = max((len(form.encode()) * MOST_ESCAPED for form in redactor.forms), default=1)
+        self._margin = redactor.margin
+        self._in_block = False
 
     def feed(self, piece: bytes) -> bytes:
         """The bytes to write now: complete lines, or the beginning of an extremely long one."""
         self._held += piece
         end = max(self._held.rfind(b"\n"), self._held.rfind(b"\r")) + 1
         ready, self._held = self._mask(self._held[:end]), self._held[end:]
-        if len(self._held) > MOST_HELD_BYTES:
+        if len(self._held) > MOST_HELD_BYTES + self._margin:
             masked = self._mask(self._held)
             ready, self._held = ready + masked[: -self._margin], masked[-self._margin :]
         return ready
@@ -161,7 +202,15 @@ class RedactedLines:
 
     def _mask(self, raw: bytes) -> bytes:
         text = raw.decode("utf-8", "surrogateescape")
+        if self._in_block or "PRIVATE KEY" in text:
+            text = "".join(self._without_block(line) for line in text.splitlines(keepends=True))
         return self._redactor.foreign(text).encode("utf-8", "surrogateescape")
+
+    def _without_block(self, line: str) -> str:
+        """The line; a mask where it is inside of a block of PEM that began in an earlier one."""
+        inside = self._in_block and (ends_block(line) or continues_block(line))
+        self._in_block = opens_block(line) or (inside and not ends_block(line))
+        return f"{MASK}\n" if inside else line
 
 
 class RedactedOutput:

@@ -26,7 +26,7 @@ from harness.agents.cascade.settings import ReplySettings
 from harness.agents.message import Message
 from harness.agents.model_family import refuses_sampling
 from harness.agents.profile import TextProfile
-from harness.agents.secrets import learn, learn_settings, redact_foreign
+from harness.agents.secrets import beginning, learn, learn_settings, redact_foreign
 from harness.agents.this_machine import is_loopback
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ async def _refuse(response: "httpx.Response") -> None:
         raise TextFailed(f"HTTP {status}: {words}{_mend(status, words)}", kind, wait_s)
     packed = response.headers.get("content-encoding", "identity")
     if packed.lower() != "identity":
-        raise TextFailed(f"sent its answer packed ({packed[:40]!r}), which was not asked for", "garbage")
+        raise TextFailed(f"sent its answer packed ({beginning(packed, 40)!r}), which was not asked for", "garbage")
 
 
 def _mend(status: int, words: str) -> str:
@@ -342,5 +342,5 @@ def _key(profile: TextProfile) -> str | None:
 
 
 def _brief(words: str) -> str:
-    """The beginning of an endpoint's message, masked before it is cut, because half a key would pass the mask."""
-    return " ".join(redact_foreign(words[:20_000]).split())[:200]
+    """The beginning of an endpoint's message."""
+    return beginning(words, 200)

@@ -8,12 +8,14 @@ import json
 import os
 import sqlite3
 import sys
+import traceback
+from types import TracebackType
 from typing import Annotated, Final, TextIO, cast
 
 import typer
 from typer.exceptions import TyperException
 
-from harness.agents.secrets import RedactedOutput
+from harness.agents.secrets import RedactedOutput, redact_foreign
 from harness.commands import (
     add_votes,
     agents,
@@ -102,7 +104,13 @@ def main() -> None:
     # From here on all output passes the mask: progress, results, tracebacks, and what libraries print.
     sys.stdout = cast(TextIO, RedactedOutput(sys.stdout))
     sys.stderr = cast(TextIO, RedactedOutput(sys.stderr))
+    sys.excepthook = _show_defect
     sys.exit(_run(sys.argv[1:]))
+
+
+def _show_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """A defect's traceback on standard error, masked: a library's error repeats what an agent or an endpoint said."""
+    sys.stderr.write(redact_foreign("".join(traceback.format_exception(kind, error, trace))))
 
 
 def _run(arguments: list[str]) -> int:
@@ -121,7 +129,7 @@ def _run(arguments: list[str]) -> int:
         return _fail(2, "input", str(error), as_json)
     except AgentError as error:
         _show_traceback_if_asked()
-        return _fail(3, "agent", str(error), as_json)
+        return _fail(3, "agent", redact_foreign(str(error)), as_json)
     except (KeyboardInterrupt, typer.Abort):
         return _fail(130, "interrupted", "stopped", as_json)
     except BrokenPipeError:
@@ -155,6 +163,4 @@ def _fail(code: int, kind: str, message: str, as_json: bool) -> int:
 
 def _show_traceback_if_asked() -> None:
     if os.environ.get("HEART_HARNESS_DEBUG"):
-        import traceback
-
-        traceback.print_exc()
+        sys.stderr.write(redact_foreign(traceback.format_exc()))

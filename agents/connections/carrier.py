@@ -92,7 +92,7 @@ class CarrierWire(Wire):
 
     def receive(self, message: str | bytes, arrival_ns: int) -> Received:
         if isinstance(message, bytes):
-            raise Garbage(f"binary where {self.kind} has JSON: {shown(repr(message[:20]))}")
+            raise Garbage(f"binary where {self.kind} has JSON: {shown(repr(message), 20)}")
         data = parse_object(message)
         event = data.get("event")
         if not isinstance(event, str):

@@ -82,7 +82,7 @@ class PipecatEvalWire(Wire):
 
     def receive(self, message: str | bytes, arrival_ns: int) -> Received:
         if isinstance(message, bytes):
-            raise Garbage(f"binary where pipecat's evaluation wire has JSON: {shown(repr(message[:20]))}")
+            raise Garbage(f"binary where pipecat's evaluation wire has JSON: {shown(repr(message), 20)}")
         data = parse_object(message)
         kind, fields = rtvi.kind_of(data), rtvi.fields_of(data)
         match kind:

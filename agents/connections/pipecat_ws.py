@@ -74,7 +74,7 @@ class PipecatWire(Wire):
         try:
             frame = self._proto.Frame.FromString(message)
         except Exception as error:
-            raise Garbage(f"{len(message)} bytes that are no pipecat frame: {shown(repr(message[:20]))}") from error
+            raise Garbage(f"{len(message)} bytes that are no pipecat frame: {shown(repr(message), 20)}") from error
         match frame.WhichOneof("frame"):
             case "audio":
                 return self._audio(frame.audio, arrival_ns)

@@ -14,8 +14,7 @@ from typing import Any, Protocol
 
 from harness.agents.connection import AudioChunk, Capabilities, ConnectionFailed, Event
 from harness.agents.message import Message
-from harness.agents.secrets import redact
-from harness.printable import printable
+from harness.agents.secrets import beginning
 
 Outgoing = str | bytes
 
@@ -34,8 +33,6 @@ class Received:
 
 NOTHING = Received()
 
-MOST_MASKED = 20_000
-"""Characters of something untrusted that are searched for keys before its beginning is shown."""
 MAX_DEPTH = 16
 """Deepest nesting: these formats need six; a depth of thousands would stop the writer of the recording."""
 
@@ -165,11 +162,8 @@ def refuse_history(history: Sequence[Message], accepts: bool, how: str) -> None:
 
 
 def shown(text: str | bytes, limit: int = 60) -> str:
-    """The beginning of something untrusted, safe to print on one line; masked first, because half a key would pass a mask."""
-    whole = text[:MOST_MASKED] if isinstance(text, str) else text[:MOST_MASKED].decode("utf-8", "replace")
-    whole = redact(whole)
-    cut = whole[:limit] + ("…" if len(whole) > limit else "")
-    return printable(cut, one_line=True)
+    """The beginning of something untrusted, masked and safe to print on one line."""
+    return beginning(text, limit)
 
 
 class PlayoutClock:

@@ -16,6 +16,7 @@ from harness.agents.connection import ConnectionFailed
 from harness.agents.connections import make
 from harness.agents.message import Message
 from harness.agents.profile import AgentProfile, TextProfile
+from harness.agents.secrets import redact_foreign
 from harness.agents.text import TextFailed
 from harness.agents.text import ask as ask_endpoint
 from harness.audio.pcm import resample
@@ -107,8 +108,8 @@ async def _dialled(
         await connection.open(history)
     except ConnectionFailed as error:
         if error.kind == "no_history":
-            return (), SessionOutcome("dialled", None, str(error))
-        return history, SessionOutcome("failed", error.kind, str(error))
+            return (), SessionOutcome("dialled", None, redact_foreign(str(error)))
+        return history, SessionOutcome("failed", error.kind, redact_foreign(str(error)))
     finally:
         await connection.close()
     progress.step("dialled")

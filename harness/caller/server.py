@@ -28,7 +28,7 @@ import soxr
 from numpy.typing import NDArray
 
 from harness.agents.connections import ConnectionSpec, make
-from harness.agents.secrets import RedactedOutput, learn, redact
+from harness.agents.secrets import RedactedOutput, learn, redact_foreign
 from harness.caller.exchange import read_plan, write_raw
 from harness.caller.pacer import Pacer, precise_loop, until
 from harness.caller.plan import NOT_WRITTEN, CallerTurn, SessionOutcome, SessionPlan
@@ -142,10 +142,10 @@ class _Server:
         except Exception as error:
             # The log may be on the very disk that is full, and the run waits for an answer.
             with contextlib.suppress(OSError):
-                traceback.print_exc()
+                sys.stderr.write(redact_foreign(traceback.format_exc()))
             outcome = SessionOutcome("failed", "caller_error", f"{type(error).__name__}: {error}")
         # A token that was given for this call is known here alone.
-        self.answer({"id": request["id"], **asdict(replace(outcome, begun_ns=begun_ns, detail=redact(outcome.detail)))})
+        self.answer({"id": request["id"], **asdict(replace(outcome, begun_ns=begun_ns, detail=redact_foreign(outcome.detail)))})
 
 
 def _written(recording: Recording, folder: Path, outcome: SessionOutcome) -> SessionOutcome:

@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 
 import httpx
 
-from harness.agents.secrets import redact
+from harness.agents.secrets import redactor
 from harness.errors import UserError
 from harness.judging.judge import FailureKind, JudgeFailure, Question, Verdict
 from harness.judging.rubric import rubric_hash, system_prompt, user_prompt
@@ -137,7 +137,7 @@ class ChatEndpoint:
             text, tokens_in, tokens_out = (
                 _anthropic_text(envelope, request.name) if self.settings.api == "anthropic" else _openai_text(envelope)
             )
-            return Answered(request.parse(redact(text)), tokens_in, tokens_out)
+            return Answered(request.parse(redactor().foreign(text)), tokens_in, tokens_out)
         except Malformed as error:
             raise _Retry("malformed", str(error)) from error
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, OverflowError) as error:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 
+from harness.agents.secrets import beginning
 from harness.judging.judge import PlaceMark, Verdict
 from harness.store.judgment import AXES
 
@@ -67,7 +68,7 @@ def strict_object(text: str) -> dict[str, Any]:
     except RecursionError as error:
         raise Malformed("nested too deep") from error
     except ValueError as error:
-        raise Malformed(f"not one JSON object ({error})"[:200]) from error
+        raise Malformed(beginning(f"not one JSON object ({error})", 200)) from error
     if not isinstance(value, dict):
         raise Malformed(f"a JSON {type(value).__name__}, not an object")
     return value
@@ -83,7 +84,7 @@ def parse_answer(text: str) -> Verdict:
         answer = Answer.model_validate(strict_object(text))
     except ValidationError as error:
         first = error.errors()[0]
-        raise Malformed(f"{'.'.join(map(str, first['loc']))}: {first['msg']}"[:200]) from error
+        raise Malformed(beginning(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 200)) from error
     marks = {letter: getattr(answer.axes, letter) for letter in AXES}
     return Verdict(
         winner=_PLACES[answer.winner],

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, ValidationError
 
+from harness.agents.secrets import beginning
 from harness.judging.completion import Completion
 from harness.judging.endpoint import Answered, ChatEndpoint, Request
 from harness.judging.rubric import spoken_words
@@ -139,7 +140,7 @@ def _read_marks(text: str) -> dict[str, Mark]:
     try:
         return {strategy: Mark.model_validate(given[strategy]) for strategy in STRATEGIES}
     except ValidationError as error:
-        raise Malformed(error.errors()[0]["msg"][:200]) from error
+        raise Malformed(beginning(error.errors()[0]["msg"], 200)) from error
 
 
 def _read_codes(text: str, names: frozenset[str]) -> dict[str, str]:

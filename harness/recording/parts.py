@@ -1,7 +1,8 @@
 """A recording as arrays and plain facts, and back: the one list of a recording's parts.
 
 It passes from the caller's process to the run's as raw arrays, because the caller must not spend time on compressing, and is
-stored on disk as FLAC and JSON. Both use this module, so that a field is never stored by one and lost by the other.
+stored on disk as FLAC and JSON. Both use this module, so that a field is never stored by one and lost by the other, and an
+agent's words (marks, transcripts, the reason of its goodbye) are in no file before keys are masked in them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.agents.connection import LineReport, Mark, MediaStamp, Transcript
+from harness.agents.secrets import masked_values, redact_foreign
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
 
 if TYPE_CHECKING:
@@ -43,8 +45,9 @@ def taken_apart(recording: Recording) -> tuple[dict[str, NDArray[Any]], dict[str
             "pauses": pairs_of(caller.pauses),
             "turns": [{**_fields_of(turn), "pauses": pairs_of(turn.pauses)} for turn in caller.turns],
         },
-        "marks": [{**_fields_of(mark), "detail": dict(mark.detail)} for mark in recording.marks],
-        "transcripts": [_fields_of(transcript) for transcript in recording.transcripts],
+        "marks": masked_values([{**_fields_of(mark), "detail": dict(mark.detail)} for mark in recording.marks]),
+        "transcripts": masked_values([_fields_of(transcript) for transcript in recording.transcripts]),
+        "detail": redact_foreign(recording.detail),
         "line_reports": [_fields_of(report) for report in recording.line_reports],
     }
     return arrays, facts

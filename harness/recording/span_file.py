@@ -9,6 +9,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from harness.agents.secrets import masked_values
 from harness.errors import UserError
 from harness.recording.spans import Span
 
@@ -21,7 +22,7 @@ _FILE: Final = TypeAdapter(tuple[Span, ...])
 def save_spans(spans: Sequence[Span], folder: Path) -> None:
     """Write a session's spans beside its recording and flush them to the disk."""
     with (folder / SPANS_FILE).open("w", encoding="utf-8") as out:
-        json.dump([asdict(span) for span in spans], out, indent=1)
+        json.dump(masked_values([asdict(span) for span in spans]), out, indent=1)
         out.flush()
         os.fsync(out.fileno())
 

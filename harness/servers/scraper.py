@@ -19,7 +19,7 @@ from typing import Final, Self, TextIO
 
 import httpx
 
-from harness.agents.secrets import redact_foreign
+from harness.agents.secrets import beginning
 from harness.agents.this_machine import is_loopback
 from harness.clock import now_ns
 from harness.servers.adapters import WANTED, adapter_for
@@ -161,7 +161,7 @@ class _Reading:
                 {**columns, **({"started": started} if started is not None else {})}, apart_s=_apart_s(headers, wall_ns),
             )  # fmt: skip
         except (NotMetrics, httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-            why = redact_foreign(_in_words(error))[:400]
+            why = beginning(_in_words(error), 400)
             return ServerSample(at_ns, now_ns(), wall_ns, self.target.agent, self.target.stage, error=why)
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
+from harness.agents.secrets import beginning
 from harness.errors import UserError
-from harness.printable import printable
 
 Step = Literal["timing", "transcribing", "judging", "drawing", "pacing"]
 ANALYSIS_FAILED: Final = "analysis_failed"
@@ -58,4 +58,4 @@ def _where(error: Exception) -> str:
 
 
 def _line(words: str) -> str:
-    return printable(" ".join(words.split()), one_line=True)[:LONGEST_DETAIL]
+    return beginning(words, LONGEST_DETAIL)

@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import unquote
 
+from harness.agents.secrets import beginning
 from harness.recording.spans import KEPT_ATTRIBUTES, Span
 from harness.traces import receiver_grpc as span_grpc
 from harness.traces.receiver_grpc import GrpcSpans, begins_as_http2, handed_on
@@ -172,7 +173,12 @@ def read_spans(message: bytes, now_ns: int | None = None) -> list[Span]:
     except DecodeError as error:
         raise ValueError("no OTLP message") from error
     return [
-        Span(span.name[:80], span.start_time_unix_nano - ahead_ns, span.end_time_unix_nano - ahead_ns, _kept(span.attributes))
+        Span(
+            beginning(span.name, 80),
+            span.start_time_unix_nano - ahead_ns,
+            span.end_time_unix_nano - ahead_ns,
+            _kept(span.attributes),
+        )
         for resource in request.resource_spans
         for scope in resource.scope_spans
         for span in scope.spans
@@ -193,14 +199,14 @@ def _values(attributes: Sequence[Any]) -> Iterator[tuple[str, str | float]]:
                 case "int_value":
                     yield attribute.key, float(attribute.value.int_value)
                 case "string_value":
-                    yield attribute.key, str(attribute.value.string_value)[:40]
+                    yield attribute.key, beginning(attribute.value.string_value, 40)
 
 
 def _unpacked(body: bytes, encoding: str) -> bytes:
     if encoding in ("", "identity"):
         return body
     if encoding not in ("gzip", "deflate"):
-        raise ValueError(f"packed as {encoding[:20]}")
+        raise ValueError(f"packed as {beginning(encoding, 20)}")
     unpacker = zlib.decompressobj(wbits=47)
     try:
         whole = unpacker.decompress(body, MOST_BYTES)
