@@ -32,6 +32,7 @@ from harness.agents.profile_base import AgentProfile, ProcessSettings, Seconds
 from harness.agents.profile_spoken import PcmBot
 from harness.agents.secrets import learn_file
 from harness.errors import UserError
+from harness.foreign_text import NotReadable, read_toml
 
 __all__ = [
     "AgentProfile",
@@ -246,8 +247,8 @@ def parse_profile(text: str, path: Path) -> AgentProfile:
     """
     learn_file(text)
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = read_toml(text)
+    except NotReadable as error:
         line, words = syntax_error(text, error)
         raise ProfileError(f"{path}, line {line}: not valid TOML: {words}") from error
     kind = data.get("kind")
@@ -327,7 +328,7 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
     for count in range(1, len(lines) + 1):
         try:
             parsed = tomllib.loads("\n".join(lines[:count]) + "\n")
-        except tomllib.TOMLDecodeError:
+        except ValueError:
             continue
         if _depth(parsed, path) >= target:
             return whole_until + 1
@@ -335,7 +336,7 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
     return whole_until + 1
 
 
-def syntax_error(text: str, error: tomllib.TOMLDecodeError) -> tuple[int, str]:
+def syntax_error(text: str, error: ValueError) -> tuple[int, str]:
     """The line (from 1) of a syntax error, and the parser's words without the position."""
     message = str(error)
     found = _POSITION.search(message)

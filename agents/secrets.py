@@ -14,7 +14,6 @@ import json
 import os
 import re
 import struct
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -32,6 +31,7 @@ from harness.agents.secret_places import (
     worth_masking,
 )
 from harness.agents.secret_shapes import mask_shapes
+from harness.foreign_text import NotReadable, read_toml
 
 MASK: Final = "***"
 MOST_HELD_BYTES: Final = 64 * 1024
@@ -120,8 +120,8 @@ def learn_settings(data: object) -> None:
 def learn_file(text: str) -> None:
     """Learn the secrets of a TOML file before anything can be said about it, malformed or not."""
     try:
-        learn_settings(tomllib.loads(text))
-    except (tomllib.TOMLDecodeError, RecursionError):
+        learn_settings(read_toml(text))
+    except NotReadable:
         learn(in_text(text))
 
 

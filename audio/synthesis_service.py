@@ -14,7 +14,6 @@ import importlib
 import inspect
 import json
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -26,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.audio.pcm import Float32, Int16, resample, to_float
 from harness.audio.voice_error import VoiceError
+from harness.foreign_text import NotReadable, read_toml
 
 SERVICE_RATE_HZ = 24_000
 """The requested rate: the native one of most services, and above the 16 kHz of callers."""
@@ -57,13 +57,13 @@ def load_service_voices(path: Path) -> Mapping[str, ServiceVoice]:
     Raises `VoiceError` with one line for a wrong file.
     """
     try:
-        raw = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        raw = read_toml(path.read_bytes().decode("utf-8-sig"))
         voices = {name: ServiceVoice.model_validate(entry) for name, entry in raw.items()}
     except OSError as error:
         raise VoiceError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise VoiceError(f"{path}: not UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
+    except NotReadable as error:
         raise VoiceError(f"{path}: not TOML: {error}") from None
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]

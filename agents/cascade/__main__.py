@@ -9,7 +9,6 @@ import gc
 import json
 import os
 import sys
-import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import get_args
@@ -19,6 +18,7 @@ from pydantic import ValidationError
 from harness.agents.cascade.model_server import ModelServer
 from harness.agents.cascade.settings import CascadeSettings, ComputingStage, SettingsFailed
 from harness.agents.profile_base import ProcessSettings
+from harness.foreign_text import NotReadable, read_toml
 
 
 def main() -> None:
@@ -79,10 +79,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _settings(path: Path, model_server_port: int) -> tuple[CascadeSettings, ModelServer | None]:
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        given = read_toml(path.read_text(encoding="utf-8"))
         settings = CascadeSettings.model_validate(given.get("cascade", {}))
         process = ProcessSettings.model_validate(given["process"]) if "process" in given else None
-    except tomllib.TOMLDecodeError as wrong:
+    except NotReadable as wrong:
         raise ValueError(f"{path}: {wrong}") from wrong
     except ValidationError as wrong:
         first = wrong.errors()[0]

@@ -1,8 +1,8 @@
 """The sender of a call's sound: whose packets are taken, and where the caller's own are sent.
 
 A port for sound is open to every program that can reach it, so packets count only if they come from the machine that was
-dialled: from the address in its description, or from that of its signalling. Of its ports the first to send is followed (NAT and
-agents without symmetric RTP use another than they describe), until a packet comes from exactly the described one, which is
+dialled: from the address in its description, or from that of its signalling. Of its ports the first to send is followed, for
+NAT and agents without symmetric RTP use another than they describe, until a packet comes from the described one, which is
 final. Where the described address is private and the signalling's is not, the agent is behind NAT and what its packets will
 bear is not known; then the first public sender is followed. Reports (RTCP) have ports of their own, so for them the machine
 counts alone, and they name this call's random source. Pure: no socket, no clock.

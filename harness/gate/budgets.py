@@ -114,7 +114,7 @@ def read_budgets(path: Path) -> Budgets:
         given = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"--budgets {path}: cannot be read ({getattr(error, 'strerror', None) or 'not UTF-8'})") from error
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
         place = getattr(error, "problem_mark", None)
         where = f", line {place.line + 1}" if place is not None else ""
         raise UserError(f"--budgets {path}{where}: is not YAML; docs/gate.md has an example") from error

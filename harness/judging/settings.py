@@ -6,7 +6,6 @@ A judge's identity is part of every verdict and of the cache key, so the file na
 with a field that this program would ignore is refused. Keys are named by environment variable and never stored here.
 """
 
-import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -15,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.agents.secrets import learn_file
 from harness.errors import UserError
+from harness.foreign_text import NotReadable, read_toml
 from harness.judging.judge import installed_judges, make_installed
 from harness.models.chat_model import identify
 
@@ -121,8 +121,8 @@ def load_judge_settings(name_or_path: str) -> JudgeSettings:
             raise UserError(f"judge file {path}: cannot be read ({error})") from error
     learn_file(text)
     try:
-        given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        given = read_toml(text)
+    except NotReadable as error:
         raise UserError(f"judge file {where}: not valid TOML ({error})") from error
     settings = _validated(given, f"judge file {where}")
     if settings.api == "local" and bool(settings.base_url) == bool(settings.model):

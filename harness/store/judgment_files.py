@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from harness.errors import UserError
+from harness.foreign_text import NotReadable, read_json
 from harness.store.judgment import AXES, Judgment
 from harness.store.judgment_columns import Filling
 from harness.store.judgment_table import JudgmentTable
@@ -121,8 +122,8 @@ def _needed_of(row: Judgment) -> tuple[str, ...]:
 def object_of(line: str, where: str) -> Any:
     """The value of a line of JSON. Raises UserError: it is no JSON."""
     try:
-        return json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+        return read_json(line)
+    except NotReadable as error:
         raise UserError(f"{where}: not JSON ({_one_line(error)})") from None
 
 

@@ -6,9 +6,9 @@ the agent of a span is certain (over gRPC, whose path has no room for a name, by
 a few numbers are stored: attributes contain prompts and replies, which belong in no file of a run. Spans have wall-clock
 time, which is converted to the monotonic clock on receipt: exact on one machine, as long as nobody sets its clock.
 
-Every program of the machine can reach the port, and a figure must not rest on what any of them sends. So each agent gets a token
-of its own, in the variable for the exporters' headers, and spans without it are refused (401, UNAUTHENTICATED). A token is of one
-run and one agent, is masked as every secret is, and is stored nowhere.
+Every program of the machine can reach the port, and a figure must not rest on what any of them sends. So each agent gets a
+token of its own, in the variable for the exporters' headers, and spans without it are refused (401, UNAUTHENTICATED). A token
+is of one run and one agent, is masked as every secret is, and is stored nowhere.
 """
 
 import hmac

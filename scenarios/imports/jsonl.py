@@ -4,11 +4,11 @@ A line is a context as in a pack (`line_schema`), with short forms from other to
 `content` for `text`, `user` and `assistant` for the roles. Omitted fields get a plain default that says so.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from harness.foreign_text import NotReadable, read_json
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.imports.imported import DEFAULTS, Imported, ImportFault, as_id, valid_context
 from harness.scenarios.marked_yaml import YamlFault, read_text
@@ -50,9 +50,9 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not row.strip():
             continue
         try:
-            line = json.loads(row)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise ImportFault(f"{path}:{number}: not JSON ({getattr(error, 'msg', 'nested too deep')})") from None
+            line = read_json(row)
+        except NotReadable as error:
+            raise ImportFault(f"{path}:{number}: not JSON ({error})") from None
         if not isinstance(line, dict):
             raise ImportFault(f"{path}:{number}: is no object")
         yield number, line

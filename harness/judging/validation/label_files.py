@@ -14,7 +14,6 @@ Folders and files as others published them are read in `published_labels`.
 import csv
 import hashlib
 import io
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.errors import UserError
+from harness.foreign_text import NotReadable, read_json
 from harness.judging.validation.peoples_labels import PeoplesLabels, Preference, Rating, worths
 from harness.judging.validation.published_labels import read_published
 
@@ -144,8 +144,8 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, objec
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except ValueError as error:
+            row = read_json(line)
+        except NotReadable as error:
             raise UserError(f"--against {path}:{number}: is no JSON ({error})") from None
         if not isinstance(row, dict):
             raise UserError(f"--against {path}:{number}: is no JSON object")
