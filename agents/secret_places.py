@@ -66,7 +66,7 @@ VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """`${NAME}` in an address or a header: the value of an environment variable, filled in when the call is dialled."""
 _FILLED: Final = frozenset(("url", "start_url", "headers"))
 """The settings in which it is filled in."""
-_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>\\]+")
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s\"'<>\\]+")
 _SCHEME: Final = re.compile(r"\b(?:Bearer|Basic)\s+([^\s\"',;\\]{8,})", re.IGNORECASE)
 _KIND: Final = r"(?:(?:Bearer|Basic|Token|ApiKey|Key|Digest) {1,3}+)?"
 """The kind of credentials in a header, before them."""
@@ -90,6 +90,8 @@ _USER_FLAGS: Final = frozenset(("-u", "--user", "--proxy-user", "-U"))
 _FLAG: Final = re.compile(r"--?([A-Za-z][\w-]*)(?:=(.*))?$", re.DOTALL)
 _KEY_LIKE: Final = re.compile(r"(?=.*[A-Za-z])(?=.*\d)|.*[^A-Z\W][A-Z]", re.DOTALL)
 """Letters and digits, or capitals inside: neither a word nor a number."""
+_RUN: Final = re.compile(r"[A-Za-z0-9]{16,}+")
+_KEY_LIKE_RUN: Final = re.compile(r"[A-Za-z]++\d|\d++[A-Za-z]")
 
 
 def looks_secret(name: str) -> bool:
@@ -324,7 +326,7 @@ def _in_url(url: str) -> Iterator[str]:
     for token in path_tokens(url):
         yield from {token, unquote(token)}
     for name, value in parse_qsl(parts.query, keep_blank_values=True):
-        if looks_secret(name) or re.search(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}", value):
+        if looks_secret(name) or any(map(_KEY_LIKE_RUN.match, _RUN.findall(value))):
             yield from _whole(value)
 
 

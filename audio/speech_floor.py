@@ -32,14 +32,14 @@ YIELD_COUNTS = {"fall": 1032, "high_rise": 484, "rise": 309, "plateau": 289}
 """The same before a *smooth switch*."""
 
 _HELD = HOLD_COUNTS["plateau"] + HOLD_COUNTS["rise"]
-CONJUNCTION = re.compile(r"^(and|but|so|because)\b[,\s]*(?=\S+\s+\S)", re.IGNORECASE)
+CONJUNCTION = re.compile(r"^(and|but|so|because)\b[,\s]*+(?=\S++\s++\S)", re.IGNORECASE)
 """A word that a speaker may say before the pause instead of after it; at least two words must remain."""
 
 FILLER = re.compile(r"\b(?:um+|uh+|erm?|hm+|mm+)\b[\s,.…—–-]*$", re.IGNORECASE)
 CLAUSE_END = re.compile(r"[,;:—–][\"'”’)\]]*\s*$")
 SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*$")
 
-TRAILS_OFF = re.compile(r"(?:…|\.{2,})[\"'”’)\s]*$")
+TRAILS_OFF = re.compile(r"(?:…|(?<!\.)\.{2,}+)[\"'”’)\s]*$")
 
 
 @dataclass(frozen=True, slots=True)

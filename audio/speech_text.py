@@ -68,17 +68,17 @@ _SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\*([^*]*)\*"), r"\1"),
     (re.compile(r"[()]"), ", "),
     # Trailing off before more words is a hesitation; at the end it is a fall.
-    (re.compile(r"\s*(?:…|\.{2,})\s*(?=\w)"), ", "),
-    (re.compile(r"\s*(?:…|\.{2,})"), "."),
-    (re.compile(r"\s*(?:—|–|--+|\s-\s)\s*"), ", "),
+    (re.compile(r"(?<!\s)\s*+(?:…|(?<!\.)\.{2,}+)\s*+(?=\w)"), ", "),
+    (re.compile(r"(?<!\s)\s*+(?:…|\.{2,}+)"), "."),
+    (re.compile(r"(?:(?:(?<!\s)\s++)?(?:—|–|--++)|(?<!\s)\s++-\s)\s*+"), ", "),
     # "sooo", "nooo", "ummm": a letter three times or more is one held sound.
     (re.compile(r"([A-Za-z])\1{2,}"), r"\1"),
     # A broken-off start without a vowel ("th- the", "b-but") has no sound of its own that text could carry.
     (re.compile(r"\b[b-df-hj-np-tv-z]{1,3}-\s*(?=[A-Za-z])", re.IGNORECASE), ""),
     (re.compile(r"(\w)-(?=\s|$)"), r"\1,"),
-    (re.compile(r"\b(?:h+m+|m+h*m+|m{2,})\b", re.IGNORECASE), "hmm"),
+    (re.compile(r"\b(?:h++m++|m++h++m++|mm++)\b", re.IGNORECASE), "hmm"),
     (re.compile(r"\bpf+t*\b|\btsk\b", re.IGNORECASE), ""),
-    (re.compile(r"\s+([,.;:!?])"), r"\1"),
+    (re.compile(r"(?<!\s)\s++([,.;:!?])"), r"\1"),
     (re.compile(r"[,;:]\s*(?=[,.;:!?])"), ""),
     (re.compile(r"^[\s,.;:!?]+"), ""),
 )

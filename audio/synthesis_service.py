@@ -63,10 +63,10 @@ def load_service_voices(path: Path) -> Mapping[str, ServiceVoice]:
     except FileFault as fault:
         raise VoiceError(fault.at(path)) from None
     except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
+        first = error.errors(include_url=False, include_input=False)[0]
         name = next(n for n, entry in raw.items() if not _is_voice(entry))
-        where = ".".join(["", *map(str, fault["loc"])])
-        raise VoiceError(f"{path}: [{name}]{where}: {fault['msg']}") from None
+        where = ".".join(["", *map(str, first["loc"])])
+        raise VoiceError(f"{path}: [{name}]{where}: {first['msg']}") from None
     for name in voices:
         if not name.replace("-", "").isalnum():
             raise VoiceError(f"{path}: [{name}]: a voice's name is letters, digits and dashes")

@@ -47,10 +47,11 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     return text
 
 
-def parse_json(text: str) -> Any:
-    """The value of a JSON text. Raises `FileFault` for deep nesting, doubled keys and numbers that are not finite, too."""
+def read_json(text: str | bytes, **how: Any) -> Any:
+    """The value of a JSON text, `how` as for `json.loads`. Raises `FileFault` for everything that is none, and for nesting or
+    numbers that Python cannot read."""
     try:
-        value = json.loads(text, object_pairs_hook=_without_doubled_keys, parse_constant=_refuse_constant)
+        return json.loads(text, **how)
     except json.JSONDecodeError as error:
         raise FileFault(f"not JSON ({error.msg})", error.lineno) from None
     except RecursionError:
@@ -59,6 +60,11 @@ def parse_json(text: str) -> Any:
         raise
     except ValueError as error:
         raise FileFault(f"not JSON ({str(error)[:60]})") from None
+
+
+def parse_json(text: str) -> Any:
+    """The value of a JSON text. Raises `FileFault` for deep nesting, doubled keys and numbers that are not finite, too."""
+    value = read_json(text, object_pairs_hook=_without_doubled_keys, parse_constant=_refuse_constant)
     refuse_depth(value)
     return value
 

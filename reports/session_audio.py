@@ -15,6 +15,7 @@ import soundfile
 import soxr
 from numpy.typing import NDArray
 
+from harness.foreign_files import FileFault, read_json
 from harness.recording import playout
 from harness.recording.record import Recording
 from harness.reports.view import Span
@@ -73,8 +74,8 @@ def draw(recording: Recording, file: Path) -> Drawing:
 def drawn_before(file: Path) -> Drawing | None:
     """The drawing of a file that `draw` wrote by the current method, or None."""
     try:
-        kept = json.loads(_sidecar(file).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        kept = read_json(_sidecar(file).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, FileFault):
         return None
     if kept.get("version") != _VERSION or not file.is_file():
         return None

@@ -5,12 +5,12 @@ the *highest* value of its interval: a burst makes a turn slow, and a mean would
 under load, in percent of the highest of the run, for the same reason.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from harness.foreign_files import FileFault, read_json
 from harness.machine.card_use import under_load
 from harness.reports.view import SeriesView
 
@@ -71,9 +71,9 @@ def _samples(path: Path, first_ns: int) -> Iterator[tuple[float, dict[str, float
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             try:
-                sample = json.loads(line)
+                sample = read_json(line)
                 yield (sample["at_ns"] - first_ns) / 1e9, sample
-            except (ValueError, KeyError, TypeError):
+            except (FileFault, KeyError, TypeError):
                 continue
 
 

@@ -31,8 +31,8 @@ Of those patients' pauses 12, 42, 2, 22 and 23 % fall at the five kinds: how man
 hesitation counts the length of the "um" itself, and final lengthening counts everywhere, so these are odds of *hearing a
 delay*."""
 
-_ENDS_SENTENCE = re.compile(r"(?<!\.)[.?!]+[\"'”’)]*$")
-_TRAILS_OFF = re.compile(r"(\.\.+|…|--?|–|—)[\"'”’)]*$")
+_ENDS_SENTENCE = re.compile(r"(?<![.?!])[.?!]++[\"'”’)]*+$")
+_TRAILS_OFF = re.compile(r"((?<!\.)\.\.++|…|--?|–|—)[\"'”’)]*+$")
 _DASH = re.compile(r"^(--?|–|—|…|\.\.+)")
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 PAUSE = re.compile(r"<pause ([0-9]{1,5})>")
-_MARK_LIKE = re.compile(r"<\s*/?\s*paus[^>]*>?", re.IGNORECASE)
+_MARK_LIKE = re.compile(r"<\s*+/?\s*+paus[^>]*>?", re.IGNORECASE)
 
 LEAST_MS = 50
 """Shortest mark: a shorter silence is the closure of a plosive, not a pause."""

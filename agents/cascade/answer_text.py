@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 _OPEN = "<think>"
 _CLOSE = "</think>"
-_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+")
-_POSSIBLE_END = re.compile(r"([.!?…]+[\"')\]]*)?\s*$")
+_STOPS = ".!?…"
+_CLOSERS = "\"')]"
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"')\]]*+\s++")
 
 
 class AnswerFilter:
@@ -74,13 +75,14 @@ class ReplyLimiter:
         while not self.done and (end := _SENTENCE_END.search(self._held)):
             self._end_sentence(end.end())
         if self._sentences == 0:
-            self._say(len(self._held) - len(_POSSIBLE_END.search(self._held).group()))  # type: ignore[union-attr]
+            self._say(len(_without_possible_end(self._held)))
         return self._said[before:]
 
     def flush(self) -> str:
         """The rest of a reply whose stream is over, without a sentence that never ended."""
         before = len(self._said)
-        if not self.done and _POSSIBLE_END.search(self._held.rstrip()).group():  # type: ignore[union-attr]
+        whole = self._held.rstrip()
+        if not self.done and _without_possible_end(whole) != whole:
             self._end_sentence(len(self._held))
         return self._said[before:]
 
@@ -94,3 +96,11 @@ class ReplyLimiter:
     def _say(self, end: int) -> None:
         self._said += self._held[:end]
         self._held = self._held[end:]
+
+
+def _without_possible_end(text: str) -> str:
+    """The text without blanks at its end, and without the marks before them that may end its last sentence."""
+    whole = text.rstrip()
+    closed = whole.rstrip(_CLOSERS)
+    ended = closed.rstrip(_STOPS)
+    return ended if len(ended) < len(closed) else whole

@@ -14,7 +14,7 @@ from typing import Final
 
 from pipecat.utils.text.base_text_aggregator import Aggregation, BaseTextAggregator, TextType
 
-_SENTENCE_END: Final = r"[.!?…]+[\"')\]]*(?=\s)"
+_SENTENCE_END: Final = r"(?<![.!?…])[.!?…]++[\"')\]]*+(?=\s)"
 _COMMA: Final = r"(?<![\d])[,;:](?=\s)|\s[–—]\s?|(?<=\w)—"
 _BREAK: Final = re.compile(f"(?P<comma>{_COMMA})|{_SENTENCE_END}")
 _ENDS_HERE: Final = re.compile(r"(?<=[^\W\d_])[,;]$|(?<=[^\W\d_]{3})[.!?]$")

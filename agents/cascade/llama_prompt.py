@@ -15,7 +15,7 @@ import httpx
 _TIMEOUT_S: Final = 60.0
 _PLACE: Final = "\N{WHITE SQUARE}"
 """Placeholder for the caller's words, to find their place in the template; no prompt contains it."""
-_ENDS: Final = re.compile(r"^\s*([.!?…]+[\"')]*|<\|.*\|>|</s>)?\s*$")
+_ENDS: Final = re.compile(r"^\s*+([.!?…]+[\"')]*|<\|.*\|>|</s>)?\s*$")
 """Tokens that end a sentence or the turn; an end-of-turn token has no text."""
 _CANDIDATES: Final = 40
 """Number of most likely next tokens to read; the others have little probability."""

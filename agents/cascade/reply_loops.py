@@ -14,8 +14,8 @@ from typing import Final
 
 _WORD: Final = re.compile(r"[\w']+")
 _BETWEEN_WORDS: Final = re.compile(r"[^\w']")
-_SENTENCE: Final = re.compile(r"[^.!?…]+[.!?…]")
-_CLAUSE: Final = re.compile(r"[^.!?…,;:—]+[.!?…,;:—]")
+_SENTENCE: Final = re.compile(r"(?:\A|(?<=[.!?…]))[^.!?…]++[.!?…]")
+_CLAUSE: Final = re.compile(r"(?:\A|(?<=[.!?…,;:—]))[^.!?…,;:—]++[.!?…,;:—]")
 _LONGEST: Final = 12
 _SHORT: Final = 2
 """Words that people say twice in a row for emphasis, at most."""

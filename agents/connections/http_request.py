@@ -4,7 +4,6 @@ Whatever is wrong here is wrong before a call exists, and most of it is the user
 `harness.agents.connections.what_to_check`.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from harness.agents.connections.diagnosis import explained, explained_status, se
 from harness.agents.connections.what_to_check import Fault, Place, failed
 from harness.agents.connections.wire import shown
 from harness.agents.this_machine import is_loopback
+from harness.foreign_files import FileFault, read_json
 
 MOST_BYTES: Final = 1 << 20
 """Most bytes of an answer: an SDP with a hundred candidates takes 20 kB."""
@@ -51,8 +51,8 @@ async def post(url: str, body: Mapping[str, Any], headers: Headers, place: Place
     if not answer.is_success:
         raise await explained_status(answer.status_code, url, place, _words(content))
     try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        found = read_json(content)
+    except FileFault as error:
         raise ConnectionFailed("answered with something that is not JSON: check the address", "garbage") from error
     if not isinstance(found, dict):
         raise ConnectionFailed("answered with JSON that is no object: check the address", "garbage")

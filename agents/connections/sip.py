@@ -134,17 +134,17 @@ class SipConnection:
             offer = await self._line.be_called(hop, domain)
             self._dialled_ns = time.monotonic_ns()
             self._line.answer(self._answer_to(offer))
-            self._begin(offer)
+            self._begin(offer, self._line.called_from or hop[0])
         else:
-            self._begin(await self._line.call(self._url, hop, self._description()))
+            self._begin(await self._line.call(self._url, hop, self._description()), hop[0])
 
-    def _begin(self, theirs: Any) -> None:
+    def _begin(self, theirs: Any, signalled_from: str) -> None:
         assert self._sound is not None
         assert self._line is not None
         found = agreed(theirs, self._codecs)
         answered_ns = self._line.answered_ns or time.monotonic_ns()
         self._spoke_ns = answered_ns
-        self._sound.begin(found, self._early_media)
+        self._sound.begin(found, self._early_media, signalled_from)
         rang_ms = (answered_ns - self._rang_ns) / 1e6 if self._rang_ns is not None else 0.0
         self._note("sip.answered", answered_ns, {
             "after_ms": round((answered_ns - self._dialled_ns) / 1e6, 1), "rang_ms": round(rang_ms, 1),
@@ -219,6 +219,8 @@ class SipConnection:
                     f"one-way audio: the call is answered, and {SILENT_LINE_S:g} s after the caller was last heard no packet "
                     "of sound has come; is UDP open from its side? Behind NAT, public_address helps"
                 )
+                if self._sound.strangers:
+                    why += f" ({self._sound.strangers} packets came from other senders, and were not taken)"
                 self._inbox.end(why, "no_media")
 
     def _not_answered(self) -> ConnectionFailed:

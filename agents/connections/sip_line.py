@@ -223,6 +223,11 @@ class SipLine:
         self._registration.register()
         return await asyncio.shield(self._outcome)
 
+    @property
+    def called_from(self) -> str | None:
+        """The IP address of the sender of the call that came; None if none came."""
+        return self._incoming.source_addr[0] if self._incoming is not None else None
+
     def answer(self, described: SdpMessage) -> None:
         """Answer the call that came."""
         assert self._incoming is not None

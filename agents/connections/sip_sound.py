@@ -14,11 +14,12 @@ import numpy as np
 
 from harness.agents.connection import AudioChunk, LineReport, Mark, MediaStamp
 from harness.agents.connections import rtcp
+from harness.agents.connections.far_end import FarEnd
 from harness.agents.connections.inbox import Inbox
 from harness.agents.connections.rtp_packet import Keypad, packed, unpacked
 from harness.agents.connections.rtp_stream import NS_PER_S, RtpPacket, RtpStream
 from harness.agents.connections.sip_codecs import COMFORT_NOISE, FRAME_MS, Agreed, voice_of
-from harness.agents.connections.udp_port import Address, UdpPort, bound_pair, way_to
+from harness.agents.connections.udp_port import Address, UdpPort, bound_pair
 
 MOST_FOREIGN: Final = 50
 """Most packets in a row of a codec that was not agreed: a second of them is not an accident."""
@@ -41,8 +42,8 @@ class CallSound:
         self._sound: UdpPort | None = None
         self._reports: UdpPort | None = None
         self._agreed: Agreed | None = None
-        self._to: Address | None = None
-        self._before: deque[RtpPacket] = deque(maxlen=KEPT)
+        self._far_end: FarEnd | None = None
+        self._before: deque[tuple[RtpPacket, Address]] = deque(maxlen=KEPT)
         self._keypad = Keypad()
         self._lost = 0
         self._foreign = 0
@@ -74,28 +75,38 @@ class CallSound:
         assert self._sound is not None
         return self._sound.address[1]
 
-    def begin(self, agreed: Agreed, early_media: bool) -> None:
-        """The call is answered. `early_media`: sound was announced to come before."""
-        self._agreed, self._to = agreed, agreed.address
+    @property
+    def strangers(self) -> int:
+        """Packets that came from others than the far end, and were not taken."""
+        return self._far_end.strangers if self._far_end is not None else 0
+
+    def begin(self, agreed: Agreed, early_media: bool, signalled_from: str) -> None:
+        """The call is answered. `early_media`: sound was announced to come before; `signalled_from`: the IP address of the
+        answer's sender."""
+        self._agreed, self._far_end = agreed, FarEnd(agreed.address, signalled_from)
         self._voice = voice_of(agreed.codec, self._rate_hz)
         self._stream = RtpStream(agreed.codec.clock_hz)
         waiting = () if early_media else tuple(self._before)
         self.early_packets -= len(waiting)
         self._before.clear()
-        for packet in waiting:
-            self._take(packet)
+        for packet, sender in waiting:
+            if self._far_end.takes(sender):
+                self._take(packet)
 
     def redirect(self, address: Address) -> None:
         """Send to another address from now on."""
-        self._to = address
+        if self._far_end is not None:
+            self._far_end.move(address)
 
     def say(self, frame: bytes) -> None:
         """Send 20 ms of the caller."""
-        if self._agreed is None or self._to is None or self._sound is None:
+        if self._agreed is None or self._far_end is None or self._sound is None:
             return
         payload = self._voice.encode(frame)
         kind = self._agreed.sent_as
-        self._sound.send(packed(kind, self._sequence, self._timestamp, self._source, payload, self._sent == 0), self._to)
+        self._sound.send(
+            packed(kind, self._sequence, self._timestamp, self._source, payload, self._sent == 0), self._far_end.to
+        )
         self._sequence += 1
         self._timestamp += self._agreed.codec.clock_hz * FRAME_MS // 1000
         self._sent += 1
@@ -105,9 +116,10 @@ class CallSound:
 
     def report(self) -> None:
         """Send a report, which the far end answers with its own."""
-        if self._sent and self._reports is not None and self._to is not None:
+        if self._sent and self._reports is not None and self._far_end is not None:
             sent = rtcp.sender_report(self._source, time.time_ns(), self._timestamp, self._sent, self._sent_octets)
-            self._reports.send(sent, (self._to[0], self._to[1] + 1))
+            host, port = self._far_end.to
+            self._reports.send(sent, (host, port + 1))
 
     def cut_off(self, within_ms: float) -> bool:
         """True if the far end spoke until now, or until this long ago."""
@@ -130,16 +142,15 @@ class CallSound:
         packet = unpacked(data, arrival_ns)
         if packet is None or self._inbox.ended is not None:
             return
-        self._refused_since_ns = None
-        if self._agreed is None:
+        if self._far_end is None:
             self.early_packets += 1
-            self._before.append(packet)
-            return
-        self._to = way_to(self._to, sender) if self._to is not None else sender
-        self._take(packet)
+            self._before.append((packet, sender))
+        elif self._far_end.takes(sender):
+            self._take(packet)
 
     def _take(self, packet: RtpPacket) -> None:
         self.packets += 1
+        self._refused_since_ns = None
         for ordered in self._stream.add(packet):
             self._hear(ordered.packet, ordered.media_ns, ordered.lost_before)
 
@@ -185,8 +196,9 @@ class CallSound:
             self._inbox.put(mark)
 
     def _on_report(self, data: bytes, sender: Address, arrival_ns: int) -> None:
-        del sender
-        if self._agreed is None or not self._inbox.takes(len(data)):
+        if self._agreed is None or self._far_end is None or not self._far_end.takes_report(sender):
+            return
+        if not self._inbox.takes(len(data)):
             return
         clock_hz = self._agreed.codec.clock_hz
         report: LineReport | None = rtcp.report_on(data, self._source, time.time_ns(), arrival_ns, clock_hz)

@@ -1,8 +1,10 @@
 """`harness export-traces`: a run as OpenTelemetry spans, sent to a receiver or written into a file."""
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Final
+from urllib.parse import unquote
 
 import typer
 
@@ -63,10 +65,16 @@ def _send(to: str, message: bytes) -> None:
     address = to.rstrip("/") if to.rstrip("/").endswith("/v1/traces") else f"{to.rstrip('/')}/v1/traces"
     try:
         with httpx.Client(timeout=_TIMEOUT_S, trust_env=not is_loopback(address)) as client:
-            answer = client.post(address, content=message, headers={"Content-Type": "application/x-protobuf"})
+            answer = client.post(address, content=message, headers={**_own_headers(), "Content-Type": "application/x-protobuf"})
     except httpx.ConnectError as error:
         raise AgentError(f"{address}: nothing listens there; is the collector's OTLP receiver over HTTP on?") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise AgentError(f"{address}: the spans could not be sent: {error or type(error).__name__}") from error
     if not answer.is_success:
         raise AgentError(f"{address}: the receiver refused the spans (HTTP {answer.status_code})")
+
+
+def _own_headers() -> dict[str, str]:
+    """The headers that the collector asks for, from the variable that OpenTelemetry's exporters read."""
+    pairs = (pair.partition("=") for pair in os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", "").split(","))
+    return {name.strip(): unquote(value.strip()) for name, _, value in pairs if name.strip()}

@@ -11,7 +11,6 @@ values and issuers' prefixes count: scripts are full of `key=` and pictures of r
 
 import base64
 import gzip
-import json
 import os
 import re
 import sqlite3
@@ -27,6 +26,7 @@ from harness.agents.secret_places import in_environment, mask_assigned
 from harness.agents.secret_shapes import known_shapes, random_strings
 from harness.agents.secrets import MASK, Redactor, learn_file, redactor
 from harness.errors import UserError
+from harness.foreign_files import FileFault, read_json
 from harness.store.database import DATABASE
 
 _PAGES: Final = (".html", ".svg")
@@ -88,8 +88,8 @@ def _profiles(database: Path) -> list[Path]:
     """The paths of the run's profiles, read without converting an older run, because a check changes nothing."""
     try:
         with closing(_opened(database)) as opened:
-            manifest = json.loads(next(opened.execute("SELECT json FROM manifest"))[0])
-    except (sqlite3.Error, StopIteration, ValueError) as error:
+            manifest = read_json(next(opened.execute("SELECT json FROM manifest"))[0])
+    except (sqlite3.Error, StopIteration, FileFault) as error:
         raise UserError(f"{database}: cannot be read ({error})") from error
     return [Path(str(agent.get("source", ""))) for agent in manifest.get("agents", ())]
 

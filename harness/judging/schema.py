@@ -5,12 +5,12 @@ object of exactly this shape and nothing near it. Duplicate keys are refused, be
 one; so are trailing words, other types for numbers, and keys that were not asked for.
 """
 
-import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 
 from harness.agents.secrets import beginning
+from harness.foreign_files import read_json
 from harness.judging.judge import PlaceMark, Verdict
 from harness.store.judgment import AXES
 
@@ -64,9 +64,7 @@ def strict_object(text: str) -> dict[str, Any]:
     if body.startswith("```") and body.endswith("```") and len(body) >= 6:
         body = body[3:-3].removeprefix("json").strip()
     try:
-        value = json.loads(body, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
-    except RecursionError as error:
-        raise Malformed("nested too deep") from error
+        value = read_json(body, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
     except ValueError as error:
         raise Malformed(beginning(f"not one JSON object ({error})", 200)) from error
     if not isinstance(value, dict):

@@ -117,14 +117,14 @@ def load_judge_settings(name_or_path: str) -> JudgeSettings:
                 f"judge {name_or_path!r}: no such judge; choose one of {known}, local:FILE.gguf, or give a .toml file"
             )
         try:
-            text, where = read_text(path), path
+            text, where = read_text(path), str(path)
         except FileFault as fault:
             raise UserError(f"judge file {fault.at(path, ', line ')}") from None
     learn_file(text)
     try:
         given = parse_toml(text)
     except FileFault as fault:
-        raise UserError(f"judge file {fault.at(where, ', line ')}") from None
+        raise UserError(f"judge file {fault.at(Path(where), ', line ')}") from None
     settings = _validated(given, f"judge file {where}")
     if settings.api == "local" and bool(settings.base_url) == bool(settings.model):
         raise UserError(

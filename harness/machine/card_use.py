@@ -11,7 +11,6 @@ of 50 ms whose mean power (the driver gives no other) was a third of the cap, an
 load it was lower by 28 %. The bit does not tell one from the other, so a statement has both clocks.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +18,7 @@ from statistics import median
 from types import MappingProxyType
 from typing import Final
 
+from harness.foreign_files import FileFault, read_json
 from harness.machine.card import OTHERS
 from harness.machine.card_sampler import COST
 from harness.store.card import CardUse
@@ -128,8 +128,8 @@ def _samples(path: Path) -> Iterator[Mapping[str, float]]:
             if f'"{COST}"' not in line:
                 continue
             try:
-                sample = json.loads(line)
-            except ValueError:
+                sample = read_json(line)
+            except FileFault:
                 continue
             if isinstance(sample, dict) and isinstance(sample.get("at_ns"), int):
                 yield sample

@@ -5,7 +5,6 @@ or secret has a field here; profiles are stored as `harness.agents.profile_plain
 """
 
 import hashlib
-import json
 import os
 import platform
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS, Experiment, Mode, of_an_older_harness
+from harness.foreign_files import read_json
 from harness.store.card import CardUse
 from harness.store.events import EventSettings
 from harness.store.fleet import FleetEntry
@@ -176,7 +176,7 @@ def read_manifest(text: str, run: Path) -> RunManifest:
         UserError: the text has a version that this harness does not read.
         ValueError: the text is no manifest.
     """
-    given = json.loads(text)
+    given = read_json(text)
     stated = given.get("schema_version") if isinstance(given, dict) else None
     if isinstance(stated, int) and stated != SCHEMA_VERSION:
         raise UserError(

@@ -14,8 +14,9 @@ from harness.scenarios.pauses import PAUSE
 from harness.timing.figures import Endpointing, InnerPause, PauseKind, TurnTiming
 
 _CLOSING: Final = r"[\"'”’»)\]]*"
-_FINISHED: Final = re.compile(rf"(?<![.…])[.!?。！？]+{_CLOSING}\s*$")
+_FINISHED: Final = re.compile(rf"(?<![.…!?。！？])[.!?。！？]++{_CLOSING}\s*$")
 """Three dots are a hesitation: the speaker means to go on."""
+_TRAILS_OFF: Final = re.compile(rf"(?<!\.)\.\.++{_CLOSING}\s*$")
 _ENDS_INSIDE: Final = re.compile(rf"[.!?。！？…]{_CLOSING}\s+\S")
 
 
@@ -51,4 +52,4 @@ def _somewhere_in(stretch: str) -> PauseKind:
 
 
 def _is_finished(stretch: str) -> bool:
-    return _FINISHED.search(stretch) is not None and not re.search(rf"\.\.+{_CLOSING}\s*$", stretch)
+    return _FINISHED.search(stretch) is not None and _TRAILS_OFF.search(stretch) is None

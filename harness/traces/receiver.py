@@ -5,9 +5,15 @@ usual environment variables (OpenTelemetry's specification of the OTLP exporter)
 the agent of a span is certain (over gRPC, whose path has no room for a name, by a header). Of a span only its name, times and
 a few numbers are stored: attributes contain prompts and replies, which belong in no file of a run. Spans have wall-clock
 time, which is converted to the monotonic clock on receipt: exact on one machine, as long as nobody sets its clock.
+
+Every program of the machine can reach the port, and a figure must not rest on what any of them sends. So each agent gets a
+token of its own, in the variable for the exporters' headers, and spans without it are refused (401, UNAUTHENTICATED). A token
+is of one run and one agent, is masked as every secret is, and is stored nowhere.
 """
 
+import hmac
 import logging
+import secrets
 import threading
 import time
 import zlib
@@ -18,7 +24,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import unquote
 
-from harness.agents.secrets import beginning
+from harness.agents.secrets import beginning, learn
 from harness.recording.spans import KEPT_ATTRIBUTES, Span
 from harness.traces import receiver_grpc as span_grpc
 from harness.traces.receiver_grpc import GrpcSpans, begins_as_http2, handed_on
@@ -38,6 +44,16 @@ _PATH: Final = "/agents/"
 class _Received:
     lock: threading.Lock = field(default_factory=threading.Lock)
     spans: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    """Of this receiver; the agents' tokens are made of it."""
+
+    def token(self, agent: str) -> str:
+        """The token with which this agent's spans are taken."""
+        return hmac.digest(self.key, agent.encode("utf-8", "replace"), "sha256").hex()
+
+    def knows(self, agent: str, token: str) -> bool:
+        """True if it is this agent's token."""
+        return hmac.compare_digest(self.token(agent).encode(), token.encode("utf-8", "replace"))
 
     def take(self, agent: str, message: bytes) -> None:
         """Store the spans of one message.
@@ -85,7 +101,7 @@ class SpanReceiver:
 
         self._server = _Server(("127.0.0.1", 0), Handler)
         if span_grpc.available():
-            self._server.grpc = GrpcSpans(received.take, MOST_BYTES)
+            self._server.grpc = GrpcSpans(received.take, received.knows, MOST_BYTES)
         threading.Thread(target=self._server.serve_forever, name="spans", daemon=True).start()
 
     def close(self) -> None:
@@ -101,11 +117,13 @@ class SpanReceiver:
         """The environment variables with which an agent sends its spans here."""
         if self._server is None:
             return {}
+        token = self._received.token(agent)
+        learn([token])
         return {
             "OTEL_TRACES_EXPORTER": "otlp",
             "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{self._server.server_port}{_PATH}{agent}",
             "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
-            "OTEL_EXPORTER_OTLP_HEADERS": f"{span_grpc.AGENT_HEADER}={agent}",
+            "OTEL_EXPORTER_OTLP_HEADERS": f"{span_grpc.AGENT_HEADER}={agent},{span_grpc.TOKEN_HEADER}={token}",
             "OTEL_BSP_SCHEDULE_DELAY": str(_DELAY_MS),
         }
 
@@ -133,6 +151,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         body = self.rfile.read(length)
         agent, signal = self._place()
+        if signal and not self.into.knows(agent, self.headers.get(span_grpc.TOKEN_HEADER, "")):
+            self._answer(401)
+            return
         if signal == "traces" and self.headers.get("Content-Type", "").startswith("application/x-protobuf"):
             try:
                 self.into.take(agent, _unpacked(body, self.headers.get("Content-Encoding", "")))

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 AGENT_HEADER: Final = "x-harness-agent"
+TOKEN_HEADER: Final = "x-harness-token"
 _SERVICE: Final = "opentelemetry.proto.collector.trace.v1.TraceService"
 _METHOD: Final = "Export"
 EXPORT: Final = f"/{_SERVICE}/{_METHOD}"
@@ -27,6 +28,8 @@ _CHUNK: Final = 65_536
 
 Take = Callable[[str, bytes], None]
 """Called with the agent's name and one message; raises ValueError if the message is not OTLP."""
+Knows = Callable[[str, str], bool]
+"""Called with an agent's name and a token; True if the token is that agent's."""
 
 
 def available() -> bool:
@@ -37,13 +40,16 @@ def available() -> bool:
 class GrpcSpans:
     """A gRPC server on a separate port of this machine."""
 
-    def __init__(self, take: Take, most_bytes: int) -> None:
+    def __init__(self, take: Take, knows: Knows, most_bytes: int) -> None:
         import grpc
 
         def export(message: bytes, context: Any) -> bytes:
             named = dict(context.invocation_metadata())
+            agent = str(named.get(AGENT_HEADER, ""))
+            if not knows(agent, str(named.get(TOKEN_HEADER, ""))):
+                context.abort(grpc.StatusCode.UNAUTHENTICATED, f"no {TOKEN_HEADER} of this run's agent")
             try:
-                take(str(named.get(AGENT_HEADER, "")), message)
+                take(agent, message)
             except ValueError as error:
                 context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
             # An empty ExportTraceServiceResponse means that everything was accepted.

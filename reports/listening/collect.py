@@ -40,7 +40,7 @@ BLOCK_FRAMES = 65_536
 RECORDINGS = "completions"
 SPOKEN = "(spoken)"
 """The text of a recorded reply until it has been transcribed (see `harness.reports.listening.people`)."""
-_SENTENCE_END = re.compile(r"[.!?…]+(?:\s|$)")
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++(?:\s|$)")
 
 
 class Collection:

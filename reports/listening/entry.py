@@ -5,7 +5,6 @@ and other sites cannot send. A link is checked again at every request, so that a
 body must be JSON from a page of this server. No header states the date of a file.
 """
 
-import json
 import secrets
 import time
 from importlib.resources import files
@@ -18,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from harness.foreign_files import FileFault, read_json
 from harness.reports.listening.door import Door
 from harness.reports.listening.guard import from_here
 from harness.reports.listening.invitations import Invitations, Link
@@ -137,8 +137,8 @@ async def json_body(request: Request, largest: int = LARGEST_ANSWER) -> Body | N
     if body is None:
         return None
     try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
+        found = read_json(body)
+    except FileFault:
         return None
     return _whole_characters(found) if isinstance(found, dict) else None
 

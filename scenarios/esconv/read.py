@@ -5,7 +5,6 @@ with separate splits have `speaker` as `usr` or `sys`, `text` and `strategy`. La
 strategies that the copies spell differently are merged.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.errors import UserError
+from harness.foreign_files import FileFault, read_json
 
 Role = Literal["seeker", "supporter"]
 _ROLES: dict[str, Role] = {
@@ -107,9 +107,9 @@ def _rows(file: Path, text: str) -> Iterator[tuple[str, Any]]:
 
 def _json(text: str, where: str) -> Any:
     try:
-        return json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise EsconvError(f"{where}: not JSON ({error.__class__.__name__})") from None
+        return read_json(text)
+    except FileFault as error:
+        raise EsconvError(f"{where}: not JSON ({error})") from None
 
 
 def _dialogue(raw: Any, key: str, where: str) -> Dialogue:

@@ -8,8 +8,10 @@ around"; over this form the adverb is gone and the spelling is one.
 import re
 import unicodedata
 
-_LEET = str.maketrans({"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "!": "i"})
-_LEET_WORD = re.compile(r"(?<![a-z0-9@$])(?=[a-z0-9@$!]*[a-z])(?=[a-z0-9@$!]*[013457@$!])[a-z0-9@$!]*[a-z0-9@$](?![a-z0-9@$])")
+_LETTERS_MEANT = str.maketrans({"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "!": "i"})
+_LEET = re.compile(r"[a-z0-9@$!]+")
+_LETTER = re.compile(r"[a-z]")
+_FOR_A_LETTER = re.compile(r"[013457@$!]")
 _SPACED_OUT = re.compile(r"\b[a-z](?:[*._\- ][a-z]){2,}\b")
 """Words with a sign between the letters: k.i.l.l"""
 _ORDINAL = re.compile(r"\d+(st|nd|rd|th|s|am|pm|k|h|m|yo|yrs?|x)?$")
@@ -73,6 +75,14 @@ _NEGATED = (
 )
 
 
+def _with_letters_meant(found: re.Match[str]) -> str:
+    """A word with the letters that its digits and signs are written for; "!" at its end is punctuation, and "2nd" a number."""
+    word = found[0].rstrip("!")
+    if not (_LETTER.search(word) and _FOR_A_LETTER.search(found[0])) or _ORDINAL.fullmatch(word):
+        return found[0]
+    return word.translate(_LETTERS_MEANT) + found[0][len(word) :]
+
+
 def one_spelling(text: str) -> str:
     """The text in lower case, without punctuation and padding; stretched letters and digits for letters are undone."""
     plain = text.lower()
@@ -82,7 +92,7 @@ def one_spelling(text: str) -> str:
     plain = re.sub(r"['’‘`´]", "", plain)
     plain = _SPACED_OUT.sub(lambda m: re.sub(r"[^a-z]", "", m.group()), plain)
     plain = re.sub(r"(?<=[a-z])\*+(?=[a-z])", "", plain)
-    plain = _LEET_WORD.sub(lambda m: m.group() if _ORDINAL.fullmatch(m.group()) else m.group().translate(_LEET), plain)
+    plain = _LEET.sub(_with_letters_meant, plain)
     plain = re.sub(r"([a-z])\1{2,}", r"\1", plain)
     words = re.findall(r"[a-z0-9]+", plain)
     joined = " ".join(_SPELLINGS.get(word, word) for word in words if word not in _PADDING)

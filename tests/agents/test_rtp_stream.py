@@ -1,9 +1,12 @@
 """Packets are put in order and onto one clock, whatever the network and the counters do."""
 
+import random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.agents.connections.rtp_stream import HOLD_NS, Ordered, RtpPacket, RtpStream
+from harness.agents.connections.rtp_stream import HOLD_NS, MOST_HELD, Ordered, RtpPacket, RtpStream
+from tests.fuzz.linear import is_linear
 
 STEP = 960
 MS = 1_000_000
@@ -57,3 +60,19 @@ def test_a_source_that_is_changed_goes_on_by_the_arrivals() -> None:
     released = through([*first, *other])
     assert [o.media_ns for o in released] == [0, 20 * MS, 40 * MS, 100 * MS, 120 * MS, 140 * MS]
     assert sum(o.lost_before for o in released) == 0
+
+
+def scattered(count: int) -> list[RtpPacket]:
+    """Packets whose numbers are in no order, all within the time for which a missing one is waited for."""
+    numbers = random.Random(1).sample(range(2, 32_000), count)
+    return [packet(0), *(packet(number, at_ms=1 + 40 * k / count) for k, number in enumerate(numbers))]
+
+
+def test_packets_in_no_order_take_time_in_proportion() -> None:
+    is_linear(scattered, through)
+
+
+def test_only_so_many_packets_wait() -> None:
+    stream = RtpStream(48_000)
+    released = [ordered for each in scattered(5_000) for ordered in stream.add(each)]
+    assert len(stream.flush()) <= MOST_HELD < len(released)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from harness.agents.connection import AudioChunk
+from harness.agents.connections.far_end import FarEnd
 from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.rtp_packet import packed
 from harness.agents.connections.sip_codecs import CODECS, COMFORT_NOISE, KEYS, Agreed
@@ -65,7 +66,7 @@ async def far() -> AsyncIterator[Far]:
 
 async def test_sound_that_overtakes_the_answer_is_heard(far: Far) -> None:
     await far.say(4_000, 3)
-    far.sound.begin(far.agreed, early_media=False)
+    far.sound.begin(far.agreed, False, "127.0.0.1")
     await far.say(1_000, 2)
     assert far.sound.early_packets == 0
     assert [peak > 2_000 for peak in await far.heard()] == [True] * 3 + [False] * 2
@@ -74,14 +75,14 @@ async def test_sound_that_overtakes_the_answer_is_heard(far: Far) -> None:
 async def test_of_a_tone_that_nobody_announced_the_last_half_second_is_all_that_is_heard(far: Far) -> None:
     await far.say(4_000, KEPT + 15)
     assert far.sound.early_packets == KEPT + 15
-    far.sound.begin(far.agreed, early_media=False)
+    far.sound.begin(far.agreed, False, "127.0.0.1")
     assert far.sound.early_packets == 15
     assert len(await far.heard()) == KEPT
 
 
 async def test_sound_that_was_announced_before_the_answer_is_counted_and_dropped(far: Far) -> None:
     await far.say(4_000, 3)
-    far.sound.begin(far.agreed, early_media=True)
+    far.sound.begin(far.agreed, True, "127.0.0.1")
     await far.say(1_000, 2)
     assert (far.sound.early_packets, far.sound.packets) == (3, 2)
     assert len(await far.heard()) == 2
@@ -91,7 +92,7 @@ async def test_sound_that_was_announced_before_the_answer_is_counted_and_dropped
     ("kind", "packets"), [(PCMA, 5), (G722, 5), (COMFORT_NOISE, MOST_FOREIGN + 10), (KEYS, MOST_FOREIGN + 10)]
 )
 async def test_packets_of_another_kind_are_no_sound_and_no_loss(far: Far, kind: int, packets: int) -> None:
-    far.sound.begin(far.agreed, early_media=False)
+    far.sound.begin(far.agreed, False, "127.0.0.1")
     await far.say(1_000)
     await far.say(4_000, packets, kind)
     await far.say(1_000)
@@ -105,7 +106,7 @@ async def test_packets_of_another_kind_are_no_sound_and_no_loss(far: Far, kind: 
 
 
 async def test_a_second_of_a_codec_that_was_not_agreed_ends_the_call_and_less_does_not(far: Far) -> None:
-    far.sound.begin(far.agreed, early_media=False)
+    far.sound.begin(far.agreed, False, "127.0.0.1")
     for _ in range(2):
         await far.say(4_000, MOST_FOREIGN - 1, G722)
         await far.say(1_000)
@@ -117,7 +118,7 @@ async def test_a_second_of_a_codec_that_was_not_agreed_ends_the_call_and_less_do
 
 
 async def test_the_noise_of_a_room_behind_the_last_word_is_not_cut_off(far: Far) -> None:
-    far.sound.begin(far.agreed, early_media=False)
+    far.sound.begin(far.agreed, False, "127.0.0.1")
     await far.say(8_000, 3)
     assert far.sound.cut_off(150)
     await asyncio.sleep(0.2)
@@ -128,7 +129,7 @@ async def test_the_noise_of_a_room_behind_the_last_word_is_not_cut_off(far: Far)
 
 
 async def test_the_caller_is_sent_as_one_unbroken_stream(far: Far) -> None:
-    far.sound.begin(far.agreed, early_media=False)
+    far.sound.begin(far.agreed, False, "127.0.0.1")
     for _ in range(4):
         far.sound.say(bytes(2 * FRAME))
     heads = []
@@ -154,3 +155,55 @@ async def test_the_caller_is_sent_as_one_unbroken_stream(far: Far) -> None:
 )
 def test_the_way_to_the_far_end_leads_round_nat(said: str, seen: str, way: str) -> None:
     assert way_to((said, 1), (seen, 2)) == ((said, 1) if way == "said" else (seen, 2))
+
+
+def stranger(host: str) -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    made.bind((host, 0))
+    return made
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2"])
+async def test_sound_of_a_stranger_is_not_taken(far: Far, host: str) -> None:
+    far.sound.begin(far.agreed, False, "127.0.0.1")
+    await far.say(1_000, 2)
+    with stranger(host) as other:
+        for k in range(40):
+            other.sendto(packed(PCMU, 1_000 + k, 0, 9, bytes(FRAME)), ("127.0.0.1", far.sound.port))
+        async with asyncio.timeout(5):
+            while far.sound.strangers < 40:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+    await far.say(1_000, 2)
+    assert far.sound.packets == 4
+    assert len(await far.heard()) == 4
+
+
+def test_an_agent_that_sends_from_another_port_is_followed_until_the_described_one_speaks() -> None:
+    end = FarEnd(("192.0.2.7", 4_000), "192.0.2.7")
+    assert end.takes(("192.0.2.7", 5_000))
+    assert not end.takes(("192.0.2.7", 5_002))
+    assert not end.takes(("198.51.100.1", 4_000))
+    assert end.takes(("192.0.2.7", 4_000))
+    assert not end.takes(("192.0.2.7", 5_000))
+    assert end.strangers == 3
+    assert end.takes_report(("192.0.2.7", 4_001))
+    assert not end.takes_report(("198.51.100.1", 4_001))
+
+
+def test_an_agent_behind_nat_is_followed_at_the_first_public_address() -> None:
+    end = FarEnd(("10.0.0.5", 4_000), "8.8.8.8")
+    assert not end.takes(("10.0.0.9", 4_000))
+    assert end.takes(("8.8.4.4", 61_000))
+    assert end.to == ("8.8.4.4", 61_000)
+    assert not end.takes(("8.8.8.8", 61_000))
+
+
+def test_a_call_that_is_moved_follows_its_new_address_and_one_on_hold_its_old() -> None:
+    end = FarEnd(("192.0.2.7", 4_000), "192.0.2.1")
+    assert end.takes(("192.0.2.7", 4_000))
+    end.move(("0.0.0.0", 4_000))
+    assert end.takes(("192.0.2.7", 4_000))
+    end.move(("192.0.2.8", 6_000))
+    assert not end.takes(("192.0.2.7", 4_000))
+    assert end.takes(("192.0.2.8", 6_000))
+    assert end.takes_report(("::ffff:192.0.2.8", 6_001))

@@ -46,7 +46,7 @@ DEVELOPMENT: Final[frozenset[str]] = frozenset(
 it none."""
 
 
-_SPACED_OUT: Final = re.compile(r" ?(['’]) ?(?=(?:s|m|re|ve|ll|d|t)\b)| +(?=[.,!?;](?:\s|$))")
+_SPACED_OUT: Final = re.compile(r" ?(['’]) ?(?=(?:s|m|re|ve|ll|d|t)\b)|(?<! ) ++(?=[.,!?;](?:\s|$))")
 
 
 class _Chat(BaseModel):

@@ -1,10 +1,14 @@
 """The text format of metrics pages, and pages that are none."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.servers.page import NotMetrics, read_page
+from harness.servers import page
+from harness.servers.page import MOST_ROW_CHARACTERS, MOST_ROWS, NotMetrics, read_page
+from tests.fuzz.linear import is_linear
 
 
 def values(text: str, *names: str) -> list[tuple[str, dict[str, str], float]]:
@@ -59,3 +63,39 @@ def test_no_page_fails_in_another_way(text: str) -> None:
     except NotMetrics:
         return
     assert all(series.name in ("a", "b") for series in found.series)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "{}",
+        '{}="',
+        '{}="x",',
+        '="{}',
+        '="{}"',
+        '="\\{}"',
+        'x="{}',
+    ],
+)
+@pytest.mark.parametrize("unit", ["a", "a1", '\\"', 'a="', 'a="b",', "} ", "{", " #", " # {", "\t", "1 "])
+def test_a_row_of_any_kind_takes_time_in_proportion(row: str, unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "MOST_ROW_CHARACTERS", 10**9)
+
+    def read(text: str) -> None:
+        with contextlib.suppress(NotMetrics):
+            read_page(text, ("a",))
+
+    is_linear(lambda n: "a{" + row.format(unit * (n // len(unit))) + "} 1\n", read)
+
+
+def test_a_row_or_a_page_that_no_server_serves_is_refused() -> None:
+    long = 'a{x="' + "y" * MOST_ROW_CHARACTERS + '"} 1\n'
+    assert values("a 1\n" + long, "a") == [("a", {}, 1.0)]
+    with pytest.raises(NotMetrics, match="more than 200,000 rows"):
+        read_page("a 1\n" * (MOST_ROWS + 1), ("a",))
+    with pytest.raises(NotMetrics, match="no Prometheus text"):
+        read_page(long * 100, ("a",))
+
+
+def test_a_number_of_any_length_is_a_number_or_none() -> None:
+    assert values("a " + "9" * 5_000 + "\nb 1\na 1." + "0" * 5_000 + "\n", "a") == [("a", {}, 1.0)]

@@ -52,9 +52,16 @@ def test_a_call_holds_its_turn_its_wait_and_the_stages_of_it(store: RunStore) ->
     assert b"don't know" not in as_request(found)
 
 
-def test_a_receiver_takes_them_and_a_file_holds_them(store: RunStore, receiver: SpanReceiver, tmp_path: Path) -> None:
+def test_a_receiver_takes_them_and_a_file_holds_them(
+    store: RunStore, receiver: SpanReceiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = str(store.folder)
-    url = receiver.environment("harness")["OTEL_EXPORTER_OTLP_ENDPOINT"]
+    environment = receiver.environment("harness")
+    url = environment["OTEL_EXPORTER_OTLP_ENDPOINT"]
+    refused = harness("export-traces", run, "--to", url)
+    assert refused.returncode == 3
+    assert "refused the spans (HTTP 401)" in refused.stderr
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", environment["OTEL_EXPORTER_OTLP_HEADERS"])
     done = harness("export-traces", run, "--to", url, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["spans"] == 10

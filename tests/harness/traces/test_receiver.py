@@ -16,8 +16,10 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
+from harness.agents.secrets import redact
 from harness.recording.span_file import SPANS_FILE, load_spans, save_spans
 from harness.traces import receiver as span_receiver
+from harness.traces.export import RunSpan, as_request
 from harness.traces.receiver import SpanReceiver
 from harness.traces.receiver_grpc import EXPORT
 
@@ -28,6 +30,12 @@ def receiver() -> Iterator[SpanReceiver]:
     made.open()
     yield made
     made.close()
+
+
+def headers(receiver: SpanReceiver, agent: str) -> dict[str, str]:
+    """The headers that an agent's exporter takes from its environment."""
+    pairs = receiver.environment(agent)["OTEL_EXPORTER_OTLP_HEADERS"].split(",")
+    return dict(pair.split("=", 1) for pair in pairs)
 
 
 def post(url: str, body: bytes, **headers: str) -> int:
@@ -83,23 +91,43 @@ def test_an_exporter_over_grpc_is_told_by_the_same_variables_and_reaches_the_sam
     assert receiver.between("another", 0, 2**62) == ()
     # What is no message is refused, and HTTP goes on beside it.
     with grpc.insecure_channel(exporter._endpoint) as channel:
+        known = tuple(headers(receiver, "my-bot").items())
         with pytest.raises(grpc.RpcError) as caught:
-            channel.unary_unary(EXPORT)(b"\xff\xffrubbish", timeout=5)
+            channel.unary_unary(EXPORT)(b"\xff\xffrubbish", timeout=5, metadata=known)
         assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        for unknown in ((), (("x-harness-agent", "my-bot"),), (("x-harness-agent", "another"), known[1])):
+            with pytest.raises(grpc.RpcError) as caught:
+                channel.unary_unary(EXPORT)(b"", timeout=5, metadata=unknown)
+            assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
         with pytest.raises(grpc.RpcError) as caught:
             channel.unary_unary("/no.such.Service/Method")(b"", timeout=5)
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
     url = receiver.environment("my-bot")["OTEL_EXPORTER_OTLP_ENDPOINT"]
-    assert post(f"{url}/v1/metrics", b"", Content_Type="application/x-protobuf") == 200
+    assert post(f"{url}/v1/metrics", b"", Content_Type="application/x-protobuf", **headers(receiver, "my-bot")) == 200
+
+
+def test_spans_without_the_agent_s_own_token_are_refused_and_the_token_is_shown_to_nobody(receiver: SpanReceiver) -> None:
+    message = as_request([RunSpan(bytes(16), bytes(8), b"", "llm", time.time_ns(), time.time_ns())])
+    url = receiver.environment("my-bot")["OTEL_EXPORTER_OTLP_ENDPOINT"]
+    protobuf = {"Content_Type": "application/x-protobuf"}
+    token = headers(receiver, "my-bot")["x-harness-token"]
+    assert post(f"{url}/v1/traces", message, **protobuf) == 401
+    assert post(f"{url}/v1/traces", message, **protobuf, x_harness_token=token[:-1]) == 401
+    assert post(f"{url}/v1/traces", message, **protobuf, **headers(receiver, "another")) == 401
+    assert post(f"{url}/v1/metrics", b"", **protobuf) == 401
+    assert receiver.between("my-bot", 0, 2**62) == ()
+    assert post(f"{url}/v1/traces", message, **protobuf, **headers(receiver, "my-bot")) == 200
+    assert len(receiver.between("my-bot", 0, 2**62)) == 1
+    assert token not in redact(f"exporting with x-harness-token: {token} failed")
 
 
 def test_whatever_else_is_sent_is_refused_and_harms_nothing(receiver: SpanReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
     url = receiver.environment("my-bot")["OTEL_EXPORTER_OTLP_ENDPOINT"]
-    protobuf = {"Content_Type": "application/x-protobuf"}
+    protobuf = {"Content_Type": "application/x-protobuf", **headers(receiver, "my-bot")}
     assert post(f"{url}/v1/traces", b"\xff\xffrubbish", **protobuf) == 400
     assert post(f"{url}/v1/traces", gzip.compress(b"\xff"), **protobuf, Content_Encoding="gzip") == 400
     assert post(f"{url}/v1/traces", b"no gzip", **protobuf, Content_Encoding="gzip") == 400
-    assert post(f"{url}/v1/traces", json.dumps({}).encode(), Content_Type="application/json") == 415
+    assert post(f"{url}/v1/traces", json.dumps({}).encode(), **{**protobuf, "Content_Type": "application/json"}) == 415
     assert post(f"{url}/v1/metrics", b"", **protobuf) == 200
     assert post(f"{url}/elsewhere", b"", **protobuf) == 404
     monkeypatch.setattr(span_receiver, "MOST_BYTES", 1_000)
