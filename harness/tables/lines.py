@@ -16,7 +16,7 @@ from harness.errors import UserError
 MOST_OF_A_LINE: Final = 8 * 2**20
 """Characters: a conversation of three hours in one line of JSON has 200,000."""
 MOST_BYTES: Final = 64 * 2**20
-"""Of a file that is read whole: the largest published set of labels has 3 MiB."""
+"""Of a file that is read whole: the published set that is one file has 1.2 MB."""
 _UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
