@@ -15,6 +15,8 @@ from harness.errors import UserError
 
 MOST_OF_A_LINE: Final = 8 * 2**20
 """Characters: a conversation of three hours in one line of JSON has 200,000."""
+MOST_BYTES: Final = 64 * 2**20
+"""Of a file that is read whole: the published set that is one file has 1.2 MB."""
 _UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -40,6 +42,20 @@ def lines_of(path: Path, named: str | None = None, end: Literal["", "\n"] = "") 
     except FileNotFoundError:
         raise UserError(f"{named}: no such file") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the path
+        raise UserError(f"{named}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+
+
+def content_of(path: Path, named: str | None = None) -> bytes:
+    """The whole content of a file that is no table of lines. Raises UserError: no regular file, too large, not readable."""
+    named = named or str(path)
+    try:
+        _must_be_regular(path, named)
+        if path.stat().st_size > MOST_BYTES:
+            raise UserError(f"{named}: is larger than {MOST_BYTES // 2**20} MiB")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise UserError(f"{named}: no such file") from None
+    except (OSError, ValueError) as error:
         raise UserError(f"{named}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from harness.printable import visible_json
 from harness.scenarios.context import Context
 from harness.scenarios.esconv.build import BuildReport
 from harness.scenarios.pause_law import PauseLaw
@@ -60,7 +61,7 @@ def write_build(
     told = report_json(report, contexts, problems, law)
     pack = out / "esconv.yaml"
     pack.write_text(pack_text("esconv", about, contexts, law), encoding="utf-8")
-    (out / "report.json").write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    rows = (json.dumps(asdict(removal), ensure_ascii=False) + "\n" for removal in report.removals)
+    (out / "report.json").write_text(visible_json(json.dumps(told, indent=1, ensure_ascii=False)) + "\n", encoding="utf-8")
+    rows = (visible_json(json.dumps(asdict(removal), ensure_ascii=False)) + "\n" for removal in report.removals)
     (out / "removed.jsonl").write_text("".join(rows), encoding="utf-8")
     return pack, told

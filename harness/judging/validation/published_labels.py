@@ -26,6 +26,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from harness.errors import UserError
 from harness.judging.validation.peoples_labels import PeoplesLabels, Preference, Rating, conversation
 from harness.tables.csv_rows import CsvRows, number
+from harness.tables.lines import content_of
 
 EXPERTS: Final = "expert"
 """Files of people with training begin so in the published folder; files of crowd raters and models are beside them and are not
@@ -86,11 +87,11 @@ def read_published(path: Path) -> PeoplesLabels | None:
 
 def _ieval(path: Path) -> PeoplesLabels:
     try:
-        content = path.read_bytes()
+        content = content_of(path, f"--against {path}")
         tasks = _TASKS.validate_json(content)
-    except (OSError, ValidationError) as error:
-        first = error.errors()[0] if isinstance(error, ValidationError) else None
-        wrong = f"{'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}" if first else error
+    except ValidationError as error:
+        first = error.errors()[0]
+        wrong = f"{'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}"
         raise UserError(
             f"--against {path}: is not iEval's list of tasks, the one file of JSON that is known here ({wrong}); write CSV or "
             "JSON Lines (.jsonl) instead"
@@ -119,8 +120,8 @@ def _opening_and_replies(chat_log: str) -> tuple[str, str]:
 
 def _lend_an_ear(folder: Path) -> PeoplesLabels:
     place = folder / LEND_AN_EAR
-    content = b"".join(file.read_bytes() for file in sorted(place.glob("*.csv")))
     ratings = tuple(_rated(folder, place))
+    content = b"".join(file.read_bytes() for file in sorted(place.glob("*.csv")))
     return PeoplesLabels(folder.name, hashlib.sha256(content).hexdigest(), ratings, LEND_AN_EAR_SCALE)
 
 

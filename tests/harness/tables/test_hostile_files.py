@@ -165,6 +165,20 @@ def test_what_is_no_file_is_said_and_nothing_waits(tmp_path: Path, name: str) ->
     assert "no such file" in fault(read, away)
 
 
+def test_published_labels_that_are_no_file_are_said(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe.json")
+    (zero := tmp_path / "zero.json").symlink_to("/dev/zero")
+    for path in (pipe, zero):
+        assert "no regular file" in fault(lambda path: read_labels(path, (1, 5)), path)
+    os.truncate(large := _touched(tmp_path / "large.json"), 65 * 2**20)
+    assert "larger than 64 MiB" in fault(lambda path: read_labels(path, (1, 5)), large)
+
+
+def _touched(path: Path) -> Path:
+    path.touch()
+    return path
+
+
 @pytest.mark.parametrize("name", JSONL)
 @pytest.mark.parametrize(
     ("wrong", "says"),

@@ -131,3 +131,15 @@ def test_spellings_of_one_rater_are_one_and_are_said(capsys: pytest.CaptureFixtu
     _, found = told(capsys, "add-votes", played, "--add", path)
     assert [r["rater"] for r in found["raters"]] == ["zo\u00eb"]
     assert any("read as one" in note for note in found["notes"])
+
+
+def test_the_page_says_that_earlier_votes_do_not_count(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
+) -> None:
+    path = by_person(tmp_path / "votes.csv", "anna", "a_much")
+    told(capsys, "add-votes", played, "--add", path)
+    told(capsys, "add-votes", played, "--add", by_person(path, "anna", "b_much"))
+    code, out, _ = call(capsys, "report", played, "--json")
+    assert code == 0
+    assert "12 earlier votes" in out
+    assert "12 earlier votes" in (played / "report.html").read_text(encoding="utf-8")
