@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.scenarios.context import Context
 from harness.scenarios.imports.imported import DEFAULTS, Imported, ImportFault, as_id, valid_context
-from harness.scenarios.imports.jsonl import ROLES
+from harness.scenarios.imports.talk import role_in_pack
 
 
 def import_pipecat_eval(path: Path) -> Imported:
@@ -67,7 +67,7 @@ def _left_behind(scenario: Any, first: Any) -> list[str]:
 def _history(scenario: Any, left: list[str]) -> list[dict[str, str]]:
     turns: list[dict[str, str]] = []
     for k, message in enumerate(scenario.context):
-        role, text = ROLES.get(str(message.get("role"))), message.get("content")
+        role, text = role_in_pack(message.get("role")), message.get("content")
         if role is None or not isinstance(text, str) or not text.strip():
             left.append(f"{scenario.name}: context[{k}] ({message.get('role')}) is not carried over")
         elif turns and turns[-1]["role"] == role:
