@@ -87,7 +87,7 @@ def test_every_form_of_a_chat_is_the_same_context(kind: str, name: str, row: Any
 
 def test_what_nobody_says_is_counted_and_said(tmp_path: Path) -> None:
     talk = messages(
-        ("system", "Be kind."), ("tool", "{}"), ("user", [{"type": "text", "text": "Look."}, {"type": "image_url", "image_url": {}}]),
+        ("system", "Be kind."), ("tool", "{}"), ("user", [{"type": "text", "text": "Look."}, {"type": "image_url"}]),
         ("assistant", None), ("assistant", "I see."),
     )  # fmt: skip
     talk[3]["tool_calls"] = [{"id": "x"}]
