@@ -74,7 +74,8 @@ def _signs() -> _Signs:
     file = resources.files("harness.judging") / "data" / "to_judge.toml"
     given = tomllib.loads(file.read_text(encoding="utf-8"))
     english, unspaced = (re.compile("|".join(given.pop(name))) for name in ("english", "unspaced"))
-    latin, as_written = [], []
+    latin: list[re.Pattern[str]] = []
+    as_written: list[re.Pattern[str]] = []
     for stems in given.values():
         pattern = _near(stems, r"\b" if stems.get("spaced", True) else "")
         (latin if stems.get("latin", True) else as_written).append(pattern)
