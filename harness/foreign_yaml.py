@@ -54,25 +54,37 @@ def parse_yaml(text: str) -> Marked:
         raise FileFault(f"not YAML: {' '.join(str(error).split())}") from None
 
 
-def _refuse_dangers(text: str) -> None:
+def refuse_floods(text: str) -> None:
+    """Raise `FileFault` for a text that another reader of YAML must not be given: too deep, too many values, or no YAML."""
+    try:
+        for _ in _bounded(text):
+            pass
+    except yaml.YAMLError as error:
+        raise FileFault(f"not YAML: {' '.join(str(error).split())[:200]}") from None
+
+
+def _bounded(text: str) -> Iterator[yaml.Event]:
+    """The events of a text, as long as their depth and number are within bounds."""
     depth = 0
-    for count, event in enumerate(_events(text)):
+    for count, event in enumerate(yaml.parse(text, Loader=yaml.CSafeLoader)):
         line = event.start_mark.line + 1 if event.start_mark else 1
         if count > MOST_NODES:
             raise FileFault(f"more than {MOST_NODES} values", line)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MOST_DEPTH:
+            raise FileFault(f"nested more than {MOST_DEPTH} deep", line)
+        yield event
+
+
+def _refuse_dangers(text: str) -> None:
+    for event in _bounded(text):
+        line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent):
             raise FileFault("aliases (*name) are not accepted; write the value out", line)
         if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
             raise FileFault("anchors (&name) are not accepted; write the value out", line)
         if getattr(event, "tag", None) is not None:
             raise FileFault("tags (!name) are not accepted", line)
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MOST_DEPTH:
-            raise FileFault(f"nested more than {MOST_DEPTH} deep", line)
-
-
-def _events(text: str) -> Iterator[yaml.Event]:
-    yield from yaml.parse(text, Loader=yaml.CSafeLoader)
 
 
 def _build(loader: yaml.CSafeLoader, node: yaml.Node, place: Place, lines: dict[Place, int]) -> Any:

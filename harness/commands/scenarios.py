@@ -132,6 +132,7 @@ def check(
     from harness.scenarios.check import check_pack
     from harness.turn_taking.speakers import how_far
     from harness.voices.choice import open_voices
+    from harness.voices.unspeakable import unspeakable
 
     if every_turn and not (listen or turn_taking):
         raise UserError("--every-turn: applies to --listen and --turn-taking; add one of them")
@@ -149,7 +150,13 @@ def check(
     ends = tell_ends.listen_for_ends(loaded, every_turn) if turn_taking and not only_recorded else None
     if ends and picture:
         tell_ends.draw(ends, loaded.name, picture)
-    problems = [*report.problems, *(heard.problems() if heard else ()), *(ends.problems() if ends else ())]
+    voices = open_voices(loaded)
+    mute = [
+        f"{c.id}: turn {k + 1} {wrong}: no voice here speaks it"
+        for c in loaded.contexts
+        for k, wrong in unspeakable(c, voices, "replay")
+    ]
+    problems = [*report.problems, *mute, *(heard.problems() if heard else ()), *(ends.problems() if ends else ())]
     counts = report.as_json()
     if as_json:
         more = {
@@ -164,7 +171,7 @@ def check(
             *(tell_ends.table(ends) if ends else ()),
             *(tell_ends.table_of_speakers(speakers) if speakers else ()),
         )
-        for line in (*_counted(counts, open_voices(loaded)), *told):
+        for line in (*_counted(counts, voices), *told):
             print(line)
         for problem in problems:
             print(f"problem: {problem}")

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from harness.audio.pcm import Float32
     from harness.scenarios.imports import Imported
 
-OF_TEXTS = ("jsonl", "pipecat")
+OF_CHATS = ("messages", "sharegpt")
+OF_TRANSCRIPTS = ("vtt", "srt")
+OF_TEXTS = ("jsonl", *OF_CHATS, *OF_TRANSCRIPTS, "pipecat")
 OF_SOUND = ("recordings", "eot-bench", "turnbench")
 SURE_OF_LANGUAGE = 0.5
 """Least probability of a language to refuse a turn: below it, no language is likelier than all others together."""
@@ -23,9 +25,13 @@ SURE_OF_LANGUAGE = 0.5
 
 def import_contexts(
     kind: Annotated[
-        str, typer.Argument(help="Kind of source: jsonl, pipecat (its eval scenarios), recordings, eot-bench or turnbench.")
+        str,
+        typer.Argument(
+            help="Kind of source: jsonl, messages, sharegpt, vtt, srt, pipecat (its eval scenarios), recordings, eot-bench or "
+            "turnbench."
+        ),
     ],
-    path: Annotated[Path, typer.Argument(help="JSON Lines file, scenario YAML, folder of recordings, or a benchmark's rows.")],
+    path: Annotated[Path, typer.Argument(help="Chat log, transcript, scenario YAML, recordings, or a benchmark's rows.")],
     out: Annotated[Path, typer.Option(help="New pack: a folder for sound, a file for texts; it must not exist yet.")],
     caller_channel: Annotated[
         int | None,
@@ -44,19 +50,26 @@ def import_contexts(
         ),
     ] = None,
     licence: Annotated[
-        str | None, typer.Option(metavar="NAME", show_default="none", help="recordings: licence to write into the pack.")
+        str | None,
+        typer.Option(
+            metavar="NAME", show_default="none", help="Recordings, chats, transcripts: licence to write into the pack."
+        ),
+    ] = None,
+    caller: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", show_default="the first who speaks", help="vtt and srt: name of the caller."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a pack from conversations in another format, and list what could not be converted."""
     from harness.scenarios.imports import ImportFault
 
-    _refuse_misplaced(kind, caller_channel, language, licence)
+    _refuse_misplaced(kind, caller_channel, language, licence, caller)
     try:
         if kind in OF_SOUND:
             imported, written = _from_sound(kind, path, out, caller_channel, language, licence)
         else:
-            imported, written = _from_texts(kind, path, out)
+            imported, written = _from_texts(kind, path, out, licence, caller)
     except ImportFault as error:
         raise UserError(str(error)) from error
     timed = sum(context.timing_alone for context in imported.contexts)
@@ -71,23 +84,33 @@ def import_contexts(
         print(f"{timed} of them have no text: they are played for timing alone, and not judged")
 
 
-def _refuse_misplaced(kind: str, caller_channel: int | None, language: str | None, licence: str | None) -> None:
+def _refuse_misplaced(
+    kind: str, caller_channel: int | None, language: str | None, licence: str | None, caller: str | None
+) -> None:
     if kind not in (*OF_TEXTS, *OF_SOUND):
         raise UserError(f"{kind}: cannot be imported; there are: {', '.join((*OF_TEXTS, *OF_SOUND))}")
     if kind != "recordings":
-        for option, value in (("--caller-channel", caller_channel), ("--licence", licence)):
-            if value is not None:
-                raise UserError(f"{option}: is for recordings alone")
+        if caller_channel is not None:
+            raise UserError("--caller-channel: is for recordings alone")
+        if licence is not None and kind not in (*OF_CHATS, *OF_TRANSCRIPTS):
+            raise UserError("--licence: is for recordings, chat logs and transcripts alone")
+    if caller is not None and kind not in OF_TRANSCRIPTS:
+        raise UserError("--caller: is for vtt and srt alone")
     if language is not None and kind not in ("recordings", "eot-bench"):
         raise UserError("--language: is for recordings and eot-bench alone")
     if caller_channel not in (None, 1, 2):
         raise UserError(f"--caller-channel {caller_channel}: must be 1 or 2")
 
 
-def _from_texts(kind: str, path: Path, out: Path) -> "tuple[Imported, Path]":
-    from harness.scenarios.imports import import_jsonl, import_pipecat_eval, write_imported
+def _from_texts(kind: str, path: Path, out: Path, licence: str | None, caller: str | None) -> "tuple[Imported, Path]":
+    from harness.scenarios.imports import import_chats, import_jsonl, import_pipecat_eval, import_transcript, write_imported
 
-    imported = {"jsonl": import_jsonl, "pipecat": import_pipecat_eval}[kind](path)
+    if kind in OF_CHATS:
+        imported = import_chats(path, kind, licence)
+    elif kind in OF_TRANSCRIPTS:
+        imported = import_transcript(path, caller, licence)
+    else:
+        imported = {"jsonl": import_jsonl, "pipecat": import_pipecat_eval}[kind](path)
     return imported, write_imported(imported, out)
 
 

@@ -26,6 +26,7 @@ from harness.scenarios.context import Context, Turn, spoken_indices
 from harness.store.session import SessionKey
 from harness.voices.choice import open_voices
 from harness.voices.event_turns import WORDS, EventTurns, render_events
+from harness.voices.unspeakable import refuse_unspeakable
 
 AFTER_REPLY_MS = 700.0
 """The caller's silence after a reply in replayed conversations: people's gaps are about 200 ms, a thoughtful answer in a
@@ -87,11 +88,12 @@ def render_turns(plan: RunPlan, progress: RunProgress) -> CallerTurns:
     """Render the caller's turns of the plan's sessions, cached on disk by content.
 
     Raises:
-        UserError: a voice or recording is missing.
+        UserError: a voice or recording is missing, or a turn is in no language of its voice.
     """
     wanted = [(c, k) for c in plan.contexts for k in spoken_indices(c, plan.options.mode)]
-    progress.phase("Rendering the caller", len(wanted))
     voices = open_voices(plan.pack, plan.options.seed, plan.own_voices)
+    refuse_unspeakable(plan.pack, plan.contexts, voices, plan.options.mode)
+    progress.phase("Rendering the caller", len(wanted))
     wishes = {c.id: voices.wish_of(c) for c in plan.contexts}
     voices.prepare([(c.turns[k], wishes[c.id]) for c, k in wanted], lambda: progress.step("rendered"))
     rendered = {(c.id, k): voices.render(c.turns[k], wishes[c.id]) for c, k in wanted}

@@ -67,6 +67,10 @@ class Voices:
         """True if the wish can be met; False if the default voice replaces it."""
         return wish in self.services or caller_voice(wish)[1] or self._is_installed(wish)
 
+    def speaks_english_alone(self, wish: str) -> bool:
+        """True for a voice that ships; of the user's own and of other packages' nothing is known."""
+        return wish not in self.services and not self._is_installed(wish)
+
     def weight_of(self, wish: str) -> str | None:
         """The weight in the model store for the voice of a wish; None for a voice that needs none."""
         if wish in self.services or self._is_installed(wish):

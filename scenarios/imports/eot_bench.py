@@ -12,8 +12,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from harness.scenarios.imports.imported import ImportFault
-from harness.scenarios.imports.jsonl import ROLES
 from harness.scenarios.imports.sound_rows import Row, Sound, checked_row, sound_rows
+from harness.scenarios.imports.talk import role_in_pack
 
 COLUMNS = ("id", "language", "audio", "silence_spans", "words", "messages")
 BATCH_ROWS = 16
@@ -71,7 +71,7 @@ class EotRow(Row):
         """The earlier turns with a pack's roles, neighbours of one role merged; others and empty ones are omitted."""
         turns: list[dict[str, str]] = []
         for message in self.messages or ():
-            role, said = ROLES.get(message.role), (message.content or "").strip()
+            role, said = role_in_pack(message.role), (message.content or "").strip()
             if role is None or not said:
                 continue
             if turns and turns[-1]["role"] == role:

@@ -12,8 +12,7 @@ from harness import foreign_files
 from harness.foreign_files import FileFault
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.imports.imported import DEFAULTS, Imported, ImportFault, as_id, valid_context
-
-ROLES = {"user": "seeker", "seeker": "seeker", "assistant": "supporter", "supporter": "supporter"}
+from harness.scenarios.imports.talk import role_of, text_of
 
 
 def line_schema() -> dict[str, Any]:
@@ -72,10 +71,14 @@ def _context(line: dict[str, Any], path: Path, number: int) -> tuple[Context, li
 def _turn(raw: Any, k: int, dropped: list[str], where: str) -> dict[str, Any] | None:
     if not isinstance(raw, dict) or not isinstance(raw.get("role"), str):
         raise ImportFault(f"{where}: turns[{k}] has no 'role'")
-    role = ROLES.get(raw["role"])
+    role = role_of(raw["role"], f"{where}: turns[{k}]")
     if role is None:
         dropped.append(f"turns[{k}] with role {raw['role']!r} is not carried over")
         return None
     kept = {key: value for key, value in raw.items() if key in Turn.model_fields and key not in ("audio", "audio_sha256")}
     dropped += [f"turns[{k}].{key} is not carried over" for key in raw if key not in kept and key != "content"]
-    return {**kept, "role": role, "text": raw.get("text", raw.get("content"))}
+    text, parts = text_of(raw.get("text", raw.get("content")), f"{where}: turns[{k}]")
+    dropped += [f"turns[{k}]: {part} is not carried over" for part in parts]
+    if not text and raw.get("tool_calls"):
+        return None
+    return {**kept, "role": role, "text": text}

@@ -8,9 +8,11 @@ the file, so includes and defaults have the same meaning; `pause_ms` becomes a p
 from pathlib import Path
 from typing import Any
 
+from harness.foreign_files import FileFault, read_text
+from harness.foreign_yaml import refuse_floods
 from harness.scenarios.context import Context
 from harness.scenarios.imports.imported import DEFAULTS, Imported, ImportFault, as_id, valid_context
-from harness.scenarios.imports.jsonl import ROLES
+from harness.scenarios.imports.talk import role_in_pack
 
 
 def import_pipecat_eval(path: Path) -> Imported:
@@ -19,9 +21,10 @@ def import_pipecat_eval(path: Path) -> Imported:
     from pipecat.evals.script import EvalScriptScenario
 
     try:
+        refuse_floods(read_text(path))
         file = EvalScenarioFile.load(path)
-    except OSError as error:
-        raise ImportFault(f"{path}: cannot be read ({error.strerror})") from None
+    except FileFault as fault:
+        raise ImportFault(fault.at(path)) from None
     except Exception as error:  # any exception of its loader on an untrusted file is a fault of that file
         raise ImportFault(f"{path}: no pipecat eval scenario ({' '.join(str(error).split())[:200]})") from None
     contexts: list[Context] = []
@@ -67,7 +70,7 @@ def _left_behind(scenario: Any, first: Any) -> list[str]:
 def _history(scenario: Any, left: list[str]) -> list[dict[str, str]]:
     turns: list[dict[str, str]] = []
     for k, message in enumerate(scenario.context):
-        role, text = ROLES.get(str(message.get("role"))), message.get("content")
+        role, text = role_in_pack(message.get("role")), message.get("content")
         if role is None or not isinstance(text, str) or not text.strip():
             left.append(f"{scenario.name}: context[{k}] ({message.get('role')}) is not carried over")
         elif turns and turns[-1]["role"] == role:

@@ -129,7 +129,9 @@ def test_a_pipecat_scenario_gives_its_first_user_turn_with_its_pauses(tmp_path: 
         assert what in said
 
 
-@pytest.mark.parametrize("text", ["- a list", "name: x\nscenarios: []", "name: [", "name: x\nscenarios:\n  - name: a\n"])
+@pytest.mark.parametrize(
+    "text", ["- a list", "name: x\nscenarios: []", "name: [", "name: x\nscenarios:\n  - name: a\n", "a: " + "[" * 9_000]
+)
 def test_what_is_no_pipecat_scenario_is_one_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.yaml"
     path.write_text(text)
