@@ -129,7 +129,7 @@ def _packets(given: bytes) -> object:
 
 def _lines(given: bytes) -> object:
     lines = RedactedLines(redactor())
-    return [lines.feed(given[at : at + 4_096]) for at in range(0, len(given), 4_096)], lines.flush()
+    return [lines.feed(given[at : at + _FEW]) for at in range(0, len(given), _FEW)], lines.flush()
 
 
 def _spoken(text: str) -> object:
@@ -167,6 +167,8 @@ _MARKS: Final = (
     b"4",
     b"@",
 )
+_FEW: Final = 256
+"""Bytes that an agent writes at a time."""
 _KEYS: Final = (b"://", b"@", b"?a=", b"Bearer ", b"--pin ", b"key=", b"A", b"a1B2", b"-", b"\\", b"%25", b"'", b"\n", b"=")
 _LABELS: Final = (b'a="', b"\\", b"{", b"}", b" ", b"#", b"a", b"9" * 5_000, b"\n", b",", b"\t", b' # {x="')
 _HEADERS: Final = (b"\r\n", b";", b",", b"<", b">", b'"', b":", b"=", b" ", b"1" * 5_000, b"a=rtpmap:", b"Via: ", b"m=audio ")
