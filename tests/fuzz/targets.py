@@ -234,7 +234,7 @@ TARGETS: Final[Mapping[str, Target]] = {
     "printable": Target(WORDS, _text(printable), (), (b"\x1b[", b"\x07", b"\xe2\x80\xae")),
     "terminal": Target(WORDS, _text(for_terminal), (), (b"\x1b[", b"0;", b"m", b"\x07")),
     "markdown": Target(WORDS, _text(plain), (), _MARKS),
-    "screens": Target(WORDS, _text(screen_text), (), _MARKS, 65_536),
+    "screens": Target(WORDS, _text(screen_text), (), _MARKS, 16_384),
     "spelt": Target(WORDS, _text(lambda t: spelt(without_marks(t))), (), _MARKS),
     "pause-marks": Target(WORDS, _text(fault_in_marks), (), (*_MARKS, b"<pause ", b"450>")),
     "pause-places": Target(WORDS, _text(_gaps), (), _MARKS),
