@@ -181,23 +181,27 @@ class RedactedLines:
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self._held = b""
+        self._held = bytearray()
         self._margin = redactor.margin
         self._in_block = False
 
     def feed(self, piece: bytes) -> bytes:
         """The bytes to write now: complete lines, or the beginning of an extremely long one."""
-        self._held += piece
-        end = max(self._held.rfind(b"\n"), self._held.rfind(b"\r")) + 1
-        ready, self._held = self._mask(self._held[:end]), self._held[end:]
+        # Only the new piece is searched, and a long line is masked once in as many bytes as are held: an agent that writes
+        # without line breaks, a byte at a time, must cost no more than one that writes lines.
+        ready = b""
+        if end := max(piece.rfind(b"\n"), piece.rfind(b"\r")) + 1:
+            ready = self._mask(bytes(self._held) + piece[:end])
+            self._held = bytearray()
+        self._held += piece[end:]
         if len(self._held) > MOST_HELD_BYTES + self._margin:
-            masked = self._mask(self._held)
-            ready, self._held = ready + masked[: -self._margin], masked[-self._margin :]
+            masked = self._mask(bytes(self._held))
+            ready, self._held = ready + masked[: -self._margin], bytearray(masked[-self._margin :])
         return ready
 
     def flush(self) -> bytes:
         """The rest at the end of the stream."""
-        ready, self._held = self._mask(self._held), b""
+        ready, self._held = self._mask(bytes(self._held)), bytearray()
         return ready
 
     def _mask(self, raw: bytes) -> bytes:

@@ -8,6 +8,7 @@ spelling is changed here, never the words, so that a transcript of the rendered 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 PAUSE_MARK = re.compile(r"<pause ([0-9]{1,5})>")
@@ -61,10 +62,11 @@ def without_marks(text: str) -> str:
     return " ".join(PAUSE_MARK.sub(" ", text).split())
 
 
-_SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = (
+_SPELLINGS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"[‘’ʼ]"), "'"),
     (re.compile(r"[“”\"]"), ""),
-    (re.compile(r"\[[^\]]*\]"), " "),
+    # A bracket that is never closed is text, and ends the search: each one would run to the end again.
+    (re.compile(r"\[[^\]]*+(?:(\])|\Z)"), lambda found: " " if found[1] else found[0]),
     (re.compile(r"\*([^*]*)\*"), r"\1"),
     (re.compile(r"[()]"), ", "),
     # Trailing off before more words is a hesitation; at the end it is a fall.

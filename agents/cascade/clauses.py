@@ -9,6 +9,7 @@ may be short (`most_first_words`): it ends before a word that does not lean on t
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -46,6 +47,7 @@ _LEANING: Final = _DETERMINERS | _PREPOSITIONS | _CONJUNCTIONS | _SUBJECTS | _AU
 """Words that lean on the next one: nobody breathes after them."""
 _CLINGING: Final = frozenset("me you him her it us them this that one to".split())  # noqa: SIM905
 """Words that lean on the one before: objects, and the "to" of "want to"."""
+_WORD: Final = re.compile(r"\S+")
 _MARKS: Final = ",;:.!?…—–"
 _CONTRACTED: Final = re.compile(r"(n['’]t|['’](m|re|ve|ll|d|s))$")
 """Contractions lean too, and a possessive."""
@@ -60,12 +62,13 @@ def first_cut(text: str, least_words: int, most_words: int | None = None) -> int
     if most_words is not None and (early := _early(text, most_words)) is not None:
         text = text[:early]
         return first_cut(text, least_words) or early
+    words = _Words(text)
     for found in _BREAK.finditer(text):
-        if _is_end(text[: found.end()]) and len(text[: found.end()].split()) >= least_words:
+        if words.may_end(found.end()) and words.until(found.end()) >= least_words:
             return found.end()
     if (opener := _opener(text, least_words)) is not None:
         return opener
-    if _ENDS_HERE.search(text) and _is_end(text) and len(text.split()) >= least_words:
+    if _ENDS_HERE.search(text) and words.may_end(len(text)) and words.until(len(text)) >= least_words:
         return len(text)
     return None
 
@@ -74,18 +77,18 @@ def later_cut(text: str, words_said: int) -> int | None:
     """The end of a later piece in `text`; None while it may still grow. `words_said` are in earlier pieces."""
     in_time = _WORDS_BOUGHT_BY_A_WORD * words_said
     comma_after = min(_COMMA_AFTER_WORDS, in_time)
+    words = _Words(text)
     for found in _BREAK.finditer(text):
-        piece = text[: found.end()]
-        if _is_end(piece) and (found.group("comma") is None or len(piece.split()) >= comma_after):
-            return _opener(piece, in_time) or found.end()
+        if words.may_end(found.end()) and (found.group("comma") is None or words.until(found.end()) >= comma_after):
+            return _opener(text[: found.end()], in_time) or found.end()
     return _opener(text, in_time)
 
 
 def _opener(text: str, least_words: int) -> int | None:
     """The index of the first word that opens a clause after at least `least_words` words and a phrase."""
-    for word in re.finditer(r"(?<=\s)(\w+)(?=\s)", text):
-        words_before = len(text[: word.start()].split())
-        if word.group().lower() in _OPENERS and words_before >= max(least_words, _OPENER_AFTER_WORDS):
+    for words_before, word in enumerate(_WORD.finditer(text)):
+        whole = word.end() < len(text)
+        if whole and words_before >= max(least_words, _OPENER_AFTER_WORDS) and word.group().lower() in _OPENERS:
             return word.start()
     return None
 
@@ -95,7 +98,7 @@ def _early(text: str, most_words: int) -> int | None:
 
     Of that word there may only be the beginning, for waiting until it is whole would cost a token.
     """
-    words = list(re.finditer(r"\S+", text))
+    words = list(_WORD.finditer(text))
     for k in range(most_words, len(words)):
         determined = k > 1 and _bare(words[k - 2].group()) in _DETERMINERS
         coming = _bare(words[k].group())
@@ -114,9 +117,21 @@ def _bare(word: str) -> str:
     return word.strip("\"'“”‘’()").lower()
 
 
-def _is_end(piece: str) -> bool:
-    words = piece.split()
-    return bool(words) and words[-1].lower() not in _ABBREVIATIONS
+class _Words:
+    """The words of a text and their places, found once: a text of commas or abbreviations has a break at each of its words."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._begins = [word.start() for word in _WORD.finditer(text)]
+
+    def until(self, end: int) -> int:
+        """The number of words before this place."""
+        return bisect_left(self._begins, end)
+
+    def may_end(self, end: int) -> bool:
+        """True if a piece may end at this place: not at the dot of an abbreviation."""
+        count = self.until(end)
+        return count > 0 and self._text[self._begins[count - 1] : end].rstrip().lower() not in _ABBREVIATIONS
 
 
 class ClauseAggregator(BaseTextAggregator):
