@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from harness.people.part_files import PartFiles
-from harness.people.track import Part
+from harness.people.part_files import PartFiles, StoredPart
+from harness.people.track import LONGEST_S, Part, Span
 from harness.reports.listening.invitations import SCHEMA as LINKS
 from harness.reports.listening.invitations import Invitations, hashed
 from harness.reports.listening.session import Refused
@@ -29,8 +29,8 @@ from harness.reports.listening.session import Refused
 DATABASE: Final = "seats.sqlite"
 LARGEST_PART: Final = 960_000
 """Most bytes of a part: ten seconds at 48 kHz, where the page sends one a second."""
-MOST_PARTS: Final = 900
-"""Most parts of a recording: 15 minutes at one a second; no turn lasts longer than three."""
+MOST_PARTS: Final = 600
+"""Most parts of a recording: the page sends three in two seconds and one more at each gap, for three minutes at most."""
 _SCHEMA = f"""{LINKS}
 CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS people (
@@ -45,6 +45,7 @@ CREATE TABLE IF NOT EXISTS withdrawn (at_s REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS leaving (person TEXT PRIMARY KEY, recordings INTEGER NOT NULL);
 """
 REMOVED: Final = "Your recordings were removed. To begin again, please reload the page."
+TOO_LONG: Final = f"A recording lasts at most {LONGEST_S / 60:.0f} minutes. Please record it again, and end it with the key."
 _TRIAL_S: Final = 3_600
 """Age at which a loop-back trial that never ended is given up: it lasts ten seconds, and a server may be away meanwhile."""
 _BUSY_MS: Final = 200
@@ -274,19 +275,27 @@ class SeatStore:
         return [_take(row) for row in rows]
 
     def add_part(self, take: Take, number: int, first: int, pcm: bytes) -> None:
-        """Store a part, flushed to the disk; the same one again changes nothing, nor one of a recording that is over."""
+        """Store a part, flushed to the disk; the same one again changes nothing, nor one of a recording that is over.
+
+        Raises:
+            Refused: with it the recording would be longer than any may be.
+        """
         with self._write() as db:
             db.execute("BEGIN IMMEDIATE")  # Its row cannot go while its part is written, whichever process deletes it.
-            if db.execute("SELECT 1 FROM takes WHERE id = ? AND state = 'open'", (take.id,)).fetchone() is not None:
-                self._parts.add(take.id, number, first, pcm)
+            if db.execute("SELECT 1 FROM takes WHERE id = ? AND state = 'open'", (take.id,)).fetchone() is None:
+                return
+            others = [part for n, part in self.stored_parts(take).items() if n != number]
+            if not _fits(take, [(part.first, part.end) for part in others] + [(first, first + len(pcm) // 2)]):
+                raise Refused(TOO_LONG)
+            self._parts.add(take.id, number, first, pcm)
 
     def parts(self, take: Take) -> list[Part]:
         """The parts of a recording that have arrived, in order."""
         return self._parts.of(take.id)
 
-    def part_numbers(self, take: Take) -> frozenset[int]:
-        """The numbers of the parts that have arrived."""
-        return self._parts.numbers(take.id)
+    def stored_parts(self, take: Take) -> dict[int, StoredPart]:
+        """The parts of a recording that have arrived, by number and unread."""
+        return self._parts.stored(take.id)
 
     def set_take(
         self,
@@ -328,6 +337,12 @@ class SeatStore:
         except KeyError:
             return  # Its speaker has withdrawn meanwhile.
         self.set_take(take, "discarded", found=found, decided={})
+
+
+def _fits(take: Take, spans: Sequence[Span]) -> bool:
+    """True if a recording of these spans is no longer than any may be, gaps and what came twice included."""
+    lasts = max(end for _, end in spans) - min(start for start, _ in spans)
+    return max(lasts, sum(end - start for start, end in spans)) <= LONGEST_S * take.rate_hz
 
 
 def _has_sound(kind: TakeKind, state: TakeState) -> bool:

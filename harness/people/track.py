@@ -23,8 +23,9 @@ from harness.audio.pcm import Int16
 from harness.recording import from_seat
 
 RATE_HZ: Final = from_seat.RATE_HZ
-LONGEST_S: Final = 1_800.0
-"""Longest recording that is put together: far more than a turn, and few enough bytes that no request can fill the memory."""
+LONGEST_S: Final = 180.0
+"""Longest recording: the pages end a turn after two minutes, and a reply 90 s after its caller. Its 17 MB fill no
+memory."""
 LEAST_STALL_MS: Final = 10.0
 """Shortest standstill of the audio clock: half of what a sitting may be wrong (20 ms). 500 ppm of drift are 1.5 ms in 3 s."""
 STALL_PAIRS: Final = 3

@@ -220,10 +220,10 @@ def test_of_two_tabs_the_older_says_so_and_records_nothing(caller: ServedSeat, o
     assert not grave_faults(old.page)
     assert not grave_faults(new.page)
     (take,) = caller.records.takes()
-    sent = caller.records.part_numbers(take)
+    sent = caller.records.stored_parts(take)
     assert sent
     time.sleep(1.5)
-    assert caller.records.part_numbers(take) == sent
+    assert caller.records.stored_parts(take) == sent
     assert old.heading() == "This goes on in another tab"
     assert old.page.locator("#stage button").count() == 0
     assert old.page.locator("#problem").is_hidden()
@@ -285,7 +285,7 @@ def test_a_server_that_dies_while_somebody_speaks_loses_nothing(
     one.wait_for_heading("Is it as you said|There is no turn")
     (take,) = [take for take in again.records.takes() if take.state == "ended"]
     assert take.found["lasts_s"] > 2.5
-    assert again.records.part_numbers(take) == frozenset(range(take.ended["parts"]))
+    assert again.records.stored_parts(take) == frozenset(range(take.ended["parts"]))
     assert one.page.locator("#problem").is_hidden()
     open_page.problems.clear()  # type: ignore[attr-defined]  # The lost requests.
 
