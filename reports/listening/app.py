@@ -107,6 +107,7 @@ class ListeningApp:
                 Route("/collect/reply", self._for_contributor(self._collect_reply, LARGEST_RECORDING), methods=["POST"]),
             ],
             middleware=self._entry.middleware(),
+            exception_handlers=self._entry.exception_handlers(),
         )
 
     # Entering

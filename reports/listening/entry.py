@@ -6,21 +6,25 @@ body must be JSON from a page of this server. No header states the date of a fil
 """
 
 import json
+import logging
 import secrets
+import sqlite3
 import time
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, ExceptionHandler, Message, Receive, Scope, Send
 
 from harness.reports.listening.door import Door
 from harness.reports.listening.guard import from_here
 from harness.reports.listening.invitations import Invitations, Link
+from harness.reports.listening.storage import STATUS, WORDS, is_fault_of_disk
 
 COOKIE_S = 60 * 60 * 24 * 60
 LARGEST_ANSWER = 400_000
@@ -106,12 +110,27 @@ class Entry:
         """True if a request that changes something comes from a page of this server."""
         return from_here(request.headers, request.url.scheme, self.door.url)
 
+    def exception_handlers(self) -> Mapping[Any, ExceptionHandler]:
+        """The answers to what can go wrong in any request: a disk without room, and a client who went before the end."""
+        return {sqlite3.Error: _storage, OSError: _storage, ClientDisconnect: _nobody}
+
     def middleware(self) -> list[Middleware]:
         """The common headers of every answer, and the check of the server's own names."""
         return [
             Middleware(_Headers),
             Middleware(TrustedHostMiddleware, allowed_hosts=self.door.hosts, www_redirect=False),
         ]
+
+
+def _storage(_: Request, error: Exception) -> Response:
+    if not is_fault_of_disk(error):
+        raise error
+    logging.getLogger(__name__).error("the disk takes nothing (%s)", error)
+    return refuse(WORDS, STATUS)
+
+
+def _nobody(_: Request, __: Exception) -> Response:
+    return Response(status_code=400)
 
 
 class _Headers:
