@@ -10,6 +10,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,8 @@ from harness.people.track import Part
 TAKES: Final = "takes"
 _GOING: Final = ".going-"
 """Beginning of the name of a folder that is being deleted."""
+_LEFT: Final = ".left-"
+"""Beginning of the name of an empty folder: its person withdrew, and the disk had no room to write that down."""
 _PART_NAME = re.compile(r"part-(\d{5})-(\d{1,15})\.pcm")
 
 
@@ -57,12 +60,10 @@ class PartFiles:
         self._folder = folder / TAKES
 
     def add(self, take: str, number: int, first: int, pcm: bytes) -> None:
-        """Store a part, flushed to the disk; the same one again changes nothing."""
+        """Store a part, flushed to the disk."""
         folder = self._folder / take
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"part-{number:05d}-{first}.pcm"
-        if path.exists():
-            return
         writing = path.with_suffix(f".{secrets.token_hex(4)}")
         try:
             with writing.open("wb") as out:
@@ -107,6 +108,35 @@ class PartFiles:
             return
         delete(going)
 
+    def leave(self, person: str, takes: Collection[str]) -> None:
+        """Delete the sound of somebody who withdraws, and mark that they did, on a disk that takes nothing any more.
+
+        A folder of theirs is the mark: to rename and to empty one needs no room, which a new one might.
+
+        Raises:
+            UserError: it cannot be deleted.
+        """
+        mark = self._folder / f"{_LEFT}{person}"
+        for take in takes:
+            with suppress(OSError):
+                (self._folder / take).rename(mark)
+                break
+        else:
+            with suppress(OSError):
+                mark.mkdir(parents=True, exist_ok=True)
+        for take in takes:
+            self.remove(take)
+        for path in mark.glob("*"):
+            path.unlink(missing_ok=True)
+
+    def left(self) -> set[str]:
+        """The people whose withdrawal is marked."""
+        return {path.name.removeprefix(_LEFT) for path in self._folder.glob(f"{_LEFT}*")}
+
+    def unmark(self, person: str) -> None:
+        """Remove the mark of a withdrawal, which is written down."""
+        delete(self._folder / f"{_LEFT}{person}")
+
     def sweep(self, stay: Callable[[], Collection[str]]) -> None:
         """Delete the sound of every recording but those of `stay`: what a kill left.
 
@@ -121,7 +151,7 @@ class PartFiles:
                 delete(path)
         staying = stay() if listed else ()
         for path in listed:
-            if path.name not in staying and not path.name.startswith(_GOING):
+            if path.name not in staying and not path.name.startswith((_GOING, _LEFT)):
                 self.remove(path.name)
 
 

@@ -17,6 +17,7 @@ import resource
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Any, Final
@@ -91,10 +92,8 @@ class Visit:
         if self.protocol is not None:
             self.protocol.transport.abort()
             return
-        try:
+        with suppress(OSError):  # Its client was faster.
             self.socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # Its client was faster.
 
 
 @dataclass(slots=True)

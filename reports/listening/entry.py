@@ -5,20 +5,23 @@ and other sites cannot send. A link is checked again at every request, so that a
 body must be JSON from a page of this server. No header states the date of a file.
 """
 
+import asyncio
 import json
 import logging
 import secrets
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, ExceptionHandler, Message, Receive, Scope, Send
 
 from harness.reports.listening.door import Door
@@ -28,6 +31,11 @@ from harness.reports.listening.storage import STATUS, WORDS, is_fault_of_disk
 
 COOKIE_S = 60 * 60 * 24 * 60
 LARGEST_ANSWER = 400_000
+BLOCK_BYTES = 64 * 1_024
+MOST_AT_ONCE = 8
+"""Requests of one person that are answered at once."""
+MOST_VALUES = 200_000
+"""Most values in a body: each takes some hundred bytes in memory, for as few as two on the way. A reason of 100 kB has less."""
 _HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src blob:; img-src data:; "
@@ -118,8 +126,32 @@ class Entry:
         """The common headers of every answer, and the check of the server's own names."""
         return [
             Middleware(_Headers),
+            Middleware(_InTurn, cookie=self._cookie),
             Middleware(TrustedHostMiddleware, allowed_hosts=self.door.hosts, www_redirect=False),
         ]
+
+
+class _InTurn:
+    """A wrapper that answers a few requests of one person at a time, to the last byte; more of them wait, unread.
+
+    A browser sends six at once. So nobody fills the memory with bodies and answers, or takes the server's threads from others.
+    """
+
+    def __init__(self, app: ASGIApp, cookie: str) -> None:
+        self._app = app
+        self._cookie = cookie
+        self._places: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        who = Request(scope).cookies.get(self._cookie) if scope["type"] == "http" else None
+        if who is None:
+            await self._app(scope, receive, send)
+            return
+        place = self._places.get(who)
+        if place is None:
+            place = self._places[who] = asyncio.Semaphore(MOST_AT_ONCE)
+        async with place:
+            await self._app(scope, receive, send)
 
 
 def _storage(_: Request, error: Exception) -> Response:
@@ -153,13 +185,24 @@ async def json_body(request: Request, largest: int = LARGEST_ANSWER) -> Body | N
     if request.headers.get("content-type", "").split(";")[0] != "application/json":
         return None
     body = await bytes_of(request, largest)
-    if body is None:
+    if body is None or body.count(b",") + body.count(b"[") + body.count(b"{") > MOST_VALUES:
         return None
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
         return None
     return _whole_characters(found) if isinstance(found, dict) else None
+
+
+def sent_from(path: Path, media_type: str) -> Response:
+    """A file, read block by block while it is sent; its date is nobody's business."""
+    return StreamingResponse(_blocks(path), media_type=media_type, headers={"content-length": str(path.stat().st_size)})
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(BLOCK_BYTES):
+            yield block
 
 
 async def bytes_of(request: Request, largest: int) -> bytes | None:
