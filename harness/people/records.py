@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from harness.people.database import opened
 from harness.people.part_files import PartFiles, StoredPart
 from harness.people.track import LONGEST_S, Part, Span
-from harness.reports.listening.invitations import SCHEMA as LINKS
 from harness.reports.listening.invitations import Invitations, hashed
 from harness.reports.listening.session import Refused
 from harness.reports.listening.storage import is_fault_of_disk
@@ -33,19 +33,6 @@ LARGEST_PART: Final = 960_000
 """Most bytes of a part: ten seconds at 48 kHz, where the page sends one a second."""
 MOST_PARTS: Final = 600
 """Most parts of a recording: the page sends three in two seconds and one more at each gap, for three minutes at most."""
-_SCHEMA = f"""{LINKS}
-CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS people (
-  id TEXT PRIMARY KEY, hash TEXT UNIQUE NOT NULL, seat TEXT NOT NULL, automatic INTEGER NOT NULL, consent TEXT NOT NULL,
-  began_s REAL NOT NULL, tab TEXT NOT NULL DEFAULT '');
-CREATE TABLE IF NOT EXISTS dealt (person TEXT, number INTEGER, what TEXT NOT NULL, PRIMARY KEY (person, number));
-CREATE TABLE IF NOT EXISTS takes (
-  id TEXT PRIMARY KEY, person TEXT NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL, tab TEXT NOT NULL,
-  rate_hz INTEGER NOT NULL, settings TEXT NOT NULL, began_s REAL NOT NULL, state TEXT NOT NULL,
-  ended TEXT NOT NULL DEFAULT '{{}}', found TEXT NOT NULL DEFAULT '{{}}', decided TEXT NOT NULL DEFAULT '{{}}');
-CREATE TABLE IF NOT EXISTS withdrawn (at_s REAL NOT NULL);
-CREATE TABLE IF NOT EXISTS leaving (person TEXT PRIMARY KEY, recordings INTEGER NOT NULL);
-"""
 REMOVED: Final = "Your recordings were removed. To begin again, please reload the page."
 TOO_LONG: Final = f"A recording lasts at most {LONGEST_S / 60:.0f} minutes. Please record it again, and end it with the key."
 MOST_TAKES: Final = 300
@@ -99,18 +86,11 @@ class SeatStore:
     """The database and the folder of recordings, safe to share between threads."""
 
     def __init__(self, folder: Path) -> None:
-        """Open it, and end what a kill left of removals; raises UserError if a recording cannot be removed."""
+        """Open it, and end what a kill left of removals; raises UserError if it cannot be opened or a recording not removed."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
-        self._db = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
-        self._db.row_factory = sqlite3.Row
+        self._db = opened(folder / DATABASE)
         self._lock = threading.RLock()
-        with self._lock, self._db:
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")
-            self._db.execute("PRAGMA secure_delete=ON")
-            self._db.executescript(_SCHEMA)
-            self._db.execute("INSERT OR IGNORE INTO secrets VALUES ('media', ?)", (secrets.token_hex(32),))
         self._parts = PartFiles(folder)
         self._gone = self._parts.left()
         self.invitations = Invitations(self._write, self._read, "people")
