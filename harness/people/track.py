@@ -104,7 +104,7 @@ def _stalls(clock: Sequence[ClockPair], rate_hz: int) -> list[Span]:
 
 def _holes(samples: Int16, rate_hz: int) -> list[Span]:
     """Stretches of exact zeros that have sound directly before and after them, as indices."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], samples == 0, [False]]).astype(np.int8)))
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], samples == 0, [False]])))
     begins, ends = edges[::2], edges[1::2]
     long = ends - begins >= LEAST_ZEROS_S * rate_hz
     beside = round(BESIDE_S * rate_hz)

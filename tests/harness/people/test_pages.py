@@ -19,11 +19,15 @@ from harness.people.records import SeatStore
 from harness.people.supporter.conversations import Conversations
 from harness.people.supporter.seat import SupporterSeat
 from harness.people.track import RATE_HZ
+from harness.reports.listening.storage import WORDS
 from tests.harness.people.conftest import ServedSeat, ServeSeat
 from tests.harness.people.sitting import REPLIES, spoken
 from tests.reports.conftest import ARGUMENTS, CHROMIUM
 from tests.reports.test_page_for_everybody import grave_faults
 from tests.scripted_sitting import Clicks
+from tests.small_disk import SmallDisk, small_disk
+
+__all__ = ["small_disk"]
 
 Open = Callable[..., Any]
 VIEWS = ((390, "dark"), (1_280, "light"))
@@ -267,6 +271,30 @@ def test_whoever_withdraws_while_recording_leaves_nothing(caller: ServedSeat, op
     assert caller.records.takes() == []
     assert not list((caller.records.folder / "takes").iterdir())
     open_page.problems.clear()  # type: ignore[attr-defined]  # Parts on their way were refused.
+
+
+def test_a_full_disk_is_said_and_the_page_asks_no_more(small_disk: SmallDisk, serve_seat: ServeSeat, open_page: Open) -> None:
+    served = serve_seat(one_turn, folder=small_disk.folder / "people")
+    page = open_page(served.address)
+    one = Clicks(page)
+    one.begin(served.address)
+    one.press("Record")
+    page.get_by_text("Recording: tell it now.").wait_for()
+    time.sleep(1.5)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    small_disk.fill()
+    page.get_by_text("The server's disk has no room").wait_for()
+    one.wait_for_heading("That did not work")
+    assert page.locator("#problem").inner_text() == WORDS
+    after = len(asked)
+    time.sleep(2)
+    assert len(asked) == after
+    small_disk.make_room()
+    one.press("Go on")
+    one.wait_for_heading("A recording was interrupted")
+    assert re.search("[1-9] seconds", page.locator("#stage").inner_text())
+    open_page.problems.clear()  # type: ignore[attr-defined]  # The browser says that a part was not taken.
 
 
 def test_a_server_that_dies_while_somebody_speaks_loses_nothing(
