@@ -16,8 +16,8 @@ import numpy as np
 import psutil
 import pytest
 
-from harness.people.part_files import TAKES
 from harness.people import records as records_of_seats
+from harness.people.part_files import TAKES
 from harness.people.records import LARGEST_PART, SeatStore
 from harness.people.seat import CONSENT
 from harness.people.track import LONGEST_S, RATE_HZ, Part, track_of
