@@ -76,13 +76,13 @@ def seat(tmp_path: Path) -> Iterator[Seat]:
         process.wait(30)
 
 
-def send(one: Sitter, take: str, number: int, first: int, samples: np.ndarray) -> int:  # type: ignore[type-arg]
+def send(one: Sitter, take: str, number: int, first: int, samples: np.ndarray) -> int:
     path = f"/take/{take}/part/{number}?first={first}"
     headers = {"content-type": "application/octet-stream"}
     return one.client.post(path, content=samples.astype("<i2").tobytes(), headers=headers).status_code
 
 
-def noise(frames: int = FRAMES) -> np.ndarray:  # type: ignore[type-arg]
+def noise(frames: int = FRAMES) -> np.ndarray:
     return np.random.default_rng(0).normal(0, 3_000, frames)
 
 
