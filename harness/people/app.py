@@ -11,10 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
 from typing import Any, Final
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from harness.errors import UserError
@@ -75,6 +77,8 @@ class SeatApp:
         self._withdraw = withdraw
         self._entry = Entry(door, records.invitations, COOKIE)
         self._ceiling = Ceiling(begins_per_minute)
+        # A recording that waits to be examined holds no thread, so that everybody else is answered meanwhile.
+        self._computing = CapacityLimiter(1)
         self._sittings = Sittings(records, seat)
         self._page = seat_page(seat.page)
         self._assets = {name: (listening_page(name), kind) for name, kind in _SHARED.items()}
@@ -98,13 +102,14 @@ class SeatApp:
                 Route("/take", self._for_person(self._take), methods=["POST"]),
                 Route("/take/{take}/part/{number:int}", self._part, methods=["POST"]),
                 Route("/take/{take}/played", self._for_person(self._played), methods=["POST"]),
-                Route("/take/{take}/end", self._for_person(self._end), methods=["POST"]),
-                Route("/take/{take}/keep", self._for_person(self._keep), methods=["POST"]),
+                Route("/take/{take}/end", self._for_person(self._end, self._computing), methods=["POST"]),
+                Route("/take/{take}/keep", self._for_person(self._keep, self._computing), methods=["POST"]),
                 Route("/take/{take}/discard", self._for_person(self._discard), methods=["POST"]),
                 Route("/take/{take}/sound", self._for_person(self._take_sound)),
                 Route("/withdraw", self._for_person(self._leave), methods=["POST"]),
             ],
             middleware=self._entry.middleware(),
+            exception_handlers=self._entry.exception_handlers(),
         )
 
     # Entering
@@ -185,7 +190,10 @@ class SeatApp:
         return JSONResponse(self._sittings.step(person))
 
     def _take_sound(self, person: Person, _: Body, asked: Mapping[str, str]) -> Response:
-        return _wav(self._sittings.sound_of(person, asked["take"]))
+        sound = self._sittings.sound_of(person, asked["take"])
+        if sound is None:
+            return _wav(None)
+        return StreamingResponse(sound.pieces, media_type="audio/wav", headers={"content-length": str(sound.size)})
 
     def _leave(self, person: Person, _: Body, __: Mapping[str, str]) -> Response:
         return JSONResponse({"rest_later": not self._withdraw(person.id)})
@@ -231,8 +239,8 @@ class SeatApp:
             logging.getLogger(__name__).error("%s", fault)
             return refuse(NOT_NOW, 409)
 
-    def _for_person(self, answered: Answered) -> Handler:
-        """A handler only for people who have begun; a posted body must be JSON."""
+    def _for_person(self, answered: Answered, limiter: CapacityLimiter | None = None) -> Handler:
+        """A handler only for people who have begun; a posted body must be JSON. `limiter`: of threads for what computes."""
 
         async def guarded(request: Request) -> Response:
             person, refused = await self._person(request)
@@ -241,7 +249,7 @@ class SeatApp:
             body: dict[str, Any] | None = await json_body(request) if request.method == "POST" else {}
             if body is None:
                 return refuse("That cannot be read, or is too long.", 400)
-            return await run_in_threadpool(self._answered, request, lambda: answered(person, body, request.path_params))
+            return await run_sync(self._answered, request, lambda: answered(person, body, request.path_params), limiter=limiter)
 
         return guarded
 

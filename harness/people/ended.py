@@ -12,7 +12,7 @@ from harness.reports.listening.session import Refused
 LATEST_FRAME: Final = RATE_HZ * 60 * 60 * 48
 """Two days of an audio clock."""
 _Frame = Annotated[int, Field(ge=0, lt=LATEST_FRAME)]
-_Name = Annotated[str, Field(max_length=80)]
+_Name = Annotated[str, Field(max_length=24)]
 _Reason = Literal["pressed", "silence", "longest", "never", "hidden", "slept", "unplugged"]
 
 

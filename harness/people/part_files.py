@@ -10,6 +10,8 @@ import secrets
 import shutil
 import sys
 from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +24,33 @@ from harness.people.track import Part
 TAKES: Final = "takes"
 _GOING: Final = ".going-"
 """Beginning of the name of a folder that is being deleted."""
+_LEFT: Final = ".left-"
+"""Beginning of the name of an empty folder: its person withdrew, and the disk had no room to write that down."""
 _PART_NAME = re.compile(r"part-(\d{5})-(\d{1,15})\.pcm")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPart:
+    """A part on the disk: the frame of its first sample, and the number of its samples."""
+
+    first: int
+    samples: int
+    path: Path
+
+    @property
+    def end(self) -> int:
+        """One past the last frame."""
+        return self.first + self.samples
+
+
+def samples_of(part: StoredPart) -> NDArray[np.int16]:
+    """The sound of a part.
+
+    Raises:
+        FileNotFoundError: its recording was removed.
+    """
+    read: NDArray[np.int16] = np.fromfile(part.path, dtype="<i2")
+    return read
 
 
 class PartFiles:
@@ -32,18 +60,20 @@ class PartFiles:
         self._folder = folder / TAKES
 
     def add(self, take: str, number: int, first: int, pcm: bytes) -> None:
-        """Store a part, flushed to the disk; the same one again changes nothing."""
+        """Store a part, flushed to the disk."""
         folder = self._folder / take
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"part-{number:05d}-{first}.pcm"
-        if path.exists():
-            return
         writing = path.with_suffix(f".{secrets.token_hex(4)}")
-        with writing.open("wb") as out:
-            out.write(pcm)
-            out.flush()
-            os.fsync(out.fileno())
-        writing.rename(path)
+        try:
+            with writing.open("wb") as out:
+                out.write(pcm)
+                out.flush()
+                os.fsync(out.fileno())
+            writing.rename(path)
+        except OSError:
+            writing.unlink(missing_ok=True)
+            raise
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -52,22 +82,18 @@ class PartFiles:
 
     def of(self, take: str) -> list[Part]:
         """The parts that have arrived, in order; none of a recording that was removed."""
-        found = {}
-        for number, (first, path) in self._named(take).items():
-            try:
-                samples: NDArray[np.int16] = np.frombuffer(path.read_bytes(), dtype="<i2").astype(np.int16)
-            except FileNotFoundError:
-                return []
-            found[number] = Part(first, samples)
-        return [found[number] for number in sorted(found)]
+        try:
+            return [Part(stored.first, samples_of(stored)) for _, stored in sorted(self.stored(take).items())]
+        except FileNotFoundError:
+            return []
 
-    def numbers(self, take: str) -> frozenset[int]:
-        """The numbers of the parts that have arrived."""
-        return frozenset(self._named(take))
-
-    def _named(self, take: str) -> dict[int, tuple[int, Path]]:
+    def stored(self, take: str) -> dict[int, StoredPart]:
+        """The parts that have arrived, by number and unread; none of a recording that was removed."""
         names = ((_PART_NAME.fullmatch(path.name), path) for path in (self._folder / take).glob("part-*.pcm"))
-        return {int(name[1]): (int(name[2]), path) for name, path in names if name is not None}
+        try:
+            return {int(n[1]): StoredPart(int(n[2]), path.stat().st_size // 2, path) for n, path in names if n is not None}
+        except FileNotFoundError:
+            return {}
 
     def remove(self, take: str) -> None:
         """Delete a recording's sound.
@@ -81,6 +107,35 @@ class PartFiles:
         except FileNotFoundError:
             return
         delete(going)
+
+    def leave(self, person: str, takes: Collection[str]) -> None:
+        """Delete the sound of somebody who withdraws, and mark that they did, on a disk that takes nothing any more.
+
+        A folder of theirs is the mark: to rename and to empty one needs no room, which a new one might.
+
+        Raises:
+            UserError: it cannot be deleted.
+        """
+        mark = self._folder / f"{_LEFT}{person}"
+        for take in takes:
+            with suppress(OSError):
+                (self._folder / take).rename(mark)
+                break
+        else:
+            with suppress(OSError):
+                mark.mkdir(parents=True, exist_ok=True)
+        for take in takes:
+            self.remove(take)
+        for path in mark.glob("*"):
+            path.unlink(missing_ok=True)
+
+    def left(self) -> set[str]:
+        """The people whose withdrawal is marked."""
+        return {path.name.removeprefix(_LEFT) for path in self._folder.glob(f"{_LEFT}*")}
+
+    def unmark(self, person: str) -> None:
+        """Remove the mark of a withdrawal, which is written down."""
+        delete(self._folder / f"{_LEFT}{person}")
 
     def sweep(self, stay: Callable[[], Collection[str]]) -> None:
         """Delete the sound of every recording but those of `stay`: what a kill left.
@@ -96,7 +151,7 @@ class PartFiles:
                 delete(path)
         staying = stay() if listed else ()
         for path in listed:
-            if path.name not in staying and not path.name.startswith(_GOING):
+            if path.name not in staying and not path.name.startswith((_GOING, _LEFT)):
                 self.remove(path.name)
 
 

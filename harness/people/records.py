@@ -9,6 +9,7 @@ and files are removed. The wish is stored first, in the same step that ends the 
 last; so a kill between the two leaves a wish that the next opening goes on with. Only the number of people who withdrew stays.
 """
 
+import errno
 import json
 import secrets
 import sqlite3
@@ -20,31 +21,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from harness.people.part_files import PartFiles
-from harness.people.track import Part
-from harness.reports.listening.invitations import SCHEMA as LINKS
+from harness.people.database import opened
+from harness.people.part_files import PartFiles, StoredPart
+from harness.people.track import LONGEST_S, Part, Span
 from harness.reports.listening.invitations import Invitations, hashed
 from harness.reports.listening.session import Refused
+from harness.reports.listening.storage import is_fault_of_disk
 
 DATABASE: Final = "seats.sqlite"
 LARGEST_PART: Final = 960_000
 """Most bytes of a part: ten seconds at 48 kHz, where the page sends one a second."""
-MOST_PARTS: Final = 900
-"""Most parts of a recording: 15 minutes at one a second; no turn lasts longer than three."""
-_SCHEMA = f"""{LINKS}
-CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS people (
-  id TEXT PRIMARY KEY, hash TEXT UNIQUE NOT NULL, seat TEXT NOT NULL, automatic INTEGER NOT NULL, consent TEXT NOT NULL,
-  began_s REAL NOT NULL, tab TEXT NOT NULL DEFAULT '');
-CREATE TABLE IF NOT EXISTS dealt (person TEXT, number INTEGER, what TEXT NOT NULL, PRIMARY KEY (person, number));
-CREATE TABLE IF NOT EXISTS takes (
-  id TEXT PRIMARY KEY, person TEXT NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL, tab TEXT NOT NULL,
-  rate_hz INTEGER NOT NULL, settings TEXT NOT NULL, began_s REAL NOT NULL, state TEXT NOT NULL,
-  ended TEXT NOT NULL DEFAULT '{{}}', found TEXT NOT NULL DEFAULT '{{}}', decided TEXT NOT NULL DEFAULT '{{}}');
-CREATE TABLE IF NOT EXISTS withdrawn (at_s REAL NOT NULL);
-CREATE TABLE IF NOT EXISTS leaving (person TEXT PRIMARY KEY, recordings INTEGER NOT NULL);
-"""
+MOST_PARTS: Final = 600
+"""Most parts of a recording: the page sends three in two seconds and one more at each gap, for three minutes at most."""
 REMOVED: Final = "Your recordings were removed. To begin again, please reload the page."
+TOO_LONG: Final = f"A recording lasts at most {LONGEST_S / 60:.0f} minutes. Please record it again, and end it with the key."
+MOST_TAKES: Final = 300
+"""Most recordings that a person begins, discarded ones and trials included: twenty turns, each recorded anew a dozen times."""
+TOO_MANY: Final = f"You have begun {MOST_TAKES} recordings, and no more are taken. Please tell whoever invited you."
 _TRIAL_S: Final = 3_600
 """Age at which a loop-back trial that never ended is given up: it lasts ten seconds, and a server may be away meanwhile."""
 _BUSY_MS: Final = 200
@@ -93,20 +86,15 @@ class SeatStore:
     """The database and the folder of recordings, safe to share between threads."""
 
     def __init__(self, folder: Path) -> None:
-        """Open it, and end what a kill left of removals; raises UserError if a recording cannot be removed."""
+        """Open it, and end what a kill left of removals; raises UserError if it cannot be opened or a recording not removed."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
-        self._db = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
-        self._db.row_factory = sqlite3.Row
+        self._db = opened(folder / DATABASE)
         self._lock = threading.RLock()
-        with self._lock, self._db:
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")
-            self._db.execute("PRAGMA secure_delete=ON")
-            self._db.executescript(_SCHEMA)
-            self._db.execute("INSERT OR IGNORE INTO secrets VALUES ('media', ?)", (secrets.token_hex(32),))
         self._parts = PartFiles(folder)
+        self._gone = self._parts.left()
         self.invitations = Invitations(self._write, self._read, "people")
+        self._settle()
         for take in self.takes():
             if take.kind == "calibration" and take.state == "open" and take.began_s < time.time() - _TRIAL_S:
                 self.discard(take)
@@ -143,13 +131,16 @@ class SeatStore:
                 (f"p{secrets.token_hex(3)}", hashed(secret), seat, int(automatic), consent, time.time()),
             )
         found = self.person(secret)
-        assert found is not None
+        if found is None:
+            raise OSError(errno.ENOSPC, "a withdrawal waits for room on the disk")
         return found
 
     def person(self, secret: str) -> Person | None:
         """The person with this secret; None if it is unknown."""
+        if self._gone:
+            self._settle()
         rows = self._read("SELECT * FROM people WHERE hash = ?", (hashed(secret),))
-        return _person(rows[0]) if rows else None
+        return _person(rows[0]) if rows and rows[0]["id"] not in self._gone else None
 
     def people(self) -> list[Person]:
         """Everybody, in the order in which they began."""
@@ -173,11 +164,26 @@ class SeatStore:
     def leave(self, person: str) -> int:
         """Remove a person with their recordings; returns the number of these. Their link stops working.
 
-        Their pseudonym is in `leaving` until `left` says that nothing which was made of the recordings has it any more.
+        Their pseudonym is in `leaving` until `left` says that nothing which was made of the recordings has it any more. On a
+        full disk their sound goes first, which makes room for the row. If that is not enough, a mark on the disk says that
+        they are gone, and the row is written as soon as there is room.
 
         Raises:
             UserError: a recording cannot be deleted; the next opening tries again.
         """
+        try:
+            self._forget(person)
+        except sqlite3.Error as fault:
+            if not is_fault_of_disk(fault):
+                raise
+            self._parts.leave(person, [take.id for take in self.takes(person)])
+            self._gone.add(person)
+            self._settle()
+        self._sweep()
+        return self.leaving().get(person, 0)
+
+    def _forget(self, person: str) -> None:
+        """Delete the rows of a person, and store that they are leaving."""
         with self._write() as db:
             db.execute("BEGIN IMMEDIATE")
             known = db.execute("SELECT hash FROM people WHERE id = ?", (person,)).fetchone()
@@ -189,18 +195,29 @@ class SeatStore:
                     db.execute(f"DELETE FROM {table} WHERE {column} = ?", (known[0],))
                 for table, column in (("takes", "person"), ("dealt", "person"), ("people", "id")):
                     db.execute(f"DELETE FROM {table} WHERE {column} = ?", (person,))
-        self._sweep()
-        return self.leaving().get(person, 0)
+
+    def _settle(self) -> None:
+        """Write down the withdrawals for which the disk had no room, if it has some now."""
+        for person in sorted(self._gone):
+            try:
+                self._forget(person)
+            except sqlite3.Error as fault:
+                if not is_fault_of_disk(fault):
+                    raise
+                return
+            self._parts.unmark(person)
+            self._gone.discard(person)
 
     def leaving(self) -> Mapping[str, int]:
         """People who withdrew and may still be in a pack or in the run → the number of their recordings."""
-        return {row[0]: row[1] for row in self._read("SELECT person, recordings FROM leaving ORDER BY person")}
+        rows = self._read("SELECT person, recordings FROM leaving ORDER BY person")
+        return {**dict.fromkeys(sorted(self._gone), 0), **{row[0]: row[1] for row in rows}}
 
     def left(self, people: Iterable[str]) -> bool:
         """Forget the pseudonyms of people who are removed everywhere; False if the database's journal still has them."""
         with self._write() as db:
             db.executemany("DELETE FROM leaving WHERE person = ?", [(person,) for person in people])
-        return self.empty_journal()
+        return self.empty_journal() and not self._gone
 
     def empty_journal(self) -> bool:
         """Overwrite the journal, in which deleted rows stay readable; False while another process reads it."""
@@ -247,10 +264,13 @@ class SeatStore:
         """A new recording of this person.
 
         Raises:
-            Refused: the person has withdrawn.
+            Refused: the person has withdrawn, or has begun too many.
         """
         take = secrets.token_hex(8)
         with self._write() as db:
+            (begun,) = db.execute("SELECT count(*) FROM takes WHERE person = ?", (person.id,)).fetchone()
+            if begun >= MOST_TAKES:
+                raise Refused(TOO_MANY)
             made = db.execute(
                 "INSERT INTO takes (id, person, kind, what, tab, rate_hz, settings, began_s, state) "
                 "SELECT ?, id, ?, ?, ?, ?, ?, ?, 'open' FROM people WHERE id = ?",
@@ -274,19 +294,29 @@ class SeatStore:
         return [_take(row) for row in rows]
 
     def add_part(self, take: Take, number: int, first: int, pcm: bytes) -> None:
-        """Store a part, flushed to the disk; the same one again changes nothing, nor one of a recording that is over."""
+        """Store a part, flushed to the disk; one of the same number again changes nothing, nor one of a recording that is over.
+
+        Raises:
+            Refused: with it the recording would be longer than any may be.
+        """
         with self._write() as db:
             db.execute("BEGIN IMMEDIATE")  # Its row cannot go while its part is written, whichever process deletes it.
-            if db.execute("SELECT 1 FROM takes WHERE id = ? AND state = 'open'", (take.id,)).fetchone() is not None:
-                self._parts.add(take.id, number, first, pcm)
+            if db.execute("SELECT 1 FROM takes WHERE id = ? AND state = 'open'", (take.id,)).fetchone() is None:
+                return
+            stored = self.stored_parts(take)
+            if number in stored:
+                return
+            if not _fits(take, [*((part.first, part.end) for part in stored.values()), (first, first + len(pcm) // 2)]):
+                raise Refused(TOO_LONG)
+            self._parts.add(take.id, number, first, pcm)
 
     def parts(self, take: Take) -> list[Part]:
         """The parts of a recording that have arrived, in order."""
         return self._parts.of(take.id)
 
-    def part_numbers(self, take: Take) -> frozenset[int]:
-        """The numbers of the parts that have arrived."""
-        return self._parts.numbers(take.id)
+    def stored_parts(self, take: Take) -> dict[int, StoredPart]:
+        """The parts of a recording that have arrived, by number and unread."""
+        return self._parts.stored(take.id)
 
     def set_take(
         self,
@@ -309,12 +339,24 @@ class SeatStore:
         given = {"ended": ended, "found": found, "decided": decided}
         named = {name: json.dumps(value) for name, value in given.items() if value is not None}
         columns = "".join(f", {name} = ?" for name in named)
-        with self._write() as db:
-            changed = db.execute(
-                f"UPDATE takes SET state = ?{columns} WHERE id = ? AND state = coalesce(?, state)",
-                (state, *named.values(), take.id, only_from),
-            )
-        if changed.rowcount and not _has_sound(take.kind, state):
+        silent = not _has_sound(take.kind, state)
+
+        def changed() -> bool:
+            with self._write() as db:
+                done = db.execute(
+                    f"UPDATE takes SET state = ?{columns} WHERE id = ? AND state = coalesce(?, state)",
+                    (state, *named.values(), take.id, only_from),
+                )
+            return done.rowcount > 0
+
+        try:
+            done = changed()
+        except sqlite3.Error as fault:
+            if not silent or not is_fault_of_disk(fault):
+                raise
+            self._parts.remove(take.id)  # It is to go, and makes room for its row.
+            done = changed()
+        if done and silent:
             self._parts.remove(take.id)
         try:
             return self.take(take.id)
@@ -327,7 +369,13 @@ class SeatStore:
             found = {"disturbed": True} if self.take(take.id).found.get("disturbed") else {}
         except KeyError:
             return  # Its speaker has withdrawn meanwhile.
-        self.set_take(take, "discarded", found=found, decided={})
+        self.set_take(take, "discarded", ended={}, found=found, decided={})
+
+
+def _fits(take: Take, spans: Sequence[Span]) -> bool:
+    """True if a recording of these spans is no longer than any may be, gaps and what came twice included."""
+    lasts = max(end for _, end in spans) - min(start for start, _ in spans)
+    return max(lasts, sum(end - start for start, end in spans)) <= LONGEST_S * take.rate_hz
 
 
 def _has_sound(kind: TakeKind, state: TakeState) -> bool:

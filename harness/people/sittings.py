@@ -18,6 +18,7 @@ from harness.people import loop_back
 from harness.people.ended import LATEST_FRAME, end_of
 from harness.people.records import MOST_PARTS, Person, SeatStore, Take, TakeKind
 from harness.people.seat import Json, Seat
+from harness.people.take_sound import WavStream, wav_stream
 from harness.people.track import RATE_HZ, Track, track_of
 from harness.people.trials import disturbances, loop_of, measured, trial_of
 from harness.reports.listening.session import Refused
@@ -72,7 +73,7 @@ class Sittings:
         for old in self._records.takes(person.id):
             if old.state == "open" and old.tab == person.tab:
                 # Sent again because its answer was lost; any other was begun by a page that forgot it, so nobody can end it.
-                if (old.kind, old.what) == (kind, what) and not self._records.part_numbers(old):
+                if (old.kind, old.what) == (kind, what) and not self._records.stored_parts(old):
                     return old
                 self._records.discard(old)
         due = self.step(person)
@@ -112,7 +113,7 @@ class Sittings:
         if found.state != "open":
             return dict(found.found)
         ended = end_of(body)
-        if missing := set(range(ended["parts"])) - self._records.part_numbers(found):
+        if missing := set(range(ended["parts"])) - set(self._records.stored_parts(found)):
             raise Refused(f"{len(missing)} parts of the recording have not arrived yet.")
         return self._finish(found, ended)
 
@@ -171,17 +172,14 @@ class Sittings:
             ended = end_of({"parts": 1, "played": body.get("played"), "clock": [], "reason": "hidden"})
             self._records.set_take(found, "open", ended=ended)
 
-    def sound_of(self, person: Person, take: str) -> bytes | None:
+    def sound_of(self, person: Person, take: str) -> WavStream | None:
         """A recording as a WAV file for its own speaker; None if its sound is gone."""
         found = self._own(person, take)
-        parts = self._records.parts(found)
-        try:
-            return wav(track_of(parts).samples) if parts else None
-        except ValueError:
-            return None
+        parts = self._records.stored_parts(found)
+        return wav_stream(parts.values(), found.rate_hz) if parts else None
 
     def _seconds(self, take: Take) -> float:
-        return sum(len(part.samples) for part in self._records.parts(take)) / take.rate_hz
+        return sum(part.samples for part in self._records.stored_parts(take).values()) / take.rate_hz
 
     def _own(self, person: Person, take: str) -> Take:
         try:

@@ -14,7 +14,6 @@ Pure: no file, no clock.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -23,8 +22,9 @@ from harness.audio.pcm import Int16
 from harness.recording import from_seat
 
 RATE_HZ: Final = from_seat.RATE_HZ
-LONGEST_S: Final = 1_800.0
-"""Longest recording that is put together: far more than a turn, and few enough bytes that no request can fill the memory."""
+LONGEST_S: Final = 180.0
+"""Longest recording: the pages end a turn after two minutes, and a reply 90 s after its caller. Its 17 MB fill no
+memory."""
 LEAST_STALL_MS: Final = 10.0
 """Shortest standstill of the audio clock: half of what a sitting may be wrong (20 ms). 500 ppm of drift are 1.5 ms in 3 s."""
 STALL_PAIRS: Final = 3
@@ -104,20 +104,26 @@ def _stalls(clock: Sequence[ClockPair], rate_hz: int) -> list[Span]:
 
 def _holes(samples: Int16, rate_hz: int) -> list[Span]:
     """Stretches of exact zeros that have sound directly before and after them, as indices."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], samples == 0, [False]]).astype(np.int8)))
-    beside, least = round(BESIDE_S * rate_hz), LEAST_ZEROS_S * rate_hz
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], samples == 0, [False]])))
+    begins, ends = edges[::2], edges[1::2]
+    long = ends - begins >= LEAST_ZEROS_S * rate_hz
+    beside = round(BESIDE_S * rate_hz)
     return [
         (int(a), int(b))
-        for a, b in zip(edges[::2], edges[1::2], strict=True)
-        if b - a >= least
-        and all(
-            len(s) and np.mean(s != 0) >= LEAST_SOUNDING for s in (samples[max(0, a - beside) : a], samples[b : b + beside])
+        for a, b in zip(begins[long], ends[long], strict=True)
+        if all(
+            len(s) and np.count_nonzero(s) >= LEAST_SOUNDING * len(s)
+            for s in (samples[max(0, a - beside) : a], samples[b : b + beside])
         )
     ]
 
 
 def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
     """`spans` in order, those that touch made one."""
-    ordered = sorted(spans)
-    starts = [0, *(k for k in range(1, len(ordered)) if ordered[k][0] > max(end for _, end in ordered[:k]))]
-    return tuple((ordered[a][0], max(end for _, end in ordered[a:b])) for a, b in pairwise([*starts, len(ordered)]) if ordered)
+    found: list[Span] = []
+    for begin, end in sorted(spans):
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((begin, end))
+    return tuple(found)

@@ -6,6 +6,7 @@ pages and label sheets that were sent, runs that were played on a pack. The sent
 """
 
 import logging
+import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ from harness.errors import UserError
 from harness.people.alone import alone
 from harness.people.records import DATABASE, SeatStore
 from harness.people.supporter.out_of_run import remove_person
+from harness.reports.listening.storage import is_fault_of_disk
 from harness.store.database import DATABASE as RUN
 from harness.store.run_store import RunStore
 
@@ -57,7 +59,9 @@ def withdraw_everywhere(folder: Path, person: str) -> str:
         count = records.leave(person)
         try:
             end_withdrawals(folder, records, wait=True)
-        except UserError as fault:
+        except (UserError, OSError, sqlite3.Error) as fault:
+            if not isinstance(fault, UserError) and not is_fault_of_disk(fault):
+                raise
             raise UserError(
                 f"{person}: the recordings are removed, but not yet everything that was made of them ({fault}); then give the "
                 "same command again"
@@ -89,7 +93,9 @@ def withdraw_on_page(folder: Path, records: SeatStore, person: str) -> bool:
     try:
         records.leave(person)
         return end_withdrawals(folder, records, wait=False)
-    except UserError as fault:
+    except (UserError, OSError, sqlite3.Error) as fault:
+        if not isinstance(fault, UserError) and not is_fault_of_disk(fault):
+            raise
         logging.getLogger(__name__).error("%s", fault)
         return False
 

@@ -96,6 +96,7 @@ def flat_tops(samples: Float32) -> list[int]:
     """The starts of runs of samples at full scale, in any channel."""
     found: list[int] = []
     for channel in samples.T:
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], np.abs(channel) >= FULL_SCALE, [0]]).astype(np.int8)))
-        found += [int(a) for a, b in edges.reshape(-1, 2) if b - a >= CLIPPED_RUN]
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], np.abs(channel) >= FULL_SCALE, [False]])))
+        begins, ends = edges[::2], edges[1::2]
+        found += begins[ends - begins >= CLIPPED_RUN].tolist()
     return sorted(found)

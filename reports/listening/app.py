@@ -10,6 +10,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -30,6 +32,7 @@ from harness.reports.listening.entry import (
     listening_page,
     new_secret,
     refuse,
+    sent_from,
 )
 from harness.reports.listening.guard import WINDOW_S, Ceiling
 from harness.reports.listening.length import session_length
@@ -41,8 +44,8 @@ from harness.reports.listening.welcome import welcome_page
 COOKIE = "listener"
 BEGINS_PER_MINUTE = 20
 """Most sessions begun per minute from one address: enough for a room of raters behind one router, too few for a program."""
-LARGEST_RECORDING = 12_000_000
-"""Most bytes of a recorded reply: a minute of 24 kHz PCM is 3 MB."""
+LARGEST_RECORDING = 6_000_000
+"""Most bytes of a recorded reply: a minute of 24 kHz PCM is 2.9 MB, and 3.9 as the page sends it."""
 _ASSETS = {
     "listen.js": "text/javascript",
     "collect.js": "text/javascript",
@@ -82,6 +85,8 @@ class ListeningApp:
         self._sessions = Sessions(votes, material, design, hearing_share)
         self._collection = Collection(votes, material)
         self._dealing = threading.Lock()
+        # A recording that waits to be decoded holds no thread, so that everybody else is answered meanwhile.
+        self._computing = CapacityLimiter(1)
         self._pages = {name: listening_page(name) for name in ("listen.html", "collect.html", *_ASSETS)}
         length = session_length(material, design, votes.answers())
         self._pages["listen.html"] = welcome_page(self._pages["listen.html"], design, length)
@@ -104,9 +109,14 @@ class ListeningApp:
                 Route("/collect", self._collect_page),
                 Route("/collect/next", self._for_contributor(self._collect_next)),
                 Route("/collect/sound/{context}", self._for_contributor(self._collect_sound)),
-                Route("/collect/reply", self._for_contributor(self._collect_reply, LARGEST_RECORDING), methods=["POST"]),
+                Route(
+                    "/collect/reply",
+                    self._for_contributor(self._collect_reply, LARGEST_RECORDING, self._computing),
+                    methods=["POST"],
+                ),
             ],
             middleware=self._entry.middleware(),
+            exception_handlers=self._entry.exception_handlers(),
         )
 
     # Entering
@@ -206,8 +216,9 @@ class ListeningApp:
         why = self._entry.why_shut(request)
         return answered() if why is None else refuse(why, 403)
 
-    def _for_rater(self, answered: Answered, largest: int = LARGEST_ANSWER) -> Handler:
-        """A handler only for raters who have begun; a posted body must be JSON of at most `largest` bytes."""
+    def _for_rater(self, answered: Answered, largest: int = LARGEST_ANSWER, limiter: CapacityLimiter | None = None) -> Handler:
+        """A handler only for raters who have begun; a posted body must be JSON of at most `largest` bytes. `limiter`: of
+        threads for what computes."""
 
         async def guarded(request: Request) -> Response:
             if request.method == "POST" and not self._entry.from_here(request):
@@ -218,17 +229,21 @@ class ListeningApp:
             body = await json_body(request, largest) if request.method == "POST" else {}
             if body is None:
                 return refuse("That cannot be read, or is too long.", 400)
-            return await run_in_threadpool(self._unless_shut, request, lambda: answered(rater, body, request.path_params))
+            return await run_sync(
+                self._unless_shut, request, lambda: answered(rater, body, request.path_params), limiter=limiter
+            )
 
         return guarded
 
-    def _for_contributor(self, answered: Answered, largest: int = LARGEST_ANSWER) -> Handler:
+    def _for_contributor(
+        self, answered: Answered, largest: int = LARGEST_ANSWER, limiter: CapacityLimiter | None = None
+    ) -> Handler:
         def guarded(rater: Rater, body: Body, asked: Mapping[str, str]) -> Response:
             if rater.role != "contributor":
                 return refuse("Your invitation is for listening only.", 403)
             return answered(rater, body, asked)
 
-        return self._for_rater(guarded, largest)
+        return self._for_rater(guarded, largest, limiter)
 
     async def _asset(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -240,4 +255,4 @@ class ListeningApp:
 def _flac(path: Path | None) -> Response:
     if path is None:
         return refuse("There is no such sound now.", 404)
-    return Response(path.read_bytes(), media_type="audio/flac")
+    return sent_from(path, "audio/flac")

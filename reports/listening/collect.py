@@ -12,6 +12,7 @@ import hmac
 import io
 import re
 import secrets
+import sqlite3
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -111,8 +112,19 @@ class Collection:
             _check_text(given)
         else:
             raise Refused("Please speak or write a reply.")
-        if not self._votes.add_completion(rater, due["context"], given, name):
+        try:
+            stored = self._votes.add_completion(rater, due["context"], given, name)
+        except sqlite3.Error:
+            self._drop(name)
+            raise
+        if not stored:
+            self._drop(name)
             raise Refused("You have answered this conversation already.")
+
+    def _drop(self, name: str | None) -> None:
+        """Delete a recording that no row names."""
+        if name is not None:
+            (self._folder / name).unlink(missing_ok=True)
 
     def _keep_recording(self, encoded: str) -> str:
         try:
@@ -126,7 +138,11 @@ class Collection:
         even = soxr.resample(mono, rate_hz, sound.RATE_HZ, quality="HQ").astype(np.float32)
         self._folder.mkdir(parents=True, exist_ok=True)
         name = f"{secrets.token_hex(12)}.flac"
-        (self._folder / name).write_bytes(sound.flac(even))
+        try:
+            (self._folder / name).write_bytes(sound.flac(even))
+        except OSError:
+            self._drop(name)
+            raise
         return name
 
 

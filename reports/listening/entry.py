@@ -5,25 +5,37 @@ and other sites cannot send. A link is checked again at every request, so that a
 body must be JSON from a page of this server. No header states the date of a file.
 """
 
+import asyncio
+import logging
 import secrets
+import sqlite3
 import time
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.types import ASGIApp, ExceptionHandler, Message, Receive, Scope, Send
 
 from harness.foreign_files import FileFault, read_json
 from harness.reports.listening.door import Door
 from harness.reports.listening.guard import from_here
 from harness.reports.listening.invitations import Invitations, Link
+from harness.reports.listening.storage import STATUS, WORDS, is_fault_of_disk
 
 COOKIE_S = 60 * 60 * 24 * 60
 LARGEST_ANSWER = 400_000
+BLOCK_BYTES = 64 * 1_024
+MOST_AT_ONCE = 8
+"""Requests of one person that are answered at once."""
+MOST_VALUES = 200_000
+"""Most values in a body: each takes some hundred bytes in memory, for as few as two on the way. A reason of 100 kB has less."""
 _HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src blob:; img-src data:; "
@@ -106,12 +118,51 @@ class Entry:
         """True if a request that changes something comes from a page of this server."""
         return from_here(request.headers, request.url.scheme, self.door.url)
 
+    def exception_handlers(self) -> Mapping[Any, ExceptionHandler]:
+        """The answers to what can go wrong in any request: a disk without room, and a client who went before the end."""
+        return {sqlite3.Error: _storage, OSError: _storage, ClientDisconnect: _nobody}
+
     def middleware(self) -> list[Middleware]:
         """The common headers of every answer, and the check of the server's own names."""
         return [
             Middleware(_Headers),
+            Middleware(_InTurn, cookie=self._cookie),
             Middleware(TrustedHostMiddleware, allowed_hosts=self.door.hosts, www_redirect=False),
         ]
+
+
+class _InTurn:
+    """A wrapper that answers a few requests of one person at a time, to the last byte; more of them wait, unread.
+
+    A browser sends six at once. So nobody fills the memory with bodies and answers, or takes the server's threads from others.
+    """
+
+    def __init__(self, app: ASGIApp, cookie: str) -> None:
+        self._app = app
+        self._cookie = cookie
+        self._places: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        who = Request(scope).cookies.get(self._cookie) if scope["type"] == "http" else None
+        if who is None:
+            await self._app(scope, receive, send)
+            return
+        place = self._places.get(who)
+        if place is None:
+            place = self._places[who] = asyncio.Semaphore(MOST_AT_ONCE)
+        async with place:
+            await self._app(scope, receive, send)
+
+
+def _storage(_: Request, error: Exception) -> Response:
+    if not is_fault_of_disk(error):
+        raise error
+    logging.getLogger(__name__).error("the disk takes nothing (%s)", error)
+    return refuse(WORDS, STATUS)
+
+
+def _nobody(_: Request, __: Exception) -> Response:
+    return Response(status_code=400)
 
 
 class _Headers:
@@ -134,13 +185,24 @@ async def json_body(request: Request, largest: int = LARGEST_ANSWER) -> Body | N
     if request.headers.get("content-type", "").split(";")[0] != "application/json":
         return None
     body = await bytes_of(request, largest)
-    if body is None:
+    if body is None or body.count(b",") + body.count(b"[") + body.count(b"{") > MOST_VALUES:
         return None
     try:
         found = read_json(body)
     except FileFault:
         return None
     return _whole_characters(found) if isinstance(found, dict) else None
+
+
+def sent_from(path: Path, media_type: str) -> Response:
+    """A file, read block by block while it is sent; its date is nobody's business."""
+    return StreamingResponse(_blocks(path), media_type=media_type, headers={"content-length": str(path.stat().st_size)})
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(BLOCK_BYTES):
+            yield block
 
 
 async def bytes_of(request: Request, largest: int) -> bytes | None:

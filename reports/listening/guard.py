@@ -32,7 +32,7 @@ class Ceiling:
 
     def admits(self, address: str, now_s: float) -> bool:
         """True if one more may begin, which is then counted."""
-        who = _household(address)
+        who = household(address)
         with self._lock:
             if len(self._begun) >= MOST_ADDRESSES:
                 self._begun = {known: times for known, times in self._begun.items() if times[-1] > now_s - WINDOW_S}
@@ -45,7 +45,7 @@ class Ceiling:
             return True
 
 
-def _household(address: str) -> str:
+def household(address: str) -> str:
     """The network of one subscriber: with IPv6 at least a /64, because all its addresses belong to one person."""
     try:
         found = ipaddress.ip_address(address)

@@ -82,7 +82,7 @@ const opened = async (button) => {
     throw error;
   }
 };
-/* `onChange(what, detail)` is called with: slept, awake, hidden, shown, unplugged, muted, unmuted, silent (two seconds of exact zeros), devices, broken, clipped, lost, connection (detail: whether it is there).
+/* `onChange(what, detail)` is called with: slept, awake, hidden, shown, unplugged, muted, unmuted, silent (two seconds of exact zeros), devices, broken, clipped, lost, connection (detail: whether it is there), refused (detail: why the server takes no more of the recording).
    `button`: the name of the one that opens. Throws Refused with a reason for the person. Call it from a click: browsers start no sound without one. */
 export const openEngine = async ({ onChange = () => {}, button = "Start" } = {}) => {
   const { stream, context, node, source } = await opened(button);
@@ -187,7 +187,7 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
     record: async (of) => {
       if (take) throw new Error("one take at a time");
       const { take: id } = await post("/take", { ...of, rate_hz: RATE_HZ, settings }, connection);
-      const upload = partsOf(id, connection);
+      const upload = partsOf(id, connection, (why) => onChange("refused", why));
       const mine = { from: frame(), parts: gathering(upload.add), upload, played: [], clipped: false };
       take = mine;
       return {

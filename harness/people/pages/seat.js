@@ -37,6 +37,7 @@ const end = () => {
 const changed = (what, detail) => {
   if (over) return;
   if (what === "connection") { tell(detail ? "" : "The connection is lost. Your recording is kept on this page and sent again."); return; }
+  if (what === "refused") { running?.("longest"); tell(detail); return; }
   if (["slept", "devices", "unplugged", "broken"].includes(what)) stale = true;
   if (running && ["slept", "unplugged", "broken"].includes(what)) running(what === "unplugged" ? "unplugged" : "slept");
   if (what in SOON && (running || what !== "lost")) tell(SOON[what]);

@@ -5,12 +5,13 @@ export const byId = (id) => document.getElementById(id);
 export const stage = byId("stage");
 export const tell = (text) => { byId("problem").textContent = text ?? ""; byId("problem").hidden = !text; };
 export const wait = (ms) => new Promise((done) => setTimeout(done, ms));
-/* A lost server is asked again, with growing patience; an answer sent twice is kept once. */
+const DISK_FULL = 507;
+/* A lost server is asked again, with growing patience; an answer sent twice is kept once. One whose disk is full says what to do. */
 export const ask = async (path, body) => {
   for (let attempt = 0; ; attempt += 1) {
     try {
       const reply = await fetch(path, body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-      if (reply.status >= 500) throw new Error(String(reply.status));
+      if (reply.status >= 500 && reply.status !== DISK_FULL) throw new Error(String(reply.status));
       tell("");
       const data = reply.ok ? await reply.json() : await reply.json().catch(() => ({}));
       return { ok: reply.ok, status: reply.status, data: reply.ok || data.error ? data : { error: "The server did not take that. Please reload the page." } };

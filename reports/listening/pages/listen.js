@@ -14,7 +14,7 @@ const listener = (label, address, onHeard) => {
     for (let attempt = 0; attempt < 6; attempt += 1) {
       try {
         const reply = await fetch(address);
-        if (reply.status === 403) { tell((await reply.json()).error); return; }
+        if ([403, 507].includes(reply.status)) { tell((await reply.json()).error); return; }
         if (!reply.ok) throw new Error(String(reply.status));
         audio.src = URL.createObjectURL(await reply.blob());
         button.disabled = false;

@@ -19,6 +19,7 @@ from harness.people.seat import CONSENT, Seat
 from harness.people.track import RATE_HZ
 from harness.people.withdraw import Withdraw, withdraw_on_page
 from harness.reports.listening.door import door, opened
+from harness.reports.listening.server import server_of
 from tests.reports.conftest import browser, dejavu, open_page, played
 
 __all__ = ["browser", "dejavu", "open_page", "played"]
@@ -124,8 +125,9 @@ def serve_seat(tmp_path: Path) -> Iterator[ServeSeat]:
             here = replace(here, url=f"http://{name}:{here.port}")
         leave = withdraw(records) if withdraw else lambda person: withdraw_on_page(folder, records, person)
         app = SeatApp(records, made(records), here, leave, rehearsal=rehearsal)
-        server = uvicorn.Server(uvicorn.Config(app.asgi(), log_level="error", timeout_graceful_shutdown=1))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+        server, gate = server_of(app.asgi(), bound, here)
+        server.config.timeout_graceful_shutdown = 1
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [gate]}, daemon=True)
         thread.start()
         end = time.monotonic() + 20
         while not server.started:

@@ -19,11 +19,15 @@ from harness.people.records import SeatStore
 from harness.people.supporter.conversations import Conversations
 from harness.people.supporter.seat import SupporterSeat
 from harness.people.track import RATE_HZ
+from harness.reports.listening.storage import WORDS
 from tests.harness.people.conftest import ServedSeat, ServeSeat
 from tests.harness.people.sitting import REPLIES, spoken
 from tests.reports.conftest import ARGUMENTS, CHROMIUM
 from tests.reports.test_page_for_everybody import grave_faults
 from tests.scripted_sitting import Clicks
+from tests.small_disk import SmallDisk, small_disk
+
+__all__ = ["small_disk"]
 
 Open = Callable[..., Any]
 VIEWS = ((390, "dark"), (1_280, "light"))
@@ -220,10 +224,10 @@ def test_of_two_tabs_the_older_says_so_and_records_nothing(caller: ServedSeat, o
     assert not grave_faults(old.page)
     assert not grave_faults(new.page)
     (take,) = caller.records.takes()
-    sent = caller.records.part_numbers(take)
+    sent = caller.records.stored_parts(take)
     assert sent
     time.sleep(1.5)
-    assert caller.records.part_numbers(take) == sent
+    assert caller.records.stored_parts(take) == sent
     assert old.heading() == "This goes on in another tab"
     assert old.page.locator("#stage button").count() == 0
     assert old.page.locator("#problem").is_hidden()
@@ -269,6 +273,30 @@ def test_whoever_withdraws_while_recording_leaves_nothing(caller: ServedSeat, op
     open_page.problems.clear()  # type: ignore[attr-defined]  # Parts on their way were refused.
 
 
+def test_a_full_disk_is_said_and_the_page_asks_no_more(small_disk: SmallDisk, serve_seat: ServeSeat, open_page: Open) -> None:
+    served = serve_seat(one_turn, folder=small_disk.folder / "people")
+    page = open_page(served.address)
+    one = Clicks(page)
+    one.begin(served.address)
+    one.press("Record")
+    page.get_by_text("Recording: tell it now.").wait_for()
+    time.sleep(1.5)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    small_disk.fill()
+    page.get_by_text("The server's disk has no room").wait_for()
+    one.wait_for_heading("That did not work")
+    assert page.locator("#problem").inner_text() == WORDS
+    after = len(asked)
+    time.sleep(2)
+    assert len(asked) == after
+    small_disk.make_room()
+    one.press("Go on")
+    one.wait_for_heading("A recording was interrupted")
+    assert re.search("[1-9] seconds", page.locator("#stage").inner_text())
+    open_page.problems.clear()  # type: ignore[attr-defined]  # The browser says that a part was not taken.
+
+
 def test_a_server_that_dies_while_somebody_speaks_loses_nothing(
     caller: ServedSeat, serve_seat: ServeSeat, open_page: Open
 ) -> None:
@@ -285,7 +313,7 @@ def test_a_server_that_dies_while_somebody_speaks_loses_nothing(
     one.wait_for_heading("Is it as you said|There is no turn")
     (take,) = [take for take in again.records.takes() if take.state == "ended"]
     assert take.found["lasts_s"] > 2.5
-    assert again.records.part_numbers(take) == frozenset(range(take.ended["parts"]))
+    assert again.records.stored_parts(take) == frozenset(range(take.ended["parts"]))
     assert one.page.locator("#problem").is_hidden()
     open_page.problems.clear()  # type: ignore[attr-defined]  # The lost requests.
 

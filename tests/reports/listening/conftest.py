@@ -20,7 +20,7 @@ from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.door import door, opened
 from harness.reports.listening.material import Material
 from harness.reports.listening.serve import prepare
-from harness.reports.listening.server import KEEP_ALIVE_S
+from harness.reports.listening.server import server_of
 from harness.store.run_store import RunStore
 from tests.reports.conftest import CHROMIUM
 
@@ -74,14 +74,9 @@ def serve(played: Played) -> Iterator[Callable[..., Served]]:
         if name is not None:
             here = replace(here, url=f"{here.scheme}://{name}:{here.port}")
         app = ListeningApp(votes, material, design, here, hearing_share=hearing_share, begins_per_minute=begins_per_minute)
-        server = uvicorn.Server(
-            uvicorn.Config(
-                app.asgi(), log_level="error", server_header=False, ssl_certfile=here.certificate, ssl_keyfile=here.key,
-                proxy_headers=bool(here.proxies), forwarded_allow_ips=list(here.proxies),
-                timeout_graceful_shutdown=1, timeout_keep_alive=KEEP_ALIVE_S,
-            )
-        )  # fmt: skip
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+        server, gate = server_of(app.asgi(), bound, here)
+        server.config.timeout_graceful_shutdown = 1
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [gate]}, daemon=True)
         thread.start()
         end = time.monotonic() + 20
         while not server.started:
