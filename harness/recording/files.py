@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from harness.agents.connection import LineReport, Transcript
+from harness.audio.sound_file import Bounds, SoundFault, read_int16
 from harness.errors import UserError
 from harness.recording.parts import put_together, taken_apart
 from harness.recording.record import FRAME_MS, Recording
@@ -28,6 +29,8 @@ RECORDING_FILE = "recording.json"
 DRY_FILE = "caller_dry.flac"
 PLAYED_FILE = "caller_played.flac"
 AGENT_FILE = "agent.flac"
+BOUNDS = Bounds(longest_s=2 * 3_600.0, most_channels=1)
+"""Twice the longest call that is measured."""
 
 
 _Rate = Annotated[int, Field(ge=1, le=655_350)]
@@ -125,7 +128,7 @@ def load(folder: Path) -> Recording:
         played = _read_audio(folder / PLAYED_FILE)
         dry = played if file.caller.dry_is_played else _read_audio(folder / DRY_FILE)
         agent = _read_audio(folder / AGENT_FILE)
-    except (OSError, soundfile.LibsndfileError) as error:
+    except (OSError, SoundFault) as error:
         raise UserError(f"{folder}: the recording cannot be read ({error})") from error
     except ValidationError as error:
         first = error.errors()[0]
@@ -163,5 +166,5 @@ def _write_audio(path: Path, samples: NDArray[np.int16], rate_hz: int) -> None:
 def _read_audio(path: Path) -> NDArray[np.int16]:
     if not path.exists():
         return np.zeros(0, np.int16)
-    samples: NDArray[np.int16] = soundfile.read(path, dtype="int16")[0]
-    return samples
+    channels, _ = read_int16(path, BOUNDS)
+    return channels[0]

@@ -75,7 +75,7 @@ def pack_of_recordings(
     sounds: dict[str, Int16] = {}
     used: list[tuple[str, Corrected]] = []
     for path in files:
-        file = read_sound(path.read_bytes(), str(path))
+        file = read_sound(path, str(path))
         signal, turns = _turns_of(file, caller_channel, vocal, table.get(path.name))
         notes += file.notes
         pauses = [pause for turn in turns for pause in turn.pauses]
@@ -103,7 +103,7 @@ def pack_of_eot_bench(path: Path, *, language: str = "en", step: Step | None = N
             others[row.language] = others.get(row.language, 0) + 1
             continue
         place = f"{where}: {row.id[:80]!r}"
-        file = read_sound(row.audio.bytes_of(folder, place), place) if row.audio.array is None else _decoded(row, place)
+        file = read_sound(row.audio.source(folder, place), place) if row.audio.array is None else _decoded(row, place)
         notes += file.notes
         turn = _published_turn(row, file)
         about = f"eot-bench row {row.id[:80]} ({row.language})"
@@ -251,5 +251,5 @@ def add_turn(
 def _decoded(row: EotRow, place: str) -> Recorded:
     if row.audio.sampling_rate is None:
         raise UserError(f"{place}: audio has an array and no sampling_rate")
-    samples = np.asarray(row.audio.array, dtype=np.float32)[:, None]
+    samples = np.asarray(row.audio.array, dtype=np.float32)[None]
     return checked(samples, row.audio.sampling_rate, place)
