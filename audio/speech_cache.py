@@ -16,6 +16,7 @@ import numpy as np
 import soundfile
 
 from harness.audio.pcm import Int16
+from harness.files import own_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def load_rendering(folder: Path, key: str) -> KeptRendering | None:
 
 def save_rendering(folder: Path, key: str, turn: KeptRendering) -> None:
     """Store a rendering under `key`."""
-    folder.mkdir(parents=True, exist_ok=True)
+    own_folder(folder)
     descriptor, name = tempfile.mkstemp(prefix=f".{key[:16]}-", suffix=".flac", dir=folder)
     os.close(descriptor)
     aside = Path(name)

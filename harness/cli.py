@@ -41,6 +41,7 @@ from harness.commands import (
     scenarios,
 )
 from harness.errors import AgentError, StorageError, UserError
+from harness.files import private_by_default
 from harness.store.disk import storage_fault
 
 HOW_TO_BE_ALLOWED: Final = (
@@ -99,6 +100,7 @@ for _old, _new in (("votes", add_votes.add_votes), ("retime", remeasure.remeasur
 
 def main() -> None:
     """Entry point of the `harness` command."""
+    private_by_default()
     # From here on all output passes the mask: progress, results, tracebacks, and what libraries print.
     sys.stdout = cast(TextIO, RedactedOutput(sys.stdout))
     sys.stderr = cast(TextIO, RedactedOutput(sys.stderr))

@@ -1,8 +1,8 @@
 """The joint report of one or several runs: one page, its audio files, and optionally charts and tables."""
 
 import csv
+import io
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from harness.errors import StorageError, UserError
 from harness.figures.summarise import with_drawing
 from harness.figures.summary import RunSummary
+from harness.files import write_whole
 from harness.reports.assemble import assemble
 from harness.reports.baseline import compare, most_telling_first, renamed
 from harness.reports.changes import BaselineView, Change
@@ -67,9 +68,7 @@ def write_joint_report(
         view = assemble(page_runs, page.parent, bundle=bundle)
         if baseline is not None:
             view = replace(view, baseline=_since(page_runs, view, baseline, page.parent))
-        part = page.with_name(f".{page.name}.part")
-        part.write_text(render(view), encoding="utf-8", errors="replace")
-        os.replace(part, page)
+        write_whole(page, render(view))
         if exports is not None:
             written = write_exports(view, exports)
             for run in page_runs.parts:
@@ -99,7 +98,7 @@ def write_played(store: RunStore, summary: RunSummary, *, page: bool = True, bas
     ):
         if page:
             summary = write_joint_report([(store, summary)], store.folder, baseline=baseline).summary
-        (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
+        write_whole(store.folder / "summary.json", summary.to_json() + "\n")
     return summary
 
 
@@ -135,18 +134,19 @@ def write_exports(view: PageView, folder: Path, *, pictures: bool = True) -> tup
         written.append(path)
     whole = folder / "tables.json"
     text = json.dumps({"schema": 1, "conditions": conditions(view), **made}, ensure_ascii=False, indent=1, allow_nan=False)
-    whole.write_text(text + "\n", encoding="utf-8", errors="replace")
+    write_whole(whole, text + "\n")
     summary = folder / "summary.md"
-    summary.write_text(markdown(view), encoding="utf-8", errors="replace")
+    write_whole(summary, markdown(view))
     return (*written, whole, summary)
 
 
 def _write_csv(path: Path, rows: list[Row]) -> None:
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    with path.open("w", encoding="utf-8", errors="replace", newline="") as out:
-        writer = csv.DictWriter(out, columns)
-        writer.writeheader()
-        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, columns)
+    writer.writeheader()
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    write_whole(path, out.getvalue())
 
 
 def _cell(value: object) -> object:

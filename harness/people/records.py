@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from harness.files import own_file, own_folder, own_tree
 from harness.people.part_files import PartFiles
 from harness.people.track import Part
 from harness.reports.listening.invitations import SCHEMA as LINKS
@@ -94,7 +95,8 @@ class SeatStore:
 
     def __init__(self, folder: Path) -> None:
         """Open it, and end what a kill left of removals; raises UserError if a recording cannot be removed."""
-        folder.mkdir(parents=True, exist_ok=True)
+        own_tree(own_folder(folder))
+        own_file(folder / DATABASE)  # its journals follow its mode
         self.folder = folder
         self._db = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
         self._db.row_factory = sqlite3.Row

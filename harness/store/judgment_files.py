@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.store.judgment import AXES, Judgment
 from harness.store.judgment_columns import Filling
 from harness.store.judgment_table import JudgmentTable
@@ -203,7 +204,7 @@ def _one_line(error: object) -> str:
 def write(rows: Iterable[Judgment], path: Path) -> None:
     """Write rows so that `read` gives the same ones; `.csv` is CSV, everything else JSON Lines."""
     text = as_csv(rows) if path.suffix.lower() == ".csv" else as_json_lines(rows)
-    path.write_text(text, encoding="utf-8", newline="")
+    write_whole(path, text)
 
 
 def as_json_lines(rows: Iterable[Judgment]) -> str:

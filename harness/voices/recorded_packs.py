@@ -23,6 +23,7 @@ from harness.audio.recorded_turns import LEAST_PAUSE_S, FoundTurn, NoTurn, Span,
 from harness.audio.speech import RATE_HZ
 from harness.audio.vocal import VocalDetector
 from harness.errors import UserError
+from harness.files import own_tree
 from harness.scenarios.context import Context
 from harness.scenarios.imports.eot_bench import EotRow, eot_rows
 from harness.scenarios.imports.imported import DEFAULTS, Imported, ImportFault, as_id, valid_context, write_imported
@@ -133,7 +134,7 @@ def write_pack(pack: RecordedPack, out: Path, about: str = ABOUT) -> Path:
             soundfile.write(part / name, signal, RATE_HZ, format="FLAC", subtype="PCM_16")
         if pack.table:
             write_table(pack.table, part / TABLE)
-        part.chmod(0o755)
+        own_tree(part)  # people's voices
         part.rename(out)
     except OSError as error:
         raise UserError(f"{out}: cannot be written ({error.strerror})") from None

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.files import own_folder, write_whole
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore
 from harness.votes.rater_exclusion import RaterQuality
@@ -61,9 +62,9 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation, condition
 
     votes = [v.model_copy(update={"condition": v.condition or unsaid}) for v in read_votes(path, presentation, problem)]
     folder = store.folder / FOLDER
-    folder.mkdir(exist_ok=True)
+    own_folder(folder)
     kept = [vote.model_dump_json(exclude_none=True) for vote in votes]
-    (folder / f"{path.stem}.jsonl").write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+    write_whole(folder / f"{path.stem}.jsonl", "".join(line + "\n" for line in kept))
 
 
 def kept_votes(store: RunStore) -> list[Vote]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.files import write_whole
 from harness.scenarios.imports.imported import ImportFault
 
 TABLE = "pauses.csv"
@@ -65,7 +66,7 @@ def write_table(rows: Iterable[tuple[str, Corrected]], path: Path) -> None:
     for name, one in rows:
         table.writerows((name, f"{start:.3f}", f"{end:.3f}", "") for start, end in one.pauses)
         table.writerows((name, "", "", f"{end:.3f}") for end in one.ends)
-    path.write_text(out.getvalue(), encoding="utf-8")
+    write_whole(path, out.getvalue())
 
 
 def _seconds(cell: str | None, where: str) -> float | None:

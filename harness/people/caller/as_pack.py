@@ -21,6 +21,7 @@ from harness.audio.pcm import Int16
 from harness.audio.recorded_turns import FoundTurn
 from harness.audio.vocal import VocalDetector
 from harness.errors import UserError
+from harness.files import own_tree
 from harness.people.caller.prompts import Prompt
 from harness.people.part_files import delete
 from harness.scenarios.context import Context
@@ -113,6 +114,7 @@ def export(
         about = ABOUT_REHEARSAL if takes[0].speaker.automatic else ABOUT
         written = write_pack(pack, Path(work) / out.name, about)
         recordings.rename(written / RECORDINGS)
+        own_tree(written)
         _put_in_place(written, out)
     return Exported(out, pack.imported.contexts, tuple(left_out))
 
