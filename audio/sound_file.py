@@ -85,6 +85,18 @@ def read_float(source: Path | bytes, bounds: Bounds) -> tuple[Float32, int]:
     return _read(source, bounds, "float32")
 
 
+def flac(samples: Int16, rate_hz: int, comment: str = "") -> bytes:
+    """A FLAC file of (frames,) or (frames, channels). In memory, because on a full disk libsndfile's own error ("System error")
+    does not name the cause."""
+    encoded = io.BytesIO()
+    channels = 1 if samples.ndim == 1 else samples.shape[1]
+    with soundfile.SoundFile(encoded, "w", rate_hz, channels, format="FLAC", subtype="PCM_16") as file:
+        if comment:
+            file.comment = comment
+        file.write(samples)
+    return encoded.getvalue()
+
+
 def _read(source: Path | bytes, bounds: Bounds, kind: Literal["int16", "float32"]) -> tuple[Any, int]:
     with _opened(source) as file:
         claims = _checked(file, bounds)

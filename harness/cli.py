@@ -42,7 +42,7 @@ from harness.commands import (
 )
 from harness.errors import AgentError, StorageError, UserError
 from harness.files import private_by_default
-from harness.store.disk import storage_fault
+from harness.store.disk import storage_cause, storage_fault
 
 HOW_TO_BE_ALLOWED: Final = (
     "change its permissions, or name other folders: --out for the run, HEART_HARNESS_CACHE for files shared by runs"
@@ -116,10 +116,13 @@ def _run(arguments: list[str]) -> int:
     arguments = arguments or ["--help"]
     try:
         outcome = app(args=arguments, prog_name="harness", standalone_mode=False)
+        sys.stdout.flush()  # a file that it is led into can be on a full disk too
     except TyperException as error:
         return _fail(2, "input", error.format_message(), as_json)
     except UserError as error:
         _show_traceback_if_asked()
+        if storage_cause(error) is not None:
+            return _fail(3, "storage", f"{error}; free some space and run the command again", as_json)
         return _fail(2, "input", str(error), as_json)
     except AgentError as error:
         _show_traceback_if_asked()
@@ -128,7 +131,7 @@ def _run(arguments: list[str]) -> int:
         return _fail(130, "interrupted", "stopped", as_json)
     except BrokenPipeError:
         # The reader of our output has closed it (`| head`), so no message can reach it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except StorageError as error:
         _show_traceback_if_asked()
@@ -141,9 +144,22 @@ def _run(arguments: list[str]) -> int:
         if fault is None:
             raise
         _show_traceback_if_asked()
+        _flush_or_drop_output()
         line = f"the disk could not be written ({fault}); finished work is saved; free some space and run the command again"
         return _fail(3, "storage", line, as_json)
     return outcome if isinstance(outcome, int) else 0
+
+
+def _flush_or_drop_output() -> None:
+    """What is still to be printed is printed, or dropped where the disk that it is led into is full."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(code: int, kind: str, message: str, as_json: bool) -> int:

@@ -6,20 +6,18 @@ JSON, because resampling is a method, and methods may improve after the run. Eve
 `save` returns; the store renames the folder into place only then.
 """
 
-import io
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import soundfile
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from harness.agents.connection import LineReport, Transcript
-from harness.audio.sound_file import Bounds, SoundFault, read_int16
+from harness.audio.sound_file import Bounds, SoundFault, flac, read_int16
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.recording.parts import put_together, taken_apart
 from harness.recording.record import FRAME_MS, Recording
 from harness.recording.span_file import load_spans
@@ -111,10 +109,7 @@ def save(recording: Recording, folder: Path) -> None:
             "media": arrays["media"].reshape(-1, 2).tolist(),
         }
     )
-    with (folder / RECORDING_FILE).open("w", encoding="utf-8") as out:
-        out.write(file.model_dump_json(indent=1))
-        out.flush()
-        os.fsync(out.fileno())
+    write_whole(folder / RECORDING_FILE, file.model_dump_json(indent=1))
 
 
 def load(folder: Path) -> Recording:
@@ -154,13 +149,7 @@ def _write_audio(path: Path, samples: NDArray[np.int16], rate_hz: int) -> None:
     """Write a FLAC file; without samples none is written: libsndfile cannot read back a FLAC without a single sample."""
     if not len(samples):
         return
-    # Through memory, because on a full disk libsndfile's own error does not name the cause.
-    encoded = io.BytesIO()
-    soundfile.write(encoded, samples, rate_hz, format="FLAC", subtype="PCM_16")
-    with path.open("wb") as out:
-        out.write(encoded.getbuffer())
-        out.flush()
-        os.fsync(out.fileno())
+    write_whole(path, flac(samples, rate_hz))
 
 
 def _read_audio(path: Path) -> NDArray[np.int16]:

@@ -91,6 +91,8 @@ def open_database(folder: Path, *, files_may_be_gone: bool = False) -> sqlite3.C
             database.close()
             raise
     except DAMAGE as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            raise
         raise damaged(folder, error) from error
 
 

@@ -14,16 +14,16 @@ from tempfile import mkdtemp
 from typing import Final
 
 import numpy as np
-import soundfile
 
 from harness.audio.onset import CLOSURE_S
 from harness.audio.pcm import Float32, Int16, to_int16
 from harness.audio.recorded_edges import true_edges
 from harness.audio.recorded_turns import LEAST_PAUSE_S, FoundTurn, NoTurn, Span, one_turn, speech_in, turns_beside
+from harness.audio.sound_file import flac
 from harness.audio.speech import RATE_HZ
 from harness.audio.vocal import VocalDetector
 from harness.errors import UserError
-from harness.files import own_tree
+from harness.files import own_tree, write_whole
 from harness.scenarios.context import Context
 from harness.scenarios.imports.eot_bench import EotRow, eot_rows
 from harness.scenarios.imports.imported import DEFAULTS, Imported, ImportFault, as_id, valid_context, write_imported
@@ -131,7 +131,7 @@ def write_pack(pack: RecordedPack, out: Path, about: str = ABOUT) -> Path:
         write_imported(pack.imported, part / f"{out.name}.yaml", about)
         (part / SOUND).mkdir()
         for name, signal in pack.sounds.items():
-            soundfile.write(part / name, signal, RATE_HZ, format="FLAC", subtype="PCM_16")
+            write_whole(part / name, flac(signal, RATE_HZ))
         if pack.table:
             write_table(pack.table, part / TABLE)
         own_tree(part)  # people's voices

@@ -34,7 +34,7 @@ contexts:
 """
 
 
-@pytest.fixture(params=[0o000, 0o022], ids=["umask 000", "umask 022"])
+@pytest.fixture(autouse=True, params=[0o000, 0o022], ids=["umask 000", "umask 022"])
 def umask(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     monkeypatch.delenv("HEART_HARNESS_UMASK", raising=False)
     before = os.umask(request.param)
@@ -61,7 +61,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_run_and_its_page_and_votes_are_its_users_alone(umask: int, tmp_path: Path) -> None:
+def test_a_run_and_its_page_and_votes_are_its_users_alone(tmp_path: Path) -> None:
     (tmp_path / "pack.yaml").write_text(PACK, encoding="utf-8")
     theirs = mode(tmp_path)
     harness(tmp_path, "run", "--agent", peer("scripted"), "--pack", "pack.yaml", "--judge", "none", "--out", "run")
@@ -75,7 +75,7 @@ def test_a_run_and_its_page_and_votes_are_its_users_alone(umask: int, tmp_path: 
     assert mode(tmp_path) == theirs
 
 
-def test_calls_that_happened_are_their_users_alone(umask: int, tmp_path: Path) -> None:
+def test_calls_that_happened_are_their_users_alone(tmp_path: Path) -> None:
     write_call(tmp_path / "calls" / "one.flac", short_call())
     theirs = mode(tmp_path / "calls")
     harness(tmp_path, "measure", "calls", "--caller", "left", "--out", "run", "--csv", "turns.csv")
@@ -89,11 +89,10 @@ def test_calls_that_happened_are_their_users_alone(umask: int, tmp_path: Path) -
     assert readable_by_others(tmp_path / "run") == []
 
 
-def test_seats_and_takes_are_their_users_alone(umask: int, tmp_path: Path) -> None:
+def test_seats_and_takes_are_their_users_alone(tmp_path: Path) -> None:
     people = tmp_path / "people"
     people.mkdir(0o755)
     (people / "takes").mkdir(0o755)
-    (people / "takes" / "left.pcm").write_bytes(b"voice")
     with closing(SeatStore(people)) as records:
         person = records.begin("secret", "caller", automatic=False, consent="1")
         take = records.open_take(person, "turn", "prompt", RATE_HZ, {}, "page-000001")
@@ -102,7 +101,7 @@ def test_seats_and_takes_are_their_users_alone(umask: int, tmp_path: Path) -> No
         assert readable_by_others(people) == []
 
 
-def test_a_pack_of_people_is_its_users_alone(umask: int, tmp_path: Path) -> None:
+def test_a_pack_of_people_is_its_users_alone(tmp_path: Path) -> None:
     turn = spoken(0)
     found = corrected(found_ends(turn.samples, RATE_HZ, silero(), turn.end_s + 0.4), Corrections())
     prompt = Prompt("mini-night-shift-exam", "retell", "…")
