@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,13 +24,13 @@ contexts:
 """
 COMMANDS = {
     "measure": ("measure", "{here}/calls", "--caller", "left", "--out", "{disk}/run"),
-    "measure --csv": ("measure", "{here}/calls", "--caller", "left", "--out", "{here}/beside", "--csv", "{disk}/turns.csv", "--resume"),
+    "measure --csv": ("measure", "{here}/calls", "--caller=left", "--out={here}/a", "--csv", "{disk}/t.csv", "--resume"),
     "report": ("report", "{here}/run", "--out", "{disk}/page"),
     "report --export": ("report", "{here}/run", "--out", "{here}/page", "--export", "{disk}/tables"),
     "report of a run on it": ("report", "{disk}/measured"),
     "plan": ("plan", "--agent", "{peer}", "--pack", "{here}/pack.yaml", "--judge", "none", "--out", "{disk}/plan.json"),
     "agents new": ("agents", "new", "raw-pcm", "--out", "{disk}/agent.toml"),
-    "init": ("init", "{disk}/bot", "--kind", "demo"),
+    "init": ("init", "{disk}/bot", "--kind", "demo", "--ci", "none"),
     "scenarios import": ("scenarios", "import", "jsonl", "{here}/talks.jsonl", "--out", "{disk}/pack.yaml"),
 }  # fmt: skip
 QUICK = ("measure", "report", "plan", "agents new", "scenarios import")
@@ -96,7 +97,8 @@ def test_a_full_disk_is_one_line_and_the_command_ends_once_there_is_room(name: s
     lines = [line for line in done.err.splitlines() if line.startswith("harness: ")]
     assert len(lines) == 1, done.err
     assert str(disk) in lines[0], "where"
-    assert "space" in lines[0], "what, and how to mend it"
+    assert re.search("full|No space", lines[0]), "what"
+    assert re.search("free some space|make room", lines[0]), "how to mend it"
     for path, content in files(disk).items():
         finished = not path.endswith((".lock", ".log", "-journal")) and not Path(path).name.startswith(".")
         assert not finished or before.get(path) == content or path.startswith("run/"), f"{path} looks finished"
