@@ -28,7 +28,7 @@ COMMANDS = {
     "report": ("report", "{here}/run", "--out", "{disk}/page"),
     "report --export": ("report", "{here}/run", "--out", "{here}/page", "--export", "{disk}/tables"),
     "report of a run on it": ("report", "{disk}/measured"),
-    "plan": ("plan", "--agent", "{peer}", "--pack", "{here}/pack.yaml", "--judge", "none", "--out", "{disk}/plan.json"),
+    "plan": ("plan", "--agent", "{peer}", "--pack", "{here}/pack.yaml", "--out", "{disk}/plan.json"),
     "agents new": ("agents", "new", "raw-pcm", "--out", "{disk}/agent.toml"),
     "init": ("init", "{disk}/bot", "--kind", "demo", "--ci", "none"),
     "scenarios import": ("scenarios", "import", "jsonl", "{here}/talks.jsonl", "--out", "{disk}/pack.yaml"),

@@ -112,7 +112,7 @@ def test_a_pack_of_people_is_its_users_alone(tmp_path: Path) -> None:
 
 def test_what_is_written_for_others_has_the_users_own_modes(umask: int, tmp_path: Path) -> None:
     (tmp_path / "pack.yaml").write_text(PACK, encoding="utf-8")
-    harness(tmp_path, "plan", "--agent", peer("scripted"), "--pack", "pack.yaml", "--judge", "none", "--out", "plan.json")
+    harness(tmp_path, "plan", "--agent", peer("scripted"), "--pack", "pack.yaml", "--out", "plan.json")
     assert mode(tmp_path / "plan.json") == 0o666 & ~umask
 
 
