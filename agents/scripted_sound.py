@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-import soundfile
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from scipy.signal import lfilter
 
 from harness.audio.pcm import FULL_SCALE, resample, to_int16
+from harness.audio.sound_file import Bounds, read_float
 
 _NOISE_SEED = 20_260
 """Seed of the noise, so that every run of a script has the same."""
+
+BOUNDS = Bounds(longest_s=600.0)
+"""Longest file of a piece: ten times the longest piece of any other kind."""
 
 
 class Piece(BaseModel):
@@ -64,8 +67,8 @@ def _render(piece: Piece, rate_hz: int) -> NDArray[np.int16]:
 
 
 def _from_file(path: Path, rate_hz: int) -> NDArray[np.int16]:
-    samples, file_rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
-    return resample(to_int16(samples.mean(axis=1)), file_rate_hz, rate_hz)
+    channels, file_rate_hz = read_float(path, BOUNDS)
+    return resample(to_int16(channels.mean(axis=0)), file_rate_hz, rate_hz)
 
 
 _VOWELS_HZ = ((730, 1_090, 2_440), (270, 2_290, 3_010), (570, 840, 2_410))

@@ -99,11 +99,12 @@ class _Log:
 
     def __init__(self, path: Path, pipe: int, secrets: list[str], tell: Callable[[dict[str, object]], None]) -> None:
         from harness.agents.secrets import RedactedLines, Redactor
+        from harness.files import own_file
 
         self.pipe = pipe
         self._path = path
         self._lines = RedactedLines(Redactor.of(secrets))
-        self._file = path.open("ab", buffering=0)
+        self._file = own_file(path).open("ab", buffering=0)
         self._tell = tell
         self._unsaid = b""
         self._ready = False
@@ -201,6 +202,8 @@ def _end_the_grace(*_: object) -> None:
 
 
 def _start(orders: Orders, tell: Callable[[dict[str, object]], None]) -> tuple["subprocess.Popen[bytes]", _Log]:
+    from harness.files import users_umask
+
     output, sink = os.pipe()
     _widen(sink)
     log = _Log(Path(orders.log), output, orders.secrets, tell)
@@ -212,6 +215,7 @@ def _start(orders: Orders, tell: Callable[[dict[str, object]], None]) -> tuple["
             stdout=sink,
             stderr=sink,
             start_new_session=True,
+            umask=users_umask(),
             preexec_fn=_in_the_child(orders.nice, os.getpid()),
         )
     finally:

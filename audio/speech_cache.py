@@ -7,8 +7,6 @@ is written under another name and then renamed; an unreadable file is made again
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -16,6 +14,8 @@ import numpy as np
 import soundfile
 
 from harness.audio.pcm import Int16
+from harness.audio.sound_file import flac
+from harness.files import own_folder, write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +65,11 @@ def load_rendering(folder: Path, key: str) -> KeptRendering | None:
 
 def save_rendering(folder: Path, key: str, turn: KeptRendering) -> None:
     """Store a rendering under `key`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{key[:16]}-", suffix=".flac", dir=folder)
-    os.close(descriptor)
-    aside = Path(name)
-    try:
-        with soundfile.SoundFile(aside, "w", samplerate=turn.rate_hz, channels=1, format="FLAC", subtype="PCM_16") as file:
-            file.comment = json.dumps(
-                {
-                    "samples": int(turn.samples.size),
-                    "pauses": turn.pauses,
-                    "ends": [asdict(end) for end in turn.ends],
-                    "said": turn.said,
-                }
-            )
-            file.write(turn.samples)
-        aside.replace(folder / f"{key}.flac")
-    finally:
-        aside.unlink(missing_ok=True)
+    own_folder(folder)
+    note = {
+        "samples": int(turn.samples.size),
+        "pauses": turn.pauses,
+        "ends": [asdict(end) for end in turn.ends],
+        "said": turn.said,
+    }
+    write_whole(folder / f"{key}.flac", flac(turn.samples, turn.rate_hz, json.dumps(note)))

@@ -12,13 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import soundfile
 
 from harness.audio.pcm import resample_float, to_int16
+from harness.audio.sound_file import Bounds, SoundFault, read_float
 from harness.audio.speech import MOST_PEAK, RATE_HZ, SPEECH_LEVEL_DBFS, RenderedTurn
 from harness.audio.speech_edges import WINDOW_MS, level_db, silent_runs, speaking, trim, window_samples
 
 LEAST_PAUSE_MS = 200.0
+BOUNDS = Bounds(longest_s=120.0)
+"""The longest turn of a pack (`harness.scenarios.recorded`)."""
 
 
 class RecordingError(ValueError):
@@ -35,10 +37,10 @@ def load_turn(
     Raises `RecordingError` for a file that cannot be read or is silent.
     """
     try:
-        samples, recorded_hz = soundfile.read(path, dtype="float32", always_2d=True)
-    except (soundfile.LibsndfileError, OSError, RuntimeError) as error:
-        raise RecordingError(f"{path} is not audio that libsndfile reads") from error
-    mono = np.asarray(samples.mean(axis=1), dtype=np.float32)
+        channels, recorded_hz = read_float(path, BOUNDS)
+    except SoundFault as fault:
+        raise RecordingError(f"{path}: {fault}") from fault
+    mono = np.asarray(channels.mean(axis=0), dtype=np.float32)
     whole = resample_float(mono, recorded_hz, RATE_HZ)
     signal = trim(whole, RATE_HZ)
     if signal.size == 0:

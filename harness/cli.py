@@ -42,8 +42,9 @@ from harness.commands import (
     scenarios,
 )
 from harness.errors import AgentError, StorageError, UserError
+from harness.files import private_by_default
 from harness.printable import printable
-from harness.store.disk import storage_fault
+from harness.store.disk import storage_cause, storage_fault
 
 HOW_TO_BE_ALLOWED: Final = (
     "change its permissions, or name other folders: --out for the run, HEART_HARNESS_CACHE for files shared by runs"
@@ -101,6 +102,7 @@ for _old, _new in (("votes", add_votes.add_votes), ("retime", remeasure.remeasur
 
 def main() -> None:
     """Entry point of the `harness` command."""
+    private_by_default()
     # From here on all output passes the mask: progress, results, tracebacks, and what libraries print.
     sys.stdout = cast(TextIO, RedactedOutput(sys.stdout))
     sys.stderr = cast(TextIO, RedactedOutput(sys.stderr))
@@ -122,10 +124,13 @@ def _run(arguments: list[str]) -> int:
     arguments = arguments or ["--help"]
     try:
         outcome = app(args=arguments, prog_name="harness", standalone_mode=False)
+        sys.stdout.flush()  # a file that it is led into can be on a full disk too
     except TyperException as error:
         return _fail(2, "input", error.format_message(), as_json)
     except UserError as error:
         _show_traceback_if_asked()
+        if storage_cause(error) is not None:
+            return _fail(3, "storage", f"{error}; free some space and run the command again", as_json)
         return _fail(2, "input", str(error), as_json)
     except AgentError as error:
         _show_traceback_if_asked()
@@ -134,7 +139,7 @@ def _run(arguments: list[str]) -> int:
         return _fail(130, "interrupted", "stopped", as_json)
     except BrokenPipeError:
         # The reader of our output has closed it (`| head`), so no message can reach it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except StorageError as error:
         _show_traceback_if_asked()
@@ -147,9 +152,22 @@ def _run(arguments: list[str]) -> int:
         if fault is None:
             raise
         _show_traceback_if_asked()
+        _flush_or_drop_output()
         line = f"the disk could not be written ({fault}); finished work is saved; free some space and run the command again"
         return _fail(3, "storage", line, as_json)
     return outcome if isinstance(outcome, int) else 0
+
+
+def _flush_or_drop_output() -> None:
+    """What is still to be printed is printed, or dropped where the disk that it is led into is full."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(code: int, kind: str, message: str, as_json: bool) -> int:

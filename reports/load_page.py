@@ -4,7 +4,6 @@ One file that opens from disk without network, like the other reports. Names of 
 are hostile text, which the template escapes.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Final
 
 from markupsafe import Markup
 
+from harness.files import write_whole
 from harness.load.ceiling import LoadResult
 from harness.load.limits import limit_of
 from harness.reports import isolated_words, load_servers
@@ -88,10 +88,8 @@ def _isolated(result: LoadResult) -> IsolatedShown | None:
 
 def write_load_page(made: LoadMade, result: LoadResult, turns: Sequence[LoadTurn], page: Path) -> None:
     """Write the page, at once or not at all."""
-    part = page.with_name(f".{page.name}.part")
     page.parent.mkdir(parents=True, exist_ok=True)
-    part.write_text(render_load(made, result, turns), encoding="utf-8", errors="replace")
-    os.replace(part, page)
+    write_whole(page, render_load(made, result, turns))
 
 
 def render_load(made: LoadMade, result: LoadResult, turns: Sequence[LoadTurn]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from harness.extras import require_pictures
+from harness.files import write_whole
 from harness.reports.charts import elo_latency, joint_picture
 from harness.reports.charts.chart import Chart
 from harness.reports.charts.labels import LINE_EM
@@ -55,8 +56,8 @@ def write_pictures(charts: Iterable[Chart], words: str, folder: Path) -> tuple[P
     for chart in charts:
         spec = picture_spec(chart, words)
         png, svg = folder / f"{chart.name}.png", folder / f"{chart.name}.svg"
-        png.write_bytes(vl_convert.vegalite_to_png(spec, scale=SCALE))
-        svg.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+        write_whole(png, vl_convert.vegalite_to_png(spec, scale=SCALE))
+        write_whole(svg, vl_convert.vegalite_to_svg(spec))
         written += [png, svg]
     return tuple(written)
 
@@ -90,6 +91,6 @@ def write_joint_picture(view: PageView, folder: Path) -> tuple[Path, ...]:
         title="Quality against latency", lines=lines, top=top, drawing=drawing,
     )  # fmt: skip
     png, svg = folder / "elo_latency.png", folder / "elo_latency.svg"
-    png.write_bytes(vl_convert.svg_to_png(str(whole), scale=SCALE))
-    svg.write_text(str(whole), encoding="utf-8")
+    write_whole(png, vl_convert.svg_to_png(str(whole), scale=SCALE))
+    write_whole(svg, str(whole))
     return png, svg

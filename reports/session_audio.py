@@ -15,6 +15,7 @@ import soundfile
 import soxr
 from numpy.typing import NDArray
 
+from harness.files import own_folder, write_whole
 from harness.foreign_files import FileFault, read_json
 from harness.recording import playout
 from harness.recording.record import Recording
@@ -49,13 +50,11 @@ def draw(recording: Recording, file: Path) -> Drawing:
     """Write the stereo file (caller left, agent right) and return its timeline."""
     stereo = playout.stereo(_until_hung_up(recording)).astype(np.float32) / 32_768.0
     mixed: NDArray[np.float32] = soxr.resample(stereo, playout.HEARD_RATE_HZ, MIX_RATE_HZ, quality="HQ")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(file.name + ".part")
+    own_folder(file.parent)
     # Encoded in memory first, because libsndfile does not report a full disk as such.
     encoded = io.BytesIO()
     soundfile.write(encoded, np.clip(mixed, -1, 1), MIX_RATE_HZ, format="FLAC", subtype="PCM_16")
-    part.write_bytes(encoded.getbuffer())
-    part.replace(file)
+    write_whole(file, encoded.getvalue())
     found = Drawing(
         file=file,
         length_ms=1_000.0 * len(mixed) / MIX_RATE_HZ,
@@ -67,7 +66,7 @@ def draw(recording: Recording, file: Path) -> Drawing:
         envelope=(envelope(mixed[:, 0]), envelope(mixed[:, 1])),
     )
     kept = asdict(found) | {"file": file.name, "version": _VERSION}
-    _sidecar(file).write_text(json.dumps(kept), encoding="utf-8")
+    write_whole(_sidecar(file), json.dumps(kept))
     return found
 
 

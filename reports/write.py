@@ -1,7 +1,6 @@
 """The joint report of one or several runs: one page, its audio files, and optionally charts and tables."""
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 from harness.errors import StorageError, UserError
 from harness.figures.summarise import with_drawing
 from harness.figures.summary import RunSummary
+from harness.files import write_whole
 from harness.printable import visible_json
 from harness.reports.assemble import assemble
 from harness.reports.baseline import compare, most_telling_first, renamed
@@ -68,9 +68,7 @@ def write_joint_report(
         view = assemble(page_runs, page.parent, bundle=bundle)
         if baseline is not None:
             view = replace(view, baseline=_since(page_runs, view, baseline, page.parent))
-        part = page.with_name(f".{page.name}.part")
-        part.write_text(render(view), encoding="utf-8", errors="replace")
-        os.replace(part, page)
+        write_whole(page, render(view))
         if exports is not None:
             written = write_exports(view, exports)
             for run in page_runs.parts:
@@ -100,7 +98,7 @@ def write_played(store: RunStore, summary: RunSummary, *, page: bool = True, bas
     ):
         if page:
             summary = write_joint_report([(store, summary)], store.folder, baseline=baseline).summary
-        (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
+        write_whole(store.folder / "summary.json", summary.to_json() + "\n")
     return summary
 
 
@@ -136,15 +134,15 @@ def write_exports(view: PageView, folder: Path, *, pictures: bool = True) -> tup
         written.append(path)
     whole = folder / "tables.json"
     text = json.dumps({"schema": 1, "conditions": conditions(view), **made}, ensure_ascii=False, indent=1, allow_nan=False)
-    whole.write_text(visible_json(text) + "\n", encoding="utf-8", errors="replace")
+    write_whole(whole, visible_json(text) + "\n")
     summary = folder / "summary.md"
-    summary.write_text(markdown(view), encoding="utf-8", errors="replace")
+    write_whole(summary, markdown(view))
     return (*written, whole, summary)
 
 
 def _write_csv(path: Path, rows: list[Row]) -> None:
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    path.write_text(csv_text(columns, ([row.get(name) for name in columns] for row in rows)), encoding="utf-8", newline="")
+    write_whole(path, csv_text(columns, ([row.get(name) for name in columns] for row in rows)))
 
 
 def _put_together(runs: Sequence[Run]) -> ShownRuns:

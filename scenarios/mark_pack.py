@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from harness.files import write_whole
 from harness.foreign_files import read_text
 from harness.foreign_yaml import parse_yaml
 from harness.scenarios.pack import Pack, PackError
@@ -66,7 +67,7 @@ def write_people_pauses(pack: Pack, out: Path, seed: int, *, per_turn: float = P
         if pack.path.is_dir():
             out.mkdir(parents=True)
         for file, text in written.items():
-            (out / file.name if pack.path.is_dir() else out).write_text(text, encoding="utf-8", newline="")
+            write_whole(out / file.name if pack.path.is_dir() else out, text)
     except OSError as error:
         raise PackError(f"{out}: cannot be written ({error.strerror})") from None
     return out

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 MOST_BYTES = 64 * 1024 * 1024
+MOST_CHANNELS, HIGHEST_HZ = 2, 48_000
+"""Of a few kilobytes of FLAC the length alone says nothing: eight channels at 655,350 Hz are gigabytes."""
 MOST_SECONDS = 120.0
 """Longest turn: a turn is a few sentences; two minutes would be another experiment."""
 
@@ -57,5 +59,10 @@ def _refuse_what_is_not_audio(file: Path, audio: str) -> None:
         info = soundfile.info(str(file))
     except (soundfile.LibsndfileError, RuntimeError):
         raise RecordingFault(f"{audio!r} is not audio that libsndfile reads") from None
+    if info.samplerate > HIGHEST_HZ or info.channels > MOST_CHANNELS:
+        raise RecordingFault(
+            f"{audio!r} has {info.channels} channels at {info.samplerate:,} Hz; a turn has at most {MOST_CHANNELS} at "
+            f"{HIGHEST_HZ:,} Hz"
+        )
     if not 0 < info.duration <= MOST_SECONDS:
         raise RecordingFault(f"{audio!r} lasts {info.duration:.1f} s; a turn lasts up to {MOST_SECONDS:.0f} s")

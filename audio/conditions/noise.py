@@ -15,11 +15,14 @@ import numpy as np
 
 from harness.audio.conditions.stage import OnLine
 from harness.audio.pcm import Float32, resample_float
+from harness.audio.sound_file import Bounds, SoundFault, read_float
 
 Noise = Callable[[int, int, np.random.Generator], Float32]
 """(samples, rate in Hz, random generator) → noise of any level."""
 
 FILE_MARK = "file:"
+NOISE_BOUNDS = Bounds(longest_s=600.0)
+"""Longest recorded noise: ten minutes have every sound of a place, and a longer one only takes memory in every caller."""
 TALKERS = 6
 """Number of talkers: fewer are heard as single voices, many more merge into steady noise."""
 
@@ -110,15 +113,13 @@ def from_file(path: Path) -> Noise:
 
     Raises `ValueError` with one line for a file that cannot be read or is silent.
     """
-    import soundfile
-
     if not path.is_file():
         raise ValueError(f"there is no file {path}")
     try:
-        recorded, recorded_hz = soundfile.read(path, dtype="float32", always_2d=True)
-    except (soundfile.LibsndfileError, OSError, RuntimeError) as error:
-        raise ValueError(f"{path} is not audio that libsndfile reads") from error
-    mono = np.asarray(recorded.mean(axis=1), dtype=np.float32)
+        channels, recorded_hz = read_float(path, NOISE_BOUNDS)
+    except SoundFault as fault:
+        raise ValueError(f"{path}: {fault}") from fault
+    mono = np.asarray(channels.mean(axis=0), dtype=np.float32)
     if mono.size == 0 or not np.any(mono):
         raise ValueError(f"{path} holds no sound")
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import soundfile
 from numpy.typing import NDArray
 
 from harness.audio.level import first_sample, last_sample
+from harness.audio.sound_file import SoundFault, read_int16
+from harness.calls.sound import BOUNDS
 from harness.errors import UserError
 from harness.recording.record import FRAME_MS, Arrival, CallerTrack, Recording, SpokenTurn
 from harness.timeline import NS_PER_MS
@@ -21,8 +22,6 @@ from harness.timing.figures import TurnTiming
 
 _T0_NS: Final = 10**9
 """The instant of a file's first sample. Any instant would do, because all figures are differences."""
-_LEAST_RATE_HZ: Final = 8_000
-"""The rate of telephone speech; below it the speech detector does not work reliably."""
 
 
 def measure_recording(
@@ -53,15 +52,12 @@ def measure_recording(
 
 def _of_file(path: Path, turns: Sequence[tuple[float, float]] | None) -> Recording:
     try:
-        samples, rate_hz = soundfile.read(path, dtype="int16", always_2d=True)
-    except (OSError, soundfile.LibsndfileError) as error:
-        raise UserError(f"{path}: cannot be read as sound ({' '.join(str(error).split())})") from error
-    if samples.shape[1] != 2:
-        raise UserError(f"{path}: has {samples.shape[1]} channels; two are needed: the caller left, the agent right")
-    if rate_hz < _LEAST_RATE_HZ:
-        raise UserError(f"{path}: is at {rate_hz} Hz; {_LEAST_RATE_HZ} Hz is the least")
-    caller = np.ascontiguousarray(samples[:, 0])
-    agent = np.ascontiguousarray(samples[:, 1])
+        channels, rate_hz = read_int16(path, BOUNDS)
+    except SoundFault as fault:
+        raise UserError(f"{path}: cannot be read as sound: {fault}") from fault
+    if len(channels) != 2:
+        raise UserError(f"{path}: has 1 channels; two are needed: the caller left, the agent right")
+    caller, agent = channels
     spoken = _turns(caller, rate_hz, turns, path)
     frames = -(-len(caller) // (rate_hz * FRAME_MS // 1000))
     return Recording(

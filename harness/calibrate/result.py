@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from harness.files import write_whole
 from harness.models.store import cache_folder
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.store.fleet import kind_of
@@ -130,9 +131,7 @@ def keep(calibration: Calibration) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{calibration.created.replace(':', '')}.json"
     # Two first runs may store theirs at once, and a third may be reading.
-    whole = folder / f"{path.name}.{os.getpid()}"
-    whole.write_text(calibration.to_json(), encoding="utf-8")
-    whole.replace(path)
+    write_whole(path, calibration.to_json())
     return path
 
 

@@ -16,20 +16,20 @@ from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
-import soundfile
 
-from harness.audio.pcm import Int16, to_int16
+from harness.audio.pcm import Int16
+from harness.audio.sound_file import Bounds, SoundFault, read_int16
 from harness.calls.as_recording import TwoSides
 from harness.errors import UserError
 
-LEAST_RATE_HZ: Final = 8_000
-"""The rate of telephone speech; below it the speech detector does not work reliably."""
-LONGEST_S: Final = 3_600.0
-"""Longest call. A call is measured in one piece, because echo and levels are of the whole, and takes its length in memory."""
+BOUNDS: Final = Bounds(longest_s=3_600.0, most_channels=2, least_hz=8_000)
+"""Longest call: it is measured in one piece, because echo and levels are of the whole, and takes its length in memory. Least
+rate: of telephone speech; below it the speech detector does not work reliably."""
 MOST_APART_S: Final = 0.5
 """Largest difference of length of two files that a recorder's last block can cause."""
 ONE_SIGNAL: Final = 0.98
 """Least correlation of two channels with the same sound; an echo is never so alike."""
+BLOCK_SAMPLES: Final = 1 << 20
 STILL_BLOCK_S: Final = 0.02
 STILL: Final = 16
 """Range of 16-bit samples in silence to the last bit: A-law decodes it to 8 or −8."""
@@ -38,8 +38,6 @@ NO_PROGRAM: Final = 0.05
 """Share of the blocks of a side's quietest quarter that are silent to the last bit: at least, of a program; at most, of a
 microphone. A quarter, because an agent may speak for most of a call."""
 UNREADABLE: Final = "it cannot be read as sound; is the file whole, and WAV, FLAC, Ogg, Opus or MP3?"
-CUT_OFF_S: Final = 1.0
-"""Missing end from which a file is damaged. The length of an MP3 without a header is an estimate."""
 
 Side = Literal["left", "right"]
 SIDES: Final[tuple[Side, Side]] = ("left", "right")
@@ -91,12 +89,10 @@ def read_call(call: CallFiles) -> CallSound:
             )
         return _found(TwoSides(caller, caller_hz, agent, agent_hz), "")
     channels, rate_hz = _channels(call.files[0])
-    if len(channels) != 2:
+    if len(channels) == 1:
         raise NotMeasurable(
-            "one_channel" if len(channels) == 1 else "channels",
-            "it has one channel, in which nobody can tell who speaks; record the caller and the agent on a channel each"
-            if len(channels) == 1
-            else f"it has {len(channels)} channels, and two are needed: the caller and the agent",
+            "one_channel",
+            "it has one channel, in which nobody can tell who speaks; record the caller and the agent on a channel each",
         )
     if _is_one_signal(*channels):
         raise NotMeasurable(
@@ -123,38 +119,34 @@ def _one_channel(path: Path) -> tuple[Int16, int]:
     try:
         channels, rate_hz = _channels(path)
     except NotMeasurable as fault:
+        cause = fault.__cause__
+        if fault.kind == "channels" and isinstance(cause, SoundFault):
+            raise _of_one_side(path, cause.channels) from None
         raise NotMeasurable(fault.kind, f"{path.name}: {fault}") from None
-    if len(channels) == 1 or _is_one_signal(*channels[:2]):
+    if len(channels) == 1 or _is_one_signal(*channels):
         return channels[0], rate_hz
-    raise NotMeasurable("channels", f"{path.name} has {len(channels)} channels; a file of one side has one")
+    raise _of_one_side(path, len(channels))
+
+
+def _of_one_side(path: Path, channels: int) -> NotMeasurable:
+    return NotMeasurable("channels", f"{path.name} has {channels} channels; a file of one side has one")
 
 
 def _channels(path: Path) -> tuple[tuple[Int16, ...], int]:
     try:
-        name = os.fsencode(path)  # of a name that is not UTF-8 the library cannot make one itself
         with _decoder_silent():
-            info = soundfile.info(name)
-        if info.frames / info.samplerate > LONGEST_S:
-            raise NotMeasurable(
-                "too_long",
-                f"it lasts {info.frames / info.samplerate / 60:.0f} min; at most {LONGEST_S / 60:.0f} min are measured",
-            )
-        # Not as int16, to which libsndfile would not scale a file of floats.
-        with _decoder_silent():
-            samples, rate_hz = soundfile.read(name, dtype="float32", always_2d=True)
-    except (OSError, RuntimeError, TypeError, ValueError) as error:  # libsndfile's own, and those of a name without a format
-        # The library's reasons mislead: of a damaged MP3 it says that the file does not exist.
-        raise NotMeasurable("unreadable", UNREADABLE) from error
-    missing_s = 0.0 if info.format == "MP3" else (info.frames - len(samples)) / rate_hz
-    if missing_s > CUT_OFF_S:
-        raise NotMeasurable("unreadable", f"it is damaged: {missing_s:.1f} s of it cannot be read")
-    if not len(samples):
-        raise NotMeasurable("unreadable", "it has no samples")
-    if not np.all(np.isfinite(samples)):
-        raise NotMeasurable("unreadable", "it has samples that are no numbers")
-    if rate_hz < LEAST_RATE_HZ:
-        raise NotMeasurable("low_rate", f"it is at {rate_hz:,} Hz; speech needs {LEAST_RATE_HZ:,} Hz")
-    return tuple(to_int16(np.ascontiguousarray(channel)) for channel in samples.T), int(rate_hz)
+            samples, rate_hz = read_int16(path, BOUNDS)
+    except SoundFault as fault:
+        raise _refusal(fault) from fault
+    return tuple(samples), rate_hz
+
+
+def _refusal(fault: SoundFault) -> NotMeasurable:
+    if fault.kind == "channels":
+        return NotMeasurable("channels", f"it has {fault.channels} channels, and two are needed: the caller and the agent")
+    # The library's reasons mislead: of a damaged MP3 it says that the file does not exist.
+    why = UNREADABLE if fault.kind == "unreadable" else str(fault)
+    return NotMeasurable(fault.kind if fault.kind in ("low_rate", "high_rate", "too_long") else "unreadable", why)
 
 
 @contextmanager
@@ -176,9 +168,12 @@ def _decoder_silent() -> Iterator[None]:
 
 
 def _is_one_signal(one: Int16, other: Int16) -> bool:
-    a, b = one.astype(np.float32), other.astype(np.float32)
-    norm = float(np.linalg.norm(a)) * float(np.linalg.norm(b))
-    return norm > 0 and abs(float(a @ b)) / norm > ONE_SIGNAL
+    own, others, shared = 0.0, 0.0, 0.0
+    for at in range(0, len(one), BLOCK_SAMPLES):  # as floats, the whole of an hour is gigabytes
+        a, b = (side[at : at + BLOCK_SAMPLES].astype(np.float64) for side in (one, other))
+        own, others, shared = own + float(a @ a), others + float(b @ b), shared + float(a @ b)
+    norm = (own * others) ** 0.5
+    return norm > 0 and abs(shared) / norm > ONE_SIGNAL
 
 
 def _side_by_ear(left: Int16, right: Int16, rate_hz: int) -> Side | None:

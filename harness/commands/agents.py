@@ -16,6 +16,7 @@ from harness.agents.new_profile import commented_profile
 from harness.agents.profile import load_profile, profile_kinds, shipped_profiles
 from harness.commands.screen import AsJson, next_step, screen
 from harness.errors import AgentError, UserError
+from harness.files import for_others, write_whole
 from harness.printable import visible_json
 from harness.progress import RunProgress
 
@@ -86,7 +87,8 @@ def new(
         words = shlex.split(command)
     except ValueError as error:
         raise UserError(f"--command: {error}; write it as in a shell") from error
-    file.write_text(commented_profile(kind, url, words), encoding="utf-8")
+    write_whole(file, commented_profile(kind, url, words))
+    for_others(file)
     print(f"{file} is written. Edit it for your agent, then test it: {next_step('agents', 'try', file)}")
 
 

@@ -14,6 +14,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 from harness.errors import UserError
+from harness.files import for_others, write_whole
 from harness.gate.check import Checked, CheckResult
 from harness.gate.evidence import unit_of
 from harness.gate.load_check import STRETCHES
@@ -183,7 +184,8 @@ def told(result: CheckResult, ended: str = "") -> list[str]:
 def write(path: Path, data: bytes) -> None:
     """Write a file. Raises UserError if that fails."""
     try:
-        path.write_bytes(data)
+        write_whole(path, data)
+        for_others(path)
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror})") from error
 

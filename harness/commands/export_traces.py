@@ -10,6 +10,7 @@ import typer
 
 from harness.commands.screen import AsJson
 from harness.errors import AgentError, UserError
+from harness.files import write_whole
 from harness.progress import RunProgress
 
 AT_ONCE: Final = 512
@@ -39,7 +40,7 @@ def export_traces(
     found = spans_of(RunStore.open(run))
     calls = sum(not span.parent for span in found)
     if out is not None:
-        out.write_bytes(as_request(found))
+        write_whole(out, as_request(found))
         place = str(out)
     else:
         assert to is not None

@@ -9,6 +9,7 @@ import typer
 
 from harness.commands.screen import AsJson
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.progress import RunProgress
 from harness.store.judgment import Presentation
 
@@ -142,8 +143,8 @@ def export(
     out.mkdir(parents=True, exist_ok=True)
     write_key(found.folder, sheet_key(sample))
     for n, name in enumerate(SHEETS):
-        (out / name).write_text(labelling_sheet(found.contexts, sample, seed + n), encoding="utf-8", newline="")
-    (out / "strategies.md").write_text(for_people(), encoding="utf-8")
+        write_whole(out / name, labelling_sheet(found.contexts, sample, seed + n))
+    write_whole(out / "strategies.md", for_people())
     print(
         f"{len(sample)} replies in {out / SHEETS[0]} and {out / SHEETS[1]}: one person each marks strategies with 1 and "
         f"`done` with 1 ({out / 'strategies.md'} explains them); then: harness label score {target} {out}"
@@ -172,7 +173,7 @@ def score(
     if both.disagreed and not settled_path.exists():
         replies = {(c.context_id, c.system): c for c in found.completions}
         sample = {item: replies[where] for item, where in key.items() if where in replies}
-        settled_path.write_text(settling_sheet(found.contexts, sample, both.disagreed), encoding="utf-8", newline="")
+        write_whole(settled_path, settling_sheet(found.contexts, sample, both.disagreed))
         _say_two(both, None, {}, settled_path, as_json)
         return 0
     marks = {**both.agreed, **(read_settled(settled_path, both.disagreed) if both.disagreed else {})}

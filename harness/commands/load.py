@@ -17,6 +17,7 @@ from harness.commands.play_options import NOTHING, Named, of_an_experiment
 from harness.commands.screen import AsJson, print_table, screen, words_table
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS, Experiment
+from harness.files import write_whole
 from harness.progress import RunProgress
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ def _tell_soak(made: "LoadMade", found: "SoakResult", folder: Path, as_json: boo
     said = cautions(made)
     whole = {**found.to_json(), "made": made.model_dump(), "cautions": [caution.model_dump() for caution in said]}
     text = json.dumps(without_nan(whole), indent=2)
-    (folder / "soak.json").write_text(text, encoding="utf-8")
+    write_whole(folder / "soak.json", text)
     if as_json:
         print(text)
         return

@@ -1,7 +1,6 @@
 """`harness plan`: a run fixed in a file, so that many machines can play parts of it; with `--estimate`, its time and price."""
 
 import json
-import os
 import shlex
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +12,7 @@ from harness.commands import play_options as asked
 from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.experiment import FREE, Experiment
+from harness.files import for_others, write_whole
 from harness.wording import counted
 
 if TYPE_CHECKING:
@@ -119,10 +119,8 @@ def lasting(hours: float) -> str:
 
 def _write(path: Path, text: str) -> None:
     """Write a file completely or not at all: another machine may be waiting for it."""
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
+        write_whole(path, text)
+        for_others(path)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         raise UserError(f"--out {path}: cannot be written ({error.strerror}); choose another path") from error

@@ -8,6 +8,7 @@ import typer
 from harness.commands.report_index import report_index
 from harness.commands.screen import AsJson, screen
 from harness.extras import require_pictures
+from harness.files import write_whole
 from harness.progress import RunProgress
 
 
@@ -72,7 +73,7 @@ def report(
         progress.phase("Writing the report")
         written = write_joint_report(opened, place, baseline=before, exports=export, bundle=bundle)
     if len(opened) == 1:
-        (folder / "summary.json").write_text(written.summary.to_json() + "\n", encoding="utf-8")
+        write_whole(folder / "summary.json", written.summary.to_json() + "\n")
     if as_json:
         print(written.summary.to_json())
         return

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.progress import RunProgress
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.pack import Pack, load_pack
@@ -64,7 +65,7 @@ def hear(
         shown = [_voice(voices, name, spoken) for name in names]
     # Written completely or not at all.
     aside = out.with_name(out.name + ".part")
-    aside.write_text(callers_page(loaded.name, shown, _NOTE), encoding="utf-8")
+    write_whole(aside, callers_page(loaded.name, shown, _NOTE))
     aside.replace(out)
     print(out)
 

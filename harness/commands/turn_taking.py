@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import UserError
 from harness.extras import require_pictures
+from harness.files import write_whole
 from harness.progress import RunProgress
 from harness.scenarios.pack import Pack
 
@@ -120,9 +121,9 @@ def draw(found: "TurnTaking", pack: str, picture: Path) -> None:
     spec = picture_spec(chart(found, pack), f"{found.turns} turns, {len(found.pauses_ms)} marked pauses")
     try:
         if picture.suffix == ".svg":
-            picture.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+            write_whole(picture, vl_convert.vegalite_to_svg(spec))
         else:
-            picture.write_bytes(vl_convert.vegalite_to_png(spec, scale=SCALE))
+            write_whole(picture, vl_convert.vegalite_to_png(spec, scale=SCALE))
     except OSError as error:
         raise UserError(f"--picture {picture}: cannot be written ({error.strerror})") from error
 

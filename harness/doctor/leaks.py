@@ -10,7 +10,6 @@ values and issuers' prefixes count: scripts are full of `key=` and pictures of r
 """
 
 import base64
-import gzip
 import os
 import re
 import sqlite3
@@ -161,13 +160,22 @@ def _of_page(path: Path, file: str) -> Iterator[_Text]:
     page = path.read_text(encoding="utf-8", errors="replace")
     blocks = list(_BLOCK.finditer(page))
     for number, block in enumerate(blocks, 1):
-        try:
-            words = gzip.decompress(base64.b64decode(block[0])).decode("utf-8", "replace")
-        except (OSError, ValueError, EOFError, zlib.error):
-            continue
-        yield _Text(file, f"packed block {number}", words, False)
+        for words in _unpacked(block[0]):
+            yield _Text(file, f"packed block {number}", words, False)
     for number, line in enumerate(_BLOCK.sub("", page).split("\n"), 1):
         yield _Text(file, f"line {number}", line, False)
+
+
+def _unpacked(block: str) -> Iterator[str]:
+    """The words of a packed block, piece by piece, because a few kilobytes can unpack to gigabytes."""
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        packed = base64.b64decode(block)
+        while packed and not unpacker.eof:
+            yield unpacker.decompress(packed, PIECE_CHARACTERS).decode("utf-8", "replace")
+            packed = unpacker.unconsumed_tail
+    except (ValueError, zlib.error):  # not a block of a page, or cut off
+        return
 
 
 def _is_binary(path: Path) -> bool:

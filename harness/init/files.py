@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.errors import UserError
+from harness.files import folder_for_others, for_others, write_whole
 from harness.init.answers import DEMO, Answers, demo_files
 from harness.scenarios.pack import load_pack
 
@@ -174,9 +175,9 @@ def write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
     for name, text in files.items():
         path = folder / name
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("x", encoding="utf-8") as file:
-                file.write(text)
+            folder_for_others(path.parent)
+            write_whole(path, text)
+            for_others(path)
         except OSError as error:
             raise UserError(f"{path}: cannot be written ({error.strerror}); choose another folder") from error
         written.append(path)

@@ -22,6 +22,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from harness.files import own_file
 from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
 from harness.store.step_failure import one_line
 
@@ -37,6 +38,7 @@ class VerdictCache:
     def __init__(self, path: Path | None = None) -> None:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
+            own_file(path)
         self._db = sqlite3.connect(path if path is not None else ":memory:", timeout=10)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, json BLOB NOT NULL)")

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.judging.batch import JudgingOutcome
 from harness.judging.design import Design
 from harness.judging.schema import Strict
@@ -92,7 +93,7 @@ def write_record(run: Path, record: JudgingRecord) -> None:
     judge = re.sub(r"[^a-zA-Z0-9.@+-]", "-", record.judge)
     path = run / FOLDER / f"{judge}.{record.presentation}.{plain_name(record.condition) or 'any'}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    write_whole(path, record.model_dump_json(indent=1) + "\n")
 
 
 def read_records(run: Path) -> list[JudgingRecord]:

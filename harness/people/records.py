@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from harness.files import own_file, own_folder, own_tree
 from harness.people.database import opened
 from harness.people.part_files import PartFiles, StoredPart
 from harness.people.track import LONGEST_S, Part, Span
@@ -87,7 +88,8 @@ class SeatStore:
 
     def __init__(self, folder: Path) -> None:
         """Open it, and end what a kill left of removals; raises UserError if it cannot be opened or a recording not removed."""
-        folder.mkdir(parents=True, exist_ok=True)
+        own_tree(own_folder(folder))
+        own_file(folder / DATABASE)  # its journals follow its mode
         self.folder = folder
         self._db = opened(folder / DATABASE)
         self._lock = threading.RLock()

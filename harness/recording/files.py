@@ -6,19 +6,18 @@ JSON, because resampling is a method, and methods may improve after the run. Eve
 `save` returns; the store renames the folder into place only then.
 """
 
-import io
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import soundfile
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from harness.agents.connection import LineReport, Transcript
+from harness.audio.sound_file import Bounds, SoundFault, flac, read_int16
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.recording.parts import put_together, taken_apart
 from harness.recording.record import FRAME_MS, Recording
 from harness.recording.span_file import load_spans
@@ -28,6 +27,8 @@ RECORDING_FILE = "recording.json"
 DRY_FILE = "caller_dry.flac"
 PLAYED_FILE = "caller_played.flac"
 AGENT_FILE = "agent.flac"
+BOUNDS = Bounds(longest_s=2 * 3_600.0, most_channels=1)
+"""Twice the longest call that is measured."""
 
 
 _Rate = Annotated[int, Field(ge=1, le=655_350)]
@@ -108,10 +109,7 @@ def save(recording: Recording, folder: Path) -> None:
             "media": arrays["media"].reshape(-1, 2).tolist(),
         }
     )
-    with (folder / RECORDING_FILE).open("w", encoding="utf-8") as out:
-        out.write(file.model_dump_json(indent=1))
-        out.flush()
-        os.fsync(out.fileno())
+    write_whole(folder / RECORDING_FILE, file.model_dump_json(indent=1))
 
 
 def load(folder: Path) -> Recording:
@@ -125,7 +123,7 @@ def load(folder: Path) -> Recording:
         played = _read_audio(folder / PLAYED_FILE)
         dry = played if file.caller.dry_is_played else _read_audio(folder / DRY_FILE)
         agent = _read_audio(folder / AGENT_FILE)
-    except (OSError, soundfile.LibsndfileError) as error:
+    except (OSError, SoundFault) as error:
         raise UserError(f"{folder}: the recording cannot be read ({error})") from error
     except ValidationError as error:
         first = error.errors()[0]
@@ -151,17 +149,11 @@ def _write_audio(path: Path, samples: NDArray[np.int16], rate_hz: int) -> None:
     """Write a FLAC file; without samples none is written: libsndfile cannot read back a FLAC without a single sample."""
     if not len(samples):
         return
-    # Through memory, because on a full disk libsndfile's own error does not name the cause.
-    encoded = io.BytesIO()
-    soundfile.write(encoded, samples, rate_hz, format="FLAC", subtype="PCM_16")
-    with path.open("wb") as out:
-        out.write(encoded.getbuffer())
-        out.flush()
-        os.fsync(out.fileno())
+    write_whole(path, flac(samples, rate_hz))
 
 
 def _read_audio(path: Path) -> NDArray[np.int16]:
     if not path.exists():
         return np.zeros(0, np.int16)
-    samples: NDArray[np.int16] = soundfile.read(path, dtype="int16")[0]
-    return samples
+    channels, _ = read_int16(path, BOUNDS)
+    return channels[0]

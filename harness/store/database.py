@@ -16,6 +16,7 @@ from typing import Literal
 
 from harness.agents.secrets import redact
 from harness.errors import UserError
+from harness.files import own_file
 from harness.scenarios.context import Context
 from harness.store.disk import storage_fault
 from harness.store.manifest import RunManifest, read_manifest
@@ -36,7 +37,7 @@ def create_database(folder: Path, manifest: RunManifest, contexts: Sequence[Cont
     journal.unlink(missing_ok=True)
     unfinished.unlink(missing_ok=True)
     try:
-        with closing(_connect(unfinished, "rwc")) as database, database:
+        with closing(_connect(own_file(unfinished), "rwc")) as database, database:
             _fill(database, manifest, contexts)
         unfinished.rename(folder / DATABASE)
     finally:
@@ -90,6 +91,8 @@ def open_database(folder: Path, *, files_may_be_gone: bool = False) -> sqlite3.C
             database.close()
             raise
     except DAMAGE as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            raise
         raise damaged(folder, error) from error
 
 
@@ -107,7 +110,7 @@ def locked(folder: Path) -> Iterator[None]:
         UserError: another process has locked it, or the folder cannot be written.
     """
     try:
-        handle = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+        handle = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror}); copy the run to where it can") from error
     try:

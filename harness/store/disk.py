@@ -36,6 +36,16 @@ def storage_fault(error: BaseException) -> str | None:
     return None
 
 
+def storage_cause(error: BaseException) -> str | None:
+    """The disk's fault behind an error, in words; None where no error that led to it is from the disk."""
+    behind: BaseException | None = error
+    while behind is not None:
+        if (fault := storage_fault(behind)) is not None:
+            return fault
+        behind = behind.__cause__ or behind.__context__
+    return None
+
+
 @contextmanager
 def storage_named(run: Path, how_to_go_on: Callable[[], str]) -> Iterator[None]:
     """Turn disk errors inside the block into an error of one line.

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.printable import visible_json
 from harness.store.judgment import AXES, Judgment
 from harness.store.judgment_columns import Filling
@@ -193,7 +194,7 @@ def _one_line(error: object) -> str:
 def write(rows: Iterable[Judgment], path: Path) -> None:
     """Write rows so that `read` gives the same ones; `.csv` is CSV, everything else JSON Lines."""
     text = as_csv(rows) if path.suffix.lower() == ".csv" else as_json_lines(rows)
-    path.write_text(text, encoding="utf-8", newline="")
+    write_whole(path, text)
 
 
 def as_json_lines(rows: Iterable[Judgment]) -> str:

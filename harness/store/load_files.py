@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.agents.secrets import redact
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.servers.split import ServerSplit
 from harness.store.card import CardUse
 
@@ -129,9 +130,7 @@ def append_turns(folder: Path, turns: Sequence[LoadTurn]) -> None:
 def write_load(folder: Path, data: dict[str, Any]) -> str:
     """Write `load.json` at once or not at all; returns its text."""
     text = redact(json.dumps(without_nan(data), indent=2))
-    part = folder / f".{LOAD_FILE}.part"
-    part.write_text(text, encoding="utf-8")
-    part.replace(folder / LOAD_FILE)
+    write_whole(folder / LOAD_FILE, text)
     return text
 
 

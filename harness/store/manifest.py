@@ -147,6 +147,11 @@ class RunManifest(_Model):
         return experiment.model_copy(update={"limit": len(self.planned_contexts)})
 
     @property
+    def has_people(self) -> bool:
+        """True if its sound is of people: calls that happened, or replies from the supporter's seat."""
+        return self.calls is not None or any(agent.seated for agent in self.agents)
+
+    @property
     def played(self) -> list[AgentEntry]:
         """The agents that the run was asked to play, without people in the supporter's seat."""
         return [agent for agent in self.agents if not agent.seated]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import StorageError, UserError
+from harness.files import own_folder
 from harness.scenarios.context import Context
 from harness.store.database import DATABASE, SESSIONS, create_database, nothing_but_a_killed_start
 from harness.store.disk import storage_fault
@@ -29,8 +30,8 @@ def new_run(folder: Path, manifest: RunManifest, contexts: Sequence[Context]) ->
     if folder.exists() and not nothing_but_a_killed_start(folder):
         raise UserError(f"--out {folder}: is not empty; choose a new directory")
     try:
-        (folder / SESSIONS).mkdir(parents=True, exist_ok=True)
-        (folder / "logs").mkdir(exist_ok=True)
+        for place in (folder, folder / SESSIONS, folder / "logs"):
+            own_folder(place)
         return create_database(folder, manifest, contexts)
     except (OSError, sqlite3.OperationalError) as error:
         for name in (SESSIONS, "logs"):  # so that the same folder will do once there is room

@@ -20,6 +20,7 @@ from pydantic_core import from_json
 
 from harness.agents.secrets import redact, redact_foreign
 from harness.errors import UserError
+from harness.files import own_folder, own_tree
 from harness.recording import files as recording_files
 from harness.recording.machine_track import MachineTrack, load_machine_track
 from harness.recording.record import Recording
@@ -90,7 +91,10 @@ class RunStore:
         Raises:
             UserError: there is no run in `folder`, it is damaged or of a newer harness, or files of it are gone.
         """
-        return cls(folder, open_database(folder, files_may_be_gone=to_resume))
+        store = cls(folder, open_database(folder, files_may_be_gone=to_resume))
+        if store.manifest.has_people:
+            own_tree(folder)
+        return store
 
     def close(self) -> None:
         """Release the database file."""
@@ -162,8 +166,7 @@ class RunStore:
         folder = self.folder / SESSIONS / f".partial-{key.session_id}"
         if folder.exists():
             shutil.rmtree(folder)
-        folder.mkdir()
-        return folder
+        return own_folder(folder)
 
     def drop_partial_folders(self) -> None:
         """Delete the files of sessions that were not finished."""
@@ -209,6 +212,7 @@ class RunStore:
         never a row whose files are gone.
         """
         final = self.folder / SESSIONS / session_id
+        own_tree(partial)
         flush_tree(partial)
         if final.exists():
             with self._db:

@@ -14,15 +14,16 @@ from tempfile import mkdtemp
 from typing import Final
 
 import numpy as np
-import soundfile
 
 from harness.audio.onset import CLOSURE_S
 from harness.audio.pcm import Float32, Int16, to_int16
 from harness.audio.recorded_edges import true_edges
 from harness.audio.recorded_turns import LEAST_PAUSE_S, FoundTurn, NoTurn, Span, one_turn, speech_in, turns_beside
+from harness.audio.sound_file import flac
 from harness.audio.speech import RATE_HZ
 from harness.audio.vocal import VocalDetector
 from harness.errors import UserError
+from harness.files import own_tree, write_whole
 from harness.scenarios.context import Context
 from harness.scenarios.imports.eot_bench import EotRow, eot_rows
 from harness.scenarios.imports.imported import DEFAULTS, Imported, ImportFault, as_id, valid_context, write_imported
@@ -75,7 +76,7 @@ def pack_of_recordings(
     sounds: dict[str, Int16] = {}
     used: list[tuple[str, Corrected]] = []
     for path in files:
-        file = read_sound(path.read_bytes(), str(path))
+        file = read_sound(path, str(path))
         signal, turns = _turns_of(file, caller_channel, vocal, table.get(path.name))
         notes += file.notes
         pauses = [pause for turn in turns for pause in turn.pauses]
@@ -103,7 +104,7 @@ def pack_of_eot_bench(path: Path, *, language: str = "en", step: Step | None = N
             others[row.language] = others.get(row.language, 0) + 1
             continue
         place = f"{where}: {row.id[:80]!r}"
-        file = read_sound(row.audio.bytes_of(folder, place), place) if row.audio.array is None else _decoded(row, place)
+        file = read_sound(row.audio.source(folder, place), place) if row.audio.array is None else _decoded(row, place)
         notes += file.notes
         turn = _published_turn(row, file)
         about = f"eot-bench row {row.id[:80]} ({row.language})"
@@ -130,10 +131,10 @@ def write_pack(pack: RecordedPack, out: Path, about: str = ABOUT) -> Path:
         write_imported(pack.imported, part / f"{out.name}.yaml", about)
         (part / SOUND).mkdir()
         for name, signal in pack.sounds.items():
-            soundfile.write(part / name, signal, RATE_HZ, format="FLAC", subtype="PCM_16")
+            write_whole(part / name, flac(signal, RATE_HZ))
         if pack.table:
             write_table(pack.table, part / TABLE)
-        part.chmod(0o755)
+        own_tree(part)  # people's voices
         part.rename(out)
     except OSError as error:
         raise UserError(f"{out}: cannot be written ({error.strerror})") from None
@@ -251,5 +252,5 @@ def add_turn(
 def _decoded(row: EotRow, place: str) -> Recorded:
     if row.audio.sampling_rate is None:
         raise UserError(f"{place}: audio has an array and no sampling_rate")
-    samples = np.asarray(row.audio.array, dtype=np.float32)[:, None]
+    samples = np.asarray(row.audio.array, dtype=np.float32)[None]
     return checked(samples, row.audio.sampling_rate, place)

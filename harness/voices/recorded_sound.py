@@ -4,20 +4,21 @@ Another rate is converted, without relevant loss and with a note. Clipping canno
 be invented. Nor can a file without samples or below the rate of a telephone.
 """
 
-import io
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
-import soundfile
 
 from harness.audio.pcm import Float32, resample_float
+from harness.audio.sound_file import Bounds, SoundFault, read_float
 from harness.audio.speech import MOST_PEAK, RATE_HZ
 from harness.errors import UserError
 
 LEAST_HZ: Final = 8_000
 """The rate of telephone speech; below it consonants that mark an end are lost."""
-MOST_FILE_S: Final = 3 * 3600.0
+BOUNDS: Final = Bounds(longest_s=3 * 3600.0, most_channels=2, least_hz=LEAST_HZ, at_hz=RATE_HZ)
+"""Three hours at the caller's rate, and an hour at 48 kHz: a day's talks are several files."""
 FULL_SCALE: Final = 0.99
 CLIPPED_RUN: Final = 3
 """Consecutive samples at full scale that make a flat top, which no microphone produces itself."""
@@ -56,25 +57,27 @@ class Recorded:
         return all(np.any(one) and np.any(other) and float(np.corrcoef(one, other)[0, 1]) > ONE_SIGNAL for other in others)
 
 
-def read_sound(data: bytes, name: str) -> Recorded:
+def read_sound(source: Path | bytes, name: str) -> Recorded:
+    channels, rate_hz = read_channels(source, name)
+    return checked(channels, rate_hz, name)
+
+
+def read_channels(source: Path | bytes, name: str) -> tuple[Float32, int]:
+    """A file's channels, a row for each, and their rate, unchanged. Raises UserError."""
     try:
-        info = soundfile.info(io.BytesIO(data))
-        if info.duration > MOST_FILE_S:
-            raise UserError(f"{name}: lasts {info.duration / 3600:.1f} h; at most {MOST_FILE_S / 3600:.0f} h are read")
-        samples, rate_hz = soundfile.read(io.BytesIO(data), dtype="float32", always_2d=True)
-    except (soundfile.LibsndfileError, RuntimeError):
-        raise UserError(f"{name}: is not audio that libsndfile reads") from None
-    return checked(np.asarray(samples, dtype=np.float32), int(rate_hz), name)
+        return read_float(source, BOUNDS)
+    except SoundFault as fault:
+        raise UserError(f"{name}: {fault}") from None
 
 
-def checked(samples: Float32, rate_hz: int, name: str) -> Recorded:
+def checked(channels: Float32, rate_hz: int, name: str) -> Recorded:
     """The channels at 16 kHz, with notes on corrected faults. Raises UserError for others."""
-    if samples.size == 0 or not np.all(np.isfinite(samples)):
+    if channels.size == 0 or not np.all(np.isfinite(channels)):
         raise UserError(f"{name}: has no samples, or some that are not numbers")
     if rate_hz < LEAST_HZ:
         raise UserError(f"{name}: is sampled at {rate_hz:,} Hz; speech needs {LEAST_HZ:,} Hz")
     notes = []
-    tops = flat_tops(samples)
+    tops = flat_tops(channels)
     if len(tops) > MOST_CLIPPED_RUNS:
         raise Clipped(
             f"{name} at {tops[0] / rate_hz:.3f} s: clipped ({len(tops)} flat tops); the lost signal cannot be restored; "
@@ -84,18 +87,18 @@ def checked(samples: Float32, rate_hz: int, name: str) -> Recorded:
         notes.append(f"{name} at {tops[0] / rate_hz:.3f} s: touches full scale ({len(tops)}×); played as it is")
     if rate_hz != RATE_HZ:
         notes.append(f"{name}: resampled from {rate_hz:,} to {RATE_HZ:,} Hz")
-    if float(np.abs(samples).max()) == 0:
+    if not np.any(channels):
         raise UserError(f"{name}: is completely silent")
-    channels = tuple(resample_float(np.ascontiguousarray(channel), rate_hz, RATE_HZ) for channel in samples.T)
-    peak = max(float(np.abs(channel).max()) for channel in channels)
+    converted = tuple(resample_float(np.ascontiguousarray(channel), rate_hz, RATE_HZ) for channel in channels)
+    peak = max(float(max(channel.max(), -channel.min())) for channel in converted)
     gain = np.float32(min(1.0, MOST_PEAK / peak))
-    return Recorded(name, tuple(np.asarray(channel * gain, dtype=np.float32) for channel in channels), tuple(notes))
+    return Recorded(name, tuple(np.asarray(channel * gain, dtype=np.float32) for channel in converted), tuple(notes))
 
 
-def flat_tops(samples: Float32) -> list[int]:
+def flat_tops(channels: Float32) -> list[int]:
     """The starts of runs of samples at full scale, in any channel."""
     found: list[int] = []
-    for channel in samples.T:
+    for channel in channels:
         edges = np.flatnonzero(np.diff(np.concatenate([[False], np.abs(channel) >= FULL_SCALE, [False]])))
         begins, ends = edges[::2], edges[1::2]
         found += begins[ends - begins >= CLIPPED_RUN].tolist()

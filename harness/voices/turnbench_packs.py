@@ -4,14 +4,12 @@ Its pauses are of people among people, which no other set here has. Each turn co
 gives dozens from two speakers, so an import says how many talks there are.
 """
 
-import io
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-import soundfile
 
 from harness.audio.pcm import Float32, Int16
 from harness.audio.recorded_turns import FoundTurn
@@ -22,7 +20,7 @@ from harness.scenarios.imports.imported import Imported, as_id
 from harness.scenarios.imports.turnbench import SPEAKERS, Talk, TalkTurn, talks, turns_of
 from harness.scenarios.recorded import MOST_SECONDS
 from harness.voices.recorded_packs import OUTSIDE_S, RecordedPack, Step, add_turn
-from harness.voices.recorded_sound import Clipped, checked
+from harness.voices.recorded_sound import Clipped, checked, read_channels
 from harness.wording import counted
 
 MOST_HISTORY: Final = 20
@@ -71,13 +69,7 @@ def pack_of_turnbench(path: Path, *, step: Step | None = None) -> RecordedPack:
 
 
 def _channel(talk: Talk, speaker: int, folder: Path, place: str) -> tuple[Float32, int]:
-    try:
-        samples, rate_hz = soundfile.read(
-            io.BytesIO(talk.sound(speaker).bytes_of(folder, place)), dtype="float32", always_2d=True
-        )
-    except (soundfile.LibsndfileError, RuntimeError):
-        raise UserError(f"{place}: the channel of speaker {speaker} is not audio that libsndfile reads") from None
-    return np.asarray(samples, dtype=np.float32), int(rate_hz)
+    return read_channels(talk.sound(speaker).source(folder, place), f"{place}: the channel of speaker {speaker}")
 
 
 def _cut(signal: Float32, rate_hz: int, turn: TalkTurn, place: str) -> Float32:
@@ -86,9 +78,9 @@ def _cut(signal: Float32, rate_hz: int, turn: TalkTurn, place: str) -> Float32:
         raise _Doubtful(turn.doubt)
     if turn.end_s - turn.start_s > MOST_SECONDS:
         raise _Doubtful(f"longer than {MOST_SECONDS:.0f} s")
-    if turn.end_s > len(signal) / rate_hz + OUTSIDE_S:
-        raise UserError(f"{place} at {turn.end_s:.3f} s: a label is outside the sound ({len(signal) / rate_hz:.2f} s)")
-    part = signal[round(turn.start_s * rate_hz) : round(turn.end_s * rate_hz)]
+    if turn.end_s > signal.shape[1] / rate_hz + OUTSIDE_S:
+        raise UserError(f"{place} at {turn.end_s:.3f} s: a label is outside the sound ({signal.shape[1] / rate_hz:.2f} s)")
+    part = signal[:, round(turn.start_s * rate_hz) : round(turn.end_s * rate_hz)]
     if not np.any(part):
         raise _Doubtful("silent on its own channel")
     try:

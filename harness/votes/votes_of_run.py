@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from harness.files import own_folder, write_whole
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore
 from harness.tables.names import NamesRead
@@ -89,16 +90,14 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation, condition
     votes = [v.model_copy(update={"condition": v.condition or unsaid}) for v in read]
     notes = names.notes()
     folder = store.folder / FOLDER
-    folder.mkdir(exist_ok=True)
+    own_folder(folder)
     text = "".join(vote.model_dump_json(exclude_none=True) + "\n" for vote in votes)
     there = _files(store)
     if any(file.read_text(encoding="utf-8") == text for file in there):
         return [*notes, f"{path}: these votes were added before, and count once."]
     plain = re.sub(r"[^\w.-]+", "-", path.stem)[:MOST_OF_A_STEM]
     number = 1 + max(map(_number, there), default=0)
-    part = folder / f".{number:04d}.part"
-    part.write_text(text, encoding="utf-8")
-    part.replace(folder / f"{number:04d}-{plain}.jsonl")
+    write_whole(folder / f"{number:04d}-{plain}.jsonl", text)
     return notes
 
 

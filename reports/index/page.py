@@ -10,6 +10,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from harness.errors import StorageError, UserError
+from harness.files import write_whole
 from harness.printable import visible_json
 from harness.reports.embedding import content_policy, script_text
 from harness.reports.index import words
@@ -36,11 +37,9 @@ def write_index(index: Index, page: Path) -> None:
         UserError: it cannot be written there.
         StorageError: the disk is full.
     """
-    part = page.with_name(f".{page.name}.part")
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(render_index(index, page), encoding="utf-8", errors="replace")
-        os.replace(part, page)
+        write_whole(page, render_index(index, page))
     except OSError as error:
         if storage_fault(error) is not None:
             raise StorageError(

@@ -19,6 +19,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
+from harness.files import own_file, own_folder, own_tree
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.invitations import SCHEMA, Invitations, hashed
 from harness.reports.listening.plan import Item
@@ -73,7 +74,8 @@ class VoteStore:
     """The database, safe to share between threads: one writer at a time, every answer flushed to disk; readers never wait."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        own_tree(own_folder(folder))
+        own_file(folder / DATABASE)  # its journals follow its mode
         self.folder = folder
         self._db = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
         self._db.row_factory = sqlite3.Row

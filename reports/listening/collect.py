@@ -23,6 +23,7 @@ import soundfile
 import soxr
 from numpy.typing import NDArray
 
+from harness.files import own_file, own_folder
 from harness.reports.listening import sound
 from harness.reports.listening.answers import Rater, VoteStore
 from harness.reports.listening.material import Material
@@ -136,10 +137,10 @@ class Collection:
         if float(np.sqrt(np.mean(mono**2))) < 1e-4:
             raise Refused("The recording is silent; please check the microphone.")
         even = soxr.resample(mono, rate_hz, sound.RATE_HZ, quality="HQ").astype(np.float32)
-        self._folder.mkdir(parents=True, exist_ok=True)
+        own_folder(self._folder)
         name = f"{secrets.token_hex(12)}.flac"
         try:
-            (self._folder / name).write_bytes(sound.flac(even))
+            own_file(self._folder / name).write_bytes(sound.flac(even))
         except OSError:
             self._drop(name)
             raise

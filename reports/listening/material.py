@@ -14,6 +14,7 @@ import soundfile
 
 from harness.errors import UserError
 from harness.figures.rank import chosen_condition
+from harness.files import own_file, own_folder
 from harness.reports.listening import sound
 from harness.reports.listening.design import ListeningDesign
 from harness.store.judgment import reference_name
@@ -66,7 +67,8 @@ class Material:
         replies = selection.replies(condition, 0, HEARD)
         self._sessions = {reply.session.id: reply.session for reply in replies}
         self._folder = store.folder / FOLDER / "stimuli"
-        self._folder.mkdir(parents=True, exist_ok=True)
+        own_folder(self._folder.parent)
+        own_folder(self._folder)
         needed = 2 if design.kind == "ab" else 1
         found = [c for c in _conversations(store, replies, design) if len(c.replies) >= needed]
         if not found and needed == 2 and any(c.replies for c in _conversations(store, replies, design)):
@@ -140,7 +142,7 @@ class Material:
         path = self._folder / name
         if not path.exists():
             part = path.with_suffix(f".{os.getpid()}.part")
-            part.write_bytes(sound.flac(make()))
+            own_file(part).write_bytes(sound.flac(make()))
             part.replace(path)
         return path
 

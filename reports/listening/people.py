@@ -16,6 +16,7 @@ from pathlib import Path
 
 import soundfile
 
+from harness.files import write_whole
 from harness.measuring.transcribe import Transcribe
 from harness.printable import visible_json
 from harness.reports.listening.answers import VoteStore
@@ -85,9 +86,7 @@ def write_human_completions(store: RunStore, folder: Path) -> Path | None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / FILE
-    path.write_text(
-        "".join(visible_json(json.dumps(row, ensure_ascii=False)) + "\n" for row in rows), encoding="utf-8", errors="replace"
-    )
+    write_whole(path, "".join(visible_json(json.dumps(row, ensure_ascii=False)) + "\n" for row in rows))
     return path
 
 

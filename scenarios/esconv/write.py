@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from harness.files import write_whole
 from harness.printable import visible_json
 from harness.scenarios.context import Context
 from harness.scenarios.esconv.build import BuildReport
@@ -60,8 +61,8 @@ def write_build(
     about = "Built from ESConv as the user has it. Its licence is for research; this file is not to be passed on."
     told = report_json(report, contexts, problems, law)
     pack = out / "esconv.yaml"
-    pack.write_text(pack_text("esconv", about, contexts, law), encoding="utf-8")
-    (out / "report.json").write_text(visible_json(json.dumps(told, indent=1, ensure_ascii=False)) + "\n", encoding="utf-8")
+    write_whole(pack, pack_text("esconv", about, contexts, law))
+    write_whole(out / "report.json", visible_json(json.dumps(told, indent=1, ensure_ascii=False)) + "\n")
     rows = (visible_json(json.dumps(asdict(removal), ensure_ascii=False)) + "\n" for removal in report.removals)
-    (out / "removed.jsonl").write_text("".join(rows), encoding="utf-8")
+    write_whole(out / "removed.jsonl", "".join(rows))
     return pack, told

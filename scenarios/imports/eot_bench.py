@@ -16,8 +16,6 @@ from harness.scenarios.imports.sound_rows import Row, Sound, checked_row, sound_
 from harness.scenarios.imports.talk import role_in_pack
 
 COLUMNS = ("id", "language", "audio", "silence_spans", "words", "messages")
-BATCH_ROWS = 16
-"""Rows read at once: a row contains its sound, and a file has 400."""
 
 
 class Span(Row):
@@ -89,7 +87,7 @@ def eot_rows(path: Path) -> Iterator[tuple[str, Path, EotRow]]:
     `path`: a .parquet or .jsonl file, or a folder with such files at any depth. Raises `ImportFault` for the first
     wrong row, and for Parquet if its reader is not installed.
     """
-    for where, folder, raw in sound_rows(path, COLUMNS, ("audio",), BATCH_ROWS):
+    for where, folder, raw in sound_rows(path, COLUMNS, ("audio",)):
         yield where, folder, _row(raw, where)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from harness.files import for_others, write_whole
 from harness.scenarios.context import Context
 from harness.scenarios.emotions import unknown_emotion
 from harness.scenarios.esconv.write import pack_text
@@ -69,7 +70,8 @@ def write_imported(imported: Imported, out: Path, about: str = "Imported.") -> P
         raise ImportFault(f"{out}: exists already; give another name")
     text = pack_text(out.stem, about, imported.contexts)
     try:
-        out.write_text(text, encoding="utf-8")
+        write_whole(out, text)
+        for_others(out)
     except OSError as error:
         raise ImportFault(f"{out}: cannot be written ({error.strerror})") from None
     return out

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.scenarios.imports.imported import ImportFault
 from harness.tables.csv_rows import CsvRows, number
 from harness.tables.csv_text import csv_text
@@ -66,7 +67,7 @@ def write_table(rows: Iterable[tuple[str, Corrected]], path: Path) -> None:
         for name, one in rows
         for seconds in (*((f"{a:.3f}", f"{b:.3f}", "") for a, b in one.pauses), *(("", "", f"{end:.3f}") for end in one.ends))
     ]
-    path.write_text(csv_text(COLUMNS, cells), encoding="utf-8", newline="")
+    write_whole(path, csv_text(COLUMNS, cells))
 
 
 def _seconds(cell: str, where: str) -> float | None:

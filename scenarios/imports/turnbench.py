@@ -27,8 +27,6 @@ ANNOTATORS: Final = ("a", "b", "c")
 AUDIO: Final = tuple(f"speaker_{speaker}_audio" for speaker in SPEAKERS)
 TRACKS: Final = tuple(f"speaker_{speaker}_annotation_{annotator}" for speaker in SPEAKERS for annotator in ANNOTATORS)
 COLUMNS: Final = ("conversation_id", *AUDIO, *TRACKS)
-BATCH_ROWS: Final = 1
-"""Rows read at once: a row contains both channels of a talk of about 12 minutes."""
 CLAIMS_FLOOR: Final = frozenset(
     (
         "Normal Turn", "Regular Turn", "Strong Floor Hold", "Bounded Response", "Filler", "Overlap",
@@ -107,7 +105,7 @@ class _Agreed:
 
 def talks(path: Path) -> Iterator[tuple[str, Path, Talk]]:
     """Each talk with its place and the folder of its sound. Raises `ImportFault` for the first wrong row."""
-    for where, folder, raw in sound_rows(path, COLUMNS, AUDIO, BATCH_ROWS):
+    for where, folder, raw in sound_rows(path, COLUMNS, AUDIO):
         yield where, folder, _talk(raw, where)
 
 

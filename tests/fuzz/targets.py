@@ -32,7 +32,6 @@ from harness.agents.connections.telnyx import TelnyxWire
 from harness.agents.connections.twilio import TwilioWire
 from harness.agents.connections.vonage import VonageWire
 from harness.agents.connections.wire import Garbage, Wire
-from harness.agents.printable import for_terminal, printable
 from harness.agents.profile import ProfileError, parse_profile
 from harness.agents.secrets import RedactedLines, redact, redact_foreign, redactor
 from harness.audio.speech_text import spelt, without_marks
@@ -43,6 +42,7 @@ from harness.judging.prompt_injection import addresses_judge
 from harness.judging.schema import Malformed, parse_answer
 from harness.judging.sentence_encoder import sentences
 from harness.judging.validation.label_files import read_labels
+from harness.printable import for_terminal, printable
 from harness.ranking.bias import FORMATTING
 from harness.ranking.rationales import code_by_rules
 from harness.recording.files import RECORDING_FILE, load

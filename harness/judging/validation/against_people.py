@@ -22,6 +22,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 from scipy.stats import spearmanr
 
+from harness.files import write_whole
 from harness.judging.cache import VerdictCache, ask_all, ask_both
 from harness.judging.embedded import EmbeddedJudge
 from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
@@ -168,7 +169,7 @@ def keep(check: PeopleCheck, folder: Path) -> None:
     stem, number = check.sha256[:16], 1
     while (earlier := _read(of_judge / f"{stem}-{number}.json")) is not None and not earlier.missing:
         number += 1
-    (of_judge / f"{stem}-{number}.json").write_text(check.model_dump_json(indent=2), encoding="utf-8")
+    write_whole(of_judge / f"{stem}-{number}.json", check.model_dump_json(indent=2))
 
 
 def kept(fingerprint: str, folder: Path) -> tuple[PeopleCheck, ...]:

@@ -21,6 +21,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, ValidationError
 
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.judging.cache import VerdictCache, ask_all, ask_both
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.schema import Strict
@@ -128,7 +129,7 @@ def keep_red_lines(check: RedLinesCheck, fingerprint: str, pairs: Sequence[RedLi
     worst = min((check, earlier or check), key=_lowest)
     file = folder / FOLDER / f"{fingerprint}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(worst.model_dump_json(indent=2), encoding="utf-8")
+    write_whole(file, worst.model_dump_json(indent=2))
     return worst
 
 

@@ -19,8 +19,10 @@ import soundfile
 
 from harness.audio.pcm import Int16
 from harness.audio.recorded_turns import FoundTurn
+from harness.audio.sound_file import flac
 from harness.audio.vocal import VocalDetector
 from harness.errors import UserError
+from harness.files import own_tree, write_whole
 from harness.people.caller.prompts import Prompt
 from harness.people.part_files import delete
 from harness.scenarios.context import Context
@@ -113,6 +115,7 @@ def export(
         about = ABOUT_REHEARSAL if takes[0].speaker.automatic else ABOUT
         written = write_pack(pack, Path(work) / out.name, about)
         recordings.rename(written / RECORDINGS)
+        own_tree(written)
         _put_in_place(written, out)
     return Exported(out, pack.imported.contexts, tuple(left_out))
 
@@ -145,7 +148,7 @@ def _pack_of(
 ) -> RecordedPack:
     """The importer's own pack of one recording, with its speaker, prompt and words."""
     folder.mkdir()
-    soundfile.write(folder / name, take.samples, take.rate_hz, format="FLAC", subtype="PCM_16")
+    write_whole(folder / name, flac(take.samples, take.rate_hz))
     write_table([(name, row)], folder / TABLE)
     try:
         pack = pack_of_recordings(folder, vocal, licence=REHEARSED if take.speaker.automatic else LICENCE)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.labelling.label_replies import FOLDER as LABELS
 from harness.reports.listening.material import FOLDER as LISTENING
 from harness.tables.csv_rows import CsvRows
@@ -78,6 +79,4 @@ def _without_rows(sheet: Path, items: Collection[str], texts: Collection[str]) -
 
 
 def _write(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8", newline="")
-    part.replace(path)
+    write_whole(path, text)

@@ -15,6 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.files import write_whole
 from harness.labelling.label_replies import FOLDER as LABELS
 from harness.people.supporter.made_of_replies import remove_from_sheets, remove_made
 from harness.recording.sitting import SITTING_FILE, load_sitting
@@ -119,9 +120,7 @@ def _keep_lines(path: Path, keep: Callable[[dict[str, object]], bool]) -> int:
     lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line]
     kept = [line for line in lines if keep(json.loads(line))]
     if len(kept) < len(lines):
-        part = path.with_name(f".{path.name}.part")
-        part.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
-        part.replace(path)
+        write_whole(path, "".join(line + "\n" for line in kept))
     return len(lines) - len(kept)
 
 

@@ -1,5 +1,6 @@
 """The files of a call: every format and rate that is read, and one sentence for each that cannot be measured."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -141,7 +142,7 @@ def test_a_rate_below_the_telephones_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_call_that_is_too_long_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sound, "LONGEST_S", 10.0)
+    monkeypatch.setattr(sound, "BOUNDS", replace(sound.BOUNDS, longest_s=10.0))
     path = write_call(tmp_path / "long.wav", short_call())
     assert refused(path, caller="left").kind == "too_long"
 
