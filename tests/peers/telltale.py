@@ -88,7 +88,11 @@ async def main() -> None:
 
     async with serve(session, "127.0.0.1", 0, compression=None) as listening:
         port = listening.sockets[0].getsockname()[1]
-        ready = {"event": "ready", "url": f"ws://127.0.0.1:{port}/ws", "metrics": f"http://127.0.0.1:{server.server_port}/metrics"}
+        ready = {
+            "event": "ready",
+            "url": f"ws://127.0.0.1:{port}/ws",
+            "metrics": f"http://127.0.0.1:{server.server_port}/metrics",
+        }
         print(json.dumps(ready), flush=True)
         await listening.serve_forever()
 

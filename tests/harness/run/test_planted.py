@@ -76,11 +76,10 @@ def test_what_is_said_is_left_nowhere(
         '[metrics]\nserver = "vllm"\nstage = "llm"\n'
     )
     (tmp_path / "away.toml").write_text(
-        f'kind = "raw-pcm"\nurl = "ws://127.0.0.1:9/hooks/{WEBHOOK}/ws#{WEBHOOK}"\napi_key_env = "BOT_VALUE"\naccepts_history = true\n'
+        f'kind = "raw-pcm"\nurl = "ws://127.0.0.1:9/hooks/{WEBHOOK}/ws#{WEBHOOK}"\n'
+        'api_key_env = "BOT_VALUE"\naccepts_history = true\n'
     )
-    (tmp_path / "started.toml").write_text(
-        f'kind = "twilio"\nstart_url = "http://127.0.0.1:9/{WEBHOOK}"\n'
-    )
+    (tmp_path / "started.toml").write_text(f'kind = "twilio"\nstart_url = "http://127.0.0.1:9/{WEBHOOK}"\n')
     writers = range(0, len(SECRETS), 8 if repeats == 1 else 1)
     for number in writers:
         (tmp_path / f"writer{number}.toml").write_text(
