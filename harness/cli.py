@@ -129,7 +129,7 @@ def _run(arguments: list[str]) -> int:
         return _fail(2, "input", str(error), as_json)
     except AgentError as error:
         _show_traceback_if_asked()
-        return _fail(3, "agent", str(error), as_json)
+        return _fail(3, "agent", redact_foreign(str(error)), as_json)
     except (KeyboardInterrupt, typer.Abort):
         return _fail(130, "interrupted", "stopped", as_json)
     except BrokenPipeError:
@@ -153,8 +153,6 @@ def _run(arguments: list[str]) -> int:
 
 
 def _fail(code: int, kind: str, message: str, as_json: bool) -> int:
-    # The words of a provider's error may be in it, and not every layer below may mask.
-    message = redact_foreign(message)
     line = " ".join(message.split()) if kind == "input" else message
     if as_json:
         print(json.dumps({"error": {"kind": kind, "message": line}}))
