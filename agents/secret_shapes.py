@@ -15,11 +15,10 @@ from itertools import pairwise
 from typing import Final
 
 _KNOWN: Final = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
+    r"[rsp]k_(?:live|test)_[A-Za-z0-9_]{16,}+"  # Stripe
+    r"|gh[pousr]_[A-Za-z0-9_]{20,}+|github_pat_[A-Za-z0-9_]{20,}+|glpat-[A-Za-z0-9_-]{16,}+"
+    r"|(?<![A-Za-z0-9])(?:"
     r"sk-[A-Za-z0-9_-]{16,}+"  # OpenAI, Anthropic, OpenRouter, DeepSeek
-    r"|[rsp]k_(?:live|test)_[A-Za-z0-9]{16,}+"  # Stripe
-    r"|gh[pousr]_[A-Za-z0-9]{20,}+|github_pat_[A-Za-z0-9_]{20,}+"
-    r"|glpat-[A-Za-z0-9_-]{16,}+"
     r"|xox[abeoprs]-[A-Za-z0-9-]{10,}+|xapp-[A-Za-z0-9-]{10,}+"  # Slack
     r"|A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])"  # Amazon
     r"|AIza[A-Za-z0-9_-]{30,}+|ya29\.[A-Za-z0-9_-]{20,}+|GOCSPX-[A-Za-z0-9_-]{20,}+"  # Google

@@ -72,7 +72,12 @@ PLACES: dict[str, Callable[[str], str]] = {
 @pytest.mark.parametrize("place", PLACES)
 def test_no_piece_is_left_in_what_is_said(place: str, kind: str, count: int) -> None:
     for secret in of_kind(kind, count):
-        for words in (secret.text, f"refused {secret.text}", f"could not sign in with {secret.text}, said the server"):
+        for words in (
+            secret.text,
+            f"refused {secret.text}",
+            f"could not sign in with {secret.text}, said the server",
+            f"\x1b[31m{secret.text}\x1b[0m",
+        ):
             assert left({place: PLACES[place](words)}, [secret]) == []
 
 
