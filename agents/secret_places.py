@@ -67,6 +67,7 @@ VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _FILLED: Final = frozenset(("url", "start_url", "headers"))
 """The settings in which it is filled in."""
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s\"'<>\\]+")
+_SEGMENT: Final = re.compile(r"[^/;=]++")
 _SCHEME: Final = re.compile(r"\b(?:Bearer|Basic)\s+([^\s\"',;\\]{8,})", re.IGNORECASE)
 _KIND: Final = r"(?:(?:Bearer|Basic|Token|ApiKey|Key|Digest) {1,3}+)?"
 """The kind of credentials in a header, before them."""
@@ -187,20 +188,23 @@ def mask_path_tokens(text: str, mask: str) -> str:
 
 def path_tokens(address: str) -> Iterator[str]:
     """The segments of an address's path that are too random to be names of routes, as they are written there."""
-    for segment in _segments(address):
-        if is_path_token(unquote(segment)):
-            yield segment
+    for place in _SEGMENT.finditer(_parts(address)[1]):
+        if is_path_token(unquote(place[0])):
+            yield place[0]
 
 
-def _segments(address: str) -> list[str]:
-    path = re.split("[?#]", address.partition("://")[2], maxsplit=1)[0]
-    return re.split("[/;=]", path.partition("/")[2])
+def _parts(address: str) -> tuple[str, str, str]:
+    """An address up to its path, the path, and the rest."""
+    begins = address.index("://") + 3
+    path, end = address.find("/", begins), re.search("[?#]", address[begins:])
+    ends = begins + end.start() if end else len(address)
+    path = ends if path < 0 or path > ends else path
+    return address[:path], address[path:ends], address[ends:]
 
 
 def _without_tokens(address: str, mask: str) -> str:
-    for token in path_tokens(address):
-        address = re.sub(rf"(?<=[/;=]){re.escape(token)}(?=[/;=?#]|\Z)", mask, address)
-    return address
+    before, path, rest = _parts(address)
+    return before + _SEGMENT.sub(lambda place: mask if is_path_token(unquote(place[0])) else place[0], path) + rest
 
 
 def mask_behind_scheme(text: str, mask: str) -> str:

@@ -15,11 +15,10 @@ from itertools import pairwise
 from typing import Final
 
 _KNOWN: Final = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
+    r"[rsp]k_(?:live|test)_[A-Za-z0-9_]{16,}+"  # Stripe
+    r"|gh[pousr]_[A-Za-z0-9_]{20,}+|github_pat_[A-Za-z0-9_]{20,}+|glpat-[A-Za-z0-9_-]{16,}+"
+    r"|(?<![A-Za-z0-9])(?:"
     r"sk-[A-Za-z0-9_-]{16,}+"  # OpenAI, Anthropic, OpenRouter, DeepSeek
-    r"|[rsp]k_(?:live|test)_[A-Za-z0-9]{16,}+"  # Stripe
-    r"|gh[pousr]_[A-Za-z0-9]{20,}+|github_pat_[A-Za-z0-9_]{20,}+"
-    r"|glpat-[A-Za-z0-9_-]{16,}+"
     r"|xox[abeoprs]-[A-Za-z0-9-]{10,}+|xapp-[A-Za-z0-9-]{10,}+"  # Slack
     r"|A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])"  # Amazon
     r"|AIza[A-Za-z0-9_-]{30,}+|ya29\.[A-Za-z0-9_-]{20,}+|GOCSPX-[A-Za-z0-9_-]{20,}+"  # Google
@@ -59,6 +58,9 @@ _SLASHED_RUN: Final = re.compile(r"(?<![A-Za-z0-9+/._-])[A-Za-z0-9+/]{40,}+={0,2
 _JOINTS: Final = str.maketrans("", "", "_-+/")
 _NUMBERED: Final = re.compile(r"[A-Za-z]{0,3}[0-9a-f]{16,}|[A-Za-z]{0,3}[0-9A-F]{16,}")
 """A number in hexadecimal, bare or behind the letters of its kind: Twilio's `MZ829a…` names a call."""
+_PIECES: Final = re.compile(r"[A-Za-z0-9]++")
+_PLAIN_PIECE: Final = re.compile(r"[A-Za-z]{0,3}[0-9a-f]{8,}|[A-Za-z]{0,16}[0-9]{0,8}|[0-9]{1,8}[A-Za-z]{0,3}")
+"""What names with a hash are joined of: words, versions, numbers in hexadecimal (`Qwen3-4B-Instruct-2507-Q4_K_M-dd942fff`)."""
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]{2,}+")
 MOST_IN_WORDS: Final = 0.6
 """Largest share of characters in words: names of code are words with capitals (`V1ValidatorWithValues`)."""
@@ -156,7 +158,7 @@ def _is_random(run: str) -> bool:
     bare = run.rstrip("=").translate(_JOINTS)
     if len(bare) < 20 or bare.isdigit() or (bare.isalpha() and bare.islower()):
         return False
-    if _NUMBERED.fullmatch(bare):
+    if _NUMBERED.fullmatch(bare) or all(map(_PLAIN_PIECE.fullmatch, _PIECES.findall(run))):
         return False
     if sum(len(word) for word in _WORDS.findall(bare)) > MOST_IN_WORDS * len(bare):
         return False

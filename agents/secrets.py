@@ -47,6 +47,9 @@ MOST_ESCAPED: Final = 10
 """Characters that one byte can become (`\\\\\\\\u002f`): as many are delayed at the end of an unfinished line."""
 LEAST_IN_BASE64: Final = 8
 """Characters of a key amid other base64: a form that is looked for must not occur by chance, and 8 are 48 bits."""
+_COLOURS: Final = re.compile(r"(?:\x1b|\\{1,8}+(?:x1[bB]|u001[bB]|033|e)|\u00b7)\[[0-9;?]{0,20}+[A-Za-z]")
+"""Terminals' sequences, as they are and as JSON, `repr` and `printable` write them: their last letter would pass for the
+first of a key. They are removed from a text in which something is masked."""
 _USER: Final = re.compile(r"(://)(?:[^/@:\s\"'<>\\]*+:(?!\d{1,5}/)[^@\s\"'<>\\]{1,500}+|[^/@\s\"'<>\\]++)(@)")
 _USER_CUT_OFF: Final = re.compile(r"(://)[^/@:\[\s\"'<>\\]++:(?!\d{1,5}\W{0,3}\Z|\{)[^/@\s\"'<>\\]++(?=\s*+\Z)")
 """User and password of an address that ends before its host, because the text was cut there."""
@@ -96,6 +99,11 @@ class Redactor:
     def foreign(self, text: str) -> str:
         """The text masked as by a call, and also values after a secret's name or with a key's form: for words of others (logs,
         errors, profiles)."""
+        plain = _COLOURS.sub("", text) if "[" in text else text
+        masked = self._foreign(plain)
+        return masked if masked != plain else text
+
+    def _foreign(self, text: str) -> str:
         text = mask_path_tokens(self(text), MASK)
         if "://" in text:
             text = _USER_CUT_OFF.sub(rf"\1{MASK}", text)

@@ -6,6 +6,7 @@ remote endpoint are the same to it.
 
 import json
 from collections.abc import Callable, Sequence
+from textwrap import shorten
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -76,9 +77,9 @@ def endpoint(
             openai.PermissionDeniedError,
             openai.NotFoundError,
         ) as error:
-            raise LlmUnreachable(f"{model} at {base_url}: {' '.join(str(error).split())[:200]}") from None
+            raise LlmUnreachable(f"{model} at {base_url}: {shorten(str(error), 200)}") from None
         except openai.OpenAIError as error:
-            raise LlmError(f"{model} at {base_url}: {' '.join(str(error).split())[:200]}") from None
+            raise LlmError(f"{model} at {base_url}: {shorten(str(error), 200)}") from None
         if not reply.choices or not reply.choices[0].message.content:
             raise LlmError(f"{model} at {base_url}: an empty answer")
         return str(reply.choices[0].message.content)

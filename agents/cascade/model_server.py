@@ -20,6 +20,7 @@ from harness.agents.cuda import without_libraries
 from harness.agents.llm_server import ServerFailed
 from harness.agents.process_address import filled, free_port
 from harness.agents.profile_base import ProcessSettings
+from harness.agents.secrets import beginning
 from harness.agents.this_machine import is_loopback
 
 _OURS: Final = ("PYTHONPATH", "PYTHONSAFEPATH")
@@ -116,5 +117,5 @@ class ModelServer:
         except httpx.HTTPError as error:
             raise ServerFailed(f"[process] the model server gave no first answer ({error!r})") from error
         if not reply.is_success:
-            said = " ".join(reply.text.split())[:_WORDS]
+            said = beginning(reply.text, _WORDS)
             raise ServerFailed(f'[process] the model server refuses the model "{model}" (HTTP {reply.status_code}: {said})')

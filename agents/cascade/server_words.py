@@ -13,6 +13,7 @@ from openai.types.chat import ChatCompletionChunk
 
 from harness.agents import marks
 from harness.agents.cascade.session_marks import SessionMarks
+from harness.agents.secrets import beginning
 
 PLACES: Final = ("timings", "metrics", "meta_info")
 """Fields of a chunk, or of its first choice, in which servers put a request's own times: llama.cpp, vLLM, SGLang."""
@@ -77,7 +78,7 @@ def _numbers(said: Any) -> dict[str, float]:
     if not isinstance(said, Mapping):
         return {}
     known = {
-        str(name)[:60]: value
+        beginning(str(name), 60): value
         for name, value in said.items()
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     }

@@ -8,8 +8,8 @@ import contextlib
 from typing import Final
 
 from harness.agents.connection import FELL_BACK
+from harness.agents.secrets import beginning
 from harness.errors import UserError
-from harness.printable import printable
 from harness.recording.files import RECORDING_FILE
 from harness.store.selection import Selection
 from harness.store.session import Session
@@ -32,5 +32,5 @@ def _why(selection: Selection, session: Session) -> str:
         if FELL_BACK in (session.folder / RECORDING_FILE).read_text(encoding="utf-8"):
             marks = selection.store.recording(session).marks
             why = next((str(mark.detail.get("why", "")) for mark in marks if mark.name == FELL_BACK), "")
-            return printable(why, one_line=True)[:MOST_CHARACTERS]
+            return beginning(why, MOST_CHARACTERS)
     return ""

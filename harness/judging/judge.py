@@ -159,7 +159,7 @@ def make_installed(name: str, options: Mapping[str, Any]) -> Judge:
         absent = [part for part in _ASKED_OF_ALL if getattr(judge, part, None) is None]
     except Exception as error:  # another package's code, which may raise anything
         said = " ".join(str(error).split()) or type(error).__name__
-        raise UserError(f"{where} failed ({said}); mend or uninstall its package") from error
+        raise UserError(f"{where} failed ({redact_foreign(said)}); mend or uninstall its package") from error
     absent += [part for part in ("compare", "__aenter__", "__aexit__") if not callable(getattr(judge, part, None))]
     if absent:
         raise UserError(f"{where} gave no judge: it lacks {', '.join(absent)} (docs/python.md says what a judge is)")

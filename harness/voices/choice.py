@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness import models
-from harness.agents.secrets import learn_file
+from harness.agents.secrets import learn_file, redact_foreign
 from harness.audio.caller_voices import HIBARI, caller_voice, cast
 from harness.audio.prosody import Speaker
 from harness.audio.prosody_emotions import UnknownEmotion
@@ -94,7 +94,7 @@ class Voices:
                 self._opened[wish] = open_voice(voice)
             return render_turn(turn.text, turn.speech, self._opened[wish], self.cache, speaker, self.floor)
         except (SpeechTextError, VoiceError, UnknownEmotion, RecordingError) as error:
-            raise UserError(str(error)) from error
+            raise UserError(redact_foreign(str(error))) from error
 
     def prepare(self, wanted: Sequence[tuple[Turn, str]], step: Callable[[], None]) -> None:
         """Render each (turn, wish) that is not in the cache yet, on all cores; `step` is called once for each.
@@ -111,7 +111,7 @@ class Voices:
         try:
             render_missing(jobs, self.cache, step)
         except (SpeechTextError, VoiceError, UnknownEmotion) as error:
-            raise UserError(str(error)) from error
+            raise UserError(redact_foreign(str(error))) from error
 
     def _voice(self, wish: str) -> tuple[VoiceSource, Speaker]:
         if wish in self.services:
@@ -138,5 +138,5 @@ def open_voices(pack: Pack, seed: int = 0, taken: Collection[str] = ()) -> Voice
     try:
         services = load_service_voices(Path(named)) if named else {}
     except VoiceError as error:
-        raise UserError(f"{VOICES_FILE}: {error}") from error
+        raise UserError(f"{VOICES_FILE}: {redact_foreign(str(error))}") from error
     return Voices(pack, cache_folder() / "speech", services, seed, frozenset(taken), installed=installed_voices())

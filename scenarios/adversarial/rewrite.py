@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from textwrap import shorten
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -76,7 +77,7 @@ def rewrite(base: Context, profile: EscalationProfile, complete: Complete, *, at
         except LlmUnreachable:
             raise
         except (LlmError, ValueError) as error:
-            wrong = (" ".join(str(error).split())[:300],)
+            wrong = (shorten(str(error), 300),)
             continue
         wrong = faults(item, base)
         if not wrong:

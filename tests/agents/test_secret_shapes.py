@@ -1,11 +1,12 @@
 """Keys that show by their shape, and the strings of logs that look a little like them."""
 
 import random
+import re
 import string
 
 import pytest
 
-from harness.agents.secret_shapes import known_shapes, mask_shapes, random_strings
+from harness.agents.secret_shapes import is_path_token, known_shapes, mask_shapes, random_strings
 from harness.agents.secrets import MASK, Redactor
 
 
@@ -54,6 +55,38 @@ def test_most_random_strings_show_as_such(length: int) -> None:
 )  # fmt: skip
 def test_names_hashes_and_times_of_logs_are_left_alone(line: str) -> None:
     assert mask_shapes(line, MASK) == line
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["{64}", "sha256-{64}", "{32}-{16}", "Judge_{16}_{16}", "Qwen3-4B-Instruct-2507-Q4_K_M-{8}",
+     "SmolLM2-360M-Instruct-Q8_0-{8}",
+     "Talker-Goes-On_{32}", "CA{32}", "models--Qwen--Qwen3-4B/snapshots/{40}"],
+)  # fmt: skip
+def test_names_with_hashes_are_no_keys(form: str) -> None:
+    """The hashes that this program itself makes, of any content."""
+    for seed in range(300):
+        digits = _some(64, seed, letters="0123456789abcdef")
+        name = re.sub(r"{(\d+)}", lambda size, digits=digits: digits[-int(size[1]) :], form)
+        assert mask_shapes(name, MASK) == name
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["7420f27a-30fd-4f49-a995-5549ae7cc00d", "Qz7pth9xaB4kLm2v", "9f86d081884c7d65", "s3cr3tp4th", "AC" + "0a1b2c3d" * 4,
+     "hqzwxjvkpbnmtrdslfgycawoe", "123456789012345678"],
+)  # fmt: skip
+def test_a_random_segment_of_an_address_is_a_token(token: str) -> None:
+    assert is_path_token(token)
+    masked = Redactor.of([]).foreign(f"GET wss://host/hooks/{token}/ws failed")
+    assert masked == f"GET wss://host/hooks/{MASK}/ws failed"
+
+
+@pytest.mark.parametrize("segment", ["v1", "v1beta1", "media-stream", "twilio2", "gpt-4o-realtime-preview-2024-12-17",
+    "calls", "agents", "smart-turn-v3", "handleIncomingStream", "ws_8khz", "l16-16khz", "whisper-1", "2026-11-27",
+    "{port}"])  # fmt: skip
+def test_the_name_of_a_route_is_no_token(segment: str) -> None:
+    assert not is_path_token(segment)
 
 
 def test_a_string_is_found_with_its_place() -> None:

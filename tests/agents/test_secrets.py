@@ -24,6 +24,8 @@ KEY = "sk-4711/abc+def="
     [
         "OPENAI_API_KEY", "apiKey", "X-Api-Key", "AUTH", "db_password", "ACCESSTOKEN", "AWS_SECRET_2", "Cookie", "tokens",
         "DB_PASS", "MYSQL_PWD", "GITHUB_PAT", "pin", "JWT", "SENTRY_DSN", "OTEL_EXPORTER_OTLP_HEADERS", "headers", "PGPASSWD",
+        "PW", "PW2", "dbPw", "db.pw", "db-pw", "SESSION", "SLACK_WEBHOOK", "SAS", "CONNECTION_STRING", "connectionString",
+        "LICENSE_KEY", "AWS_ACCESS_KEY_ID", "CLIENT_SECRET", "CREDENTIALS", "COOKIES", "db.passphrase",
     ],
 )  # fmt: skip
 def test_names_that_hold_secrets(name: str) -> None:
@@ -34,7 +36,8 @@ def test_names_that_hold_secrets(name: str) -> None:
     "name",
     [
         "GIT_AUTHOR_NAME", "api_key_env", "TOKENIZERS_PARALLELISM", "KEYBOARD", "author", "key_argument", "PWD", "OLDPWD",
-        "PATH", "pattern", "spin", "compass", "bypass",
+        "PATH", "pattern", "spin", "compass", "bypass", "pwm", "keyboard", "XDG_SESSION_ID", "string", "connection",
+        "token_file",
     ],
 )  # fmt: skip
 def test_names_that_hold_none(name: str) -> None:
@@ -134,7 +137,8 @@ def test_a_log_that_prints_a_command_gives_no_password_away(words: list[str], wr
     "line",
     [
         "MYSQL_PWD=abc", "DB_PASS='abc'", 'pin = "4711"', "--pin 4711", "--pin=4711", "{'pin': '4711'}", '{"password":"abc"}',
-        "GITHUB_PAT=abc", "api_key='abc'",
+        "GITHUB_PAT=abc", "api_key='abc'", "PW=abc", "dbPw2: 'abc'", '{\\"password\\": \\"abc\\"}', "<password>abcd</password>",
+        'password = "abc with abc words"', "password => 'abc'", 'Authorization: "Token abc4711abc"',
     ],
 )  # fmt: skip
 def test_short_secrets_are_masked_where_they_stand(line: str) -> None:
@@ -149,7 +153,10 @@ def test_short_secrets_are_masked_where_they_stand(line: str) -> None:
     [
         "password: required", "The pass: it leads over the Alps", "--max-tokens 120", "--max-tokens=120",
         "PWD=/home/user1/bots/heart2", "tokens = 120", "key = lambda x: x", "password=None", "'--port', '8080'", "-u 1000:1000",
-        "usage: run [-u USER:PASSWORD] [--password PASSWORD]", "-u me", "--token-count 7000",
+        "session: 550e8400-e29b-41d4-a716-446655440000", "session: call4711abcd", "wss://api.example.com/v1/realtime",
+        "ws://127.0.0.1:{port}/twilio-stream2/gpt-4o-realtime-preview-2024-12-17", "at ws://127.0.0.1:8765",
+        "<key>abc</key> and a <b>bold</b> word", "usage: run [-u USER:PASSWORD] [--password PASSWORD]", "-u me",
+        "--token-count 7000",
     ],
 )  # fmt: skip
 def test_ordinary_lines_are_left_alone(line: str) -> None:
@@ -225,7 +232,30 @@ def test_a_line_without_end_is_passed_on_and_still_masked() -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["a", "a.", "?a", "://", "key=", "Bearer ", "key: '", "--pin ", "-u a:b ", "pin='", "eyJaaaaaaaaa.", "aB1"]
+    "unit",
+    [
+        "a",
+        "a.",
+        "?a",
+        "://",
+        "key=",
+        "Bearer ",
+        "key: '",
+        "--pin ",
+        "-u a:b ",
+        "pin='",
+        "eyJaaaaaaaaa.",
+        "aB1",
+        "ws://h/Qz7abcd4/",
+        "Qz7abcd4/",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "aB3/",
+        "ghp_",
+        "<a>bcde</",
+        "ws://a:",
+        "sk-a...",
+        'pw="a',
+    ],
 )
 def test_no_text_takes_longer_than_its_length_asks(unit: str) -> None:
     def seconds(length: int) -> float:

@@ -1,5 +1,6 @@
 """The servers whose metrics can be read, one file each."""
 
+from textwrap import shorten
 from typing import Final
 
 from harness.servers.adapter import Adapter
@@ -38,4 +39,4 @@ def adapter_for(page: Page, server: str | None) -> Adapter:
 
 def _some(page: Page) -> str:
     names = sorted(page.names)
-    return ", ".join(name[:60] for name in names[:_NAMES_SHOWN]) + (", …" if len(names) > _NAMES_SHOWN else "")
+    return ", ".join(shorten(name, 60) for name in names[:_NAMES_SHOWN]) + (", …" if len(names) > _NAMES_SHOWN else "")
