@@ -2,6 +2,7 @@
 # All that needs longer than CI has: the tests marked `long`, after the same checks as always, and then faults put into the code.
 # `long.sh tutorial` runs docs/tutorial.md to the letter in an empty folder, `long.sh gate-record` checks one unchanged agent a hundred
 # times (FOLDER has the results, and is gone on with), `long.sh ci-jobs` executes both CI jobs; the first two write what they saw into their pages.
+# HEART_ESCONV names the folder of ESConv itself, which may not be copied into the project; without it its tests are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case "${1:-}" in
