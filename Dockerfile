@@ -1,6 +1,6 @@
 # harness in a container: docker build --tag heart-voice-harness . && docker run --rm -v "$PWD:/runs" heart-voice-harness run --agent polaris-like --limit 4
 # Weights are fetched at the first run; -v heart-cache:/home/harness/.cache keeps them.
-FROM debian:bookworm-slim
+FROM debian:bookworm-20260918-slim@sha256:3783cc01769c7b2b1b83a5c5ad96c815348e28ed7da68e2e3687004faa906251
 RUN apt-get update \
  && apt-get install -y --no-install-recommends ca-certificates libgomp1 python3 python3-venv \
  && rm -rf /var/lib/apt/lists/* \

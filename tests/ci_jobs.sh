@@ -30,8 +30,9 @@ git commit --quiet --message "A demo agent and its gate"
 
 act() {
   local given=()
-  for action in cache upload-artifact; do
-    [ -z "${ACTIONS:-}" ] || given+=(--local-repository "actions/$action@v4=$ACTIONS/$action")
+  local name
+  for name in $(grep -oE 'actions/[a-z-]+@[0-9a-f]{40}' .github/workflows/voice-agent.yml | sort -u); do
+    [ -z "${ACTIONS:-}" ] || given+=(--local-repository "$name=$ACTIONS/$(basename "${name%@*}")")
   done
   "$tools/bin/act" "$1" --platform ubuntu-latest=-self-hosted --artifact-server-path "$scratch/artifacts" "${given[@]}" "${@:2}"
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # README's first command, as a new user runs it: the package is installed from a clone and not editable, into an environment that
 # was empty; the run is made outside the clone, with an empty home and cache. Only pip's own cache is shared.
-# `bash tests/first_run.sh [--keep]`: --keep leaves the environment in .venv, for the tests to build on. PYTHON names another Python.
+# `bash tests/first_run.sh [--keep]`: --keep leaves the environment in .venv, for the tests to build on, and the weights in the home
+# of whoever runs it where there are none. PYTHON names another Python.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 scratch=$(mktemp -d)
@@ -28,3 +29,8 @@ code=0
   "$clone/.venv/bin/harness" run --agent polaris-like --limit 1 >"$scratch/out.txt" 2>"$scratch/err.txt") || code=$?
 echo "first page after $(($(date +%s) - begun)) s"
 "$clone/.venv/bin/python" "$top/tests/first_run.py" "$scratch" "$code"
+weights=.cache/heart-voice-harness/models
+if [ "${1:-}" = --keep ] && [ ! -e "$HOME/$weights" ]; then
+  mkdir -p "$(dirname "$HOME/$weights")"
+  mv "$scratch/home/$weights" "$HOME/$weights"
+fi

@@ -3,6 +3,7 @@
 # `long.sh tutorial` runs docs/tutorial.md to the letter in an empty folder, `long.sh gate-record` checks one unchanged agent a hundred
 # times (FOLDER has the results, and is gone on with), `long.sh ci-jobs` executes both CI jobs; the first two write what they saw into their pages.
 # `long.sh fuzz [TARGET …]` fuzzes what takes text, bytes and packets of others, FUZZ_S seconds a target (600).
+# HEART_ESCONV names the folder of ESConv itself, which may not be copied into the project; without it its tests are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case "${1:-}" in

@@ -22,11 +22,19 @@ _AGAIN_MINUTES: Final = 5
 """A CI runner is a machine that others use too. Sessions that they disturb are played again for half the time of the calls, at
 least five minutes; the job may last the calls, that time, and an installation, and is then stopped."""
 _OWN_PROJECT: Final = 'name = "heart-voice-harness"'
+ACTIONS: Final = {
+    "checkout": "actions/checkout@11d5960a326750d5838078e36cf38b85af677262  # v4.4.0",
+    "cache": "actions/cache@0057852bfaa89a56745cba8c7296529d2fc39830  # v4.3.0",
+    "upload": "actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02  # v4.6.2",
+    "download": "actions/download-artifact@d3f86a106a0bac45b974a628896c90dbdf5c8093  # v4.3.0",
+}
+"""By commit, because whoever owns a tag can move it."""
+_IMAGE: Final = "python:3.11-bookworm@sha256:b99029c95d3d37fb1e4e76d287f7984373dca77c665885986e31b2c95260c13c"
 _GITHUB: Final = """\
 # Checks the voice agent against {budgets}: pass, fail, or a warning if the conversations are too few to decide.
 name: voice agent
 on: [pull_request, workflow_dispatch]
-permissions: {{contents: read, pull-requests: write}}   # the second only for the comment
+permissions: {{contents: read}}
 jobs:
   gate:
     runs-on: ubuntu-latest
@@ -35,8 +43,9 @@ jobs:
       fail-fast: false
       matrix: {{agent: [{agent}]}}   # each agent is a job of its own: add yours
     steps:
-      - uses: actions/checkout@v4
-      - uses: actions/cache@v4
+      - uses: {checkout}
+        with: {{persist-credentials: false}}   # the pull request's own code runs here
+      - uses: {cache}
         with: {{path: ~/.cache/heart-voice-harness, key: heart-voice-harness-1}}
       - name: Install (your agent's own packages go here, too)
         run: |
@@ -51,13 +60,10 @@ jobs:
           if [ "$code" -eq 4 ]; then echo "::warning::The voice agent gate cannot tell yet: see the summary."; exit 0; fi
           exit "$code"
         env: {{AGENT: "${{{{ matrix.agent }}}}"}}
-      - name: Comment
-        if: always() && github.event_name == 'pull_request' && hashFiles('gate.md') != ''
-        run: >-
-          gh pr comment "$PULL" --edit-last --create-if-none --body-file gate.md
-          || echo "::notice::The summary could not be added."
-        env: {{GH_TOKEN: "${{{{ github.token }}}}", PULL: "${{{{ github.event.number }}}}"}}
-      - uses: actions/upload-artifact@v4
+      - uses: {upload}
+        if: always()
+        with: {{name: "voice-agent-summary-${{{{ strategy.job-index }}}}", path: gate.md, if-no-files-found: ignore}}
+      - uses: {upload}
         if: always()
         with:
           name: voice-agent-gate-${{{{ strategy.job-index }}}}
@@ -66,11 +72,31 @@ jobs:
             gate.xml
             gate.md
           if-no-files-found: ignore
+  # May write to the pull request, so it runs none of its code: it checks out nothing, and takes summaries as anybody's text,
+  # cut to what a comment may have, without controls and mentions. A fork's summary is on the job's page alone.
+  comment:
+    needs: gate
+    if: always() && github.event.pull_request.head.repo.full_name == github.repository
+    runs-on: ubuntu-latest
+    timeout-minutes: 5
+    permissions: {{pull-requests: write}}
+    steps:
+      - uses: {download}
+        with: {{pattern: voice-agent-summary-*, path: summaries}}
+      - name: Comment
+        run: |
+          find summaries -name gate.md -type f | sort | head -n 20 | xargs -r -d '\\n' head -qc 20000 | head -c 60000 \\
+            | tr -d '\\000-\\010\\013-\\037\\177' | tr '@' ' ' | iconv -c -f utf-8 -t utf-8 > comment.md || true
+          if [ -s comment.md ]; then
+            gh pr comment "$PULL" --repo "$GITHUB_REPOSITORY" --edit-last --create-if-none --body-file comment.md \\
+              || echo "::notice::The summary could not be added."
+          fi
+        env: {{GH_TOKEN: "${{{{ github.token }}}}", PULL: "${{{{ github.event.number }}}}"}}
 """
 _GITLAB: Final = """\
 # Checks the voice agent against {budgets}: pass, fail, or a warning if the conversations are too few to decide (exit code 4).
 voice-agent:
-  image: python:3.11
+  image: {image}
   timeout: {minutes} minutes
   parallel: {{matrix: [{{AGENT: [{agent}]}}]}}   # each agent is a job of its own: add yours
   variables: {{HEART_HARNESS_CACHE: $CI_PROJECT_DIR/.cache/heart-voice-harness}}
@@ -107,10 +133,10 @@ def files_for(answers: Answers) -> Mapping[str, str]:
     }
     check = check_command(answers)
     if answers.ci in ("github", "both"):
-        found[GITHUB] = _GITHUB.format(**words, install=shlex.quote(answers.install), check=check)
+        found[GITHUB] = _GITHUB.format(**words, **ACTIONS, install=shlex.quote(answers.install), check=check)
     if answers.ci in ("gitlab", "both"):
         install = json.dumps(f".venv/bin/pip install {shlex.quote(answers.install)}")
-        found[GITLAB] = _GITLAB.format(**words, install=install, check=json.dumps(f".venv/bin/{check}"))
+        found[GITLAB] = _GITLAB.format(**words, image=_IMAGE, install=install, check=json.dumps(f".venv/bin/{check}"))
     return found
 
 

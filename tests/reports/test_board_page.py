@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from harness.figures.summary import RunSummary
 from harness.reports.html import render
@@ -135,7 +136,7 @@ def test_words_are_found_in_replies_and_reasons(view: PageView, address: str, op
     assert page.evaluate(SHOWN) == [view.contexts[5].id]
     page.fill("#filters [name=text]", "zephyr xylophone")
     counts(page, "0 conversations of 9")
-    assert page.locator("#none-match").is_visible()
+    expect(page.locator("#none-match")).to_be_visible()
 
 
 def test_disagreements_are_one_click_away_and_stand_first(address: str, open_page: Open) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from harness.audio.vocal import silero
 from harness.calls.as_run import CallsAsked, measure_calls
@@ -40,9 +41,9 @@ def test_each_turn_has_its_times_and_its_sound(page_of_calls: Path, open_page: O
     each = page.locator("details.each")
     each.locator("summary").click()
     rows = each.locator("tbody tr")
-    assert rows.count() == 3
-    assert re.search(r"\b(699|70[01]) ms\b", rows.nth(0).inner_text())
-    assert "the call ended before an answer" in rows.nth(2).inner_text()
+    expect(rows).to_have_count(3)
+    expect(rows.nth(0)).to_contain_text(re.compile(r"\b(699|70[01]) ms\b"))
+    expect(rows.nth(2)).to_contain_text("the call ended before an answer")
     rows.nth(1).locator("button").click()
     page.wait_for_function(SOUNDING)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -54,5 +55,5 @@ def test_each_turn_has_its_times_and_its_sound(page_of_calls: Path, open_page: O
 def test_the_name_of_a_file_is_text(page_of_calls: Path, open_page: Open) -> None:
     page = open_page(page_of_calls.as_uri())
     page.locator("details.context summary").first.click()
-    assert NAME in page.locator("details.context .body").first.inner_text()
+    expect(page.locator("details.context .body").first).to_contain_text(NAME)
     assert page.title() != "owned"

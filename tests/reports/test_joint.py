@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import soundfile
+from playwright.sync_api import expect
 
 from harness.figures.circumstances import Circumstances
 from harness.figures.summary import RunSummary
@@ -56,7 +57,7 @@ def test_a_weak_judge_is_called_weak_before_the_first_number(page: Any) -> None:
     for words in ("tester@1", "55 %", "guessing", "no certificate of safety", "machines"):
         assert words in text
     page.get_by_text("the facts behind each").click()
-    assert "too few conversations for a band" in page.locator("#verdict").inner_text()
+    expect(page.locator("#verdict")).to_contain_text("too few conversations for a band")
 
 
 def test_a_conversation_shows_words_times_verdicts_and_plays(page: Any) -> None:
@@ -116,7 +117,7 @@ def test_hostile_text_is_shown_as_text(played: Played, open_page: Open, tmp_path
     shown = page.locator("#c-0 .dialogue li.spoken").inner_text()
     assert "<script>document.title='owned'</script>" in shown
     page.locator("#cautions > summary").click()
-    assert "onerror" in page.locator("#verdict").inner_text()
+    expect(page.locator("#verdict")).to_contain_text("onerror")
     assert page.title() != "owned"
     assert page.locator("#main img").count() == 0
 
@@ -126,7 +127,7 @@ def test_a_link_opens_one_conversation_and_one_agent(played: Played, open_page: 
     address = write_joint_report([(store, summary)], tmp_path / "run").page.as_uri()
     page = open_page(f"{address}#context=talk-1&agent=slow")
     page.locator("#c-1 .turn:visible").first.wait_for()
-    assert page.locator("#c-1 .turn:visible").count() == 1
+    expect(page.locator("#c-1 .turn:visible")).to_have_count(1)
     assert "slow" in page.locator("#c-1 .turn:visible h3").inner_text()
 
 
@@ -136,10 +137,10 @@ def test_filters_narrow_the_list(page: Any) -> None:
     page.fill("#filters [name=text]", "")
     page.select_option("#filters [name=agent]", "quick")
     page.select_option("#filters [name=flag]", "over")
-    assert page.locator("details.context:visible").count() == 0
+    expect(page.locator("details.context:visible")).to_have_count(0)
     assert page.locator("#none-match").is_visible()
     page.select_option("#filters [name=agent]", "slow")
-    assert page.locator("details.context:visible").count() == 2
+    expect(page.locator("details.context:visible")).to_have_count(2)
 
 
 def test_building_again_keeps_the_audio_that_is_there(played: Played, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from harness.figures.summarise import summarise
 from harness.figures.summary import RunSummary
@@ -80,9 +81,10 @@ def test_a_reason_is_shown_beside_its_verdict_folded_where_long_and_never_as_mar
     page.locator("#c-0 > summary").click()
     page.locator("#c-0 details.more", has_text="verdict").first.locator("summary").first.click()
     folded = page.locator("#c-0 details.reason")
-    assert folded.count() == 1
+    expect(folded).to_have_count(1)
     assert not folded.locator("p").is_visible()
     folded.locator("summary").click()
+    expect(folded.locator("p")).to_be_visible()
     assert folded.locator("p").inner_text().endswith("the end")
     assert "<script>" in folded.locator("p").inner_text()
     assert page.title() != "owned"

@@ -1,14 +1,7 @@
-"""The build from ESConv: its steps on small talks written here, and the whole on ESConv itself where the user has it.
-
-ESConv may not be copied into the project. Set HEART_ESCONV to its folder, or lay it at shared/data/esconv beside the
-project; where it is absent the tests that need it say so in a warning and check nothing.
-"""
+"""The build from ESConv: its steps on small talks, and the whole on a corpus in its layout, all written for the tests."""
 
 import hashlib
 import json
-import os
-import time
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,64 +13,10 @@ from harness.scenarios.adversarial import faults
 from harness.scenarios.esconv import EsconvError, build, build_to, read_esconv
 from harness.scenarios.esconv.build import CELL_CAP_SHARE, copies, places
 from harness.scenarios.esconv.potential import potential
-from harness.scenarios.esconv.read import Dialogue, Role, Utterance, couplets, merged
+from harness.scenarios.esconv.read import Role, Utterance, couplets, merged
 from harness.scenarios.screens import screen_text
 from harness.scenarios.screens.second import Verdict
-
-ROOT = Path(__file__).resolve().parents[2]
-ESCONV = Path(os.environ.get("HEART_ESCONV", ROOT.parent / "shared" / "data" / "esconv"))
-
-OPENING = ["Hello, how are you?", "Not so great today.", "I'm sorry, what is going on for you?"]
-PLIGHTS = [
-    "My sister and I argue every single time she visits, I am so sad about it and I don't know what to do with myself.",
-    "I feel ashamed that I failed the driving test again and my brother keeps laughing at me, what should I tell him?",
-    "My landlord is ignoring the broken heating and I am exhausted and furious, I don't know how to make him listen.",
-]
-
-
-OPENERS: tuple[Role, ...] = ("supporter", "seeker", "supporter")
-
-
-def talk(key: str, plight: str, emotion: str = "sadness", problem: str = "family") -> Dialogue:
-    said: list[tuple[Role, str]] = [
-        *zip(OPENERS, OPENING, strict=True),
-        ("seeker", plight),
-        ("supporter", f"That sounds heavy to carry around, {key}. What have you tried so far?"),
-        ("seeker", "Not much, to be honest with you."),
-        ("supporter", "Would you like to think about it together?"),
-    ]
-    return Dialogue(key, emotion, problem, f"It is about {key}.", tuple(Utterance(role, text) for role, text in said))
-
-
-def talks() -> list[Dialogue]:
-    return [talk(f"talk-{k}", plight, problem=f"problem {k}") for k, plight in enumerate(PLIGHTS)]
-
-
-def as_lines(dialogues: list[Dialogue]) -> str:
-    spoken = {"seeker": "usr", "supporter": "sys"}
-    rows = [
-        {
-            "emotion_type": d.emotion,
-            "problem_type": d.problem,
-            "situation": d.situation,
-            "dialog": [{"text": u.text, "speaker": spoken[u.role]} for u in d.utterances],
-        }
-        for d in dialogues
-    ]
-    return "".join(json.dumps(row) + "\n" for row in rows)
-
-
-def as_original(dialogues: list[Dialogue]) -> str:
-    rows = [
-        {
-            "emotion_type": d.emotion,
-            "problem_type": d.problem,
-            "situation": d.situation,
-            "dialog": [{"content": u.text + "\n", "speaker": u.role, "annotation": {}} for u in d.utterances],
-        }
-        for d in dialogues
-    ]
-    return json.dumps(rows)
+from tests.scenarios.talks import CORPUS, LATER, OPENING, PLIGHTS, as_lines, as_original, talk, talks, write_splits
 
 
 def test_both_layouts_give_the_same_talks(tmp_path: Path) -> None:
@@ -233,54 +172,42 @@ def test_with_a_model_the_set_has_a_second_screen_and_adversarial_items(tmp_path
     assert len({c.escalation for c in load_pack(pack).contexts if c.escalation}) == 4
 
 
-def absent() -> bool:
-    if (ESCONV / "esconv_train.jsonl").is_file():
-        return False
-    warnings.warn(f"ESConv is not at {ESCONV}: this test checked nothing (set HEART_ESCONV)", stacklevel=2)
-    return True
+ITEMS = 20
 
 
-def test_esconv_builds_280_items_alike_twice_and_fast(tmp_path: Path) -> None:
-    if absent():
-        return
-    begun = time.process_time()
-    pack, report = build_to(ESCONV, tmp_path / "a")
-    assert time.process_time() - begun < 10
-    build_to(ESCONV, tmp_path / "b")
+def test_a_corpus_in_splits_builds_alike_twice(tmp_path: Path) -> None:
+    esconv = write_splits(tmp_path / "esconv")
+    pack, report = build_to(esconv, tmp_path / "a", regular=ITEMS)
+    build_to(esconv, tmp_path / "b", regular=ITEMS)
     for name in ("esconv.yaml", "report.json", "removed.jsonl"):
         digests = {hashlib.sha256((tmp_path / side / name).read_bytes()).hexdigest() for side in "ab"}
         assert len(digests) == 1
     contexts = load_pack(pack).contexts
-    assert len(contexts) == report["regular"] == 280
-    per_talk = Counter(c.id.rsplit("-t", 1)[0] for c in contexts)
-    assert max(per_talk.values()) <= 2
-    assert max(report["cells"].values()) <= CELL_CAP_SHARE * 280
+    assert len(contexts) == report["regular"] == ITEMS
+    assert max(report["cells"].values()) <= CELL_CAP_SHARE * ITEMS
     for context in contexts:
         assert [r.author for r in context.references] == ["original"]
         assert not any(screen_text(turn.text) for turn in context.turns)
 
 
-def test_esconv_and_a_model_give_280_and_20_items_five_a_profile(tmp_path: Path) -> None:
-    if absent():
-        return
-    pack, report = build_to(ESCONV, tmp_path, complete=obliging_model)
-    assert (report["regular"], report["adversarial"], report["problems"]) == (280, 20, [])
+def test_of_a_corpus_all_that_may_be_told_is_told_once(tmp_path: Path) -> None:
+    pack, report = build_to(write_splits(tmp_path / "esconv"), tmp_path / "out", regular=100)
+    assert report["steps"]["dialogues"] == len(CORPUS) + 1
+    assert report["steps"]["past the screens"] == len(CORPUS) + len(LATER) + 1
+    assert dict(report["removed"]) == {"same story": 2}, "both items of the talk that is told again"
+    per_talk = Counter(c.id.rsplit("-t", 1)[0] for c in load_pack(pack).contexts)
+    assert Counter(per_talk.values()) == {2: len(LATER) - 1, 1: len(CORPUS) - len(LATER) + 1}
+
+
+def test_a_corpus_and_a_model_give_five_items_a_profile(tmp_path: Path) -> None:
+    pack, report = build_to(write_splits(tmp_path / "esconv"), tmp_path / "out", regular=ITEMS, complete=obliging_model)
+    assert (report["regular"], report["adversarial"], report["problems"]) == (ITEMS, 20, [])
     heated = [c for c in load_pack(pack).contexts if c.escalation]
     assert set(Counter(c.escalation for c in heated).values()) == {5}
     assert not [fault for c in heated for fault in faults(c)]
 
 
-def test_the_line_that_lists_of_words_miss_is_caught_in_esconv() -> None:
-    if absent():
-        return
-    said = [u.text for d in read_esconv(ESCONV) for u in d.utterances if "want to really be around" in u.text.lower()]
-    assert said
-    assert all(screen_text(text, ["safety"]) for text in said)
-
-
 def test_the_original_layout_with_other_speaker_names_builds(tmp_path: Path) -> None:
-    if absent():
-        return
-    _, report = build_to(ESCONV / "FailedESConv.json", tmp_path / "out", regular=20)
-    assert 0 < report["regular"] <= 20
-    assert report["steps"]["dialogues"] == 196
+    (tmp_path / "FailedESConv.json").write_text(as_original(talks(), "speaker", "listener"))
+    _, report = build_to(tmp_path / "FailedESConv.json", tmp_path / "out", regular=20)
+    assert (report["regular"], report["steps"]["dialogues"]) == (len(PLIGHTS), len(PLIGHTS))
