@@ -9,6 +9,7 @@ The standard library alone, because the supervisor of an agent imports it.
 """
 
 import base64
+import errno
 import html
 import json
 import os
@@ -16,6 +17,7 @@ import re
 import struct
 import tomllib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TextIO
@@ -171,8 +173,14 @@ class RedactedOutput:
 
     def write(self, text: str) -> int:
         """Write the text, masked, and without control characters but those of progress and colours."""
-        self._stream.write(for_terminal(redact(text)))
+        with _terminal_may_be_gone():
+            self._stream.write(for_terminal(redact(text)))
         return len(text)
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        with _terminal_may_be_gone():
+            self._stream.flush()
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write each line, masked."""
@@ -181,6 +189,16 @@ class RedactedOutput:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+@contextmanager
+def _terminal_may_be_gone() -> Iterator[None]:
+    """Without an error where the terminal was closed: there is nobody to read, and what is running is to end or go on."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
 
 
 def _encodable(text: str) -> str:
