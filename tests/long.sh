@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # All that needs longer than CI has: the tests marked `long`, after the same checks as always, and then faults put into the code.
 # `long.sh tutorial` runs docs/tutorial.md to the letter in an empty folder, `long.sh gate-record` checks one unchanged agent a hundred
-# times (FOLDER has the results, and is gone on with), `long.sh ci-jobs` executes both CI jobs, `long.sh kills [COMMAND…] [--kills N]` ends commands at random moments; the first two write what they saw into their pages.
+# times (FOLDER has the results, and is gone on with), `long.sh ci-jobs` executes both CI jobs, `long.sh kills
+# [COMMAND…] [--kills N]` ends commands at random moments; the first two write what they saw into their pages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case "${1:-}" in

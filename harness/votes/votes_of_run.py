@@ -63,7 +63,10 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation, condition
     folder = store.folder / FOLDER
     folder.mkdir(exist_ok=True)
     kept = [vote.model_dump_json(exclude_none=True) for vote in votes]
-    (folder / f"{path.stem}.jsonl").write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+    # At once or not at all: an end in the middle must not cost the votes of an earlier file.
+    part = folder / f".{path.stem}.jsonl.part"
+    part.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+    part.replace(folder / f"{path.stem}.jsonl")
 
 
 def kept_votes(store: RunStore) -> list[Vote]:
