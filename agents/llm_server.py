@@ -2,13 +2,12 @@
 
 A server in a process of its own, not a model in the agent's: the agent's event loop then never waits on the model's
 threads, any OpenAI-compatible endpoint can stand in its place, and the wire between them is the one that users' own
-endpoints speak. The child asks the kernel to be killed with its parent (`PR_SET_PDEATHSIG`), because an agent that is
-killed outright has no chance to stop it. llama.cpp answers `/health` before the model is loaded, so the server counts as
-ready only once it has completed a token.
+endpoints speak. The child cannot outlive its parent (`harness.with_parent`), because an agent that is killed outright has no
+chance to stop it, and a terminal's Ctrl-C does not reach it. llama.cpp answers `/health` before the model is loaded, so the
+server counts as ready only once it has completed a token.
 """
 
 import asyncio
-import ctypes
 import json
 import os
 import signal
@@ -21,7 +20,8 @@ from dataclasses import asdict, dataclass
 
 import httpx
 
-_PR_SET_PDEATHSIG = 1
+from harness.with_parent import command
+
 _NO_SPINNING = 0
 """llama.cpp's threads wait for one another by spinning (50 of 100 by default), which starves whatever shares the cores. On two
 cores, two threads: 14 ms a token either way while nothing else runs; beside one busy program 41 ms against 53."""
@@ -88,12 +88,10 @@ class LlmServer:
         if not os.path.isfile(self._options.model):  # noqa: ASYNC240 one stat before a start of seconds
             raise ServerFailed(f"language model file {self._options.model} does not exist")
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "harness.agents.llm_server",
-            json.dumps(asdict(self._options)),
+            *command([sys.executable, "-m", "harness.agents.llm_server", json.dumps(asdict(self._options))]),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
+            start_new_session=True,
         )
         try:
             async with asyncio.timeout(_LOAD_TIMEOUT_S):
@@ -171,10 +169,6 @@ def _package_of(error: str) -> str:
 
 
 def _serve(options: ServerOptions) -> None:
-    parent = os.getppid()
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        return
     try:
         import xllamacpp
     except ImportError as error:

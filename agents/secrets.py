@@ -9,12 +9,14 @@ The standard library alone, because the supervisor of an agent imports it.
 """
 
 import base64
+import errno
 import html
 import json
 import os
 import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TextIO
@@ -233,8 +235,14 @@ class RedactedOutput:
 
     def write(self, text: str) -> int:
         """Write the text, masked, and without control characters but those of progress and colours."""
-        self._stream.write(for_terminal(redact(text)))
+        with _terminal_may_be_gone():
+            self._stream.write(for_terminal(redact(text)))
         return len(text)
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        with _terminal_may_be_gone():
+            self._stream.flush()
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write each line, masked."""
@@ -243,6 +251,16 @@ class RedactedOutput:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+@contextmanager
+def _terminal_may_be_gone() -> Iterator[None]:
+    """Without an error where the terminal was closed: there is nobody to read, and what is running is to end or go on."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
 
 
 def _encodable(text: str) -> str:

@@ -4,10 +4,11 @@ A harness that is killed with `kill -9` runs no clean-up, so the clean-up must l
 the agent in a session of its own and waits on a pipe whose other end only the harness holds: when the pipe closes, for
 whatever reason, every process that descends from the agent is ended, politely first. As a *subreaper* (Linux) it
 inherits grandchildren that detached themselves, so a daemonised model server is found too; and should this process
-itself be killed, the kernel kills the agent (`PR_SET_PDEATHSIG`).
+itself be killed, the kernel kills the agent (`harness.with_parent`).
 
-It imports the standard library only (and what keeps keys out of logs, which does no more) and is run by file name in Python's
-isolated mode, so that nothing of the harness is on the agent's path and nothing of the agent's on this one's.
+It imports the standard library only (and what keeps keys out of logs and ties a child to its parent, which do no more) and is
+run by file name in Python's isolated mode, so that nothing of the harness is on the agent's path and nothing of the agent's on
+this one's.
 
 What the agent writes passes through here into its log, because agents print keys: in tracebacks, in a dump of their settings.
 The pipe is wide and read at once, so that a talkative agent does not wait.
@@ -20,7 +21,6 @@ starting; one with the `url` of the ready line that the agent printed, as it pri
 """
 
 import contextlib
-import ctypes
 import fcntl
 import json
 import os
@@ -35,11 +35,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TextIO
 
-_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _ORPHAN_CHECK_S = 1.0
 """A process forked from the harness may hold the life line open after the harness is gone; its parent id tells."""
 _BLIND_CHECK_S = 0.1
+_ORPHANS_GRACE_S = 2.0
+"""Longest grace of an agent whose harness was killed: nobody reads what it still does, and its port and memory are missed."""
 LOG_LIMIT_BYTES = 64 * 1024 * 1024
 """Largest log: hours of a talkative bot."""
 _PIPE_BYTES = 1024 * 1024
@@ -72,8 +73,10 @@ class Orders:
 
 def main() -> int:
     """Start the agent of the orders and wait for its end; returns the agent's exit code."""
+    from harness.with_parent import prctl
+
     orders = Orders(**json.loads(_first_line()))
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    prctl(_PR_SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGTERM, _close_the_life_line)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     status = os.fdopen(orders.status_fd, "w", buffering=1)
@@ -88,7 +91,7 @@ def main() -> int:
         log.take()
         log.end()
         _tell(status, {"exit": died})
-    code = _end_all(agent, log, orders.grace_s)
+    code = _end_all(agent, log, orders)
     log.end()
     _tell(status, {"exit": code})
     return code if code >= 0 else 128 - code
@@ -203,6 +206,7 @@ def _end_the_grace(*_: object) -> None:
 
 def _start(orders: Orders, tell: Callable[[dict[str, object]], None]) -> tuple["subprocess.Popen[bytes]", _Log]:
     from harness.files import users_umask
+    from harness.with_parent import before_exec
 
     output, sink = os.pipe()
     _widen(sink)
@@ -216,7 +220,7 @@ def _start(orders: Orders, tell: Callable[[dict[str, object]], None]) -> tuple["
             stderr=sink,
             start_new_session=True,
             umask=users_umask(),
-            preexec_fn=_in_the_child(orders.nice, os.getpid()),
+            preexec_fn=before_exec(os.getpid(), orders.nice),
         )
     finally:
         os.close(sink)
@@ -230,24 +234,13 @@ def _widen(pipe: int) -> None:
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
-def _in_the_child(nice: int, parent: int) -> Callable[[], None]:
-    def prepare() -> None:
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
-        if nice:
-            os.nice(nice)
-
-    return prepare
-
-
-def _end_all(agent: "subprocess.Popen[bytes]", log: _Log, grace_s: float) -> int:
+def _end_all(agent: "subprocess.Popen[bytes]", log: _Log, orders: Orders) -> int:
     """End everything that descends from the agent; returns the agent's own exit code."""
     agent.poll()
     left = _descendants()
     _signal_all(left, signal.SIGTERM)
-    deadline = time.monotonic() + grace_s
-    while left and time.monotonic() < deadline and not _impatient.is_set():
+    begun = time.monotonic()
+    while left and time.monotonic() - begun < _grace_s(orders) and not _impatient.is_set():
         time.sleep(0.02)
         log.take()
         agent.poll()
@@ -263,6 +256,10 @@ def _end_all(agent: "subprocess.Popen[bytes]", log: _Log, grace_s: float) -> int
     code = agent.wait()
     log.take()
     return code
+
+
+def _grace_s(orders: Orders) -> float:
+    return orders.grace_s if os.getppid() == orders.harness_pid else min(orders.grace_s, _ORPHANS_GRACE_S)
 
 
 def _descendants() -> set[int]:
@@ -305,11 +302,6 @@ def _reap(agent: int) -> None:
 def _tell(status: TextIO, fact: dict[str, object]) -> None:
     with contextlib.suppress(OSError):
         print(json.dumps(fact), file=status, flush=True)
-
-
-def _prctl(option: int, value: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
 if __name__ == "__main__":

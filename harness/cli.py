@@ -1,7 +1,8 @@
 """The command line: errors are one line for a person, a JSON object for a program, and a traceback with `--debug`.
 
 Exit codes: 0 done, 1 a check missed, 2 the user's input is wrong, 3 the agent or a service failed (finished work is saved),
-4 a check cannot tell, 130 interrupted. With `--json`, standard output holds one object and nothing else, errors included.
+4 a check cannot tell, 130 stopped by Ctrl-C, SIGTERM or a closed terminal. With `--json`, standard output holds one object and
+nothing else, errors included.
 """
 
 import json
@@ -44,6 +45,7 @@ from harness.commands import (
 from harness.errors import AgentError, StorageError, UserError
 from harness.files import private_by_default
 from harness.printable import printable
+from harness.run.stopping import stops_as_ctrl_c
 from harness.store.disk import storage_cause, storage_fault
 
 HOW_TO_BE_ALLOWED: Final = (
@@ -107,7 +109,9 @@ def main() -> None:
     sys.stdout = cast(TextIO, RedactedOutput(sys.stdout))
     sys.stderr = cast(TextIO, RedactedOutput(sys.stderr))
     sys.excepthook = _show_defect
-    sys.exit(_run(sys.argv[1:]))
+    with stops_as_ctrl_c():
+        code = _run(sys.argv[1:])
+    sys.exit(code)
 
 
 def _show_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

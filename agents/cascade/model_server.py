@@ -22,6 +22,7 @@ from harness.agents.process_address import filled, free_port
 from harness.agents.profile_base import ProcessSettings
 from harness.agents.secrets import beginning
 from harness.agents.this_machine import is_loopback
+from harness.with_parent import before_exec
 
 _OURS: Final = ("PYTHONPATH", "PYTHONSAFEPATH")
 _STDERR: Final = 2
@@ -68,7 +69,7 @@ class ModelServer:
                 env=self._environment,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=_STDERR,
-                preexec_fn=lambda: os.nice(self._settings.nice),
+                preexec_fn=before_exec(os.getpid(), self._settings.nice),
             )
         except OSError as error:
             raise ServerFailed(f"[process] {error.filename or command[0]}: {error.strerror or error}") from error

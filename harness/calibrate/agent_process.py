@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import AgentError
+from harness.with_parent import command
 
 _LINE_LIMIT = 256 * 1024 * 1024
 """The truth of hundreds of sessions, with the arrival of every frame, is one line."""
@@ -52,7 +53,7 @@ async def metrology_agent(
         AgentError: it does not start.
     """
     process = await asyncio.create_subprocess_exec(
-        *behind, sys.executable, *program, host, str(seed), str(sessions), str(int(keep_arrivals)),
+        *command([*behind, sys.executable, *program, host, str(seed), str(sessions), str(int(keep_arrivals))]),
         *([] if delay_ms is None else [str(delay_ms)]),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         limit=_LINE_LIMIT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},

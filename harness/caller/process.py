@@ -18,6 +18,7 @@ from harness.caller.exchange import remove, take_raw, write_plan
 from harness.caller.plan import NOT_WRITTEN, SessionOutcome, SessionPlan
 from harness.errors import AgentError, StorageError
 from harness.recording.files import save
+from harness.with_parent import command
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 5.0
@@ -121,7 +122,7 @@ class CallerProcess:
         return self._process is not None and self._process.returncode is None
 
     async def _start(self) -> None:
-        arguments = [sys.executable, "-m", "harness.caller", *(["--ordinary"] if self._ordinary else [])]
+        arguments = command([sys.executable, "-m", "harness.caller", *(["--ordinary"] if self._ordinary else [])])
         # One thread is all it may use: a maths library's pool would compete with the agent under test.
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
         with contextlib.ExitStack() as stack:

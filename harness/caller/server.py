@@ -13,7 +13,6 @@ Out: {"event": "ready", "priority": "SCHED_FIFO 20"}
 
 import asyncio
 import contextlib
-import ctypes
 import gc
 import json
 import os
@@ -35,6 +34,7 @@ from harness.caller.plan import NOT_WRITTEN, CallerTurn, SessionOutcome, Session
 from harness.caller.session import play_session
 from harness.clock import now_ns
 from harness.recording.record import Pause, Recording
+from harness.with_parent import prctl
 
 
 def at_rate(plan: SessionPlan, rate_hz: int) -> SessionPlan:
@@ -83,7 +83,7 @@ def raise_priority() -> str:
     the system allows it, else a negative nice value, else a statement that neither was allowed (the run's measured pacing
     error then shows the cost).
     """
-    _prctl(_PR_SET_TIMERSLACK, TIMER_SLACK_NS)
+    prctl(_PR_SET_TIMERSLACK, TIMER_SLACK_NS)
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(FIFO_PRIORITY))
     except (AttributeError, OSError):
@@ -92,11 +92,6 @@ def raise_priority() -> str:
         except OSError:
             return "ordinary (no permission for real-time scheduling or a negative nice value)"
     return f"SCHED_FIFO {FIFO_PRIORITY}"
-
-
-def _prctl(option: int, value: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
 SWITCH_INTERVAL_S = 0.0005

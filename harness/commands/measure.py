@@ -64,7 +64,6 @@ def measure(
     from harness.gate.check import check_run
     from harness.reports.listening.results import human_rows
     from harness.reports.write import write_each_turn, write_played
-    from harness.run.stopping import sigterm_as_ctrl_c
 
     if resume and out is None:
         raise UserError("--resume: name the folder with --out")
@@ -78,7 +77,7 @@ def measure(
     found = find_calls(calls, table, caller)
     folder = out or Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-calls"
     result: CheckResult | None = None
-    with RunProgress() as progress, sigterm_as_ctrl_c():
+    with RunProgress() as progress:
         store = measure_calls(CallsAsked(found, calls, agent, folder, resume, ttfa_ms, ttft_ms), progress)
         if words:
             from harness.calls.words import add_words

@@ -20,7 +20,7 @@ from harness.fleet.shipping import packed_texts
 from harness.fleet.worker import judge_shard
 from harness.judging import VerdictCache
 from harness.progress import RunProgress
-from harness.run.stopping import sigterm_as_ctrl_c
+from harness.run.stopping import stops_as_ctrl_c
 from harness.shards.judge_shards import dealt_before, folder_of
 from harness.store.database import locked
 from harness.verdicts.judge import VERDICTS
@@ -66,7 +66,7 @@ def ask_on_cluster(run: Path, arguments: Sequence[str], where: OnCluster, progre
         AgentError: a shard could not be judged; every answer so far is saved, and the same command continues.
     """
     needs = Needs(where.cpus or 1.0, where.gpus, where.memory_bytes)
-    with connected(where.address) as cluster, sigterm_as_ctrl_c(), contextlib.ExitStack() as open_now:
+    with connected(where.address) as cluster, stops_as_ctrl_c(), contextlib.ExitStack() as open_now:
         nodes = refuse_without_room(cluster.nodes(), needs)
         of = where.shards or dealt_before(run) or sum(node.holds(needs) for node in nodes)
         answers: dict[int, VerdictCache] = {}

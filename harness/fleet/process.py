@@ -4,13 +4,15 @@ import contextlib
 import json
 import os
 import queue
+import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any, Final, Self
 
 from harness.fleet.messages import Said
-from harness.fleet.spawn import command
+from harness.with_parent import command
 
 ENDS_WITHIN_S: Final = 15.0
 """Time to end before a kill: a run that is stopped ends within five seconds (docs/faults.md)."""
@@ -24,7 +26,7 @@ class HarnessProcess:
     def __init__(self, arguments: list[str]) -> None:
         self._lines: queue.Queue[str] = queue.Queue()
         self._process = subprocess.Popen(
-            command(os.getpid(), arguments),
+            command([sys.executable, "-m", "harness", *arguments], ends_by=signal.SIGTERM),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

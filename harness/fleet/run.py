@@ -27,7 +27,7 @@ from harness.run.fixed_plan import fixed, refuse_another_plan
 from harness.run.phases import RunRequest, Votes, after_the_calls, no_votes
 from harness.run.plan import RunPlan, default_folder, make_plan
 from harness.run.sessions import not_played
-from harness.run.stopping import sigterm_as_ctrl_c
+from harness.run.stopping import stops_as_ctrl_c
 from harness.shards.merge_checks import sessions_of
 from harness.shards.split import deal
 from harness.store.database import DATABASE, locked, nothing_but_a_killed_start
@@ -115,7 +115,7 @@ def run_on_cluster(
     earlier = _dealt_before(folder, request.resume)
     again = command("run", "--ray", where.address, "--resume", "--out", folder)
     go_on = f"every session that arrived is saved; free some space, then: {again}"
-    with connected(where.address) as cluster, sigterm_as_ctrl_c(), storage_named(folder, lambda: go_on):
+    with connected(where.address) as cluster, stops_as_ctrl_c(), storage_named(folder, lambda: go_on):
         refuse_without_disk(plan, (), folder)
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder):
@@ -123,7 +123,7 @@ def run_on_cluster(
     if gathered is None:
         raise AgentError(f"no session could be finished; {_first(outcome)}")
     store = gathered
-    with sigterm_as_ctrl_c(), store.lock(), storage_named(folder, lambda: go_on):
+    with stops_as_ctrl_c(), store.lock(), storage_named(folder, lambda: go_on):
         for name in judges if any(not context.timing_alone for context in plan.contexts) else ():
             weights_for(name, progress)
         progress.phase("Pacing of all calls")

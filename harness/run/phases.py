@@ -36,7 +36,7 @@ from harness.run.plan import RunPlan, default_folder, make_plan, new_manifest
 from harness.run.resuming import asked_of, refuse_another_version, refuse_changes, timed_sessions
 from harness.run.running_agents import RunningAgents
 from harness.run.sessions import SessionPlayer, measure_missing
-from harness.run.stopping import sigterm_as_ctrl_c
+from harness.run.stopping import stops_as_ctrl_c
 from harness.run.weights import bring_weights
 from harness.shards.split import WHOLE, Share
 from harness.store.disk import storage_named
@@ -90,7 +90,7 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
     require_local("speaking to an agent and hearing it")
     judges = request.options.judges if load_judges(request.options.judges) else ()
     store = _open(request, plan, folder, fleet)
-    with sigterm_as_ctrl_c(), store.lock(), storage_named(folder, lambda: _given_up(store, plan)):
+    with stops_as_ctrl_c(), store.lock(), storage_named(folder, lambda: _given_up(store, plan)):
         _say_what_comes(plan, store, request, judges, progress)
         try:
             if not store.finished_ids() - request.again >= {key.session_id for key in plan.session_keys()}:

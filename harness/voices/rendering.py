@@ -18,6 +18,7 @@ from harness.audio.speech_floor import FloorSettings
 from harness.audio.synthesis import InstalledVoice, PiperSynthesiser, Voice
 from harness.audio.synthesis_hibari import HibariSynthesiser
 from harness.audio.synthesis_service import PipecatSynthesiser, ServiceVoice
+from harness.with_parent import end_with
 
 WORTH_A_PROCESS = 3
 """Fewest turns per core for separate processes; fewer are rendered in this one."""
@@ -58,7 +59,8 @@ def render_missing(
             if step is not None:
                 step()
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=end_with, initargs=(os.getpid(),)) as pool:
         waiting = [pool.submit(_render, job, cache) for job in plain]
         try:
             for done in as_completed(waiting):

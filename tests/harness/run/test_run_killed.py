@@ -13,13 +13,11 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
 import pytest
 
 from harness.judging.validation import red_lines
@@ -28,9 +26,10 @@ from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.verdicts.judge import validations_folder
 from tests.harness.conftest import PEERS, peer
+from tests.marked import Mark
 
 MANY = int(os.environ.get("HARNESS_TEST_KILLS", "100"))
-SESSIONS, MARK = 4, "HARNESS_TEST_MARK"
+SESSIONS = 4
 ANSWER_S = 0.02
 """Of the endpoint: the judge's check and its questions take some seconds of a run, so that kills fall into them too."""
 FIRST_SPAN_S = 25.0
@@ -70,7 +69,7 @@ class Run:
     folder: Path
     pack: Path
     endpoint: Endpoint
-    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+    mark: Mark = field(default_factory=Mark)
     kept: dict[str, int | None] = field(default_factory=dict)
     on_their_way: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Answers that a kill may have overtaken."""
@@ -96,7 +95,7 @@ class Run:
             line += ["--concurrency", "2"]
         return subprocess.Popen(
             [sys.executable, "-m", "harness", "run", *line],
-            cwd=self.pack.parent, env={**os.environ, MARK: self.mark}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            cwd=self.pack.parent, env={**os.environ, **self.mark.environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True,
         )  # fmt: skip
 
@@ -122,22 +121,9 @@ class Run:
         assert {name: finished.get(name) for name in self.kept} == self.kept, "a finished session was lost or played again"
         self.kept = finished
 
-    def left_running(self, timeout_s: float = 15) -> list[str]:
+    def left_running(self, timeout_s: float = 5) -> list[str]:
         """Processes that carry the run's mark, detached ones too, once they had time to end."""
-        deadline = time.monotonic() + timeout_s
-        while (found := self._marked()) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        return found
-
-    def _marked(self) -> list[str]:
-        found = []
-        for process in psutil.process_iter():
-            try:
-                if process.environ().get(MARK) == self.mark and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(" ".join(process.cmdline()))
-            except psutil.Error:
-                continue
-        return found
+        return self.mark.left_after(timeout_s)
 
     def check_whole(self) -> None:
         """Every session and every verdict is there, and nobody was asked twice for what had arrived."""

@@ -1,5 +1,6 @@
 """People's votes from the command line: taken in, checked, and counted again without the raters who are left out."""
 
+import resource
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
+from harness.votes.votes_of_run import FOLDER, add_votes
 from tests.harness.judging.conftest import call, told
 
 VOTES = "context,subset,system_a,system_b,rater,vote,seconds,words,check\n"
@@ -143,3 +145,21 @@ def test_the_page_says_that_earlier_votes_do_not_count(
     assert code == 0
     assert "12 earlier votes" in out
     assert "12 earlier votes" in (played / "report.html").read_text(encoding="utf-8")
+
+
+def test_votes_whose_writing_ends_in_the_middle_cost_no_earlier_ones(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
+) -> None:
+    told(capsys, "add-votes", played, "--add", votes_file(tmp_path))
+    (kept,) = (played / FOLDER).glob("*.jsonl")
+    before, (_, most) = kept.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    many = votes_file(tmp_path, raters=[f"r{n}" for n in range(60)])
+    store = RunStore.open(played)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2 * len(before), most))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            add_votes(store, many, "written")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        store.close()
+    assert kept.read_bytes() == before
