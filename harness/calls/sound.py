@@ -100,7 +100,8 @@ def read_call(call: CallFiles) -> CallSound:
             "both of its channels have the same sound, in which nobody can tell who speaks; record the caller and the agent on "
             "a channel each",
         )
-    side = call.caller or _side_by_ear(*channels, rate_hz)
+    left, right = channels
+    side = call.caller or _side_by_ear(left, right, rate_hz)
     if side is None:
         raise NotMeasurable(
             "sides_unknown",
@@ -173,7 +174,7 @@ def _is_one_signal(one: Int16, other: Int16) -> bool:
         a, b = (side[at : at + BLOCK_SAMPLES].astype(np.float64) for side in (one, other))
         own, others, shared = own + float(a @ a), others + float(b @ b), shared + float(a @ b)
     norm = (own * others) ** 0.5
-    return norm > 0 and abs(shared) / norm > ONE_SIGNAL
+    return bool(norm > 0 and abs(shared) / norm > ONE_SIGNAL)
 
 
 def _side_by_ear(left: Int16, right: Int16, rate_hz: int) -> Side | None:

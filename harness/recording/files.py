@@ -155,5 +155,5 @@ def _write_audio(path: Path, samples: NDArray[np.int16], rate_hz: int) -> None:
 def _read_audio(path: Path) -> NDArray[np.int16]:
     if not path.exists():
         return np.zeros(0, np.int16)
-    channels, _ = read_int16(path, BOUNDS)
-    return channels[0]
+    samples: NDArray[np.int16] = read_int16(path, BOUNDS)[0][0]
+    return samples

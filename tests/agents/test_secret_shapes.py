@@ -3,6 +3,7 @@
 import random
 import re
 import string
+from functools import partial
 
 import pytest
 
@@ -57,6 +58,10 @@ def test_names_hashes_and_times_of_logs_are_left_alone(line: str) -> None:
     assert mask_shapes(line, MASK) == line
 
 
+def _last_of(digits: str, size: re.Match[str]) -> str:
+    return digits[-int(size[1]) :]
+
+
 @pytest.mark.parametrize(
     "form",
     ["{64}", "sha256-{64}", "{32}-{16}", "Judge_{16}_{16}", "Qwen3-4B-Instruct-2507-Q4_K_M-{8}",
@@ -67,7 +72,7 @@ def test_names_with_hashes_are_no_keys(form: str) -> None:
     """The hashes that this program itself makes, of any content."""
     for seed in range(300):
         digits = _some(64, seed, letters="0123456789abcdef")
-        name = re.sub(r"{(\d+)}", lambda size, digits=digits: digits[-int(size[1]) :], form)
+        name = re.sub(r"{(\d+)}", partial(_last_of, digits), form)
         assert mask_shapes(name, MASK) == name
 
 

@@ -210,7 +210,7 @@ def test_the_command_marks_a_pack_and_refuses_in_one_line(write_pack: WritePack,
 
 def test_esconv_is_built_with_peoples_pauses_alike_twice(tmp_path: Path) -> None:
     from harness.scenarios.esconv import build_to
-    from tests.scenarios.test_esconv_build import as_original, talks
+    from tests.scenarios.talks import as_original, talks
 
     (tmp_path / "ESConv.json").write_text(as_original(talks()))
     built = [build_to(tmp_path / "ESConv.json", tmp_path / side, regular=10, pauses=TO_AGENTS)[0] for side in "ab"]
@@ -226,7 +226,7 @@ def test_esconv_is_built_with_peoples_pauses_alike_twice(tmp_path: Path) -> None
 
 
 def test_the_old_name_of_a_law_is_still_the_same_law(tmp_path: Path) -> None:
-    from tests.scenarios.test_esconv_build import as_original, talks
+    from tests.scenarios.talks import as_original, talks
 
     (tmp_path / "ESConv.json").write_text(as_original(talks()))
     for name in ("people", "to-agents", "between-people"):

@@ -214,6 +214,7 @@ QUEUES = {
     "harness/measuring/remeasure.py",
     "harness/traces/export.py",
     "harness/figures/summarise.py",
+    "harness/run/resuming.py",
     "harness/run/sessions.py",
     "harness/fleet/collect.py",
     "harness/fleet/run.py",
