@@ -7,7 +7,8 @@ RUN apt-get update \
  && useradd --create-home harness
 COPY . /opt/harness-source
 RUN python3 -m venv /opt/harness \
- && /opt/harness/bin/pip install --no-cache-dir --constraint /opt/harness-source/constraints.txt '/opt/harness-source[local]' \
+ && /opt/harness/bin/pip install --no-cache-dir --require-hashes --requirement /opt/harness-source/requirements-locked.txt \
+ && /opt/harness/bin/pip install --no-deps --no-build-isolation /opt/harness-source \
  && rm -rf /opt/harness-source
 USER harness
 WORKDIR /runs

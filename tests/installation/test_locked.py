@@ -26,7 +26,8 @@ def test_the_lock_has_the_constraints_versions() -> None:
 def test_the_lock_has_all_that_is_asked_for_and_fits() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     locked = pins("requirements-locked.txt")
-    for asked in map(Requirement, [*project["dependencies"], *project["optional-dependencies"]["local"]]):
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    for asked in map(Requirement, [*build, *project["dependencies"], *project["optional-dependencies"]["local"]]):
         assert asked.specifier.contains(locked[canonicalize_name(asked.name)]), str(asked)
 
 
@@ -36,3 +37,13 @@ def test_every_locked_package_has_hashes_and_no_address_stands_there() -> None:
     assert len(entries) > 80
     assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
     assert "://" not in text
+
+
+def test_strangers_install_nothing_whose_hash_is_not_checked() -> None:
+    for name in ("README.md", "Dockerfile"):
+        text = (ROOT / name).read_text(encoding="utf-8").replace("\\\n", " ")
+        installs = re.findall(r"pip install ([^&\n]+)", text)
+        assert installs
+        assert all(
+            "--require-hashes" in each or {"--no-deps", "--no-build-isolation"} <= set(each.split()) for each in installs
+        ), name
