@@ -5,6 +5,7 @@ import { after, fetched, heading, level, own, peak, put, recorded, said, seat } 
 
 const NEVER_MS = 20000; /* After the caller's end: who has said nothing until then says nothing. */
 const LONGEST_MS = 90000;
+const TAKE_MS = 175000; /* The server takes three minutes (track.py), the caller's turn and the wait after the press included. */
 const LOUD = 0.014; /* Peak of the quietest speech that is usable: −50 dB (faults.py) and a crest of 13 dB. */
 const AFTER_MS = 800; /* Recorded after the press, so that a last word is whole. */
 const conversation = (step, show, footer) => {
@@ -26,7 +27,7 @@ const conversation = (step, show, footer) => {
         await playing.ended;
         const since = Date.now();
         let spoken = false;
-        while (Date.now() - since < LONGEST_MS) {
+        while (Date.now() - since < Math.min(LONGEST_MS, TAKE_MS - sound.duration * 1000)) {
           spoken ||= peak() > LOUD;
           if (!spoken && Date.now() - since > NEVER_MS) return "never";
           await wait(100);
