@@ -7,7 +7,16 @@ if sys.version_info < (3, 11):  # noqa: UP036 the one file that an older Python 
     print(f"harness: Python 3.11 or newer is needed, this is {version}: python3.11 -m venv .venv", file=sys.stderr)
     sys.exit(2)
 
-from harness.cli import main
+
+def main() -> None:
+    """Entry point of the `harness` command: Ctrl-C while it loads its parts is a stop too, and no traceback."""
+    try:
+        from harness.cli import main as command
+    except KeyboardInterrupt:
+        print("harness: stopped", file=sys.stderr)
+        sys.exit(130)
+    command()
+
 
 if __name__ == "__main__":
     main()

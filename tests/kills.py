@@ -383,6 +383,7 @@ def killed(kind: type[Command], place: Path, base: Path, kills: int, dice: rando
     whole.complete()
     lasts_s = time.monotonic() - began
     expected, done = whole.result(), Counter[str]()
+    of_libraries = {path.name for path in (place / "undisturbed.tmp").iterdir()}
     for k in range(kills):
         one, number = kind(place / str(k), base), SIGNALS[k % len(SIGNALS)]
         at_s = dice.uniform(0.05, lasts_s)
@@ -396,7 +397,9 @@ def killed(kind: type[Command], place: Path, base: Path, kills: int, dice: rando
         code = running.wait()
         assert not left, f"{where}: lives on: {left}"
         assert "Traceback" not in one.said() or code == -signal.SIGKILL, f"{where}: {one.said()}"
-        temporary = [path.name for path in (place / f"{k}.tmp").iterdir()] if number != signal.SIGKILL else []
+        temporary = set[str]()
+        if number != signal.SIGKILL:
+            temporary = {path.name for path in (place / f"{k}.tmp").iterdir()} - of_libraries
         assert not temporary, f"{where}: left behind {temporary}"
         kept = one.finished()
         assert before <= kept, f"{where}: lost {before - kept}"
@@ -422,6 +425,8 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=40)
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     asked = parser.parse_args()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell; commands would inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     print(f"--seed {asked.seed}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         base = base_of(Path(folder))
