@@ -176,11 +176,20 @@ def _drop_output() -> None:
 
 def _fail(code: int, kind: str, message: str, as_json: bool) -> int:
     line = " ".join(message.split()) if kind == "input" else message
-    if as_json:
-        print(json.dumps({"error": {"kind": kind, "message": line}}))
-    else:
+    if not (as_json and _printed(json.dumps({"error": {"kind": kind, "message": line}}))):
         print(f"harness: {printable(line)}", file=sys.stderr)
     return code
+
+
+def _printed(text: str) -> bool:
+    """Whether standard output took a text; what it does not take is dropped."""
+    try:
+        print(text)
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+        return False
+    return True
 
 
 def _show_traceback_if_asked() -> None:

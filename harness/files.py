@@ -39,8 +39,10 @@ def users_umask() -> int:
 
 def own_folder(folder: Path) -> Path:
     """A folder of the harness, made with those above it if it is missing, and narrowed to its owner."""
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    _narrow(folder)
+    for place in (*made, folder):
+        _narrow(place)
     return folder
 
 
