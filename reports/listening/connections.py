@@ -197,17 +197,20 @@ class Bounded(H11Protocol):
         super().__init__(config, server_state, app_state, _loop)
         self._visits = visits
         self._visit: Visit | None = None
+        self._peer: Any = None
+        """Noted while the connection is there: afterwards a TLS transport does not say."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._visit = self._visits.of(transport.get_extra_info("peername"))
+        self._peer = transport.get_extra_info("peername")
+        self._visit = self._visits.of(self._peer)
         if self._visit is not None:
             self._visit.protocol = self
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         if self._visit is not None:
-            self._visits.gone(self._visit, self.transport.get_extra_info("peername"))
+            self._visits.gone(self._visit, self._peer)
 
     def data_received(self, data: bytes) -> None:
         visit = self._visit
