@@ -163,7 +163,7 @@ def redact_foreign(text: str) -> str:
 
 
 def beginning(text: str | bytes, most: int, *, one_line: bool = True) -> str:
-    """The beginning of what an agent or an endpoint wrote, masked and safe to print: the only place that cuts foreign words.
+    """At most `most` characters of what an agent or an endpoint wrote, masked and safe to print: the only place that cuts it.
 
     Masked first, because half a key would pass the mask; and of a text that is too long to search, without its end.
     """
@@ -172,7 +172,8 @@ def beginning(text: str | bytes, most: int, *, one_line: bool = True) -> str:
     if len(text) > MOST_MASKED:
         masked = masked[: -min(redactor().margin, MOST_MASKED // 2)]
     words = printable(" ".join(masked.split()) if one_line else masked, one_line=one_line)
-    return words[:most] + ("…" if len(words) > most or len(text) > MOST_MASKED else "")
+    is_cut = len(words) > most or len(text) > MOST_MASKED
+    return f"{words[: most - 1]}…" if is_cut else words
 
 
 def masked_values(value: Any, name: str = "") -> Any:

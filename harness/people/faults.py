@@ -131,7 +131,7 @@ def _of_the_sound(taken: Taken, vocal: VocalDetector) -> Iterable[Finding]:
     if decibels(level) < QUIETEST_DBFS:
         do = "Please come closer to the microphone, or turn it up."
         yield Finding("quiet", "You are very quiet in this recording.", do, True)
-    tops = flat_tops(to_float(taken.samples)[:, None])
+    tops = flat_tops(to_float(taken.samples)[None])
     if tops:
         at_s, many = tops[0] / FULL_HZ, len(tops) > MOST_CLIPPED_RUNS
         where = f"at {at_s:.1f} s" + (f" and in {len(tops) - 1} more places" if len(tops) > 1 else "")

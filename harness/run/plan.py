@@ -175,9 +175,14 @@ def load_events(named: str) -> EventSettings:
         return everyday()
     path = Path(named)
     try:
-        given = parse_yaml(read_text(path)).data
+        text = read_text(path)
+        given = parse_yaml(text).data if text.strip() else None
     except FileFault as fault:
-        raise UserError(f"--events {fault.at(path, ', line ')}; name a YAML file, or {EVERYDAY}") from None
+        unread = f"{fault}; name a YAML file, or {EVERYDAY}"
+        where = (
+            f"{path}, line {fault.line}: is not a YAML file that can be read ({unread})" if fault.line else f"{path}: {unread}"
+        )
+        raise UserError(f"--events {where}") from None
     if not isinstance(given, dict):
         raise UserError(
             f"--events {named}: begin with `events:` and list sounds with their instants, {{sound: cough, at_ms: 1500}}"

@@ -59,7 +59,11 @@ def send_spans() -> None:
             span = spans.add(name=f"{before} {text}", start_time_unix_nano=now_ns - 1_000_000, end_time_unix_nano=now_ns)
             span.attributes.add(key=KEPT).value.string_value = f"{before} {text}"
             span.attributes.add(key=text).value.string_value = text
-    headers = {"Content-Type": "application/x-protobuf"}
+    given = os.environ["OTEL_EXPORTER_OTLP_HEADERS"].split(",")
+    headers = {
+        "Content-Type": "application/x-protobuf",
+        **{name: value for name, _, value in (each.partition("=") for each in given)},
+    }
     urlopen(Request(f"{endpoint}/v1/traces", message.SerializeToString(), headers), timeout=10).close()
 
 
