@@ -75,11 +75,12 @@ def write_joint_report(
                 folder = exports / run.label.replace("/", "__") if page_runs.several else exports
                 write_human_completions(run.store, folder)
     except OSError as error:
+        place = error.filename or page
         if storage_fault(error) is not None:
             raise StorageError(
-                f"{page}: the report cannot be written ({error.strerror}); free some space and write it again"
+                f"{place}: the report cannot be written ({error.strerror}); free some space and write it again"
             ) from error
-        raise UserError(f"{page}: the report cannot be written ({error.strerror}); choose another --out") from error
+        raise UserError(f"{place}: the report cannot be written ({error.strerror}); choose another --out") from error
     # With one run the figures have the agents' own names, as in the output of other steps.
     summary = page_runs.summary if page_runs.several else runs[0][1]
     return Written(page, summary.model_copy(update={"report": str(page)}), written)
