@@ -10,7 +10,7 @@ def test_ctrl_c_before_a_command_has_begun_is_no_traceback() -> None:
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as loading:
         assert loading.stderr is not None
         for line in loading.stderr:
-            if line.rstrip().endswith(" harness.agents.printable"):  # the first that `harness.cli` imports of its own
+            if line.rstrip().endswith(" harness.printable"):  # the first that `harness.cli` imports of its own
                 loading.send_signal(signal.SIGINT)
                 break
         said = loading.stderr.read()
