@@ -28,5 +28,7 @@ TTS_DONE: Final = "tts_done"
 SPECULATION_DROPPED: Final = "speculation_dropped"
 SLACK: Final = "slack"  # a later piece is ready; detail `slack_ms` before the one before it runs out (negative: a gap)
 REPLY_DONE: Final = "reply_done"
+TOOL_CALLED: Final = "tool_called"  # a function call begins: the reply is not over before it is done
+TOOL_DONE: Final = "tool_done"
 OF_THE_SERVER: Final = frozenset({LLM_BEGUN, LLM_TIMINGS})
 """Words of the model's server that are passed on. An agent that stamps nothing else stamps no stages."""

@@ -37,13 +37,57 @@ class DetectorMissing(Exception):
     """The speech detector is not installed; the message says how to install it."""
 
 
-@lru_cache(maxsize=1)
-def silero() -> VocalDetector:
-    """The detector shipped with pipecat, on one thread.
+class SpeechStream:
+    """The model over one stream of sound, which comes in pieces of any length, as during a call."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._waiting = np.zeros(0, np.float32)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the sound before: the model's memory is of what it heard in this stretch."""
+        self._state, self._context = _fresh()
+
+    def push(self, samples: NDArray[np.float32]) -> list[float]:
+        """The probability of voice of each window of `WINDOW` samples that is now complete; mono float32 at 16 kHz."""
+        self._waiting = np.concatenate([self._waiting, samples])
+        whole = len(self._waiting) // WINDOW
+        found = [self._window(self._waiting[k * WINDOW : (k + 1) * WINDOW]) for k in range(whole)]
+        self._waiting = self._waiting[whole * WINDOW :]
+        return found
+
+    def _window(self, samples: NDArray[np.float32]) -> float:
+        window = samples[None, :]
+        given = {"input": np.hstack([self._context, window]), "state": self._state, "sr": np.array(RATE_HZ, np.int64)}
+        out, self._state = self._session.run(None, given)
+        self._context = window[:, -CONTEXT:]
+        return float(out[0, 0])
+
+
+def speech_stream() -> SpeechStream:
+    """A new stream of the detector, whose weights are loaded once in a process.
 
     Raises:
         DetectorMissing: the extra `local` is not installed.
     """
+    return SpeechStream(_model())
+
+
+@lru_cache(maxsize=1)
+def silero() -> VocalDetector:
+    """The detector over whole signals.
+
+    Raises:
+        DetectorMissing: the extra `local` is not installed.
+    """
+    session = _model()
+    return lambda samples: _probabilities(session, samples)
+
+
+@lru_cache(maxsize=1)
+def _model() -> Any:
+    """The weights shipped with pipecat, on one thread."""
     spec, runtime = find_spec("pipecat"), find_spec("onnxruntime")
     model = Path(spec.origin).parent / "audio/vad/data/silero_vad.onnx" if spec and spec.origin else None
     # A folder that an uninstalled package left behind is a namespace without an origin, and holds nothing to import.
@@ -53,8 +97,7 @@ def silero() -> VocalDetector:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    return lambda samples: _probabilities(session, samples)
+    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
 
 def vocal_spans(probabilities: NDArray[np.float32]) -> list[tuple[int, int]]:
@@ -75,18 +118,15 @@ def vocal_spans(probabilities: NDArray[np.float32]) -> list[tuple[int, int]]:
 def _probabilities(session: Any, samples: NDArray[np.float32]) -> NDArray[np.float32]:
     windows = len(samples) // WINDOW
     found = np.zeros(windows, np.float32)
-    rate = np.array(RATE_HZ, np.int64)
-    state, context, age, quiet = _fresh()
+    stream, age, quiet = SpeechStream(session), 0, 0
     for k in range(windows):
-        window = samples[None, k * WINDOW : (k + 1) * WINDOW]
-        out, state = session.run(None, {"input": np.hstack([context, window]), "state": state, "sr": rate})
-        context = window[:, -CONTEXT:]
-        found[k] = out[0, 0]
+        (found[k],) = stream.push(samples[k * WINDOW : (k + 1) * WINDOW])
         age, quiet = age + 1, quiet + 1 if found[k] < _QUIET else 0
         if age >= _RESET_AFTER and quiet >= _QUIET_WINDOWS:
-            state, context, age, quiet = _fresh()
+            stream.reset()
+            age = quiet = 0
     return found
 
 
-def _fresh() -> tuple[NDArray[np.float32], NDArray[np.float32], int, int]:
-    return np.zeros((2, 1, 128), np.float32), np.zeros((1, CONTEXT), np.float32), 0, 0
+def _fresh() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    return np.zeros((2, 1, 128), np.float32), np.zeros((1, CONTEXT), np.float32)

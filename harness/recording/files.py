@@ -79,6 +79,7 @@ class _File(_Model):
     ended: str
     detail: str
     conditions: list[str]
+    planned_turns: _Count | None = None
     media: list[tuple[int, _Count]] = []
     """For each arrival, on lines with a media clock: its time on that clock (ns), packets lost before it."""
     line_reports: list[LineReport] = []

@@ -85,6 +85,7 @@ def put_together(arrays: Arrays, facts: Facts) -> Recording:
         ended=facts["ended"],
         detail=facts["detail"],
         conditions=tuple(facts["conditions"]),
+        planned_turns=facts.get("planned_turns"),
         line_reports=tuple(LineReport(**report) for report in facts["line_reports"]),
     )
 

@@ -95,5 +95,8 @@ class Recording:
     `HAPPENED` for a recording of others."""
     detail: str = ""
     conditions: tuple[str, ...] = field(default=())
+    planned_turns: int | None = None
+    """Number of turns (neither interruption nor event) that the caller meant to speak; None where nobody planned, or in an
+    older run. Those that are not in `caller.turns` are unspoken."""
     line_reports: tuple[LineReport, ...] = ()
     """The far end's reports on the line (RTCP), in order."""

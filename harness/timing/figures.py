@@ -65,13 +65,17 @@ class Waterfall:
     """Uncertainty of the network's share; None where nothing of the network was measured."""
 
 
+UtteranceKind = Literal["answer", "filler", "backchannel", "speech", "breath", "withdrawn", "nonvocal"]
+"""`speech`: an answer, as runs timed before `timing-7` store it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One stretch of agent sound as heard. `kind`: speech, filler, breath, withdrawn, or nonvocal."""
+    """One stretch of agent sound as heard, and its kind."""
 
     start_ms: float
     end_ms: float
-    kind: Literal["speech", "filler", "breath", "withdrawn", "nonvocal"]
+    kind: UtteranceKind
 
 
 Fate = Literal["kept", "cut", "already_talking"]
@@ -187,6 +191,11 @@ class TurnTiming:
     """Spoken end → first vocal sound heard; None when nothing was heard or the turn was discarded."""
     signed_ms: float | None = None
     """Onset of the utterance that sounded at the spoken end, when it began before it: negative."""
+    answer_ms: float | None = None
+    """Spoken end → onset of the first utterance that is neither backchannel nor filler; `ttfa_ms` where the reply begins with
+    its answer. None where TTFA is, where only a filler was heard, or on a turn timed before `timing-7`."""
+    backchannels: int = 0
+    """Number of the agent's backchannels during this turn and the wait after it: they are no reply, and no cut-in."""
     first_byte_ms: float | None = None
     first_sound_ms: float | None = None
     first_speech_ms: float | None = None
