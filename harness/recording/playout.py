@@ -4,7 +4,13 @@ them.
 Agents send faster than real time, in bursts, and late; the arrival of a message says little about when it sounds. The
 model is the most favourable possible one, a buffer of depth 0: a piece plays when it arrives, or when the piece before it
 has ended if that is later; a late piece shifts all that follows; a `clear` drops what has not been heard. A real player adds
-its own depth on top, the same for every agent. Version `playout-1`.
+its own depth on top, the same for every agent. Version `playout-2`.
+
+Full-duplex models send frames without end, silence too. After a stall all that was due comes at once, and a player that dropped
+nothing would play the rest of the call late. Listeners' players drop silence until they have caught up, so on such a stream
+quiet messages are dropped, by as much as the player ran dry before and no more: sound that an agent sends ahead of time
+stays. An agent that sends only its replies is played without that, because its silences are its own pauses. The time that was
+queued is stored.
 
 On lines whose sender keeps a media clock and sends without pause, silence too (RTP), a late packet would shift everything
 after it for the rest of the call. So after a quiet packet (silence, or the noise of a line) the next one plays when
@@ -24,16 +30,16 @@ import soxr
 from numpy.typing import NDArray
 
 from harness.recording.record import Arrival, Recording
+from harness.recording.zero_line import around_zero
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 
-METHOD: Final = "playout-1"
+METHOD: Final = "playout-2"
 HEARD_RATE_HZ: Final = 48_000
 """A whole multiple of every common agent rate, so that resampling moves no sample."""
 UNDERRUN_MS: Final = 5.0
 """A shorter gap cannot be heard; socket jitter alone is shorter."""
-QUIET_RMS: Final = 33.0
-"""−60 dB of full scale: a packet below it may always be dropped. The level at which the caller hears nothing
-(`harness.caller.listener`)."""
+QUIET_RMS: Final = 0.001
+"""−60 dB of full scale: a packet below it may always be dropped."""
 LOUD_PERCENTILE: Final = 95.0
 QUIET_DB: Final = 15.0
 """A packet so far under the call's loud packets may be dropped too: between speech and the noise of a poor line (20 dB).
@@ -41,6 +47,16 @@ Listeners' players (NetEQ) shorten even speech when they are late; less is dropp
 ROUNDING_NS: Final = 10
 """A shorter gap is none: each message's length is rounded to a whole nanosecond, so each part of a message that came in parts
 adds half a nanosecond. A sample of the heard track lasts 20,833."""
+ENDLESS_SHARE: Final = 0.8
+"""Share of a turn of the caller for which silence arrives, on a stream without end. An agent that sends its replies alone sends
+none then."""
+REAL_TIME: Final = 0.1
+"""Largest difference of sound and time on such a stream, over a whole call; clocks differ by a thousandth of that."""
+STALL_MS: Final = 100.0
+"""Shortest stall of a stream without end that is reported: longer than the jitter of sockets and event loops on a busy machine,
+and than a message of such models (80 ms)."""
+CATCHES_UP_NS: Final = NS_PER_S
+"""Time after a stall within which its sound comes, if it comes at all: later, a queue is sound that is sent ahead of time."""
 SEPARATE_MS: Final = 1_000.0
 """Silence this long between pieces is a pause between utterances, not a buffer that ran dry."""
 
@@ -72,36 +88,72 @@ class HeardTrack:
     underruns: tuple[Underrun, ...]
     t0_ns: int
     dropped_samples: int = 0
-    """Samples that a `clear` dropped before they were heard, at the agent's rate."""
+    """Samples that a `clear` dropped before they were heard, or a player that was late, at the agent's rate."""
+    stalls: tuple[Underrun, ...] = ()
+    """Times in which a stream without end sent nothing: until it has caught up, its sound is late by as much."""
 
 
 def lay_out(recording: Recording) -> tuple[Piece, ...]:
     """The pieces in which each message's samples sound. Messages cleared before they sounded are missing or cut short."""
+    return _laid_out(recording, around_zero(recording.agent_pcm, recording.agent_rate_hz))
+
+
+def _laid_out(recording: Recording, sound: NDArray[np.float32]) -> tuple[Piece, ...]:
+    levels = _levels(recording, sound)
+    quiet: list[bool] = (levels < _quiet_below(levels)).tolist()
     if recording.arrivals and all(arrival.media is not None for arrival in recording.arrivals):
-        return _by_media_clock(recording)
+        return _by_media_clock(recording, quiet)
     rate = recording.agent_rate_hz
+    endless = _is_endless(recording, quiet)
     pieces: list[Piece] = []
     clears = sorted(recording.clears_ns)
-    free_ns = 0
-    for arrival in recording.arrivals:
+    free_ns = late_ns = stalled_ns = 0
+    for arrival, is_quiet in zip(recording.arrivals, quiet, strict=True):
         while clears and clears[0] <= arrival.arrival_ns:
             free_ns = min(free_ns, clears[0])
             _drop(pieces, clears.pop(0), rate)
+        if endless and 0 < free_ns < arrival.arrival_ns:
+            late_ns = arrival.arrival_ns - free_ns + (late_ns if arrival.arrival_ns - stalled_ns < CATCHES_UP_NS else 0)
+            stalled_ns = arrival.arrival_ns
         start_ns = max(arrival.arrival_ns, free_ns)
-        pieces.append(Piece(arrival.arrival_ns, start_ns, arrival.offset_samples, arrival.count_samples))
-        free_ns = start_ns + samples_to_ns(arrival.count_samples, rate)
+        count = arrival.count_samples
+        if is_quiet and late_ns:
+            skipped_ns = min(late_ns, start_ns - arrival.arrival_ns, samples_to_ns(count, rate))
+            late_ns, count = late_ns - skipped_ns, count - round(skipped_ns * rate / NS_PER_S)
+        pieces.append(Piece(arrival.arrival_ns, start_ns, arrival.offset_samples, count))
+        free_ns = start_ns + samples_to_ns(count, rate)
     for clear_ns in clears:
         _drop(pieces, clear_ns, rate)
     return tuple(pieces)
 
 
-def _by_media_clock(recording: Recording) -> tuple[Piece, ...]:
+def _is_endless(recording: Recording, quiet: Sequence[bool]) -> bool:
+    """True if the agent sends sound in real time all the call long, silence too: also while the caller speaks."""
+    caller, rate, arrivals = recording.caller, recording.agent_rate_hz, recording.arrivals
+    if not arrivals:
+        return False
+    sent_ns = samples_to_ns(sum(a.count_samples for a in arrivals), rate)
+    over_ns = arrivals[-1].arrival_ns + samples_to_ns(arrivals[-1].count_samples, rate) - arrivals[0].arrival_ns
+    if abs(sent_ns - over_ns) > REAL_TIME * over_ns:
+        return False
+    for turn in (t for t in caller.turns if t.kind == "turn"):
+        begin_ns, end_ns = (caller.t0_ns + samples_to_ns(at, caller.rate_hz) for at in (turn.start_sample, turn.end_sample))
+        silence = sum(
+            a.count_samples
+            for a, is_quiet in zip(arrivals, quiet, strict=True)
+            if is_quiet and begin_ns <= a.arrival_ns < end_ns + CATCHES_UP_NS
+        )
+        if samples_to_ns(silence, rate) >= ENDLESS_SHARE * (end_ns - begin_ns):
+            return True
+    return False
+
+
+def _by_media_clock(recording: Recording, are_quiet: Sequence[bool]) -> tuple[Piece, ...]:
     rate = recording.agent_rate_hz
     pieces: list[Piece] = []
-    levels = _levels(recording)
     start_ns, media_ns, quiet = 0, 0, True
     leapt = leaps(recording.arrivals)
-    for arrival, is_quiet, leap in zip(recording.arrivals, levels < _quiet_below(levels), leapt, strict=True):
+    for arrival, is_quiet, leap in zip(recording.arrivals, are_quiet, leapt, strict=True):
         assert arrival.media is not None
         if quiet or leap:
             # Never before the start of the last sound heard, even where packets overtook each other.
@@ -110,14 +162,14 @@ def _by_media_clock(recording: Recording) -> tuple[Piece, ...]:
         else:
             start_ns = max(arrival.arrival_ns, start_ns + arrival.media.at_ns - media_ns)
         media_ns = arrival.media.at_ns
-        quiet = bool(is_quiet)
+        quiet = is_quiet
         pieces.append(Piece(arrival.arrival_ns, start_ns, arrival.offset_samples, arrival.count_samples))
     return tuple(pieces)
 
 
-def _levels(recording: Recording) -> NDArray[np.float64]:
-    """RMS of each message."""
-    parts = (recording.agent_pcm[a.offset_samples : a.offset_samples + a.count_samples] for a in recording.arrivals)
+def _levels(recording: Recording, sound: NDArray[np.float32]) -> NDArray[np.float64]:
+    """RMS of each message, of full scale."""
+    parts = (sound[a.offset_samples : a.offset_samples + a.count_samples] for a in recording.arrivals)
     return np.array([np.sqrt(np.mean(part.astype(np.float64) ** 2)) if len(part) else 0.0 for part in parts])
 
 
@@ -130,7 +182,8 @@ def _quiet_below(levels: NDArray[np.float64]) -> float:
 def heard(recording: Recording) -> HeardTrack:
     """The heard track of a recording. Pure; the same recording always gives the same track."""
     rate, t0_ns = recording.agent_rate_hz, recording.caller.t0_ns
-    pieces = lay_out(recording)
+    sent = around_zero(recording.agent_pcm, rate)
+    pieces = _laid_out(recording, sent)
     runs = _runs(pieces, rate)
     length_ns = max(
         [samples_to_ns(len(recording.caller.played), recording.caller.rate_hz)]
@@ -138,20 +191,32 @@ def heard(recording: Recording) -> HeardTrack:
     )
     samples = np.zeros(_heard_index(length_ns) + 1, np.float32)
     for run in runs:
-        pcm = np.concatenate([recording.agent_pcm[p.offset_samples : p.offset_samples + p.count_samples] for p in run])
-        sound = resample(pcm, rate)
+        sound = _resampled(np.concatenate([sent[p.offset_samples : p.offset_samples + p.count_samples] for p in run]), rate)
         at = _heard_index(run[0].start_ns - t0_ns)
         if at < 0:
             sound, at = sound[-at:], 0
         sound = sound[: len(samples) - at]
         samples[at : at + len(sound)] = sound
     dropped = len(recording.agent_pcm) - sum(p.count_samples for p in pieces)
-    return HeardTrack(samples, pieces, _underruns(runs, rate, recording), t0_ns, dropped)
+    gaps = _gaps(runs, rate, recording)
+    levels = _levels(recording, sent)
+    low: list[bool] = (levels < _quiet_below(levels)).tolist()
+    quiet = {a.offset_samples for a, is_quiet in zip(recording.arrivals, low, strict=True) if is_quiet}
+    by_clock = bool(recording.arrivals) and recording.arrivals[0].media is not None
+    endless = not by_clock and _is_endless(recording, low)
+    # Where silence is sent without pause, a late message of silence is no gap in the sound.
+    unheard = [gap for offset, gap in gaps if (by_clock or endless) and offset in quiet]
+    underruns = tuple(gap for _, gap in gaps if gap not in unheard and gap.duration_ms < SEPARATE_MS)
+    stalls = tuple(gap for _, gap in gaps if gap.duration_ms >= STALL_MS) if endless else ()
+    return HeardTrack(samples, pieces, underruns, t0_ns, dropped, stalls)
 
 
 def resample(pcm: NDArray[np.int16], rate_hz: int) -> NDArray[np.float32]:
     """PCM16 at any rate as float32 at 48 kHz."""
-    samples = pcm.astype(np.float32) / 32768.0
+    return _resampled(pcm.astype(np.float32) / np.float32(32768.0), rate_hz)
+
+
+def _resampled(samples: NDArray[np.float32], rate_hz: int) -> NDArray[np.float32]:
     if rate_hz == HEARD_RATE_HZ or not len(samples):
         return samples
     out: NDArray[np.float32] = soxr.resample(samples, rate_hz, HEARD_RATE_HZ, quality="HQ")
@@ -200,20 +265,16 @@ def _runs(pieces: tuple[Piece, ...], rate_hz: int) -> list[list[Piece]]:
     return runs
 
 
-def _underruns(runs: list[list[Piece]], rate_hz: int, recording: Recording) -> tuple[Underrun, ...]:
+def _gaps(runs: list[list[Piece]], rate_hz: int, recording: Recording) -> list[tuple[int, Underrun]]:
+    """The times in which the player had nothing to play, each with the offset of the message before it."""
     found = []
-    continuous = bool(recording.arrivals) and recording.arrivals[0].media is not None
-    levels = _levels(recording) if continuous else np.zeros(0)
-    quiet = {a.offset_samples for a, low in zip(recording.arrivals, levels < _quiet_below(levels), strict=False) if low}
     for before, after in pairwise(runs):
         ended_ns = before[-1].start_ns + samples_to_ns(before[-1].count_samples, rate_hz)
         gap_ms = (after[0].start_ns - ended_ns) / NS_PER_MS
         cleared = any(ended_ns <= clear_ns <= after[0].start_ns for clear_ns in recording.clears_ns)
-        # Where silence is sent without pause, a late packet of silence is no gap in the sound.
-        unheard = before[-1].offset_samples in quiet
-        if UNDERRUN_MS < gap_ms < SEPARATE_MS and not cleared and not unheard:
-            found.append(Underrun((ended_ns - recording.caller.t0_ns) / NS_PER_MS, gap_ms))
-    return tuple(found)
+        if gap_ms > UNDERRUN_MS and not cleared:
+            found.append((before[-1].offset_samples, Underrun((ended_ns - recording.caller.t0_ns) / NS_PER_MS, gap_ms)))
+    return found
 
 
 AHEAD_S: Final = 10.0
