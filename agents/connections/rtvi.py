@@ -16,6 +16,7 @@ from harness.agents.connection import ConnectionFailed, Event, Mark, Transcript
 from harness.agents.connections.raw_pcm import mark_of
 from harness.agents.connections.wire import Garbage, refuse_history, shown
 from harness.agents.message import Message
+from harness.agents.reply_signs import MORE_COMES
 
 LABEL: Final = "rtvi-ai"
 VERSION: Final = "2.0.0"
@@ -26,7 +27,8 @@ _TOLD: Final = frozenset(
     {
         "user-started-speaking", "user-stopped-speaking", "vad-user-started-speaking", "vad-user-stopped-speaking",
         "bot-llm-started", "bot-llm-text", "bot-llm-stopped", "bot-tts-started", "bot-tts-stopped",
-        "bot-started-speaking", "bot-stopped-speaking", "bot-interrupted", "metrics", "error",
+        "bot-started-speaking", "bot-stopped-speaking", "bot-interrupted", "metrics", "error", "error-response",
+        "llm-function-call", "llm-function-call-in-progress", "llm-function-call-stopped",
     }
 )  # fmt: skip
 """RTVI's own events that become marks. The other messages repeat these, or concern a screen."""
@@ -54,24 +56,66 @@ def fields_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def events_of(kind: str, fields: Mapping[str, Any], arrival_ns: int) -> tuple[Event, ...]:
-    """The events in a bot's message: transcripts, its own marks, and RTVI's events as marks.
+class BotEvents:
+    """The events in a bot's messages: transcripts, its own marks, and RTVI's events as marks.
 
-    Raises:
-        Garbage: a transcript without text, or a mark without name and time.
+    A bot speaks each answer of its model for itself. `bot-stopped-speaking` after a filler is therefore like the one after the
+    answer; what still runs tells them apart: the model, a function, or an answer whose voice has not begun.
     """
-    match kind:
-        case "server-message" if fields.get("type") == "mark":
-            return (mark_of(fields, arrival_ns),)
-        case "user-transcription":
-            final = bool(fields.get("final", True))
-            told = (_told(kind, {}, arrival_ns),) if final else ()
-            return (*told, _said("user", fields, final, arrival_ns))
-        case "bot-tts-text":
-            return (_said("assistant", fields, True, arrival_ns),)
-        case _ if kind in _TOLD:
-            return (_told(kind, fields, arrival_ns),)
-    return ()
+
+    def __init__(self) -> None:
+        self._writing = False
+        self._unvoiced = 0
+        """Answers of the model whose voice has not begun."""
+        self._has_text = False
+        self._functions: set[str] = set()
+        self._answer_due = False
+        """A function's result is there, and the model has not yet begun to answer it."""
+
+    def of(self, kind: str, fields: Mapping[str, Any], arrival_ns: int) -> tuple[Event, ...]:
+        """The events of one message.
+
+        Raises:
+            Garbage: a transcript without text, or a mark without name and time.
+        """
+        self._follow(kind, fields)
+        match kind:
+            case "server-message" if fields.get("type") == "mark":
+                return (mark_of(fields, arrival_ns),)
+            case "user-transcription":
+                final = bool(fields.get("final", True))
+                told = (_told(kind, {}, arrival_ns),) if final else ()
+                return (*told, _said("user", fields, final, arrival_ns))
+            case "bot-tts-text":
+                return (_said("assistant", fields, True, arrival_ns),)
+            case "bot-stopped-speaking" if self._more_comes:
+                return (_told(kind, {**fields, MORE_COMES: True}, arrival_ns),)
+            case _ if kind in _TOLD:
+                return (_told(kind, fields, arrival_ns),)
+        return ()
+
+    @property
+    def _more_comes(self) -> bool:
+        return self._writing or self._answer_due or bool(self._unvoiced) or bool(self._functions)
+
+    def _follow(self, kind: str, fields: Mapping[str, Any]) -> None:
+        match kind:
+            case "bot-llm-started":
+                self._writing, self._has_text, self._answer_due = True, False, False
+            case "bot-llm-text" if not self._has_text:
+                self._has_text = True
+                self._unvoiced += 1
+            case "bot-llm-stopped":
+                self._writing = False
+            case "bot-tts-started":
+                self._unvoiced = max(0, self._unvoiced - 1)
+            case "llm-function-call-in-progress":
+                self._functions.add(str(fields.get("tool_call_id")))
+            case "llm-function-call-stopped":
+                self._functions.discard(str(fields.get("tool_call_id")))
+                self._answer_due = not fields.get("cancelled")
+            case "bot-interrupted" | "user-started-speaking":
+                self._writing, self._unvoiced, self._answer_due = False, 0, False
 
 
 def _told(kind: str, fields: Mapping[str, Any], arrival_ns: int) -> Mark:
@@ -113,6 +157,7 @@ class RtviSession:
         self._history: tuple[Message, ...] = ()
         self._bot_ready = not speaks_rtvi
         self._history_taken = not accepts_history
+        self._events = BotEvents()
 
     @property
     def ready(self) -> bool:
@@ -161,7 +206,7 @@ class RtviSession:
                 raise ConnectionFailed(f"the bot refuses the history: {shown(str(fields.get('error')))}", "refused")
             case "error-response" if message.get("id") == CLIENT_READY:
                 raise ConnectionFailed(f"the bot refuses the client: {shown(str(fields.get('error')))}", "refused")
-        return Told(events=events_of(kind, fields, arrival_ns))
+        return Told(events=self._events.of(kind, fields, arrival_ns))
 
     def _on_bot_ready(self) -> Told:
         if self._bot_ready:
