@@ -71,6 +71,10 @@ class LineReport:
 
 FELL_BACK: Final = "connection.fell_back"
 """Name of the mark of a call that went over another wire than its profile says; its detail has `why`, a sentence."""
+AGENT_ERROR: Final = "agent.error"
+"""Name of the mark of an error that an agent reports in a message of the wire itself; its detail has `message`."""
+CLOSED_WITH: Final = "connection.closed"
+"""Name of the mark of an orderly end for which the agent gave a reason; its detail has `code` and `reason`."""
 NO_TIME_NS: Final = -1
 """`Mark.at_ns` where the agent stamped a time that no clock gives (negative, not finite, or beyond 64 bits)."""
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from harness.agents.connection import NO_TIME_NS, Capabilities, Cleared, Connection, Event, Mark, Transcript
+from harness.agents.connection import AGENT_ERROR, NO_TIME_NS, Capabilities, Cleared, Connection, Event, Mark, Transcript
 from harness.agents.connections.about import TCP, About
 from harness.agents.connections.websocket import over_websocket
 from harness.agents.connections.wire import (
@@ -71,6 +71,9 @@ class RawPcmWire(Wire):
                 return Received(events=(transcript_of(data, arrival_ns),))
             case "mark":
                 return Received(events=(mark_of(data, arrival_ns),))
+            case "error":
+                said = {"message": shown(str(data.get("message", "")), 200), "stamped": "arrival"}
+                return Received(events=(Mark(AGENT_ERROR, arrival_ns, arrival_ns, said),))
             case str():
                 return NOTHING
         raise Garbage(f"a message without a type: {shown(message)}")

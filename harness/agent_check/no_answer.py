@@ -16,6 +16,7 @@ from harness.audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
 from harness.caller.listener import AUDIBLE_RMS
 from harness.recording.agent_words import understood
 from harness.recording.record import Recording
+from harness.recording.why_silent import why_silent
 from harness.timing.figures import NO_REPLY_MS
 
 RATES_HZ: Final = (8_000, 16_000, 24_000, 48_000)
@@ -27,6 +28,8 @@ _SIGNS: Final = ("user-started-speaking", "speech_started", "user-transcription"
 
 def why_no_answer(recording: Recording, vocal: VocalDetector) -> str:
     """One sentence: what is wrong, and what to check."""
+    if (named := why_silent(recording.marks)) is not None:
+        return f"no reply: {named}"
     place = Place(timeout_s=NO_REPLY_MS / 1000)
     pcm, rate_hz = recording.agent_pcm, recording.agent_rate_hz
     if _audible(pcm, rate_hz):

@@ -20,6 +20,7 @@ from harness.audio.vocal import silero
 from harness.figures.rtp_lines import MUCH_LOST, in_words
 from harness.recording.agent_words import understood
 from harness.recording.record import Recording
+from harness.recording.why_silent import with_words
 from harness.run.greetings import FIND_OUT_S
 from harness.timeline import NS_PER_MS, samples_to_ns
 from harness.timing.falling_silent import SILENT_S
@@ -90,7 +91,8 @@ def report_of(profile: AgentProfile, trial: Trial) -> TrialReport:
 def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
     outcome, recording, timing = trial.outcome, trial.recording, trial.timing
     if outcome.failure_kind is not None and (recording is None or not recording.caller.turns):
-        yield Check("reached", "failed", f"{outcome.failure_kind}: {outcome.detail}")
+        detail = with_words(outcome.detail, recording.marks if recording is not None else ())
+        yield Check("reached", "failed", f"{outcome.failure_kind}: {detail}")
         return
     yield Check("reached", "ok", _picked_up(recording) if profile.kind == TELEPHONE else "")
     if recording is None or timing is None:
@@ -144,7 +146,8 @@ def _greeting(profile: AgentProfile, timing: TurnTiming) -> Check:
 
 def _answer(trial: Trial, recording: Recording, timing: TurnTiming) -> Check:
     if trial.outcome.failure_kind is not None:
-        return Check("answers", "failed", f"{trial.outcome.failure_kind}: {trial.outcome.detail}")
+        why = with_words(trial.outcome.detail, recording.marks)
+        return Check("answers", "failed", f"{trial.outcome.failure_kind}: {why}")
     if timing.no_reply:
         return Check("answers", "failed", why_no_answer(recording, silero()))
     if timing.signed_ms is not None:

@@ -253,6 +253,7 @@ def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[
         unsure_clocks=_unsure_clocks(selection.sessions),
         reported_stages=_reported_stages(selection.sessions),
         other_wires=other_wires(selection),
+        why_silent=_why_silent(selection.sessions),
         throttled=Counter(
             s.key.agent
             for s in selection.sessions
@@ -278,6 +279,12 @@ def _reported_stages(sessions: Sequence[Session]) -> dict[str, tuple[StagesFrom,
                 _, worst_ms = found.get(session.key.agent, (turn.stages_from, 0.0))
                 found[session.key.agent] = turn.stages_from, max(worst_ms, turn.stages_resolution_ms or 0.0)
     return found
+
+
+def _why_silent(sessions: Sequence[Session]) -> dict[str, str]:
+    """Agent → the reason that its wire named most often for a turn without a reply, with the number of such turns."""
+    named = Counter((s.key.agent, t.why_silent) for s in sessions for t in s.turn_timings if t.no_reply and t.why_silent)
+    return {agent: f"{why} ({counted(turns, 'turn')})" for (agent, why), turns in reversed(named.most_common())}
 
 
 def _unsure_clocks(sessions: Sequence[Session]) -> dict[str, tuple[int, float]]:
