@@ -26,6 +26,7 @@ from harness.agents.connections.websocket import over_websocket
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
+    NotOfThisWire,
     Outgoing,
     PlayoutClock,
     Received,
@@ -131,7 +132,7 @@ class RealtimeWire(Wire):
                 return Received(events=(_mark(data, arrival_ns),))
             case str():
                 return NOTHING
-        raise Garbage(f"an event without a type: {shown(repr(dict(data)))}")
+        raise NotOfThisWire(f"an event without a type: {shown(repr(dict(data)))}")
 
     def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
         del now_ns

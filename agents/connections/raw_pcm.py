@@ -17,6 +17,7 @@ from harness.agents.connections.websocket import over_websocket
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
+    NotOfThisWire,
     Outgoing,
     Received,
     Wire,
@@ -76,7 +77,7 @@ class RawPcmWire(Wire):
                 return Received(events=(Mark(AGENT_ERROR, arrival_ns, arrival_ns, said),))
             case str():
                 return NOTHING
-        raise Garbage(f"a message without a type: {shown(message)}")
+        raise NotOfThisWire(f"a message without a type: {shown(message)}")
 
     def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
         del now_ns

@@ -10,7 +10,7 @@ Source: the models of `pipecat.processors.frameworks.rtvi` in pipecat 1.14.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from harness.agents.connection import ConnectionFailed, Event, Mark, Transcript
 from harness.agents.connections.raw_pcm import mark_of
@@ -22,6 +22,12 @@ LABEL: Final = "rtvi-ai"
 VERSION: Final = "2.0.0"
 """Any 2.x bot serves a 2.x client; the newest minor version is not needed for what is used here."""
 CLIENT_READY: Final = "client-ready"
+SPEAKS_ALL_THE_SAME_S: Final = 1.0
+"""A bot whose pipeline runs answers `client-ready` in milliseconds: one that speaks for so long and does not has no RTVI."""
+_NO_RTVI: Final = (
+    "the bot does not answer RTVI's client-ready, and is called without RTVI: "
+    "set rtvi = false in its profile, or switch RTVI on in the bot"
+)
 
 _TOLD: Final = frozenset(
     {
@@ -151,11 +157,21 @@ class RtviSession:
     not know it still works: it is played without history.
     """
 
-    def __init__(self, accepts_history: bool = False, speaks_rtvi: bool = True) -> None:
+    _silent: ClassVar = set[str]()
+    """Addresses whose bots this process has found without RTVI. Shared by all calls on purpose: each would wait as long. A
+    caller's process lives for one run, so what one run found out is not believed in another."""
+
+    def __init__(self, accepts_history: bool = False, speaks_rtvi: bool = True, address: str = "") -> None:
+        """Make a session. `address`: the bot's; without one, nothing is remembered of it."""
         self._accepts_history = accepts_history
         self.speaks_rtvi = speaks_rtvi
+        self._address = address
         self._history: tuple[Message, ...] = ()
-        self._bot_ready = not speaks_rtvi
+        known = speaks_rtvi and not accepts_history and address in self._silent
+        self.fell_back = _NO_RTVI if known else ""
+        """The reason why the session goes on without RTVI, although its profile has it; empty if it does not."""
+        self._bot_ready = not speaks_rtvi or known
+        self._first_heard_ns: int | None = None
         self._history_taken = not accepts_history
         self._events = BotEvents()
 
@@ -163,6 +179,20 @@ class RtviSession:
     def ready(self) -> bool:
         """True if the bot is ready and has accepted the history."""
         return self._bot_ready and self._history_taken
+
+    def heard(self, arrival_ns: int) -> None:
+        """The bot sent sound: one that goes on speaking and does not answer has no RTVI."""
+        if self._first_heard_ns is None:
+            self._first_heard_ns = arrival_ns
+        if not self._bot_ready and arrival_ns - self._first_heard_ns > SPEAKS_ALL_THE_SAME_S * 1e9:
+            self.unanswered()
+
+    def unanswered(self) -> str:
+        """The reason to go on without RTVI; empty where a history has to be given over it."""
+        if not self._bot_ready and not self._accepts_history:
+            self._bot_ready, self.fell_back = True, _NO_RTVI
+            self._silent.update((self._address,) if self._address else ())
+        return self.fell_back
 
     @property
     def waits_for(self) -> str:
@@ -198,6 +228,7 @@ class RtviSession:
             return _NOTHING
         match kind:
             case "bot-ready":
+                self._silent.discard(self._address)
                 return self._on_bot_ready()
             case "server-response" if message.get("id") == _HISTORY_ID:
                 self._history_taken = True
