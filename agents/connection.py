@@ -69,6 +69,8 @@ class LineReport:
     sent_jitter_ms: float | None = None
 
 
+OF_THE_CONNECTION: Final = "connection."
+"""Beginning of the names of marks that a connection makes itself."""
 FELL_BACK: Final = "connection.fell_back"
 """Name of the mark of a call that went over another wire than its profile says; its detail has `why`, a sentence."""
 AGENT_ERROR: Final = "agent.error"

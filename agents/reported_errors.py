@@ -1,7 +1,8 @@
 """The errors that an agent or its server reports over the wire: the one table of which marks are errors, and of their words.
 
 A server that has no quota left, or whose filter cut the answer, says so, and a caller who hears nothing must not look for the
-reason in a key or a firewall. Errors arrive as marks like all events of a wire, so that a recording tells them later.
+reason in a key or a firewall. Errors arrive as marks, like all events of a wire, so that a recording tells them later. Its
+writer masks what is secret in them (`harness.recording.parts`), so that nothing has to be masked here.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from harness.agents.connection import AGENT_ERROR, CLOSED_WITH, Mark
-from harness.agents.secrets import beginning
+from harness.printable import printable
 
 MOST_CHARACTERS: Final = 200
 _INCOMPLETE: Final = MappingProxyType(
@@ -48,7 +49,8 @@ _WORDS: Final[Mapping[str, Callable[[Mapping[str, Any]], object]]] = MappingProx
 
 
 def error_said(mark: Mark) -> str | None:
-    """The words of the error that a mark is, masked and cut; None for a mark that is no error, or says nothing."""
+    """The words of the error that a mark is, cut to one line; None for a mark that is no error, or says nothing."""
     words = _WORDS.get(mark.name)
     said = words(mark.detail) if words is not None else None
-    return beginning(str(said), MOST_CHARACTERS).rstrip(".") if said else None
+    line = printable(" ".join(str(said).split()), one_line=True) if said else ""
+    return (line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]}…").rstrip(".") or None

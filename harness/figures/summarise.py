@@ -27,7 +27,7 @@ from harness.figures.judges import judge_summaries
 from harness.figures.latency import turn_figures
 from harness.figures.machine import machines_of
 from harness.figures.onset_error import largest, onset_error
-from harness.figures.other_wires import other_wires
+from harness.figures.other_wires import odd_sound, other_wires
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, contexts_of, rated
 from harness.figures.rated_on import RatedOn, rated_on
@@ -253,6 +253,7 @@ def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[
         unsure_clocks=_unsure_clocks(selection.sessions),
         reported_stages=_reported_stages(selection.sessions),
         other_wires=other_wires(selection),
+        odd_sound=odd_sound(selection),
         why_silent=_why_silent(selection.sessions),
         throttled=Counter(
             s.key.agent
