@@ -80,7 +80,7 @@ IGNORED: Final = "connection.ignored"
 ODD_SOUND: Final = "connection.odd_sound"
 """Name of the mark of sound that cannot be meant as it was sent; its detail has `why`, a sentence."""
 CLOSED_WITH: Final = "connection.closed"
-"""Name of the mark of an orderly end for which the agent gave a reason; its detail has `code` and `reason`."""
+"""Name of the mark of the reason that an agent gave for its goodbye; its detail has `code` and `reason`."""
 NO_TIME_NS: Final = -1
 """`Mark.at_ns` where the agent stamped a time that no clock gives (negative, not finite, or beyond 64 bits)."""
 

@@ -192,8 +192,9 @@ class WebSocketConnection:
                         self._inbox.refuse(error)
             except ConnectionClosed as closed:
                 why, kind = self._why_closed(closed)
-                if why is None and closed.rcvd is not None and closed.rcvd.reason:
-                    self._inbox.note(CLOSED_WITH, code=closed.rcvd.code, reason=shown(closed.rcvd.reason, 200))
+                reason = shown(closed.rcvd.reason, 200) if closed.rcvd is not None else ""
+                if closed.rcvd is not None and reason and reason not in (why or ""):
+                    self._inbox.note(CLOSED_WITH, code=closed.rcvd.code, reason=reason)
                 self._inbox.end(why, kind)
             except ConnectionFailed as error:
                 self._inbox.end(str(error), error.kind)
