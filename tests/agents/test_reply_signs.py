@@ -1,7 +1,7 @@
 """The signs of a reply's end, from wires that say them: over real sockets, in the words of pipecat and of OpenAI."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ Message = str | bytes
 
 
 @asynccontextmanager
-async def speaking(messages: Sequence[Message]):  # type: ignore[no-untyped-def]
+async def speaking(messages: Sequence[Message]) -> AsyncIterator[int]:
     """An agent that says this and hangs up."""
 
     async def session(socket: ServerConnection) -> None:
@@ -98,12 +98,13 @@ ASKED = rtvi.LLMFunctionCallStartMessage(data=rtvi.LLMFunctionCallStartMessageDa
     ],
 )  # fmt: skip
 async def test_a_bot_is_done_when_nothing_more_comes(wire: str, said: list[BaseModel], dones: list[int], calls: int) -> None:
-    written = in_frame if wire == "pipecat" else in_json
-    found = await signs(wire, [written(READY), *map(written, said)])
+    written: Callable[[BaseModel | dict[str, Any]], Message] = in_frame if wire == "pipecat" else in_json
+    found = await signs(wire, [written(READY), *[written(message) for message in said]])
     assert found.count("done") == len(dones)
     assert found.count("tool_called") == found.count("tool_done") == calls
     # Each end comes after all that begins before it.
-    whole = await signs(wire, [written(READY), *map(written, said[: dones[-1] if dones[-1] > 0 else len(said) - 1])])
+    before = said[: dones[-1] if dones[-1] > 0 else len(said) - 1]
+    whole = await signs(wire, [written(READY), *[written(message) for message in before]])
     assert whole.count("done") == len(dones) - 1
 
 
