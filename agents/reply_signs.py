@@ -11,7 +11,7 @@ recording gives the same signs later.
 * SIP, and pipecat without RTVI: none.
 
 Carriers carry marks by name (Twilio, Telnyx and Exotel `mark`, Plivo `checkpoint`, Vonage `notify`). They are signs under the
-three names of the third row alone. Any other means "all that was queued has been played", and many bots ask for it after each
+three names of the third item alone. Any other means "all that was queued has been played", and many bots ask for it after each
 piece of a reply.
 """
 
@@ -23,7 +23,7 @@ from harness.agents.connection import Mark
 
 ReplySign = Literal["begun", "done", "tool_called", "tool_done"]
 """`begun`: a reply, or more of one, is being made. `done`: all sound of the reply has been sent, and perhaps not yet played.
-`tool_called` and `tool_done`: one function call, each exactly once for each call that is made."""
+`tool_called` and `tool_done`: a function call begins and ends; `begun` after it has answered it, where a wire says no end."""
 
 MORE_COMES: Final = "more_comes"
 """Key of a mark's detail, true on an event that looks like the end of a reply of which more is still to come."""
@@ -40,8 +40,6 @@ _SIGNS: Final[MappingProxyType[str, ReplySign]] = MappingProxyType(
     {
         **_OWN,
         "rtvi.bot-llm-started": "begun",
-        "rtvi.bot-tts-started": "begun",
-        "rtvi.bot-started-speaking": "begun",
         "rtvi.bot-stopped-speaking": "done",
         "rtvi.llm-function-call-in-progress": "tool_called",
         "rtvi.llm-function-call": "tool_called",

@@ -9,7 +9,7 @@ from tests.harness.conftest import Finished
 
 Command = Callable[..., Finished]
 KEY = "sk-proj-Qz7pth9xaB4kW2mN8vLr"
-AGENT = '''
+AGENT = """
 import asyncio, json, sys
 from websockets.asyncio.server import serve
 
@@ -26,7 +26,7 @@ async def main():
         await asyncio.get_running_loop().create_future()
 
 asyncio.run(main())
-'''.replace("KEY", KEY)
+""".replace("KEY", KEY)
 
 
 def test_the_words_of_the_server_are_where_the_turn_is(harness_command: Command, pack: Path, tmp_path: Path) -> None:
