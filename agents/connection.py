@@ -69,8 +69,18 @@ class LineReport:
     sent_jitter_ms: float | None = None
 
 
+OF_THE_CONNECTION: Final = "connection."
+"""Beginning of the names of marks that a connection makes itself."""
 FELL_BACK: Final = "connection.fell_back"
 """Name of the mark of a call that went over another wire than its profile says; its detail has `why`, a sentence."""
+AGENT_ERROR: Final = "agent.error"
+"""Name of the mark of an error that an agent reports in a message of the wire itself; its detail has `message`."""
+IGNORED: Final = "connection.ignored"
+"""Name of the mark of a message that was ignored because it is none of the wire's; its detail has `message`, its beginning."""
+ODD_SOUND: Final = "connection.odd_sound"
+"""Name of the mark of sound that cannot be meant as it was sent; its detail has `why`, a sentence."""
+CLOSED_WITH: Final = "connection.closed"
+"""Name of the mark of the reason that an agent gave for its goodbye; its detail has `code` and `reason`."""
 NO_TIME_NS: Final = -1
 """`Mark.at_ns` where the agent stamped a time that no clock gives (negative, not finite, or beyond 64 bits)."""
 

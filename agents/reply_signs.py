@@ -1,7 +1,18 @@
 """The signs by which an agent's wire says that a reply begins, is over, or waits for a tool.
 
 Silence cannot distinguish the end of a reply from a tool at work behind a filler, but most wires say it. Each wire's own events
-arrive as marks; this is the one table of those that are signs, so that the caller and the timing read them alike.
+arrive as marks; this is the one table of those that are signs, so that the caller and the timing read them alike. Where a wire
+needs its history to know (is more still to come?), it decides as the message arrives and writes it into the mark, so that a
+recording gives the same signs later.
+
+* RTVI: `bot-stopped-speaking` is the end, unless the model writes, a function runs, or an answer has not been voiced.
+* Realtime: `response.done` is the end, unless a function call is in flight. Calls are signs, tools of the server (MCP) too.
+* Any wire that carries an agent's own marks: `reply_done`, `tool_called`, `tool_done`, and `llm_requested` for a begin.
+* SIP, and pipecat without RTVI: none.
+
+Carriers carry marks by name (Twilio, Telnyx and Exotel `mark`, Plivo `checkpoint`, Vonage `notify`). They are signs under the
+three names of the third item alone. Any other means "all that was queued has been played", and many bots ask for it after each
+piece of a reply.
 """
 
 from types import MappingProxyType
@@ -11,22 +22,39 @@ from harness.agents import marks
 from harness.agents.connection import Mark
 
 ReplySign = Literal["begun", "done", "tool_called", "tool_done"]
-"""`begun`: sound of a reply is being made. `done`: all sound of the reply has been sent. The other two: a function call."""
+"""`begun`: a reply, or more of one, is being made. `done`: all sound of the reply has been sent, and perhaps not yet played.
+`tool_called` and `tool_done`: a function call begins and ends; `begun` after it has answered it, where a wire says no end."""
 
-_SIGNS: Final[MappingProxyType[str, ReplySign]] = MappingProxyType(
+MORE_COMES: Final = "more_comes"
+"""Key of a mark's detail, true on an event that looks like the end of a reply of which more is still to come."""
+
+_OWN: Final[MappingProxyType[str, ReplySign]] = MappingProxyType(
     {
         marks.LLM_REQUESTED: "begun",
         marks.REPLY_DONE: "done",
         marks.TOOL_CALLED: "tool_called",
         marks.TOOL_DONE: "tool_done",
-        "rtvi.bot-llm-started": "begun",
-        "rtvi.bot-stopped-speaking": "done",
-        "realtime.response.created": "begun",
-        "realtime.response.done": "done",
     }
 )
+_SIGNS: Final[MappingProxyType[str, ReplySign]] = MappingProxyType(
+    {
+        **_OWN,
+        "rtvi.bot-llm-started": "begun",
+        "rtvi.bot-stopped-speaking": "done",
+        "rtvi.llm-function-call-in-progress": "tool_called",
+        "rtvi.llm-function-call": "tool_called",
+        "rtvi.llm-function-call-stopped": "tool_done",
+        "realtime.response.created": "begun",
+        "realtime.response.done": "done",
+        "realtime.function_call.begun": "tool_called",
+        "realtime.function_call.ended": "tool_done",
+    }
+)
+_CARRIED: Final = frozenset({"twilio.mark", "telnyx.mark", "exotel.mark", "plivo.checkpoint", "vonage.notify"})
 
 
 def sign_of(mark: Mark) -> ReplySign | None:
     """The sign that a mark is; None for a mark that says nothing of the reply's end."""
-    return _SIGNS.get(mark.name)
+    if mark.name in _CARRIED:
+        return _OWN.get(str(mark.detail.get("name")))
+    return None if mark.detail.get(MORE_COMES) else _SIGNS.get(mark.name)

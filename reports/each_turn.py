@@ -63,7 +63,7 @@ def _each(number: int, turn: TurnTiming, words: str | None) -> EachTurn:
         talking_at_end=endpointing is not None and endpointing.talking_at_end,
         no_reply=turn.no_reply,
         discarded=turn.left_out or "",
-        labels=turn.labels,
+        labels=(*turn.labels, *((turn.why_silent,) if turn.why_silent else ())),
         words=words,
     )
 

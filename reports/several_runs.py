@@ -309,7 +309,16 @@ def _shown_name(part: Part, agent: str) -> str:
 def _by_names(part: Part) -> circumstances.Circumstances:
     """A run's circumstances under the names of its agents on the page."""
     known, only = part.summary.circumstances, part.names.unsaid or ""
-    by_agent = ("idle_percent", "reported_stages", "other_wires", "throttled", "unwatched", "unsure_clocks")
+    by_agent = (
+        "idle_percent",
+        "reported_stages",
+        "other_wires",
+        "odd_sound",
+        "why_silent",
+        "throttled",
+        "unwatched",
+        "unsure_clocks",
+    )
     return known.model_copy(
         update={name: {part.names.of(agent, only): found for agent, found in getattr(known, name).items()} for name in by_agent}
     )

@@ -10,7 +10,9 @@ from pipecat.evals.serializer import EvalConnectionFlags, EvalSerializer, parse_
 from pipecat.frames.frames import (
     BotStoppedSpeakingFrame,
     Frame,
+    InterruptionFrame,
     LLMConfigureOutputFrame,
+    LLMFullResponseEndFrame,
     LLMFullResponseStartFrame,
     OutputAudioRawFrame,
     OutputTransportMessageUrgentFrame,
@@ -48,6 +50,10 @@ class MarkedOutput(FastAPIWebsocketOutputTransport):
         self._request: int | None = None
         self._audio_due = True
         self._supplied_until_s = 0.0
+        self._writing = False
+        """True while the model's answer is on its way."""
+        self._fell_silent = False
+        """True if its voice ended before it."""
 
     def _note_slack(self, frame: TTSAudioRawFrame) -> None:
         """Mark the slack: the audio that the listener has left to hear when the next piece arrives."""
@@ -62,13 +68,25 @@ class MarkedOutput(FastAPIWebsocketOutputTransport):
             self._request = frame.metadata.get(REQUEST)
             self._audio_due = True
             self._supplied_until_s = 0.0
+            self._writing, self._fell_silent = True, False
+        elif isinstance(frame, LLMFullResponseEndFrame):
+            self._writing = False
+            if self._fell_silent:
+                self._session.stamp(marks.REPLY_DONE, request=self._request)
+            self._fell_silent = False
+        elif isinstance(frame, InterruptionFrame):
+            self._writing, self._fell_silent = False, False
         elif isinstance(frame, TTSAudioRawFrame):
+            self._fell_silent = False
             self._note_slack(frame)
         await super().process_frame(frame, direction)
 
     async def push_frame(self, frame: Frame, direction: FrameDirection = FrameDirection.DOWNSTREAM) -> None:
         if isinstance(frame, BotStoppedSpeakingFrame) and direction is FrameDirection.DOWNSTREAM:
-            self._session.stamp(marks.REPLY_DONE, request=self._request)
+            # A voice that waits for the model's next words falls silent too.
+            self._fell_silent = self._writing
+            if not self._writing:
+                self._session.stamp(marks.REPLY_DONE, request=self._request)
         await super().push_frame(frame, direction)
 
     async def _write_audio_sleep(self) -> None:

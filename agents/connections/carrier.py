@@ -24,6 +24,7 @@ from harness.agents.connections.websocket import over_websocket
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
+    NotOfThisWire,
     Outgoing,
     PlayoutClock,
     Received,
@@ -96,7 +97,7 @@ class CarrierWire(Wire):
         data = parse_object(message)
         event = data.get("event")
         if not isinstance(event, str):
-            raise Garbage(f"a message without an event: {shown(message)}")
+            raise NotOfThisWire(f"a message without an event: {shown(message)}")
         return self.event(event, data, arrival_ns)
 
     def event(self, event: str, data: Mapping[str, Any], arrival_ns: int) -> Received:

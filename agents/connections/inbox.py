@@ -6,10 +6,14 @@ wrong ends the session once, by name.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
-from harness.agents.connection import AudioChunk, Closed, Event, FailureKind
+from harness.agents.connection import IGNORED, ODD_SOUND, AudioChunk, Closed, Event, FailureKind, Mark
+from harness.agents.connections.two_channels import TwoChannels
+from harness.agents.connections.wire import Garbage, NotOfThisWire, defect
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,13 @@ class Limits:
     """Frames that wait to be sent: 5 s of an agent that does not read (the socket's own buffers come first)."""
     open_timeout_s: float = 15.0
     """From dialling to the acknowledgement of the history."""
+    ignored: int = 200
+    """Messages that are none of the wire's: an agent that sends more of them speaks another format."""
     close_timeout_s: float = 1.0
+
+
+NOTED: Final = 20
+"""Ignored messages that are noted one by one: enough to count what an agent sends now and then."""
 
 
 class Inbox:
@@ -41,6 +51,8 @@ class Inbox:
         self._bytes = 0
         self._text_bytes = 0
         self._count = 0
+        self._ignored = 0
+        self._channels = TwoChannels()
         self.heard_audio = False
         self.ended: Closed | None = None
         self.changed = asyncio.Event()
@@ -59,8 +71,36 @@ class Inbox:
     def put(self, event: Event) -> None:
         """Add an event, unless the session is over."""
         if self.ended is None:
-            self.heard_audio = self.heard_audio or isinstance(event, AudioChunk)
             self._events.put_nowait(event)
+            if isinstance(event, AudioChunk):
+                self.heard_audio = True
+                self._look_at(event)
+
+    def note(self, name: str, **detail: object) -> None:
+        """Add a mark of the connection's own."""
+        now_ns = time.monotonic_ns()
+        self.put(Mark(name, now_ns, now_ns, {**detail, "stamped": "arrival"}))
+
+    def refuse(self, error: Garbage) -> None:
+        """A message that the wire format does not allow: it ends the session, or is ignored if it breaks nothing."""
+        self._ignored += 1
+        if not isinstance(error, NotOfThisWire) or self._ignored > self._limits.ignored:
+            self.end(f"the agent sent {error}", "garbage")
+        elif self._ignored <= NOTED:
+            self.note(IGNORED, message=str(error))
+
+    @contextmanager
+    def ours(self, doing: str) -> Iterator[None]:
+        """A part of the connection whose errors are no agent's: they end the session as a defect. `doing`: for the sentence."""
+        try:
+            yield
+        except Exception as error:
+            self.end(defect(error, doing), "defect")
+
+    def _look_at(self, chunk: AudioChunk) -> None:
+        # Packets of RTP have their number of channels in the format itself.
+        if chunk.media is None and chunk.rate_hz > 0 and (why := self._channels.take(chunk.pcm, chunk.rate_hz)):
+            self.note(ODD_SOUND, why=why)
 
     def count_text(self, size: int) -> None:
         """Count a message without audio."""

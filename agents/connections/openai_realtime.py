@@ -21,10 +21,12 @@ from harness.agents.cascade.prompt import system_instruction
 from harness.agents.cascade.settings import ReplySettings
 from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Mark, Transcript
 from harness.agents.connections.about import TCP, About
+from harness.agents.connections.realtime_calls import FunctionCalls
 from harness.agents.connections.websocket import over_websocket
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
+    NotOfThisWire,
     Outgoing,
     PlayoutClock,
     Received,
@@ -39,6 +41,7 @@ from harness.agents.message import Message
 from harness.agents.model_family import family_of
 from harness.agents.profile_base import ProfileSettings
 from harness.agents.profile_spoken import KeyedBot
+from harness.agents.reply_signs import MORE_COMES
 
 RATE_HZ: Final = 24_000
 
@@ -46,6 +49,7 @@ _TOLD: Final = frozenset(
     {
         "input_audio_buffer.speech_started", "input_audio_buffer.speech_stopped", "input_audio_buffer.committed",
         "response.created", "response.done", "error",
+        "conversation.item.input_audio_transcription.failed",
     }
 )  # fmt: skip
 """Events that become marks named `realtime.<type>`; their time is that of their arrival."""
@@ -77,6 +81,7 @@ class RealtimeWire(Wire):
         self._item_samples = 0
         self._begun: set[str] = set()
         """The kinds of pieces that have begun in the latest response."""
+        self._calls = FunctionCalls()
 
     @property
     def ready(self) -> bool:
@@ -93,6 +98,11 @@ class RealtimeWire(Wire):
 
     def receive(self, message: str | bytes, arrival_ns: int) -> Received:
         data = parse_object(message)
+        calls = self._calls.follow(data, arrival_ns)
+        received = self._receive(data, arrival_ns)
+        return Received((*calls, *received.events), received.replies) if calls else received
+
+    def _receive(self, data: Mapping[str, Any], arrival_ns: int) -> Received:
         kind = data.get("type")
         begun = self._beginning(data, arrival_ns)
         match kind:
@@ -116,11 +126,13 @@ class RealtimeWire(Wire):
                 raise ConnectionFailed(f"the server says: {shown(str(_inner(data, 'error').get('message')), 200)}")
             case "input_audio_buffer.speech_started":
                 return self._on_speech(data, arrival_ns)
+            case "response.done" if self._calls.in_flight:
+                return Received(events=(_mark(data, arrival_ns, {MORE_COMES: True}),))
             case str() if kind in _TOLD:
                 return Received(events=(_mark(data, arrival_ns),))
             case str():
                 return NOTHING
-        raise Garbage(f"an event without a type: {shown(message)}")
+        raise NotOfThisWire(f"an event without a type: {shown(repr(dict(data)))}")
 
     def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
         del now_ns
@@ -191,13 +203,13 @@ def _said(role: Any, data: Mapping[str, Any], arrival_ns: int) -> Received:
     return Received(events=(Transcript(arrival_ns, role, text, True),))
 
 
-def _mark(data: Mapping[str, Any], arrival_ns: int) -> Mark:
+def _mark(data: Mapping[str, Any], arrival_ns: int, more: Mapping[str, Any] = MappingProxyType({})) -> Mark:
     """The event as a mark, with its short fields: times, ids, state and usage of a response, an error's words."""
     detail: dict[str, Any] = {key: data[key] for key in ("audio_start_ms", "audio_end_ms", "item_id") if key in data}
     response, error = _inner(data, "response"), _inner(data, "error")
     detail |= {key: response[key] for key in ("id", "status", "status_details", "usage") if key in response}
     detail |= {key: error[key] for key in ("code", "message") if key in error}
-    return Mark(f"realtime.{data['type']}", arrival_ns, arrival_ns, {**detail, "stamped": "arrival"})
+    return Mark(f"realtime.{data['type']}", arrival_ns, arrival_ns, {**detail, **more, "stamped": "arrival"})
 
 
 class ServerVad(ProfileSettings):

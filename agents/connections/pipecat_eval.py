@@ -62,6 +62,7 @@ class PipecatEvalWire(Wire):
         self._history_read = False
         self._caller_heard = False
         self._frames = 0
+        self._events = rtvi.BotEvents()
 
     @property
     def ready(self) -> bool:
@@ -98,7 +99,7 @@ class PipecatEvalWire(Wire):
             case "error-response" if data.get("id") == rtvi.CLIENT_READY:
                 raise ConnectionFailed(f"the bot refuses the client: {shown(str(fields.get('error')))}", "refused")
         self._caller_heard = self._caller_heard or kind == "user-started-speaking"
-        events: tuple[Event, ...] = rtvi.events_of(kind, fields, arrival_ns)
+        events: tuple[Event, ...] = self._events.of(kind, fields, arrival_ns)
         if kind == "bot-interrupted":
             return Received(events=(*events, Cleared(arrival_ns)))
         if kind == "bot-stopped-speaking" and not self._caller_heard and self._context:

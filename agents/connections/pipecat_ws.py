@@ -22,6 +22,7 @@ from harness.agents.connections.websocket import over_websocket
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
+    NotOfThisWire,
     Outgoing,
     Received,
     Wire,
@@ -52,9 +53,11 @@ def _frames() -> Any:
 class PipecatWire(Wire):
     """One session with a pipecat bot."""
 
-    def __init__(self, input_rate_hz: int = 16_000, accepts_history: bool = False, speaks_rtvi: bool = True) -> None:
+    def __init__(
+        self, input_rate_hz: int = 16_000, accepts_history: bool = False, speaks_rtvi: bool = True, address: str = ""
+    ) -> None:
         self.capabilities = Capabilities(accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None)
-        self._session = RtviSession(accepts_history, speaks_rtvi)
+        self._session = RtviSession(accepts_history, speaks_rtvi, address)
         self._proto = _frames()
 
     @property
@@ -65,12 +68,19 @@ class PipecatWire(Wire):
     def waits_for(self) -> str:
         return self._session.waits_for
 
+    def unanswered(self) -> str:
+        return self._session.unanswered()
+
+    @property
+    def fell_back(self) -> str:
+        return self._session.fell_back
+
     def hello(self, history: Sequence[Message]) -> Sequence[Outgoing]:
         return tuple(self._message(text) for text in self._session.hello(history))
 
     def receive(self, message: str | bytes, arrival_ns: int) -> Received:
         if isinstance(message, str):
-            raise Garbage(f"text where pipecat sends protobuf: {shown(message)}")
+            raise NotOfThisWire(f"text where pipecat sends protobuf: {shown(message)}")
         try:
             frame = self._proto.Frame.FromString(message)
         except Exception as error:
@@ -102,6 +112,7 @@ class PipecatWire(Wire):
     def _audio(self, audio: Any, arrival_ns: int) -> Received:
         if audio.num_channels > 1:
             raise Garbage(f"audio of {audio.num_channels} channels; set audio_out_channels=1 in the bot's transport")
+        self._session.heard(arrival_ns)
         return audio_of(_without_wav_header(audio.audio), audio.sample_rate, arrival_ns)
 
     def _message(self, text: str) -> bytes:
@@ -148,6 +159,7 @@ def connect(url: str, options: Mapping[str, Any]) -> Connection:
         input_rate_hz=int(options.get("input_rate_hz", 16_000)),
         accepts_history=bool(options.get("accepts_history", False)),
         speaks_rtvi=bool(options.get("rtvi", True)),
+        address=url,
     )
     hint = _RUNNER_HINT if urlsplit(url).path.rstrip("/") == "/ws" else ""
     return over_websocket(url, wire, options, route=ABOUT.route, transport="websocket", hint=hint)

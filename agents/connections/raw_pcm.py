@@ -11,12 +11,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from harness.agents.connection import NO_TIME_NS, Capabilities, Cleared, Connection, Event, Mark, Transcript
+from harness.agents.connection import AGENT_ERROR, NO_TIME_NS, Capabilities, Cleared, Connection, Event, Mark, Transcript
 from harness.agents.connections.about import TCP, About
 from harness.agents.connections.websocket import over_websocket
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
+    NotOfThisWire,
     Outgoing,
     Received,
     Wire,
@@ -71,9 +72,12 @@ class RawPcmWire(Wire):
                 return Received(events=(transcript_of(data, arrival_ns),))
             case "mark":
                 return Received(events=(mark_of(data, arrival_ns),))
+            case "error":
+                said = {"message": shown(str(data.get("message", "")), 200), "stamped": "arrival"}
+                return Received(events=(Mark(AGENT_ERROR, arrival_ns, arrival_ns, said),))
             case str():
                 return NOTHING
-        raise Garbage(f"a message without a type: {shown(message)}")
+        raise NotOfThisWire(f"a message without a type: {shown(message)}")
 
     def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
         del now_ns

@@ -29,7 +29,7 @@ from harness.agents.connections.sip_sound import AUDIBLE_RMS, CallSound
 from harness.agents.connections.udp_port import Address, own_address, resolved
 from harness.agents.connections.websocket import place_of
 from harness.agents.connections.what_to_check import ROWS, Fault, Place, sentence
-from harness.agents.connections.wire import refuse_history
+from harness.agents.connections.wire import defect, refuse_history
 from harness.agents.message import Message
 from harness.agents.profile_spoken import SpokenElsewhere
 
@@ -83,6 +83,8 @@ class SipConnection:
             await self._abandon(str(failed), failed.kind)
         except ConnectionFailed as error:
             await self._abandon(str(error), error.kind)
+        except Exception as error:
+            await self._abandon(defect(error, "while it dialled"), "defect")
         except BaseException:
             await self.close()
             raise
@@ -91,7 +93,8 @@ class SipConnection:
     def send(self, frame: bytes) -> None:
         if self._inbox.ended is not None or self._sound is None:
             return
-        self._sound.say(frame)
+        with self._inbox.ours("on the caller's sound"):
+            self._sound.say(frame)
         if np.sqrt(np.mean(np.frombuffer(frame, "<i2").astype(np.float64) ** 2)) > AUDIBLE_RMS:
             self._spoke_ns = time.monotonic_ns()
 
@@ -210,6 +213,10 @@ class SipConnection:
 
     async def _watch(self) -> None:
         """Exchange reports on the line, and detect a call without sound."""
+        with self._inbox.ours("beside the call"):
+            await self._exchange_reports()
+
+    async def _exchange_reports(self) -> None:
         assert self._sound is not None
         while self._inbox.ended is None:
             self._sound.report()

@@ -8,7 +8,7 @@ It needs no SIP library, so that a profile can be read without one.
 """
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol
@@ -60,8 +60,9 @@ class Agreed:
     """The codec that both sides have, and where its packets go."""
 
     codec: Codec
-    payload_types: frozenset[int]
-    """Those under which it may come."""
+    payload_types: Mapping[int, Codec]
+    """Those under which its sound may come: a side that agrees to several codecs may send any of them, and change in the call
+    (RFC 3264, 7). Codecs of another clock are left out."""
     sent_as: int
     keys: int | None
     """Payload type of keys; None if the far end sends none."""
@@ -112,11 +113,22 @@ def agreed(theirs: Any, codecs: Sequence[CodecName]) -> Agreed:
         name = found.encoding_name.lower()
         if name in codecs and found.clock_rate == CODECS[name].clock_hz:
             codec = CODECS[name]
-            types = frozenset((codec.payload_type, found.payload_type)) - {keys}
-            return Agreed(codec, types, found.payload_type, keys, theirs.rtp_address)
+            return Agreed(
+                codec, _by_type(audio.codecs, codecs, codec.clock_hz, keys), found.payload_type, keys, theirs.rtp_address
+            )
     theirs_are = ", ".join(sorted({c.encoding_name or str(c.payload_type) for c in audio.codecs})) or "none"
     ours = ", ".join(name.upper() for name in codecs)
     raise ConnectionFailed(f"no codec in common: this caller has {ours}, and it has {shown(theirs_are, 80)} (codecs)", "codec")
+
+
+def _by_type(theirs: Sequence[Any], ours: Sequence[CodecName], clock_hz: int, keys: int | None) -> dict[int, Codec]:
+    """The codecs of both sides that have one clock, by their numbers on either side; the far end's own numbers first."""
+    names = {name: CODECS[name] for name in ours if CODECS[name].clock_hz == clock_hz}
+    both = [
+        (each, names[name]) for each in theirs if (name := each.encoding_name.lower()) in names and each.clock_rate == clock_hz
+    ]
+    found = {codec.payload_type: codec for _, codec in both} | {each.payload_type: codec for each, codec in both}
+    return {kind: codec for kind, codec in found.items() if kind != keys}
 
 
 def _can_be_sent_to(address: Address) -> bool:

@@ -23,7 +23,7 @@ from aiosipua.registration import RegistrationState
 from aiosipua.sdp import SdpMessage
 from aiosipua.transport import SipTransport
 
-from harness.agents.connection import ConnectionFailed
+from harness.agents.connection import ConnectionFailed, FailureKind
 from harness.agents.connections import sip_causes
 from harness.agents.connections.udp_port import Address, UdpPort, bound_socket, way_to
 from harness.agents.connections.wire import shown
@@ -270,9 +270,11 @@ class SipLine:
             if self._handle is not None:
                 self._handle(message, addr)
         except Exception as error:
-            # Hostile bytes may make any part of a reader fail, and a call must end all the same.
+            # Hostile bytes may make any part of a reader fail, and a call must end all the same. A value that cannot be is
+            # theirs; anything else is a mistake of the reader or of ours, which hostile bytes only found.
             why = f"{type(error).__name__}: {shown(str(error))}"
-            self._fail(ConnectionFailed(f"it sent a SIP message that cannot be read ({why})", "garbage"))
+            kind: FailureKind = "garbage" if isinstance(error, ValueError) else "defect"
+            self._fail(ConnectionFailed(f"it sent a SIP message that cannot be read ({why})", kind))
 
     def _follow(self, response: SipResponse) -> None:
         """Take over from an answer to the call where its next requests go: its tag, its contact, and its proxies."""

@@ -84,7 +84,7 @@ class CallSound:
         """The call is answered. `early_media`: sound was announced to come before; `signalled_from`: the IP address of the
         answer's sender."""
         self._agreed, self._far_end = agreed, FarEnd(agreed.address, signalled_from)
-        self._voice = voice_of(agreed.codec, self._rate_hz)
+        self._voices = {codec.name: voice_of(codec, self._rate_hz) for codec in (*agreed.payload_types.values(), agreed.codec)}
         self._stream = RtpStream(agreed.codec.clock_hz)
         waiting = () if early_media else tuple(self._before)
         self.early_packets -= len(waiting)
@@ -102,7 +102,7 @@ class CallSound:
         """Send 20 ms of the caller."""
         if self._agreed is None or self._far_end is None or self._sound is None:
             return
-        payload = self._voice.encode(frame)
+        payload = self._voices[self._agreed.codec.name].encode(frame)
         kind = self._agreed.sent_as
         self._sound.send(
             packed(kind, self._sequence, self._timestamp, self._source, payload, self._sent == 0), self._far_end.to
@@ -139,6 +139,10 @@ class CallSound:
                 port.close()
 
     def _on_sound(self, data: bytes, sender: Address, arrival_ns: int) -> None:
+        with self._inbox.ours("on a packet"):
+            self._sort(data, sender, arrival_ns)
+
+    def _sort(self, data: bytes, sender: Address, arrival_ns: int) -> None:
         packet = unpacked(data, arrival_ns)
         if packet is None or self._inbox.ended is not None:
             return
@@ -163,13 +167,15 @@ class CallSound:
             return
         if not packet.payload or packet.payload_type == COMFORT_NOISE:
             return
-        if packet.payload_type not in self._agreed.payload_types:
+        codec = self._agreed.payload_types.get(packet.payload_type)
+        if codec is None:
             self._is_foreign(packet.payload_type)
             return
-        pcm = self._voice.decode(packet.payload)
+        voice = self._voices[codec.name]
+        pcm = voice.decode(packet.payload)
         if pcm is None:
             self._lost += 1
-            if self._voice.hopeless:
+            if voice.hopeless:
                 self._inbox.end("the agent sends packets that are not of the codec that it agreed to", "garbage")
             return
         self._foreign = 0
@@ -200,10 +206,11 @@ class CallSound:
             return
         if not self._inbox.takes(len(data)):
             return
-        clock_hz = self._agreed.codec.clock_hz
-        report: LineReport | None = rtcp.report_on(data, self._source, time.time_ns(), arrival_ns, clock_hz)
-        if report is not None:
-            self._inbox.put(report)
+        with self._inbox.ours("on a report"):
+            clock_hz = self._agreed.codec.clock_hz
+            report: LineReport | None = rtcp.report_on(data, self._source, time.time_ns(), arrival_ns, clock_hz)
+            if report is not None:
+                self._inbox.put(report)
 
     def _on_refused(self) -> None:
         if self._refused_since_ns is None:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from harness.agents.connection import Connection
 from harness.agents.connections.carrier import CarrierWire, TelephoneBot, about_bot, call
-from harness.agents.connections.wire import NOTHING, Garbage, Outgoing, Received, parse_object, shown
+from harness.agents.connections.wire import NOTHING, NotOfThisWire, Outgoing, Received, parse_object, shown
 
 WIDE_HZ: Final = 16_000
 
@@ -42,7 +42,7 @@ class VonageWire(CarrierWire):
                 return self.wait_for_playout(data.get("payload"), arrival_ns, "notify")
             case str():
                 return NOTHING
-        raise Garbage(f"text without an action: {shown(message)}")
+        raise NotOfThisWire(f"text without an action: {shown(message)}")
 
     def media(self, coded: bytes, chunk: int, at_ms: int) -> Outgoing:
         del chunk, at_ms

@@ -20,6 +20,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import Field, StringConstraints
 
 from harness.agents.connection import (
+    FELL_BACK,
     AudioChunk,
     Capabilities,
     Connection,
@@ -38,7 +39,7 @@ from harness.agents.connections.rtvi import RtviSession
 from harness.agents.connections.webrtc_offer import exchange
 from harness.agents.connections.websocket import place_of
 from harness.agents.connections.what_to_check import sentence
-from harness.agents.connections.wire import Garbage, parse_object, shown
+from harness.agents.connections.wire import Garbage, defect, parse_object, shown
 from harness.agents.message import Message
 from harness.agents.profile_spoken import KeyedBot, WebAddress
 
@@ -58,7 +59,7 @@ class WebRtcConnection:
         self._ice_servers = tuple(options.get("ice_servers", ()))
         accepts_history = bool(options.get("accepts_history", False))
         self.capabilities = Capabilities(accepts_history, input_rate_hz=opus.CLOCK_HZ, output_rate_hz=opus.CLOCK_HZ)
-        self._session = RtviSession(accepts_history, bool(options.get("rtvi", True)))
+        self._session = RtviSession(accepts_history, bool(options.get("rtvi", True)), url)
         self._inbox = Inbox(self._limits)
         self._peer: Any = None
         self._channel: Any = None
@@ -70,21 +71,27 @@ class WebRtcConnection:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self, history: Sequence[Message]) -> None:
-        step = [""]
+        step, up = [""], False
         try:
             hello = self._session.hello(history)
             async with asyncio.timeout(self._limits.open_timeout_s):
                 await self._dial(step)
+                up = True
                 await self._greet(hello, step)
         except TimeoutError:
-            why = f"{step[0]} did not come within {self._limits.open_timeout_s:g} s"
-            unanswered = await timed_out(self._url, self._door.place) if not step[0] else None
-            await self._abandon(unanswered or ConnectionFailed(why, "open_timeout"))
+            if not (up and self._session.unanswered()):
+                why = f"{step[0]} did not come within {self._limits.open_timeout_s:g} s"
+                unanswered = await timed_out(self._url, self._door.place) if not step[0] else None
+                await self._abandon(unanswered or ConnectionFailed(why, "open_timeout"))
         except ConnectionFailed as error:
             await self._abandon(error)
+        except Exception as error:
+            await self._abandon(ConnectionFailed(defect(error, "while it dialled"), "defect"))
         except BaseException:
             await self.close()
             raise
+        if self._session.fell_back:
+            self._inbox.note(FELL_BACK, why=self._session.fell_back)
         if self._inbox.ended is not None:
             ended = self._inbox.ended
             await self._abandon(ConnectionFailed(ended.error or "closed at once", ended.kind or "refused"))
@@ -148,7 +155,7 @@ class WebRtcConnection:
             await self._anything()
 
     async def _greet(self, hello: Sequence[str], step: list[str]) -> None:
-        if not self._session.speaks_rtvi:
+        if not self._session.speaks_rtvi or self._session.fell_back:
             return
         step[0] = "the data channel (rtvi = false is for bots without RTVI)"
         while self._channel.readyState != "open" and self._inbox.ended is None:
@@ -165,6 +172,10 @@ class WebRtcConnection:
 
     async def _watch(self) -> None:
         """Send keep-alives, read the far end's reports, and detect a call without sound."""
+        with self._inbox.ours("beside the call"):
+            await self._keep_alive()
+
+    async def _keep_alive(self) -> None:
         opened_ns = time.monotonic_ns()
         told: LineReport | None = None
         while self._inbox.ended is None:
@@ -194,8 +205,9 @@ class WebRtcConnection:
     def _on_packet(self, payload_type: int, packet: RtpPacket) -> None:
         if payload_type != self._payload_type:
             return
-        for ordered in self._stream.add(packet):
-            self._hear(ordered.packet, ordered.media_ns, ordered.lost_before)
+        with self._inbox.ours("on a packet"):
+            for ordered in self._stream.add(packet):
+                self._hear(ordered.packet, ordered.media_ns, ordered.lost_before)
 
     def _hear(self, packet: RtpPacket, media_ns: int, lost_before: int) -> None:
         self._lost += lost_before
@@ -216,23 +228,25 @@ class WebRtcConnection:
         if not self._inbox.takes(len(message)):
             return
         self._inbox.count_text(len(message))
-        try:
-            data = parse_object(message)
-            if data.get("type") == "signalling":
-                if isinstance(inner := data.get("message"), dict) and inner.get("type") == "peerLeft":
-                    self._on_gone()
-                return
-            told = self._session.receive(data, arrival_ns)
-        except Garbage as error:
-            self._inbox.end(f"the agent sent {error}", "garbage")
-        except ConnectionFailed as error:
-            self._inbox.end(str(error), error.kind)
-        else:
-            for event in told.events:
-                self._inbox.put(event)
-            for reply in told.replies:
-                self._say(reply)
+        with self._inbox.ours("on a message"):
+            try:
+                self._take(parse_object(message), arrival_ns)
+            except Garbage as error:
+                self._inbox.refuse(error)
+            except ConnectionFailed as error:
+                self._inbox.end(str(error), error.kind)
         self._inbox.changed.set()
+
+    def _take(self, data: Mapping[str, Any], arrival_ns: int) -> None:
+        if data.get("type") == "signalling":
+            if isinstance(inner := data.get("message"), dict) and inner.get("type") == "peerLeft":
+                self._on_gone()
+            return
+        told = self._session.receive(data, arrival_ns)
+        for event in told.events:
+            self._inbox.put(event)
+        for reply in told.replies:
+            self._say(reply)
 
     def _say(self, text: str) -> None:
         if self._channel is not None and self._channel.readyState == "open":

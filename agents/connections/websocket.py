@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -19,6 +20,8 @@ from websockets.asyncio.server import broadcast
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus, InvalidURI, ProxyError
 
 from harness.agents.connection import (
+    CLOSED_WITH,
+    FELL_BACK,
     AudioChunk,
     ConnectionFailed,
     Event,
@@ -28,7 +31,7 @@ from harness.agents.connections.diagnosis import explained, explained_status, se
 from harness.agents.connections.door import Door
 from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.what_to_check import ROWS, Fault, failed, sentence
-from harness.agents.connections.wire import Garbage, Outgoing, Wire, shown
+from harness.agents.connections.wire import Garbage, Outgoing, Wire, defect, shown
 from harness.agents.message import Message
 from harness.agents.this_machine import is_loopback
 
@@ -59,6 +62,8 @@ class Dialling(connect):
 _REFUSES_KEYS: Final = (1008, 3000, 3003, 4001, 4003, 4401, 4403)
 """Close codes of servers that take a call and then its key amiss."""
 _TRY_LATER: Final = 1013
+_LEAVES: Final = MappingProxyType({1001: "it goes away", 1012: "its service restarts", _TRY_LATER: "it is overloaded"})
+"""Close codes of a server that ends all its calls, whatever is said in them (IANA's registry of them)."""
 
 
 class WebSocketConnection:
@@ -93,13 +98,18 @@ class WebSocketConnection:
         except TimeoutError:
             if self._socket is None:
                 await self._abandon(await timed_out(self._dialled, self._door.place))
-            why = f"{self._wire.waits_for} did not come within {self._limits.open_timeout_s:g} s{self._hint}"
-            await self._abandon(ConnectionFailed(why, "open_timeout"))
+            if not self._wire.unanswered():
+                why = f"{self._wire.waits_for} did not come within {self._limits.open_timeout_s:g} s{self._hint}"
+                await self._abandon(ConnectionFailed(why, "open_timeout"))
         except ConnectionFailed as error:
             await self._abandon(error)
+        except Exception as error:
+            await self._abandon(ConnectionFailed(defect(error, "while it dialled"), "defect"))
         except BaseException:
             await self.close()
             raise
+        if self._wire.fell_back:
+            self._inbox.note(FELL_BACK, why=self._wire.fell_back)
         if (ended := self._inbox.ended) is not None:
             why = f"{ended.error or 'closed at once'}{self._hint}"
             await self._abandon(ConnectionFailed(why, ended.kind or "refused", HUNG_UP))
@@ -107,7 +117,9 @@ class WebSocketConnection:
     def send(self, frame: bytes) -> None:
         if self._inbox.ended is not None:
             return
-        messages = self._wire.audio(frame, time.monotonic_ns())
+        messages: Sequence[Outgoing] = ()
+        with self._inbox.ours("on the caller's sound"):
+            messages = self._wire.audio(frame, time.monotonic_ns())
         if self._socket is not None and self._nothing_waits(self._socket):
             for message in messages:
                 broadcast((self._socket,), message)
@@ -127,7 +139,7 @@ class WebSocketConnection:
 
     async def close(self) -> None:
         if self._inbox.ended is None and self._socket is not None:
-            with contextlib.suppress(ConnectionClosed, TimeoutError):
+            with contextlib.suppress(ConnectionClosed, TimeoutError), self._inbox.ours("at its goodbye"):
                 async with asyncio.timeout(self._limits.close_timeout_s):
                     for message in self._wire.goodbye():
                         await self._socket.send(message)
@@ -169,19 +181,23 @@ class WebSocketConnection:
 
     async def _read(self) -> None:
         assert self._socket is not None
-        try:
-            while self._inbox.ended is None:
-                message = await self._socket.recv()
-                self._take(message, self._socket.read_ns)
-        except ConnectionClosed as closed:
-            self._inbox.end(*self._why_closed(closed))
-        except Garbage as error:
-            self._inbox.end(f"the agent sent {error}", "garbage")
-        except ConnectionFailed as error:
-            self._inbox.end(str(error), error.kind)
-        except Exception as error:
-            # A wire format of another package may fail in any way, and a session must end all the same.
-            self._inbox.end(f"the connection failed on a message: {type(error).__name__}: {shown(str(error))}", "defect")
+        # A wire format of another package may fail in any way, and a session must end all the same.
+        with self._inbox.ours("on a message"):
+            try:
+                while self._inbox.ended is None:
+                    message = await self._socket.recv()
+                    try:
+                        self._take(message, self._socket.read_ns)
+                    except Garbage as error:
+                        self._inbox.refuse(error)
+            except ConnectionClosed as closed:
+                why, kind = self._why_closed(closed)
+                reason = shown(closed.rcvd.reason, 200) if closed.rcvd is not None else ""
+                if closed.rcvd is not None and reason and reason not in (why or ""):
+                    self._inbox.note(CLOSED_WITH, code=closed.rcvd.code, reason=reason)
+                self._inbox.end(why, kind)
+            except ConnectionFailed as error:
+                self._inbox.end(str(error), error.kind)
 
     def _take(self, message: str | bytes, arrival_ns: int) -> None:
         if not self._inbox.takes(len(message)):
@@ -200,7 +216,7 @@ class WebSocketConnection:
 
     async def _write(self) -> None:
         assert self._socket is not None
-        with contextlib.suppress(ConnectionClosed):
+        with self._inbox.ours("as it wrote"), contextlib.suppress(ConnectionClosed):
             while True:
                 messages = await self._unsent.get()
                 self._writing = True
@@ -216,6 +232,9 @@ class WebSocketConnection:
                 return f"the agent broke the WebSocket protocol ({closed.sent.reason or closed.sent.code})", "garbage"
         if closed.rcvd is None:
             return "the line broke without a goodbye: the agent died, or hung up", "closed_early"
+        if closed.rcvd.code in _LEAVES and self._inbox.heard_audio:
+            said = f": {shown(closed.rcvd.reason)}" if closed.rcvd.reason else ""
+            return f"the agent hung up in the call: {_LEAVES[closed.rcvd.code]} (code {closed.rcvd.code}{said})", "hung_up"
         if closed.rcvd.code not in (1000, 1001, 1005):
             why = f"code {closed.rcvd.code}{f': {shown(closed.rcvd.reason)}' if closed.rcvd.reason else ''}"
             if closed.rcvd.code == _TRY_LATER and not self._inbox.heard_audio:

@@ -23,6 +23,10 @@ class Garbage(Exception):
     """A message that the wire format does not allow; the text names the fault."""
 
 
+class NotOfThisWire(Garbage):
+    """A message that has no place in the wire format and breaks nothing: an agent may send what its own clients need."""
+
+
 @dataclass(frozen=True, slots=True)
 class Received:
     """The events of one message, and the immediate answers to it."""
@@ -66,6 +70,15 @@ class Wire(Protocol):
     def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
         """One 20 ms frame of the caller as messages, and all other messages that are due."""
 
+    def unanswered(self) -> str:
+        """The reason to go on although `ready` does not come in time and the line is open; empty if there is none."""
+        return ""
+
+    @property
+    def fell_back(self) -> str:
+        """The reason why the session goes on in another way than its profile says; empty if it does not."""
+        return ""
+
     def goodbye(self) -> Sequence[Outgoing]:
         """The last messages of a session that the caller ends; without any, it hangs up."""
         return ()
@@ -78,12 +91,13 @@ def parse_object(text: str | bytes) -> dict[str, Any]:
     replaced, and numbers that are not finite (`NaN`, `1e999`), which become null, as JavaScript writes them.
 
     Raises:
+        NotOfThisWire: it is text, or JSON of another kind.
         Garbage: it is anything else.
     """
     try:
         parsed = json.loads(text, parse_constant=_finite, parse_float=_finite)
         if not isinstance(parsed, dict):
-            raise Garbage(f"a JSON message that is not an object: {shown(text)}")
+            raise NotOfThisWire(f"a JSON message that is not an object: {shown(text)}")
         if not _shallow(parsed, MAX_DEPTH):
             raise Garbage(f"a JSON message nested more than {MAX_DEPTH} deep: {shown(text)}")
         written = json.dumps(parsed, ensure_ascii=False)
@@ -91,7 +105,9 @@ def parse_object(text: str | bytes) -> dict[str, Any]:
             whole = written.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
             parsed = parsed if whole == written else json.loads(whole, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
-        raise Garbage(f"a message that is not JSON: {shown(text)}") from error
+        # A binary message is meant to be read; a text may be a word to somebody else.
+        kind = NotOfThisWire if isinstance(text, str) else Garbage
+        raise kind(f"a message that is not JSON: {shown(text)}") from error
     return dict(parsed)
 
 
@@ -164,6 +180,11 @@ def refuse_history(history: Sequence[Message], accepts: bool, how: str) -> None:
 def shown(text: str | bytes, limit: int = 60) -> str:
     """The beginning of something untrusted, masked and safe to print on one line."""
     return beginning(text, limit)
+
+
+def defect(error: Exception, doing: str) -> str:
+    """One line on a failure of the connection's own code. `doing`: what it did, after "the connection failed"."""
+    return f"the connection failed {doing}: {type(error).__name__}: {shown(str(error))}"
 
 
 class PlayoutClock:

@@ -5,6 +5,7 @@ sound that came is looked at first, then what the bot said of the caller: a bot 
 one that shows nothing may be deaf.
 """
 
+from collections.abc import Set
 from typing import Final
 
 import numpy as np
@@ -16,26 +17,32 @@ from harness.audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
 from harness.caller.listener import AUDIBLE_RMS
 from harness.recording.agent_words import understood
 from harness.recording.record import Recording
+from harness.recording.why_silent import why_silent
 from harness.timing.figures import NO_REPLY_MS
 
 RATES_HZ: Final = (8_000, 16_000, 24_000, 48_000)
 """The rates at which agents send."""
 LEAST_SPEECH_S: Final = 0.25
 """A voice that is shorter may be chance: at a wrong rate the sound is distorted, and the detector may still find a syllable."""
+_OF_THE_SOUND: Final = ("output_rate_hz", "reply_encoding")
+"""Settings of the kinds that say how an agent sends its sound."""
 _SIGNS: Final = ("user-started-speaking", "speech_started", "user-transcription", "input_audio_buffer")
 
 
-def why_no_answer(recording: Recording, vocal: VocalDetector) -> str:
-    """One sentence: what is wrong, and what to check."""
+def why_no_answer(recording: Recording, vocal: VocalDetector, settings: Set[str] = frozenset()) -> str:
+    """One sentence: what is wrong, and what to check. `settings`: those of the agent's kind, because advice names no others."""
+    if (named := why_silent(recording.marks)) is not None:
+        return f"no reply: {named}"
     place = Place(timeout_s=NO_REPLY_MS / 1000)
     pcm, rate_hz = recording.agent_pcm, recording.agent_rate_hz
     if _audible(pcm, rate_hz):
         found = {rate: _speech_s(pcm, rate, vocal) for rate in RATES_HZ if rate != rate_hz}
         best = max(found, key=found.__getitem__)
+        named = next((setting for setting in _OF_THE_SOUND if setting in settings), "the rate that the agent states")
         if found[best] >= LEAST_SPEECH_S:
-            mend = f"played at {best:,} Hz it is speech, so check output_rate_hz, or the rate that the agent states"
+            mend = f"played at {best:,} Hz it is speech, so check {named}, or have the agent send {rate_hz:,} Hz"
         else:
-            mend = "check output_rate_hz, and if it sends PCM16LE and no other encoding"
+            mend = f"check {named}, and if the agent sends the encoding of this wire and no other"
         return sentence("wrong_rate", place, rate_hz=rate_hz, detail=mend)
     if sign := _sign_of_hearing(recording):
         return sentence("one_way", place, detail=sign)

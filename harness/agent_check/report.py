@@ -5,13 +5,14 @@ spent, with the one line of profile or bot that would add it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from harness.agent_check.call import WORDS_SPOKEN, Trial
 from harness.agent_check.no_answer import why_no_answer
-from harness.agents.connection import FELL_BACK
+from harness.agents.connection import FELL_BACK, IGNORED, ODD_SOUND, OF_THE_CONNECTION
+from harness.agents.connections.inbox import NOTED
 from harness.agents.connections.spec import about
 from harness.agents.profile import AgentProfile, TextProfile
 from harness.agents.text import IT_THINKS
@@ -20,6 +21,7 @@ from harness.audio.vocal import silero
 from harness.figures.rtp_lines import MUCH_LOST, in_words
 from harness.recording.agent_words import understood
 from harness.recording.record import Recording
+from harness.recording.why_silent import with_words
 from harness.run.greetings import FIND_OUT_S
 from harness.timeline import NS_PER_MS, samples_to_ns
 from harness.timing.falling_silent import SILENT_S
@@ -90,7 +92,8 @@ def report_of(profile: AgentProfile, trial: Trial) -> TrialReport:
 def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
     outcome, recording, timing = trial.outcome, trial.recording, trial.timing
     if outcome.failure_kind is not None and (recording is None or not recording.caller.turns):
-        yield Check("reached", "failed", f"{outcome.failure_kind}: {outcome.detail}")
+        detail = with_words(outcome.detail, recording.marks if recording is not None else ())
+        yield Check("reached", "failed", f"{outcome.failure_kind}: {detail}")
         return
     yield Check("reached", "ok", _picked_up(recording) if profile.kind == TELEPHONE else "")
     if recording is None or timing is None:
@@ -105,20 +108,33 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
         yield Check("history", "not so", trial.no_history or "not accepted: use --mode replay")
     heard = f"{recording.agent_rate_hz:,} Hz" if len(recording.agent_pcm) else "nothing"
     yield Check("sound", "ok" if len(recording.agent_pcm) else "failed", f"sent {recording.caller.rate_hz:,} Hz, got {heard}")
+    yield from _oddities(recording)
     if timing.line is not None:
         yield Check("line", "ok" if timing.line.lost_share <= MUCH_LOST else "not so", in_words(timing.line))
     yield _greeting(profile, timing)
-    yield _answer(trial, recording, timing)
-    yield _hears_us(understood(recording))
+    settings = type(profile).model_fields.keys()
+    yield _answer(trial, recording, timing, settings)
+    yield _hears_us(understood(recording), settings)
     yield _interruption(recording, timing)
     # Marks of the telephone network are not the agent's own.
     of_network = ("sip.",) if profile.kind == TELEPHONE else ()
-    names = {mark.name for mark in recording.marks if not mark.name.startswith(of_network)} - {FELL_BACK}
+    names = {mark.name for mark in recording.marks if not mark.name.startswith((OF_THE_CONNECTION, *of_network))}
     yield Check(
         "says of itself",
         "ok" if names else "not so",
         f"{counted(len(names), 'kind')} of marks" if names else "no marks received",
     )
+
+
+def _oddities(recording: Recording) -> Iterator[Check]:
+    """What the connection noticed of the sound and the messages."""
+    for mark in recording.marks:
+        if mark.name == ODD_SOUND:
+            yield Check("channels", "not so", str(mark.detail.get("why", "")))
+    ignored = [str(mark.detail.get("message", "")) for mark in recording.marks if mark.name == IGNORED]
+    if ignored:
+        count = f"{len(ignored)} messages or more" if len(ignored) >= NOTED else counted(len(ignored), "message")
+        yield Check("messages", "not so", f"ignored {count} that this wire does not know: {ignored[0]}")
 
 
 def _picked_up(recording: Recording | None) -> str:
@@ -142,11 +158,12 @@ def _greeting(profile: AgentProfile, timing: TurnTiming) -> Check:
     return Check("greeting", "ok", f"after {found.latency_ms:,.0f} ms, {found.length_ms / 1000:.1f} s long{over}{said}")
 
 
-def _answer(trial: Trial, recording: Recording, timing: TurnTiming) -> Check:
+def _answer(trial: Trial, recording: Recording, timing: TurnTiming, settings: Set[str]) -> Check:
     if trial.outcome.failure_kind is not None:
-        return Check("answers", "failed", f"{trial.outcome.failure_kind}: {trial.outcome.detail}")
+        why = with_words(trial.outcome.detail, recording.marks)
+        return Check("answers", "failed", f"{trial.outcome.failure_kind}: {why}")
     if timing.no_reply:
-        return Check("answers", "failed", why_no_answer(recording, silero()))
+        return Check("answers", "failed", why_no_answer(recording, silero(), settings))
     if timing.signed_ms is not None:
         return Check("answers", "ok", f"began {-timing.signed_ms:,.0f} ms before the caller had finished")
     if timing.ttfa_ms is None:
@@ -154,14 +171,15 @@ def _answer(trial: Trial, recording: Recording, timing: TurnTiming) -> Check:
     return Check("answers", "ok", f"TTFA {timing.ttfa_ms:,.0f} ms in this one call")
 
 
-def _hears_us(came_back: str | None) -> Check:
+def _hears_us(came_back: str | None, settings: Set[str]) -> Check:
     if came_back is None:
         return Check("hears us", "unknown", "it gives no transcript of the caller")
     spoken, came = _words(WORDS_SPOKEN), _words(came_back)
     back = sum(word in came for word in spoken)
     enough = back >= HEARD_SHARE * len(spoken)
     detail = f'{back} of {len(spoken)} words in its transcript: "{_short(came_back)}"'
-    rate = "" if enough else "; if what it hears sounds wrong, check input_rate_hz"
+    setting = next((name for name in ("input_rate_hz", "encoding") if name in settings), "the rate that it takes the sound for")
+    rate = "" if enough else f"; if what it hears sounds wrong, check {setting}"
     return Check("hears us", "ok" if enough else "unknown", detail + rate)
 
 

@@ -36,7 +36,7 @@ Code = Literal[
     "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
     "no_certificate", "machines", "red_lines", "few_people", "seat_error", "seat_losses", "seat_unrated",
     "rehearsal", "speakers", "other_wire", "recorded_calls", "open_turns", "sides_swapped", "other_language",
-    "gpu_clocks", "gpu_shared", "to_judge",
+    "gpu_clocks", "gpu_shared", "to_judge", "why_silent", "odd_sound",
 ]  # fmt: skip
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
 IDLE_PERCENT: Final = 1.0
@@ -74,6 +74,7 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "no_p95": Kind("note", "No 95th percentile", "With at most {} per agent there is no reliable 95th percentile; it needs "
                    f"{TURNS_FOR_P95}."),
     "failed": Kind("warn", "Failed sessions", "{} failed ({}). They are listed by kind."),
+    "why_silent": Kind("warn", "Why no reply", "{}: {}."),
     "no_reply": Kind("warn", "No reply", "No answer {}: {}. Such turns count as an agent's slowest."),
     "contended": Kind("warn", "Contended", "Other programs, other machines on the same host, or a quota took processor time "
                       f"that an agent needed, and could have caused more than {MOST_OWED_SHARE * 100:.0f} % of the first "
@@ -95,6 +96,7 @@ KINDS: Final[Mapping[Code, Kind]] = {
                          "TTFA and TTFT are not affected."),
     "reported_stages": Kind("note", "Reported stages", "{}: TTFT and the stages of the waterfall are {}; the borders between "
                             "stages are accurate to {:,.0f} ms on the worst turn. TTFA is not affected."),
+    "odd_sound": Kind("warn", "Sound", "{}: {}."),
     "other_wire": Kind("note", "Another wire", "{}: {}."),
     "unwatched": Kind("note", "Others not measured"),
     "throttled": Kind("warn", "Throttled", "On {} of {} the processor was slowed down for heat: its latencies are those of a "
@@ -286,6 +288,8 @@ def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
             f"before the caller spoke again or hung up, at most {NO_REPLY_TEXT}" if known.calls else f"within {NO_REPLY_TEXT}"
         )
         yield worded("no_reply", limit, ", ".join(silent))
+    for name, why in sorted(known.why_silent.items()):
+        yield worded("why_silent", name, why)
     if contended := [f"{summary.name(c)} on {c.contended} of {counted(c.turns, 'turn')}" for c in summary.whole if c.contended]:
         yield worded("contended", ", ".join(contended))
     lost = [(c, sum(n for why, n in c.discarded.items() if why not in (MACHINES_DIFFER, *OPEN))) for c in summary.whole]
@@ -364,6 +368,8 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
         yield worded("reported_stages", name, IN_FULL[source], worst_ms)
     for name, why in sorted(known.other_wires.items()):
         yield worded("other_wire", name, why)
+    for name, why in sorted(known.odd_sound.items()):
+        yield worded("odd_sound", name, why)
     if known.unwatched:
         yield worded("unwatched", " ".join(unwatched_words(known.unwatched)))
     for name, turns in sorted(known.throttled.items()):

@@ -40,6 +40,10 @@ class Circumstances(BaseModel):
     """Agent that stamps no marks → the source of its TTFT and stages, and the worst resolution of a turn in ms."""
     other_wires: dict[str, str] = Field(default_factory=dict)
     """Agent that was called over another wire than its profile says → why."""
+    odd_sound: dict[str, str] = Field(default_factory=dict)
+    """Agent → why its sound cannot be meant as it was sent."""
+    why_silent: dict[str, str] = Field(default_factory=dict)
+    """Agent → the most frequent reason of its turns without a reply that its wire named."""
     throttled: dict[str, int] = Field(default_factory=dict)
     """Agent → turns during which a core of its machine was slowed down for heat."""
     gpu_clocks: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ from harness.figures.judges import judge_summaries
 from harness.figures.latency import turn_figures
 from harness.figures.machine import machines_of
 from harness.figures.onset_error import largest, onset_error
-from harness.figures.other_wires import other_wires
+from harness.figures.other_wires import odd_sound, other_wires
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, contexts_of, rated
 from harness.figures.rated_on import RatedOn, rated_on
@@ -253,6 +253,8 @@ def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[
         unsure_clocks=_unsure_clocks(selection.sessions),
         reported_stages=_reported_stages(selection.sessions),
         other_wires=other_wires(selection),
+        odd_sound=odd_sound(selection),
+        why_silent=_why_silent(selection.sessions),
         throttled=Counter(
             s.key.agent
             for s in selection.sessions
@@ -278,6 +280,12 @@ def _reported_stages(sessions: Sequence[Session]) -> dict[str, tuple[StagesFrom,
                 _, worst_ms = found.get(session.key.agent, (turn.stages_from, 0.0))
                 found[session.key.agent] = turn.stages_from, max(worst_ms, turn.stages_resolution_ms or 0.0)
     return found
+
+
+def _why_silent(sessions: Sequence[Session]) -> dict[str, str]:
+    """Agent → the reason that its wire named most often for a turn without a reply, with the number of such turns."""
+    named = Counter((s.key.agent, t.why_silent) for s in sessions for t in s.turn_timings if t.no_reply and t.why_silent)
+    return {agent: f"{why} ({counted(turns, 'turn')})" for (agent, why), turns in reversed(named.most_common())}
 
 
 def _unsure_clocks(sessions: Sequence[Session]) -> dict[str, tuple[int, float]]:

@@ -12,7 +12,7 @@ import asyncio
 import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from harness.recording.agent_words import said, understood
 from harness.recording.machine_track import MACHINE_FILE, MachineTrack, save_machine_track
 from harness.recording.record import Recording
 from harness.recording.span_file import SPANS_FILE, save_spans
+from harness.recording.why_silent import with_words
 from harness.run.call_plan import call_plan
 from harness.run.caller_turns import CallerTurns
 from harness.run.greetings import Greetings, spoke_first
@@ -157,6 +158,8 @@ class SessionPlayer:
             recording, outcome = None, SessionOutcome("failed", UNREADABLE, str(error))
         if recording is not None:
             self._greetings.learn(key.agent, recording)
+            if outcome.failure_kind is not None:
+                outcome = replace(outcome, detail=with_words(outcome.detail, recording.marks))
         return _Played(outcome, recording, track, samples, started_ns)
 
     async def _greeted_or(self, first: _Played, key: SessionKey, folder: Path) -> _Played:
@@ -293,7 +296,7 @@ def _line(session: Session, timing: TurnTiming | None) -> str:
     elif beside := of_it_others(owed_ms):
         ttft += f", {beside}"
     if timing.no_reply:
-        return f"{place}: no reply{ttft}"
+        return f"{place}: no reply{f': {timing.why_silent}' if timing.why_silent else ''}{ttft}"
     if timing.discarded:
         return f"{place}: discarded ({timing.discarded}){ttft}"
     if timing.signed_ms is not None:

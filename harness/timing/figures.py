@@ -238,6 +238,8 @@ class TurnTiming:
     realtime_ratio: float | None = None
     loop_lag_max_ms: float | None = None
     labels: tuple[str, ...] = field(default=())
+    why_silent: str | None = None
+    """Reason of a turn without a reply, as far as the wire names it: the server's words, or a function call."""
     event: EventTaken | None = None
     """The event that was played into the reply; None where there was none."""
     greeting: Greeting | None = None

@@ -16,6 +16,7 @@ from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.errors import UserError
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
 from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
+from harness.recording.why_silent import why_silent
 from harness.servers.samples import ServerSample
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import endpointing, waterfall
@@ -207,6 +208,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         yield_ms=interruption.yield_ms if interruption else None,
         discarded=discarded,
         labels=(interruption.label,) if interruption else (),
+        why_silent=why_silent(recording.marks, None if first else begin_ns, until_ns) if answer is None else None,
         event=_event(session, turn, vocal, until_ns),
     )
 

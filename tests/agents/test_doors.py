@@ -314,6 +314,9 @@ def closes(code: int, reason: str, sound: bytes = b"") -> AbstractAsyncContextMa
     return serve(session, "127.0.0.1", 0)
 
 
+LEAVES = ((1001, "it goes away"), (1012, "its service restarts"), (1013, "it is overloaded"))
+
+
 @pytest.mark.parametrize(
     ("code", "sound", "kind", "words"),
     [
@@ -321,7 +324,9 @@ def closes(code: int, reason: str, sound: bytes = b"") -> AbstractAsyncContextMa
         *((code, b"", "unauthorised", "check DOOR_KEY") for code in (1008, 3000, 3003, 4001, 4003, 4401, 4403)),
         (1011, b"", "closed_early", "the agent hung up with an error (code 1011: full)"),
         # An agent that has spoken had let the caller in.
-        *((code, bytes(640), "closed_early", f"the agent hung up with an error (code {code}: full)") for code in (1013, 1008)),
+        (1008, bytes(640), "closed_early", "the agent hung up with an error (code 1008: full)"),
+        # A server that ends its calls: what was answered until then counts.
+        *((code, bytes(640), "hung_up", f"the agent hung up in the call: {why} (code {code}: full)") for code, why in LEAVES),
     ],
 )
 async def test_a_server_that_takes_the_call_and_then_its_key_amiss(

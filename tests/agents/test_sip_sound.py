@@ -7,15 +7,17 @@ from collections.abc import AsyncIterator
 
 import numpy as np
 import pytest
+from aiosipua import parse_sdp
 
 from harness.agents.connection import AudioChunk
 from harness.agents.connections.far_end import FarEnd
 from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.rtp_packet import packed
-from harness.agents.connections.sip_codecs import CODECS, COMFORT_NOISE, KEYS, Agreed
+from harness.agents.connections.sip import TELEPHONE
+from harness.agents.connections.sip_codecs import CODECS, COMFORT_NOISE, KEYS, Agreed, agreed
 from harness.agents.connections.sip_sound import KEPT, MOST_FOREIGN, CallSound
 from harness.agents.connections.udp_port import way_to
-from harness.audio.pcm import encode
+from harness.audio.pcm import Law, encode
 
 PCMU, PCMA, G722 = 0, 8, 9
 FRAME = 160
@@ -34,14 +36,20 @@ class Far:
 
     @property
     def agreed(self) -> Agreed:
-        return Agreed(CODECS["pcmu"], frozenset((PCMU,)), PCMU, KEYS, ("127.0.0.1", self.socket.getsockname()[1]))
+        return Agreed(CODECS["pcmu"], {PCMU: CODECS["pcmu"]}, PCMU, KEYS, ("127.0.0.1", self.socket.getsockname()[1]))
 
-    async def say(self, level: int, packets: int = 1, kind: int = PCMU) -> None:
+    def answer(self, formats: str, *lines: str) -> Agreed:
+        """The agreement on a description of these formats, by a caller who takes the telephone's codecs."""
+        here, port = self.socket.getsockname()
+        described = ["v=0", f"o=- 1 1 IN IP4 {here}", "s=-", f"c=IN IP4 {here}", "t=0 0", f"m=audio {port} RTP/AVP {formats}"]
+        return agreed(parse_sdp("\r\n".join((*described, *lines, ""))), TELEPHONE)
+
+    async def say(self, level: int, packets: int = 1, kind: int = PCMU, law: Law = "ulaw") -> None:
         """Send packets of a tone, and wait until they are read."""
         tone = (level * np.sin(2 * np.pi * 400 * np.arange(FRAME) / 8_000)).astype(np.int16)
         for _ in range(packets):
             self.socket.sendto(
-                packed(kind, self._sequence, self._sequence * FRAME, 7, encode(tone, "ulaw")), ("127.0.0.1", self.sound.port)
+                packed(kind, self._sequence, self._sequence * FRAME, 7, encode(tone, law)), ("127.0.0.1", self.sound.port)
             )
             self._sequence += 1
         async with asyncio.timeout(5):
@@ -115,6 +123,36 @@ async def test_a_second_of_a_codec_that_was_not_agreed_ends_the_call_and_less_do
     assert far.inbox.ended is not None
     assert far.inbox.ended.kind == "garbage"
     assert "payload type 9" in str(far.inbox.ended.error)
+
+
+@pytest.mark.parametrize(
+    ("formats", "lines", "alaw"),
+    [
+        ("0 8", (), PCMA),
+        ("8 0 101", ("a=rtpmap:0 PCMU/8000", "a=rtpmap:8 PCMA/8000", "a=rtpmap:101 telephone-event/8000"), PCMA),
+        ("0 96", ("a=rtpmap:0 PCMU/8000", "a=rtpmap:96 PCMA/8000"), 96),
+    ],
+)
+async def test_a_side_that_agreed_to_both_laws_may_send_either(
+    far: Far, formats: str, lines: tuple[str, ...], alaw: int
+) -> None:
+    found = far.answer(formats, *lines)
+    far.sound.begin(found, False, "127.0.0.1")
+    await far.say(8_000, 60, PCMU)
+    await far.say(8_000, 60, alaw, "alaw")
+    await far.say(8_000, 1, PCMU)
+    peaks = await far.heard()
+    assert far.inbox.ended is not None
+    assert far.inbox.ended.kind is None
+    assert len(peaks) == 121
+    assert max(peaks) < 1.1 * min(peaks)
+
+
+async def test_a_law_that_was_not_agreed_is_none(far: Far) -> None:
+    far.sound.begin(far.answer("0"), False, "127.0.0.1")
+    await far.say(4_000, MOST_FOREIGN, PCMA, "alaw")
+    assert far.inbox.ended is not None
+    assert far.inbox.ended.kind == "garbage"
 
 
 async def test_the_noise_of_a_room_behind_the_last_word_is_not_cut_off(far: Far) -> None:

@@ -12,7 +12,17 @@ import pytest
 import soundfile
 import soxr
 
-from harness.agents.connection import AudioChunk, Closed, Connection, ConnectionFailed, Event, LineReport, Mark, Transcript
+from harness.agents.connection import (
+    FELL_BACK,
+    AudioChunk,
+    Closed,
+    Connection,
+    ConnectionFailed,
+    Event,
+    LineReport,
+    Mark,
+    Transcript,
+)
 from harness.agents.connections import ConnectionSpec, make, webrtc
 from harness.agents.message import Message
 from harness.agents.process import AgentProcess
@@ -138,6 +148,20 @@ async def test_a_call_that_cannot_be_is_one_line(
         assert isinstance(end, Closed)
         assert end.kind == ending
         assert words in str(end.error or "")
+
+
+async def test_a_bot_without_rtvi_is_called_without_it(start: StartPeer, call: Call, profile_of: ProfileOf) -> None:
+    agent = await start(peer_of(profile_of, "answers"))
+    for _ in range(2):
+        line = make(ConnectionSpec("webrtc", agent.url, {"open_timeout_s": 4}))
+        await line.open(())
+        events = await call(line, bytes(FRAME * 50), None, FRAME)
+        assert heard(events)
+        (why,) = [event for event in events if isinstance(event, Mark) and event.name == FELL_BACK]
+        assert "rtvi = false" in str(why.detail["why"])
+    takes_a_history = make(ConnectionSpec("webrtc", agent.url, {"open_timeout_s": 2, "accepts_history": True}))
+    with pytest.raises(ConnectionFailed, match="did not come within 2 s"):
+        await takes_a_history.open([Message("user", "hi")])
 
 
 async def test_nobody_there_and_somebody_else_there() -> None:

@@ -1,7 +1,7 @@
 """Why a call brought no speech: nothing came, only silence, nothing though it heard, or sound at another rate than was said."""
 
 import json
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,9 @@ from benchmarks.made_recordings import T0_NS, Said, make_recording, noise
 from harness.agent_check.no_answer import why_no_answer
 from harness.agents.connection import Mark, Transcript
 from harness.agents.connections import ConnectionSpec, make
+from harness.agents.connections.raw_pcm import RawPcmProfile
+from harness.agents.connections.telnyx import TelnyxProfile
+from harness.agents.connections.twilio import TwilioProfile
 from harness.audio.pcm import resample
 from harness.audio.vocal import silero
 from harness.caller import CallerTurn, Limits, SessionPlan
@@ -28,8 +31,11 @@ def nothing() -> Recording:
     return make_recording().recording
 
 
-def why(recording: Recording) -> str:
-    said = why_no_answer(recording, silero())
+RAW, TWILIO, TELNYX = (profile.model_fields.keys() for profile in (RawPcmProfile, TwilioProfile, TelnyxProfile))
+
+
+def why(recording: Recording, settings: Set[str] = RAW) -> str:
+    said = why_no_answer(recording, silero(), settings)
     assert "\n" not in said
     return said
 
@@ -57,7 +63,37 @@ def test_speech_at_another_rate_than_was_said_is_found(sent_hz: int, taken_hz: i
 
 def test_noise_is_no_speech_at_any_rate() -> None:
     said = why(make_recording(Said(0.5, noise(1.0, -20.0))).recording)
-    assert "check output_rate_hz, and if it sends PCM16LE and no other encoding" in said
+    assert "check output_rate_hz, and if the agent sends the encoding of this wire and no other" in said
+
+
+@pytest.mark.parametrize(("settings", "named"), [(TWILIO, "the rate that the agent states"), (TELNYX, "reply_encoding")])
+def test_advice_names_no_setting_that_the_kind_lacks(settings: Set[str], named: str, sentence_16k: NDArray[np.int16]) -> None:
+    wrong = replace(nothing(), agent_pcm=resample(sentence_16k, 16_000, 48_000), agent_rate_hz=8_000)
+    for recording in (wrong, make_recording(Said(0.5, noise(1.0, -20.0))).recording):
+        said = why(recording, settings)
+        assert f"check {named}" in said
+        assert "output_rate_hz" not in said
+
+
+QUOTA = Mark(
+    "realtime.response.done", T0_NS, T0_NS, {"status": "failed", "status_details": {"error": {"message": "No quota."}}}
+)
+CALL = Mark("realtime.function_call.begun", T0_NS, T0_NS, {"call": "a"})
+HEARD = Mark("realtime.input_audio_buffer.speech_started", T0_NS, T0_NS)
+
+
+@pytest.mark.parametrize(
+    ("marks", "words"),
+    [
+        ((HEARD, QUOTA), 'no reply: the server says "No quota"'),
+        ((HEARD, CALL), "no reply: a function call, and nothing after it"),
+        ((HEARD, CALL, QUOTA), 'no reply: the server says "No quota"'),
+    ],
+)
+def test_the_server_s_own_reason_goes_before_any_guess(marks: tuple[Mark, ...], words: str) -> None:
+    assert why(replace(nothing(), marks=marks)) == words
+    noisy = replace(make_recording(Said(0.5, noise(1.0, -20.0))).recording, marks=marks)
+    assert why(noisy) == words
 
 
 @pytest.mark.parametrize(

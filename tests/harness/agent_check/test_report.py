@@ -10,7 +10,7 @@ import pytest
 from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, pcm, voice
 from harness.agent_check.call import Trial
 from harness.agent_check.report import Check, report_of
-from harness.agents.connection import FELL_BACK, Mark
+from harness.agents.connection import FELL_BACK, IGNORED, ODD_SOUND, Mark
 from harness.agents.profile import AgentProfile, load_profile, parse_profile
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import SessionOutcome
@@ -111,3 +111,24 @@ def test_a_thinker_under_an_unknown_name_is_told_what_to_write() -> None:
         report = report_of(profile, Trial(SessionOutcome("answered"), None, timing, True, reply="Yes.", thought=thought))
         assert any("reasoning_effort" in c.detail for c in report.checks) is thought
         assert report.works
+
+
+def test_what_the_connection_noticed_is_said_and_is_no_mark_of_the_agent(profile: AgentProfile) -> None:
+    made = make_recording(Said(0.3, voice(1.3))).recording
+    at_ns = made.caller.t0_ns
+    ignored = [Mark(IGNORED, at_ns, at_ns, {"message": f"a message that is not JSON: {word}"}) for word in ("pong", "hi", "x")]
+    noticed = replace(made, marks=(*ignored, Mark(ODD_SOUND, at_ns, at_ns, {"why": "each sample comes twice"})))
+    messages, channels = (check(profile, noticed, name) for name in ("messages", "channels"))
+    assert (messages.verdict, channels.verdict) == ("not so", "not so")
+    assert messages.detail == "ignored 3 messages that this wire does not know: a message that is not JSON: pong"
+    assert channels.detail == "each sample comes twice"
+    assert check(profile, noticed, "says of itself").detail == "no marks received"
+
+
+def test_a_call_that_failed_has_the_server_s_words(profile: AgentProfile) -> None:
+    made = make_recording(Said(0.3, voice(1.3))).recording
+    error = Mark("rtvi.error", made.caller.t0_ns, made.caller.t0_ns, {"error": "no credits left", "fatal": True})
+    outcome = SessionOutcome("failed", "closed_early", "the agent hung up")
+    trial = Trial(outcome, replace(made, marks=(error,)), measure_turns(made)[0])
+    (answers,) = [one for one in report_of(profile, trial).checks if one.name == "answers"]
+    assert answers.detail == 'closed_early: the agent hung up; the server says "no credits left"'
