@@ -83,7 +83,7 @@ def print_summary(summary: RunSummary, console: Console) -> None:
         console.print(Text(f"Local latencies are of {machine.words}.", style="dim"), soft_wrap=True)
     for caution in cautions_for_people(summary):
         console.print(Text(f"{caution.topic}: {caution.text}", style=_STYLE[caution.level]), soft_wrap=True)
-    for failure in summary.failures:
+    for failure in summary.failed_sessions:
         first, *rest = failure.detail.splitlines() or [""]
         console.print(
             Text(f"failed: {failure.context} · {failure.agent}: {failure.kind}: {first}", style="red"), soft_wrap=True
