@@ -22,7 +22,6 @@ from harness.store.judgment import Presentation, RedLinesCheck
 from harness.store.selection import quoted_presentation
 from harness.store.unspoken import Reason
 
-
 UNSPOKEN: Final = "unspoken"
 """`Failure.kind` of a session that did not fail, but ended before the caller had spoken all of its turns."""
 

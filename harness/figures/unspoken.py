@@ -5,12 +5,12 @@ they say nothing about the agent. Its chances are turns, and those of a conversa
 observations of its interval, as for every other share.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from harness.figures.cells import UNSPOKEN, AgentSummary, Failure
 from harness.store.session import Session
-from harness.store.unspoken import BECAUSE, OURS, Reason, unspoken_of
+from harness.store.unspoken import OURS, reasons_words, summed, unspoken_of
+
 
 def unspoken_chances(sessions: Sequence[Session]) -> dict[str, list[bool]]:
     """Context → each planned turn that is not ours, and whether the agent left it unspoken. Empty where nobody planned."""
@@ -31,14 +31,11 @@ def spoken_figures(sessions: Sequence[Session]) -> dict[str, object]:
     """The figures of these sessions by the names of their fields in a cell."""
     planned = [s for s in sessions if s.planned_turns is not None]
     of = sum(s.planned_turns or 0 for s in planned)
-    why: Counter[Reason] = Counter()
-    for session in planned:
-        if (left := unspoken_of(session)) is not None:
-            why[left.why] += left.turns
+    why = summed(map(unspoken_of, planned))
     flags = [flag for group in unspoken_chances(planned).values() for flag in group]
     return {
-        "spoken": (of - why.total(), of) if planned else None,
-        "unspoken": dict(why),
+        "spoken": (of - sum(why.values()), of) if planned else None,
+        "unspoken": why,
         "unspoken_share": sum(flags) / len(flags) if flags else None,
     }
 
@@ -49,9 +46,7 @@ def cut_short(sessions: Sequence[Session]) -> Iterator[Failure]:
         left = unspoken_of(session) if session.status == "finished" else None
         if left is not None:
             key = session.key
-            yield Failure(
-                context=key.context_id, agent=key.agent, condition=key.condition, kind=UNSPOKEN, detail=left.words
-            )
+            yield Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind=UNSPOKEN, detail=left.words)
 
 
 def unspoken_words(cell: AgentSummary) -> str:
@@ -59,6 +54,4 @@ def unspoken_words(cell: AgentSummary) -> str:
     if cell.spoken is None or not cell.unspoken:
         return ""
     spoken, of = cell.spoken
-    reasons = ", ".join(f"{count} because {BECAUSE[why]}" if why != OURS else f"{count} through no fault of the agent"
-                        for why, count in cell.unspoken.items())  # fmt: skip
-    return f"{spoken} of {of} turns spoken; unspoken: {reasons}"
+    return f"{spoken} of {of} turns spoken; unspoken: {reasons_words(cell.unspoken)}"

@@ -7,6 +7,8 @@ A session that failed through the agent's fault has one lost turn among the figu
 one that was begun, or the first one where none was; only those after it are unspoken, so that none counts twice.
 """
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -17,13 +19,21 @@ Reason = Literal["agent hung up", "no reply", "length", "failed", "ours"]
 OURS: Final = "ours"
 """The reason that says nothing about the agent."""
 BECAUSE: Final[dict[Reason, str]] = {
-    "agent hung up": "the agent hung up",
-    "no reply": "the agent did not answer the turn before",
-    "length": "the call was over its length",
-    "failed": "the session failed through the agent's fault",
-    "ours": "no fault of the agent",
+    "agent hung up": "because the agent hung up",
+    "no reply": "because the agent did not answer the turn before",
+    "length": "because the call was over its length",
+    "failed": "because the session failed",
+    "ours": "through no fault of the agent",
 }
-"""Reason → its words."""
+"""Reason → its words, where only the number of turns is known."""
+_AFTER: Final[dict[Reason, str]] = {
+    "agent hung up": "the agent hung up after turn {}",
+    "no reply": "the agent did not answer turn {}",
+    "length": "the call was over its length in the reply to turn {}",
+    "failed": "the session failed in turn {}",
+    "ours": "cut short through no fault of the agent",
+}
+"""The same of one call, with the number of the last turn that was spoken."""
 _ENDED: Final[dict[str, Reason]] = {
     "closed": "agent hung up",
     "closed_early": "agent hung up",
@@ -46,8 +56,7 @@ class Unspoken:
     def words(self) -> str:
         """The facts in a clause: `1 of 3 turns spoken: the agent hung up after turn 1`."""
         spoken = self.of - self.turns
-        after = f" after turn {spoken}" if spoken and self.why in ("agent hung up", "length") else ""
-        return f"{spoken} of {self.of} turns spoken: {BECAUSE[self.why]}{after}"
+        return f"{spoken} of {self.of} turns spoken: {_AFTER[self.why].format(spoken)}"
 
 
 def unspoken(planned: int | None, spoken: int, ended: str, failure_kind: str | None = None) -> Unspoken | None:
@@ -71,6 +80,14 @@ def unspoken(planned: int | None, spoken: int, ended: str, failure_kind: str | N
     return Unspoken(planned - spoken, planned, why)
 
 
+def summed(found: Iterable[Unspoken | None]) -> dict[Reason, int]:
+    """Reason → unspoken turns, over many sessions."""
+    turns: Counter[Reason] = Counter()
+    for left in filter(None, found):
+        turns[left.why] += left.turns
+    return dict(turns)
+
+
 def unspoken_of(session: Session) -> Unspoken | None:
     """The unspoken turns of a stored session; None where there are none, or it does not say.
 
@@ -81,3 +98,8 @@ def unspoken_of(session: Session) -> Unspoken | None:
     if found is not None and found.why == "no reply" and session.timing is not None and session.timing.contended:
         return Unspoken(found.turns, found.of, "ours")
     return found
+
+
+def reasons_words(turns: Mapping[Reason, int]) -> str:
+    """Unspoken turns with their reasons in words: `2 because the agent hung up`."""
+    return ", ".join(f"{count} {BECAUSE[why]}" for why, count in turns.items())
