@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from harness.figures.cells import AgentSummary
 from harness.figures.reply_flags import WORDS
 from harness.ranking.board import QualityState
 from harness.ranking.percentiles import Quantiles
 from harness.ranking.ranking import LENGTH_WORDS
 from harness.reports.view import NOT_JOINT, AgentView, PageView, RatingView, ReferenceView, SliceView, Subset, percentile
 from harness.reports.wording import elo, elo_interval, latency, latency_interval, system_name
+from harness.store.unspoken import reasons_words
 from harness.timing.figures import NO_REPLY_MS
 from harness.wording import UNKNOWN_TEXT, counted, of_it_others, share
 
@@ -45,6 +47,11 @@ class Row:
     cells: tuple[Cell, ...]
 
 
+def has_unspoken(view: PageView) -> bool:
+    """True if a turn of an agent was never spoken: then the table has a column for such turns, after that of no reply."""
+    return any(part.cell.unspoken for agent in view.agents for part in agent.slices.values())
+
+
 def board(view: PageView, condition: str | None = None, subset: Subset = "all") -> tuple[Row, ...]:
     """Agents and references of one condition (None: the first) by their Elo on these conversations, best first; those without
     a rating last, by name."""
@@ -53,8 +60,9 @@ def board(view: PageView, condition: str | None = None, subset: Subset = "all") 
         (a.slices[subset].rating.elo.value, _agent(a, a.slices[subset], view)) for a in view.agents if a.condition == condition
     ]
     is_opinion = any(a.slices[subset].cell.quality_state == "opinion" for a in view.agents if a.condition == condition)
+    unknown_cells = 9 if has_unspoken(view) else 8
     rated += [
-        (r.ratings[subset].elo.value if subset in r.ratings else None, _reference(r, subset, is_opinion))
+        (r.ratings[subset].elo.value if subset in r.ratings else None, _reference(r, subset, is_opinion, unknown_cells))
         for r in view.references
         if r.condition == condition
     ]
@@ -121,6 +129,7 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
             "bad" if part.cell.no_reply else "",
             part.cell.no_reply,
         ),
+        *([_unspoken_cell(part.cell)] if has_unspoken(view) else []),
         Cell(share(part.cell.p_frontier), value=part.cell.p_frontier),
     )
     return Row(
@@ -129,6 +138,13 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
         reference=False,
         cells=cells if agent.valid else tuple(_not_to_be_quoted(cell) for cell in cells),
     )
+
+
+def _unspoken_cell(cell: AgentSummary) -> Cell:
+    if cell.spoken is None:
+        return Cell(UNKNOWN_TEXT)
+    number, of = sum(cell.unspoken.values()), cell.spoken[1]
+    return Cell(f"{number} of {of}", reasons_words(cell.unspoken), "bad" if number else "", cell.unspoken_share)
 
 
 def _of_the_seat(agent: AgentView, view: PageView) -> Iterator[str]:
@@ -162,7 +178,7 @@ def _latency_cell(figure: Quantiles, which: Literal["p50", "p95"], tone: str = "
     return Cell(latency(figure, which), words, tone, NO_REPLY_MS if over else estimate.value)
 
 
-def _reference(reference: ReferenceView, subset: Subset, is_opinion: bool) -> Row:
+def _reference(reference: ReferenceView, subset: Subset, is_opinion: bool, unknown_cells: int) -> Row:
     rating = reference.ratings.get(subset)
     unknown = Cell(UNKNOWN_TEXT)
     return Row(
@@ -171,6 +187,6 @@ def _reference(reference: ReferenceView, subset: Subset, is_opinion: bool) -> Ro
         reference=True,
         cells=(
             *(_quality_cells(rating, is_opinion) if rating else (unknown, unknown)),
-            *([unknown] * 8),
+            *([unknown] * unknown_cells),
         ),
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from harness.store.session import Session
+from harness.store.unspoken import unspoken_of
 from harness.timing.figures import TurnTiming
 
 
@@ -36,9 +37,9 @@ class EachTurn:
 
 
 def each_turn(session: Session) -> tuple[EachTurn, ...]:
-    """The turns of a call of several; none of a call that has one, which the page shows whole."""
+    """The turns of a call of several; none of a call that was planned to have one, which the page shows whole."""
     turns = session.turn_timings
-    if len(turns) < 2 and session.key.mode != "recorded":
+    if len(turns) < 2 and session.key.mode != "recorded" and unspoken_of(session) is None:
         return ()
     return tuple(_each(k + 1, turn, words) for k, (turn, words) in enumerate(zip(turns, _words(session), strict=True)))
 

@@ -1,5 +1,6 @@
 """The losses of a run: everything that gives no figure, with the reason, because a report must not hide its losses."""
 
+from harness.figures.cells import UNSPOKEN
 from harness.reports.view import PageView
 from harness.timing.figures import NO_REPLY_TEXT
 
@@ -8,9 +9,13 @@ Loss = tuple[str, str, str, str]
 
 
 def losses(view: PageView) -> tuple[Loss, ...]:
-    """Invalid runs, failures, silence, discarded turns, refused values and missing sessions, gravest first."""
+    """Invalid runs, failures, silence, unspoken turns, discarded turns, refused values and missing sessions, gravest first."""
     found: list[Loss] = [("invalid run", "all", "all", reason) for reason in view.invalid_reasons]
-    found += [("failed session", f.agent, f.context, f"{f.kind}: {f.detail}" if f.detail else f.kind) for f in view.failures]
+    for f in view.failures:
+        if f.kind == UNSPOKEN:
+            found.append(("unspoken turns", f.agent, f.context, f.detail))
+        else:
+            found.append(("failed session", f.agent, f.context, f"{f.kind}: {f.detail}" if f.detail else f.kind))
     for context in view.contexts:
         for turn in context.turns:
             if turn.no_reply:
@@ -20,7 +25,9 @@ def losses(view: PageView) -> tuple[Loss, ...]:
             if turn.refused:
                 why = "impossible values refused: " + ", ".join(turn.refused)
                 found.append(("refused value", turn.agent, context.id, why))
-    order = ("invalid run", "failed session", "no reply", "discarded turn", "missing session", "refused value")
+    order = (
+        "invalid run", "failed session", "no reply", "unspoken turns", "discarded turn", "missing session", "refused value",
+    )  # fmt: skip
     found += [
         ("missing session", agent, context.id, "not played")
         for context in view.contexts

@@ -19,6 +19,7 @@ from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.percentiles import Quantiles
 from harness.store.load_files import LoadMade
+from harness.store.unspoken import reasons_words
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band
 
@@ -113,6 +114,7 @@ def sentences(result: LoadResult) -> Iterator[str]:
     if bend is not None:
         yield f"The knee, beyond which waits grow faster than served calls, is {_knee_at(bend)}."
     yield from (nothing_of_agent(step) for step in result.steps if not step.says_of_agent)
+    yield from (_cut_short(step) for step in result.steps if step.unspoken)
     stretches = [step.figures.stretches for step in result.steps if step.figures is not None and step.says_of_agent]
     least = min(stretches, default=FEWEST_CONTEXTS)
     if least < FEWEST_CONTEXTS:
@@ -140,6 +142,17 @@ def _knee_at(found: OnCurve) -> str:
 def nothing_of_agent(step: LoadStep) -> str:
     """Why a step says nothing about the agent, in one sentence."""
     limit = limit_of(step)
-    at = calls_a_second(step.rate) if step.rate is not None else f"{step.callers} at once"
     why = limit.in_words() if limit is not None else "; ".join(step.out_of_bounds)
-    return f"At {at} nothing is said of the agent's waits: {why}."
+    return f"At {_load_of(step)} nothing is said of the agent's waits: {why}."
+
+
+def _cut_short(step: LoadStep) -> str:
+    """The turns of a step that were planned and never spoken, in one sentence."""
+    spoken, of = step.spoken or (0, 0)
+    return (
+        f"At {_load_of(step)} {spoken} of {counted(of, 'planned turn')} were spoken; unspoken: {reasons_words(step.unspoken)}."
+    )
+
+
+def _load_of(step: LoadStep) -> str:
+    return calls_a_second(step.rate) if step.rate is not None else f"{step.callers} at once"

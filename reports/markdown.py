@@ -4,7 +4,7 @@ import re
 
 from harness.figures.seat_words import seat_words
 from harness.printable import printable
-from harness.reports.board import board, method_words
+from harness.reports.board import board, has_unspoken, method_words
 from harness.reports.cautions_shown import cautions
 from harness.reports.conditions import conditions
 from harness.reports.verdict import Verdict, verdicts
@@ -22,6 +22,7 @@ _HEAD = (
     "Cut-ins",
     "Pauses cut",
     "No reply",
+    "Unspoken",
     "P(frontier)",
 )
 
@@ -42,7 +43,8 @@ def markdown(view: PageView) -> str:
             for c in clear
         ] or ["- No clear change."]
         lines += [f"- {plain(text)}" for text in view.baseline.missing]
-    lines += ["", "| " + " | ".join(_HEAD) + " |", "|" + "---|" * len(_HEAD)]
+    head = [name for name in _HEAD if name != "Unspoken" or has_unspoken(view)]
+    lines += ["", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for row in (row for condition in view.conditions for row in board(view, condition)):
         cells = [
             plain(" ".join(part for part in (cell.text, f"({cell.small})" if cell.small else "") if part)) for cell in row.cells

@@ -10,6 +10,7 @@ from harness.reports.each_turn import EachTurn
 from harness.reports.view import AgentView, ContextView, JudgmentView, PageView, Span, TurnView
 from harness.reports.wording import system_name
 from harness.store.judgment import is_reference, is_rule
+from harness.store.unspoken import BECAUSE, Unspoken
 
 OVER, CUT, SILENT, FAILED, DISCARDED, DISPUTED, SLOWEST = 1, 2, 4, 8, 16, 32, 64
 """The filters of the page, one bit each; −1 means "this agent did not play this conversation"."""
@@ -167,8 +168,12 @@ def _turn(turn: TurnView) -> Json:
         "cut_in": turn.cut_in, "no_reply": turn.no_reply,
         "discarded": turn.discarded, "slowest": turn.slowest, "labels": list(turn.labels), "envelope": turn.envelope,
         "length_ms": turn.length_ms, "repeat": turn.repeat, "condition": turn.condition, "mode": turn.mode,
-        "each": [_each(one) for one in turn.each],
+        "each": [_each(one) for one in turn.each], "unspoken": _unspoken(turn.unspoken),
     }  # fmt: skip
+
+
+def _unspoken(found: Unspoken | None) -> Json | None:
+    return None if found is None else {"turns": found.turns, "of": found.of, "why": BECAUSE[found.why], "words": found.words}
 
 
 def _each(one: EachTurn) -> Json:

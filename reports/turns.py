@@ -19,6 +19,7 @@ from harness.reports.view import METRICS, Span, TurnView
 from harness.store.selection import is_agents_fault
 from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
+from harness.store.unspoken import unspoken_of
 from harness.timing.figures import IN_FULL, HiddenWork, Stage, TurnTiming, Waterfall
 from harness.verdicts.conversations import conversation_of
 from harness.wording import of_it_others
@@ -90,6 +91,7 @@ def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: 
         repeat=session.key.repeat,
         condition=session.key.condition,
         mode=session.key.mode,
+        unspoken=unspoken_of(session),
     )
     if timing is None:
         return base

@@ -21,6 +21,7 @@ from harness.ranking.percentiles import Quantiles
 from harness.reports.changes import BaselineView
 from harness.reports.each_turn import EachTurn
 from harness.reports.vote_pairs import QuickVote
+from harness.store.unspoken import Unspoken
 
 Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")
@@ -234,6 +235,8 @@ class TurnView:
     pauses_cut: int = 0
     each: tuple[EachTurn, ...] = ()
     """Every turn of a call that has several; the figures above are those of the last."""
+    unspoken: Unspoken | None = None
+    """The planned turns that were never spoken; None where all were, or it is not known."""
 
     @property
     def speaks_to_judge(self) -> bool:

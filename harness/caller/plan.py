@@ -88,6 +88,11 @@ class SessionPlan:
         if self.turns[0].start != "lead_in" or any(turn.start == "lead_in" for turn in self.turns[1:]):
             raise ValueError("the first turn, and no other, starts after the lead-in")
 
+    @property
+    def planned_turns(self) -> int:
+        """Number of turns that the caller means to speak: neither interruptions nor events, which need a reply to occur."""
+        return sum(turn.start != "into_reply" for turn in self.turns)
+
 
 NOT_WRITTEN: Final = "not_written"
 """Failure of a session that was played but whose recording could not be written: the run's fault, not the agent's."""

@@ -36,11 +36,6 @@ class Script:
         """True if only interruptions are left to say, which cannot take place once the reply is over."""
         return all(turn.start == "into_reply" for turn in self._waiting)
 
-    @property
-    def unsaid(self) -> int:
-        """Number of turns that have not been started."""
-        return len(self._waiting)
-
     def next_frame(self, frame: int, now_ns: int, listener: Listener) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
         """The dry and the played samples of frame `frame`, each `frame_samples` long."""
         if self._speaking is None and self._waiting and self._may_start(frame, now_ns, listener):

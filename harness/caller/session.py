@@ -81,8 +81,6 @@ class _Session:
             reader.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await reader
-        if self._script.unsaid and outcome.failure_kind is None:
-            outcome = SessionOutcome(outcome.ended, None, f"{self._script.unsaid} caller turn(s) were never started")
         return self._recording(outcome), outcome
 
     def _tick(self, deadline_ns: int) -> bool:
@@ -186,6 +184,7 @@ class _Session:
             loop_lag_ms=self._pacer.worst_lag_ms(self._t0_ns, now_ns()),
             ended=outcome.failure_kind or outcome.ended,
             detail=outcome.detail,
+            planned_turns=self._plan.planned_turns,
             line_reports=tuple(incoming.line_reports),
         )
 
@@ -223,4 +222,5 @@ def _silent_recording(plan: SessionPlan, outcome: SessionOutcome) -> Recording:
     """The recording of a session that never began."""
     nothing = np.zeros(0, np.int16)
     track = CallerTrack(plan.rate_hz, nothing, nothing, now_ns(), np.zeros(0, np.int64), 0, 0)
-    return Recording(track, plan.rate_hz, nothing, ended=outcome.failure_kind or "failed", detail=outcome.detail)
+    ended = outcome.failure_kind or "failed"
+    return Recording(track, plan.rate_hz, nothing, ended=ended, detail=outcome.detail, planned_turns=plan.planned_turns)

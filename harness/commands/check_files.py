@@ -22,6 +22,7 @@ from harness.printable import printable
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.load_versions import LoadVersions
 from harness.reports.versions import Versions
+from harness.store.unspoken import OURS, reasons_words
 from harness.wording import UNKNOWN_TEXT, counted
 
 _MARKS: Final = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&@:$])")
@@ -72,7 +73,17 @@ def shown_interval(checked: Checked) -> str:
 
 
 def reason(checked: Checked) -> str:
-    """The reason for a limit's verdict, in one sentence."""
+    """The reason for a limit's verdict, in one sentence, and one more where turns of its cell were never spoken."""
+    if not checked.unspoken:
+        return _reason(checked)
+    left = f"Planned turns that were never spoken: {reasons_words(checked.unspoken)}"
+    if OURS not in checked.unspoken:
+        return f"{_reason(checked)} {left}."
+    value = UNKNOWN_TEXT if checked.decision is None else shown_value(checked.asked.limit.figure, checked.decision.value)
+    return f"{left}; so its figure decides nothing (measured: {value})."
+
+
+def _reason(checked: Checked) -> str:
     decision, limit = checked.decision, checked.asked.limit
     if checked.why:
         return checked.why

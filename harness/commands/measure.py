@@ -101,7 +101,7 @@ def measure(
             print_check(result, told(result, ""), page)
     if result is not None:
         return CODES[result.verdict]
-    return 3 if summary.failures else 0
+    return 3 if summary.failed_sessions else 0
 
 
 def _budget(named_ms: float | None, limits: "Budgets | None", file: Path | None) -> float | None:

@@ -76,7 +76,7 @@ def run(
         summary = write_played(store, summary, page=request.share.shard is None)
     if as_json:
         print(summary.to_json())
-        return 3 if summary.failures else 0
+        return 3 if summary.failed_sessions else 0
     print_summary(summary, screen())
     if request.share.shard is not None:
         number, of = request.share.shard
@@ -127,9 +127,9 @@ def _request(
 
 
 def _outcome(summary: "RunSummary") -> int:
-    if not summary.failures:
+    if not summary.failed_sessions:
         return 0
     if summary.cells and all(not cell.turns or cell.failed == cell.turns for cell in summary.whole):
-        first = summary.failures[0]
+        first = summary.failed_sessions[0]
         raise AgentError(f"no session could be finished; the first failed with {first.kind}: {first.detail}")
     return 3

@@ -37,6 +37,8 @@ _COLUMNS = (
     "\nElo",
     "95 %\ninterval",
 )
+_AFTER_NO_REPLY: Final = _COLUMNS.index("no\nreply") + 1
+"""Place of the column of unspoken turns, in a run that has any."""
 
 
 def print_summary(summary: RunSummary, console: Console) -> None:
@@ -45,7 +47,8 @@ def print_summary(summary: RunSummary, console: Console) -> None:
         console.print(Text(f"INVALID RUN: {'; '.join(summary.invalid)}", style=_STYLE["bad"]), soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("times in ms\nagent", no_wrap=True)
-    for name in _COLUMNS:
+    left = any(cell.unspoken for cell in summary.whole)
+    for name in (*_COLUMNS[:_AFTER_NO_REPLY], *(["un-\nspoken"] if left else []), *_COLUMNS[_AFTER_NO_REPLY:]):
         table.add_column(name, justify="right", no_wrap=True)
     if not all(cell.valid for cell in summary.whole):
         table.add_column("may be\nquoted", no_wrap=True)
@@ -56,12 +59,12 @@ def print_summary(summary: RunSummary, console: Console) -> None:
         if several:
             table.add_row(Text(condition, style="italic"))
         for cell in sorted(mine, key=lambda cell: (cell.elo is None, -(cell.elo or 0), cell.agent)):
-            table.add_row(Text(cell.agent), *_figures(cell), "" if cell.valid else Text("INVALID", style=_STYLE["bad"]))
+            table.add_row(Text(cell.agent), *_figures(cell, left), "" if cell.valid else Text("INVALID", style=_STYLE["bad"]))
             names.append(cell.agent)
         board = summary.board(condition)
         references = board.references if board is not None else {}
         for name, reference in sorted(references.items(), key=lambda item: -(item[1].elo or 0)):
-            figures = [""] * 7 + [_elo(reference.elo), _interval(reference.elo_interval)]
+            figures = [""] * (8 if left else 7) + [_elo(reference.elo), _interval(reference.elo_interval)]
             table.add_row(Text(name, style="dim"), *figures)
             names.append(name)
     print_table(console, table, names)
@@ -83,7 +86,7 @@ def print_summary(summary: RunSummary, console: Console) -> None:
         console.print(Text(f"Local latencies are of {machine.words}.", style="dim"), soft_wrap=True)
     for caution in cautions_for_people(summary):
         console.print(Text(f"{caution.topic}: {caution.text}", style=_STYLE[caution.level]), soft_wrap=True)
-    for failure in summary.failures:
+    for failure in summary.failed_sessions:
         first, *rest = failure.detail.splitlines() or [""]
         console.print(
             Text(f"failed: {failure.context} · {failure.agent}: {failure.kind}: {first}", style="red"), soft_wrap=True
@@ -121,7 +124,7 @@ def _print_server_waits(summary: RunSummary, console: Console) -> None:
         console.print(Text(note), soft_wrap=True)
 
 
-def _figures(agent: Cell) -> list[str]:
+def _figures(agent: Cell, left: bool) -> list[str]:
     share = agent.within_budget.ttfa
     return [
         milliseconds(agent.ttfa_ms, "p50"),
@@ -131,9 +134,14 @@ def _figures(agent: Cell) -> list[str]:
         f"{agent.cut_in_rate:.0%}" if agent.cut_in_rate is not None else _DASH,
         f"{agent.pauses_cut[0]}/{agent.pauses_cut[1]}",
         f"{agent.no_reply}/{agent.turns}",
+        *([_unspoken(agent)] if left else []),
         _elo(agent.elo),
         _interval(agent.elo_interval),
     ]
+
+
+def _unspoken(agent: Cell) -> str:
+    return f"{sum(agent.unspoken.values())}/{agent.spoken[1]}" if agent.spoken is not None else _DASH
 
 
 def _substance(name: str, agent: Cell) -> str | None:

@@ -97,6 +97,7 @@ OTHERS: Final = (
     Figure("continuity", "Replies without a gap in their sound", "share", ("sound",), "timing/measure", higher_is_better=True,
            chances=lambda t: () if t.no_reply else (t.underruns == 0,)),
     Figure("no_reply_rate", "No reply", "share", ("sound",), "timing/measure", chances=lambda t: (t.no_reply,)),
+    Figure("unspoken_share", "Planned turns that the agent left unspoken", "share", ("sound",), "figures/unspoken"),
     Figure("understood_wer", "Words that the agent misunderstood", "share", ("sound", "marks"), "figures/word_errors"),
     Figure("heard_wer", "Words of the reply that were not heard as written", "share", ("sound", "words"),
            "figures/word_errors"),

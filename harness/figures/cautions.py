@@ -16,6 +16,7 @@ from harness.figures.recorded_calls import OPEN, languages_words, open_words
 from harness.figures.reply_flags import TO_JUDGE
 from harness.figures.rtp_lines import MUCH_LOST, in_words
 from harness.figures.speakers import bunches, speakers_sentence
+from harness.figures.unspoken import unspoken_words
 from harness.figures.watched import unwatched_words
 from harness.judging.validation.sentences import IN_WORDS, judge_sentence, red_lines_sentence
 from harness.judging.validation.trust import BLIND
@@ -36,7 +37,7 @@ Code = Literal[
     "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
     "no_certificate", "machines", "red_lines", "few_people", "seat_error", "seat_losses", "seat_unrated",
     "rehearsal", "speakers", "other_wire", "recorded_calls", "open_turns", "sides_swapped", "other_language",
-    "gpu_clocks", "gpu_shared", "to_judge", "why_silent", "odd_sound",
+    "gpu_clocks", "gpu_shared", "to_judge", "why_silent", "odd_sound", "unspoken",
 ]  # fmt: skip
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
 IDLE_PERCENT: Final = 1.0
@@ -75,6 +76,7 @@ KINDS: Final[Mapping[Code, Kind]] = {
                    f"{TURNS_FOR_P95}."),
     "failed": Kind("warn", "Failed sessions", "{} failed ({}). They are listed by kind."),
     "why_silent": Kind("warn", "Why no reply", "{}: {}."),
+    "unspoken": Kind("warn", "Unspoken turns", "{}. The figures are of the turns that were spoken."),
     "no_reply": Kind("warn", "No reply", "No answer {}: {}. Such turns count as an agent's slowest."),
     "contended": Kind("warn", "Contended", "Other programs, other machines on the same host, or a quota took processor time "
                       f"that an agent needed, and could have caused more than {MOST_OWED_SHARE * 100:.0f} % of the first "
@@ -279,9 +281,11 @@ def _size(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
 
 
 def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
-    if summary.failures:
-        agents = ", ".join(sorted({failure.agent for failure in summary.failures}))
-        yield worded("failed", counted(len(summary.failures), "session"), agents)
+    if failed := summary.failed_sessions:
+        agents = ", ".join(sorted({failure.agent for failure in failed}))
+        yield worded("failed", counted(len(failed), "session"), agents)
+    if left := [f"{summary.name(c)}: {words}" for c in summary.whole if (words := unspoken_words(c))]:
+        yield worded("unspoken", ". ".join(left))
     if silent := [f"{summary.name(c)} on {c.no_reply} of {counted(c.turns, 'turn')}" for c in summary.whole if c.no_reply]:
         # Who recorded a call did not wait as the harness does.
         limit = (

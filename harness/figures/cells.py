@@ -4,7 +4,7 @@ A figure belongs to one *cell*: agent × condition × mode × presentation, on a
 because programs read them; unknown values are null. More keys may be added.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -20,6 +20,10 @@ from harness.ranking.board import QualityState
 from harness.ranking.percentiles import Quantiles
 from harness.store.judgment import Presentation, RedLinesCheck
 from harness.store.selection import quoted_presentation
+from harness.store.unspoken import Reason
+
+UNSPOKEN: Final = "unspoken"
+"""`Failure.kind` of a session that did not fail, but ended before the caller had spoken all of its turns."""
 
 
 class PeopleVotes(Model):
@@ -46,6 +50,12 @@ class AgentSummary(EndpointingSummary, TurnFigures):
     valid: bool = True
     """True if its run is valid; otherwise none of these figures may be quoted."""
     failed: int = 0
+    spoken: tuple[int, int] | None = None
+    """Turns that were spoken, or lost with their session, and turns that the callers planned; null where nobody planned."""
+    unspoken: dict[Reason, int] = Field(default_factory=dict)
+    """Reason → planned turns that were never spoken; empty where all were."""
+    unspoken_share: float | None = None
+    """Share of the planned turns that the agent left unspoken; those that are not its fault are in neither number."""
     events: list[EventRow] = Field(default_factory=list)
     """One row for each sound and instant, in a run with events."""
     servers: list[ServerWaits] = Field(default_factory=list)
@@ -117,7 +127,8 @@ class PacingSummary(Model):
 
 
 class Failure(Model):
-    """A session that ended in a named failure. Its recording so far is saved."""
+    """A session that ended in a named failure; its recording so far is saved. Kind `unspoken`: one that did not fail, but ended
+    before the caller had spoken all of its turns."""
 
     context: str
     agent: str
@@ -230,6 +241,11 @@ class RunFigures(Model):
     failures: list[Failure] = Field(default_factory=list)
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    @property
+    def failed_sessions(self) -> list[Failure]:
+        """The failures without the sessions that only ended early (kind `unspoken`)."""
+        return [failure for failure in self.failures if failure.kind != UNSPOKEN]
 
     @property
     def whole(self) -> tuple[Cell, ...]:

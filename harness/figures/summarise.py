@@ -37,6 +37,7 @@ from harness.figures.seat_figures import Seat, beside_seat, figures_over_persons
 from harness.figures.server_waits import server_waits
 from harness.figures.speakers import speakers_of
 from harness.figures.summary import RunSummary
+from harness.figures.unspoken import cut_short, spoken_figures
 from harness.figures.watched import unwatched
 from harness.figures.word_errors import heard_wer, understood_wer
 from harness.judging.speaks_to_judge import speaks_to_judge
@@ -89,7 +90,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         people_refused=refusals(boards),
         by_machine=_by_machine(selection),
         failures=[_failure(s.key, s.failure_kind, s.failure_detail) for s in selection.sessions if s.failure_kind is not None]
-        + _listed(store.step_failures(), selection.sessions),
+        + [*cut_short(selection.sessions), *_listed(store.step_failures(), selection.sessions)],
     )
 
 
@@ -188,6 +189,7 @@ def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selec
         **dict(figures),
         "servers": server_waits(turns, manifest.seed),
         "failed": sum(s.status == "failed" for s in sessions),
+        **spoken_figures(sessions),
         "flags": _flags(sessions, contexts),
         "common_opening": (openings.most_common(1)[0][1], openings.total()) if openings else None,
         "understood_wer": understood_wer(sessions, contexts),

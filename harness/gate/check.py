@@ -8,12 +8,13 @@ not make a run invalid, and counts against the agent.
 
 A limit on quality that rests on a judge's opinion is *cannot tell* too: a release must not hang on a judge that people do not
 bear out, and more conversations would only make that judge surer. So is one that compares ratings of two scales with each
-other: people's, and those of each set of judges.
+other: people's, and those of each set of judges. And so is every limit on a cell with planned turns that were never spoken
+through no fault of the agent.
 """
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -32,6 +33,7 @@ from harness.store.judgment import Judgment
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, is_agents_fault
+from harness.store.unspoken import OURS, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Checked:
     """Number of speakers behind the figure, where its interval is over them and not over conversations."""
     why: str = ""
     """Reason for the verdict in one sentence, where none of the usual ones says it."""
+    unspoken: Mapping[Reason, int] = field(default_factory=dict)
+    """Reason → planned turns of the cell that were never spoken. With any that are ours, the limit decides nothing."""
 
     @property
     def name(self) -> str:
@@ -145,6 +149,7 @@ def check_run(
         known = invalid == tuple(with_validity(store).invalid)
         at_fault = sessions_at_fault(store, selection) if known else frozenset()
         checked = tuple((known and _in_spite_of_disturbance(one, cells, at_fault, rule)) or _undecided(one) for one in checked)
+    checked = tuple(_with_unspoken(one, cells, earlier) for one in checked)
     return CheckResult(
         run=store.folder,
         verdict=overall([c.verdict for c in checked if c.verdict != "ignored"]),
@@ -221,6 +226,22 @@ def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Ru
     return Checked(asked, decision.verdict, decision, speakers=found.contexts)
 
 
+def _with_unspoken(checked: Checked, cells: Cells, earlier: _Earlier | None) -> Checked:
+    """A limit with the unspoken turns of its cell, and without decision where some are ours: nobody knows what they would have
+    given. Those of the agent are a figure, `unspoken_share`, and stop no other."""
+    limit, agent = checked.asked.limit, checked.asked.agent
+    place = Place(checked.asked.condition, HEARD, limit.subset)
+    left = cells.unspoken(agent, place)
+    before = {}
+    if earlier is not None and limit.comparison == "worse_than_baseline_by":
+        before = earlier.before.unspoken(earlier.agents[agent], place)
+    ours = left.get(OURS, 0) + before.get(OURS, 0)
+    if not ours or checked.verdict == "ignored":
+        return replace(checked, unspoken=left)
+    decision = checked.decision and _no_verdict(checked.decision)
+    return replace(checked, verdict="cannot tell", decision=decision, unspoken={**left, OURS: ours})
+
+
 def _worsening(earlier: _Earlier, asked: CellLimit, place: Place) -> Evidence | None:
     """The loss against the baseline: paired by conversation where it can be; None if one of the runs has no such figure."""
     figure, agent = asked.limit.figure, asked.agent
@@ -277,6 +298,7 @@ def _limit_object(checked: Checked) -> dict[str, Any]:
         "interval": [finite(end) for end in decision.interval] if decision else None,
         "verdict": checked.verdict,
         "undecided": checked.undecided or None,
+        "unspoken": dict(checked.unspoken),
         "in_spite_of_disturbance": checked.in_spite_of_disturbance,
         "more_needed": decision.more_needed if decision else None,
         "speakers": checked.speakers,

@@ -21,6 +21,7 @@ from harness.figures.latency import chances, latency_values, within_budget_flags
 from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.speakers import bunch_of, bunches, by_speaker, speakers_of
+from harness.figures.unspoken import unspoken_chances
 from harness.figures.word_errors import Pair, heard_pairs, understood_pairs, word_errors
 from harness.gate.disturbed import Either, cell_turns, shares, times
 from harness.ranking.board import Board
@@ -32,12 +33,17 @@ from harness.ranking.peoples_axis import PeoplesAxis
 from harness.store.judgment import Judgment, Presentation
 from harness.store.judgment_columns import table_of
 from harness.store.selection import HEARD, Selection, Turns
+from harness.store.session import Session
+from harness.store.unspoken import Reason, summed, unspoken_of
 
 PEOPLE: Final = "people."
 _OVER: Final = "elo_over."
 PREFIXES: Final = (_OVER, PEOPLE + _OVER)
 _WITHIN: Final = "within_budget."
 _WORD_ERRORS: Final = ("understood_wer", "heard_wer")
+_UNSPOKEN: Final = "unspoken_share"
+_OF_SESSIONS: Final = (*_WORD_ERRORS, _UNSPOKEN)
+"""Figures that are of sessions and not of timed turns."""
 _QUANTILE: Final = {"p50": 0.50, "p95": 0.95}
 _DELAYS: Final = {"dead_air_ms": dead_air_values, "decision_delay_ms": decision_delay_values}
 
@@ -117,15 +123,25 @@ class Cells:
             return _wins(self._rows(place, inside, people), agent) if axis is None else _pairs_won(axis, agent)
         if name in _WORD_ERRORS:
             return self._word_errors(name, agent, place.condition, inside)
+        if name == _UNSPOKEN:
+            return share_of_flags(by_speaker(unspoken_chances(self._sessions(agent, place)), self._speakers))
         turns = by_speaker(self._turns(agent, place.condition, inside), self._speakers)
         if _is_time(name):
             return percentile_of(_times(turns, name), _QUANTILE[name.split(".")[1]])
         return share_of_flags(self._flags(turns, name))
 
+    def unspoken(self, agent: str, place: Place) -> dict[Reason, int]:
+        """Reason → planned turns of the cell that were never spoken."""
+        return summed(map(unspoken_of, self._sessions(agent, place)))
+
+    def _sessions(self, agent: str, place: Place) -> list[Session]:
+        inside = self._inside(place)
+        return [s for s in self._selection.of(agent, place.condition) if s.key.context_id in inside]
+
     def in_spite_of_disturbance(self, figure: str, agent: str, place: Place, at_fault: Collection[str]) -> Either | None:
         """The evidence on a time or a share whatever its disturbed turns would have given (`harness.gate.disturbed`). None for
         every other figure, and if the run does not have it. `at_fault`: sessions in which the harness was at fault."""
-        if is_rating(figure) or figure in _WORD_ERRORS:
+        if is_rating(figure) or figure in _OF_SESSIONS:
             return None
         inside = self._inside(place)
         timed = [(s, t) for s, t in self._selection.timed(agent, place.condition) if s.key.context_id in inside]
@@ -141,7 +157,7 @@ class Cells:
         """The change of a figure since another run, paired turn by turn: positive is worse. None where it cannot be paired: a
         p95, errors of words, ratings, and under eight conversations that both runs have. `was`: the agent's name in that run.
         """
-        if is_rating(figure) or figure in _WORD_ERRORS or figure.endswith(".p95"):
+        if is_rating(figure) or figure in _OF_SESSIONS or figure.endswith(".p95"):
             return None
         runs = []
         for cells, name in ((self, agent), (before, was or agent)):

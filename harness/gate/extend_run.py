@@ -199,6 +199,6 @@ def _grown(
     options = pack.options.model_copy(update={"limit": have + batch, "judges": judges})
     request = RunRequest(options, out=folder, resume=True, again=again, wait_for_quiet_s=wait_s, words=words)
     grown, summary = run(request, progress, votes)
-    if len(summary.failures) and all(c.failed == c.turns for c in summary.whole):
+    if summary.failed_sessions and all(c.failed == c.turns for c in summary.whole):
         raise AgentError(f"{folder}: no session could be finished; see: {command('report', folder)}")
     return grown

@@ -33,6 +33,7 @@ from harness.servers.samples import ServerSample
 from harness.servers.scraper import AROUND_NS
 from harness.store.load_files import LoadTurn
 from harness.store.selection import is_agents_fault
+from harness.store.unspoken import Unspoken, summed, unspoken
 from harness.timeline import NS_PER_MS, samples_to_ns
 from harness.timing import measure_turns
 from harness.timing.figures import TurnTiming
@@ -96,6 +97,9 @@ class _Measured:
     realtime_ratio: float | None = None
     loop_lag_ms: tuple[float, ...] = ()
     """The worst of each second."""
+    planned_turns: int = 0
+    """Of a call that did not fail; 0 where nobody planned."""
+    unspoken: Unspoken | None = None
 
     @property
     def failure(self) -> str | None:
@@ -189,6 +193,8 @@ def _heard(offered: Offered, call: Call, recording: Recording, timings: Sequence
         np.abs(errors_ms(caller)),
         paced.realtime_ratio if paced is not None else None,
         recording.loop_lag_ms,
+        recording.planned_turns or 0,
+        unspoken(recording.planned_turns, len(spoken), recording.ended),
     )
 
 
@@ -256,6 +262,7 @@ def _step(offered: Offered, found: Sequence[_Measured], use: Callable[[float], U
     lag = float(np.percentile([lag for each in paced for lag in each.loop_lag_ms] or [0.0], 99)) if paced else math.nan
     lost = [f"{counted(len(own), 'call')} failed in the caller itself ({own[0].failure})"] if own else []
     figures = load_figures(rows)
+    planned, left = sum(each.planned_turns for each in found), summed(each.unspoken for each in found)
     return LoadStep(
         callers=most,
         sessions=len(found),
@@ -276,6 +283,8 @@ def _step(offered: Offered, found: Sequence[_Measured], use: Callable[[float], U
         caller_error=error,
         failure=_most_frequent([row for row in rows if row.failure is not None]),
         failed_in_caller=len(own),
+        spoken=(planned - sum(left.values()), planned) if planned else None,
+        unspoken=left,
     )
 
 

@@ -8,6 +8,7 @@ from harness.figures.load_steps import LoadFigures, ShareOf
 from harness.load.arrivals import ArrivalFigures
 from harness.load.caller_error import CallerError
 from harness.ranking.percentiles import Quantiles
+from harness.store.unspoken import Reason
 
 MOST_SILENT: Final = 0.05
 
@@ -59,6 +60,10 @@ class LoadStep:
     """The most frequent failure of its calls, in words; empty without one."""
     failed_in_caller: int = 0
     """Calls that failed in the caller itself."""
+    spoken: tuple[int, int] | None = None
+    """Turns that were spoken and turns that were planned, in calls that did not fail; None where nobody planned."""
+    unspoken: Mapping[Reason, int] = field(default_factory=dict)
+    """Reason → planned turns of those calls that were never spoken."""
 
     @property
     def offered(self) -> float:

@@ -43,6 +43,7 @@ from harness.servers.scraper import AROUND_NS
 from harness.store.run_store import RunStore
 from harness.store.session import Session, SessionKey
 from harness.store.step_failure import UNREADABLE, StepFailure
+from harness.store.unspoken import unspoken_of
 from harness.timing.figures import TurnTiming
 from harness.wording import of_it_others
 
@@ -59,6 +60,7 @@ class _Played:
     track: MachineTrack | None
     samples: tuple[ServerSample, ...]
     started_ns: int
+    planned_turns: int
 
 
 class SessionPlayer:
@@ -129,6 +131,9 @@ class SessionPlayer:
             written_text=said(recording) if recording else None,
             understood_text=understood(recording) if recording else None,
             started_ns=played.started_ns,
+            ended=recording.ended if recording else outcome.ended,
+            planned_turns=played.planned_turns,
+            spoken_turns=sum(turn.kind == "turn" for turn in recording.caller.turns) if recording else 0,
         )
         if self._plan.options.concurrency > 1 or session.status == "failed" or recording is None:
             self._progress.step(_line(session, None), keep=True)
@@ -160,7 +165,7 @@ class SessionPlayer:
             self._greetings.learn(key.agent, recording)
             if outcome.failure_kind is not None:
                 outcome = replace(outcome, detail=with_words(outcome.detail, recording.marks))
-        return _Played(outcome, recording, track, samples, started_ns)
+        return _Played(outcome, recording, track, samples, started_ns, plan.planned_turns)
 
     async def _greeted_or(self, first: _Played, key: SessionKey, folder: Path) -> _Played:
         """A second call by a caller that waits for a greeting, if one comes; otherwise the first call."""
@@ -280,6 +285,11 @@ def _measured_line(session: Session, found: Timings | StepFailure) -> str:
 
 
 def _line(session: Session, timing: TurnTiming | None) -> str:
+    left = unspoken_of(session) if session.status == "finished" else None
+    return f"{_figures_line(session, timing)}; {left.words}" if left is not None else _figures_line(session, timing)
+
+
+def _figures_line(session: Session, timing: TurnTiming | None) -> str:
     place = _place(session.key)
     if session.status == "failed":
         why = session.failure_detail.splitlines()[:1]

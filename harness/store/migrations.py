@@ -22,7 +22,7 @@ CREATE TABLE sessions (
   profile_hash TEXT NOT NULL, mode TEXT NOT NULL, condition TEXT NOT NULL, repeat INTEGER NOT NULL,
   status TEXT NOT NULL, failure_kind TEXT, failure_detail TEXT NOT NULL DEFAULT '',
   written_text TEXT, understood_text TEXT, heard_text TEXT, heard_words TEXT, timing TEXT, started_ns INTEGER,
-  turn_timings TEXT, machine TEXT);
+  turn_timings TEXT, machine TEXT, ended TEXT, planned_turns INTEGER, spoken_turns INTEGER);
 CREATE TABLE judgments (id INTEGER PRIMARY KEY, judge TEXT NOT NULL, context TEXT NOT NULL, json TEXT NOT NULL);
 CREATE INDEX judgments_by_judge ON judgments (judge);
 CREATE TABLE judge_checks (judge TEXT PRIMARY KEY, json TEXT NOT NULL);
@@ -108,7 +108,13 @@ def _several_machines(database: sqlite3.Connection) -> None:
     database.execute("ALTER TABLE sessions ADD COLUMN machine TEXT")
 
 
-_STEPS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_judge_each_condition, _several_machines)
+def _planned_turns(database: sqlite3.Connection) -> None:
+    """3 → 4: a session states how its call ended, and how many of the caller's planned turns were spoken; not known before."""
+    for column in ("ended TEXT", "planned_turns INTEGER", "spoken_turns INTEGER"):
+        database.execute(f"ALTER TABLE sessions ADD COLUMN {column}")
+
+
+_STEPS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_judge_each_condition, _several_machines, _planned_turns)
 """The n-th converts layout n to n + 1."""
 
 VERSION: Final = len(_STEPS) + 1

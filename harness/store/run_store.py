@@ -184,6 +184,9 @@ class RunStore:
         understood_text: str | None = None,
         started_ns: int | None = None,
         timing: TurnTiming | None = None,
+        ended: str | None = None,
+        planned_turns: int | None = None,
+        spoken_turns: int | None = None,
     ) -> Session:
         """Commit a session: flush its files, move them into place, then write its row in one transaction."""
         self._put_in_place(key.session_id, partial)
@@ -198,6 +201,9 @@ class RunStore:
                     "written_text": written_text and redact_foreign(written_text),
                     "understood_text": understood_text and redact_foreign(understood_text),
                     "started_ns": started_ns,
+                    "ended": ended,
+                    "planned_turns": planned_turns,
+                    "spoken_turns": spoken_turns,
                     "timing": TIMING.dump_json(timing).decode() if timing else None,
                     "turn_timings": TIMINGS.dump_json((timing,) if timing else ()).decode(),
                 }

@@ -19,6 +19,7 @@ WORDS = TypeAdapter(tuple[tuple[str, float, float], ...])
 """Readers and writers of figures and words in a session's row."""
 _AS_STORED: Final = (
     "id", "status", "failure_kind", "failure_detail", "written_text", "understood_text", "heard_text", "started_ns",
+    "ended", "planned_turns", "spoken_turns",
 )  # fmt: skip
 """Fields of a session that are columns of its row."""
 
@@ -65,6 +66,12 @@ class Session:
     started_ns: int | None
     """Start on the machine's monotonic clock, as in recordings and telemetry."""
     folder: Path
+    ended: str | None = None
+    """Reason why the call ended (`Recording.ended`)."""
+    planned_turns: int | None = None
+    """Number of turns that the caller meant to speak; None where nobody planned, and in a run that did not store it."""
+    spoken_turns: int | None = None
+    """Number of those that it began."""
     machine: str = ""
     """In a merged run, the id of the machine that played it; empty: the one that the manifest describes."""
 

@@ -20,6 +20,7 @@ const words = (label, text) => (text === null || text === undefined ? null : el(
 const chips = (turn) => [
   turn.status === "failed" ? ["failed", "bad"] : null,
   turn.no_reply ? ["no reply within 15 s", "bad"] : null,
+  turn.unspoken ? [turn.unspoken.words, "bad"] : null,
   turn.cut_in ? ["cut in on the caller", "warn"] : null,
   turn.pauses.some((s) => s[0] === "cut") ? ["cut a pause", "warn"] : null,
   turn.discarded ? [`discarded: ${turn.discarded}`, "bad"] : null,

@@ -14,15 +14,18 @@ const notesOf = (turn) => [
   turn.discarded || null,
 ].filter(Boolean).join("; ");
 const eachTurn = (turn, hear) => {
-  if (!turn.each.length) return null;
+  const left = turn.unspoken;
+  if (!turn.each.length && !left) return null;
   const spoken = turn.each.some((one) => one.words !== null);
   const row = (one) => el("tr", {},
     el("th", { scope: "row" }, hear ? el("button", { type: "button", class: "plain", "aria-label": `Hear the handover of turn ${one.number} of ${turn.agent}`, onclick: () => hear(one.spoken_end_ms) }, `${one.number}, ends at ${clockOf(one.spoken_end_ms)}`) : `${one.number}, ends at ${clockOf(one.spoken_end_ms)}`),
     el("td", { class: "n" }, ms(one.ttfa_ms)), el("td", { class: "n" }, ms(one.dead_air_ms)),
     el("td", { class: "n" }, one.inner_pauses ? `${one.inner_pauses_cut} of ${one.inner_pauses}` : "—"),
     el("td", {}, notesOf(one) || "—"), spoken ? el("td", { dir: "auto" }, one.words || "—") : null);
-  return el("details", { class: "more each" }, el("summary", {}, `Every turn of this call: ${turn.each.length}`),
+  const unspoken = Array.from({ length: left?.turns ?? 0 }, (_, k) => el("tr", { class: "unspoken" },
+    el("th", { scope: "row" }, `${left.of - left.turns + k + 1}, unspoken`), el("td", { colspan: spoken ? 5 : 4 }, `Never spoken, ${left.why}`)));
+  return el("details", { class: "more each", open: Boolean(left) }, el("summary", {}, `Every turn of this call: ${left ? left.words : turn.each.length}`),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Every turn of ${turn.agent}` }, el("table", {},
       el("thead", {}, el("tr", {}, ["Caller's turn", "TTFA", "Dead air", "Pauses cut", "Notes", ...(spoken ? ["Heard"] : [])].map((t, k) => el("th", { scope: "col", class: k > 0 && k < 4 ? "n" : null }, t)))),
-      el("tbody", {}, turn.each.map(row)))));
+      el("tbody", {}, turn.each.map(row), unspoken))));
 };
