@@ -72,7 +72,11 @@ def shown_interval(checked: Checked) -> str:
 
 
 def reason(checked: Checked) -> str:
-    """The reason for a limit's verdict, in one sentence."""
+    """The reason for a limit's verdict in one sentence, and a second one on fillers where they make it doubtful."""
+    return f"{_reason(checked)} {checked.note}." if checked.note else _reason(checked)
+
+
+def _reason(checked: Checked) -> str:
     decision, limit = checked.decision, checked.asked.limit
     if checked.why:
         return checked.why
@@ -154,8 +158,8 @@ def summary(result: CheckResult, page: Path | None, ended: str = "", since: Vers
         where = checked.asked.condition if limit.subset == "all" else f"{checked.asked.condition}, {limit.subset}"
         cells = (checked.asked.agent, where, limit.words, value, shown_interval(checked))
         lines.append(f"| {SIGNS[checked.verdict]} | {' | '.join(_escaped(cell) for cell in cells)} |")
-    open_ones = [c for c in result.checked if c.verdict in ("fail", "cannot tell")]
-    lines += ["", *(f"* {_escaped(c.name)}: {_escaped(reason(c))}" for c in open_ones)]
+    explained = [c for c in result.checked if c.verdict in ("fail", "cannot tell") or c.note]
+    lines += ["", *(f"* {_escaped(c.name)}: {_escaped(reason(c))}" for c in explained)]
     if page is not None:
         sound = f"; sound: {_escaped(str(result.sound))}" if result.sound is not None else ""
         lines += ["", f"Page: {_escaped(str(page))}{sound}"]

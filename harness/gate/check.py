@@ -51,6 +51,8 @@ class Checked:
     """Number of speakers behind the figure, where its interval is over them and not over conversations."""
     why: str = ""
     """Reason for the verdict in one sentence, where none of the usual ones says it."""
+    note: str = ""
+    """Sentence on a filler before the answer, without its full stop (`Cells.before_answers`); empty elsewhere."""
 
     @property
     def name(self) -> str:
@@ -139,7 +141,10 @@ def check_run(
             counterparts(manifest, baseline.manifest),
         )
     invalid = tuple(manifest.invalid)
-    checked = tuple(_checked(one, cells, earlier, rule) for one in asked)
+    checked = tuple(
+        replace(_checked(one, cells, earlier, rule), note=cells.before_answers(one.limit.figure, one.agent, _place(one)))
+        for one in asked
+    )
     if invalid:
         # Only these two faults are known turn by turn; a run that is invalid for any other reason decides nothing.
         known = invalid == tuple(with_validity(store).invalid)
@@ -197,8 +202,7 @@ def refuse_unpaired(
 
 
 def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Rule) -> Checked:
-    limit = asked.limit
-    place = Place(asked.condition, HEARD, limit.subset)
+    limit, place = asked.limit, _place(asked)
     found: Evidence | None = cells.evidence(limit.figure, asked.agent, place)
     undecided, apart = cells.undecided_quality(limit.figure, place), ""
     if found is not None and limit.comparison == "worse_than_baseline_by":
@@ -219,6 +223,10 @@ def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Ru
         more = math.ceil(decision.more_needed * cells.conversations_a_speaker(place))
         decision = replace(decision, more_needed=more)
     return Checked(asked, decision.verdict, decision, speakers=found.contexts)
+
+
+def _place(asked: CellLimit) -> Place:
+    return Place(asked.condition, HEARD, asked.limit.subset)
 
 
 def _worsening(earlier: _Earlier, asked: CellLimit, place: Place) -> Evidence | None:
@@ -249,7 +257,7 @@ def _in_spite_of_disturbance(checked: Checked, cells: Cells, at_fault: Collectio
     limit, agent = checked.asked.limit, checked.asked.agent
     if limit.comparison == "worse_than_baseline_by":
         return None
-    place = Place(checked.asked.condition, HEARD, limit.subset)
+    place = _place(checked.asked)
     found = cells.in_spite_of_disturbance(limit.figure, agent, place, at_fault)
     decision = rule(found, limit.rule, limit.bound) if found is not None else None
     if decision is None or decision.verdict == "cannot tell":
@@ -280,4 +288,5 @@ def _limit_object(checked: Checked) -> dict[str, Any]:
         "in_spite_of_disturbance": checked.in_spite_of_disturbance,
         "more_needed": decision.more_needed if decision else None,
         "speakers": checked.speakers,
+        "note": checked.note or None,
     }

@@ -17,7 +17,7 @@ import numpy as np
 from harness.figures.catalogue import BY_PATH, Unit
 from harness.figures.endpointing import dead_air_values, decision_delay_values, each_inner_pause, inner_pauses_cut
 from harness.figures.judges import judge_summaries
-from harness.figures.latency import chances, latency_values, within_budget_flags
+from harness.figures.latency import budget_of, chances, differs, filler_first, latency_values, within_budget_flags
 from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.speakers import bunch_of, bunches, by_speaker, speakers_of
@@ -32,6 +32,8 @@ from harness.ranking.peoples_axis import PeoplesAxis
 from harness.store.judgment import Judgment, Presentation
 from harness.store.judgment_columns import table_of
 from harness.store.selection import HEARD, Selection, Turns
+from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.wording import counted, milliseconds
 
 PEOPLE: Final = "people."
 _OVER: Final = "elo_over."
@@ -137,6 +139,22 @@ class Cells:
         turns = cell_turns(timed, at_fault, speaker, name)
         return times(turns, lambda groups: _times(groups, figure), name, _QUANTILE[share])
 
+    def before_answers(self, figure: str, agent: str, place: Place) -> str:
+        """Sentence on an agent's fillers and its answer, for a limit on its TTFA, without its full stop. Empty for every other
+        figure, and where TTFA and answer differ on at most 5 % of the replies."""
+        if figure.split(".")[0] != "ttfa_ms" and figure != "within_budget.ttfa":
+            return ""
+        turns = self._turns(agent, place.condition, self._inside(place))
+        fillers, replies = filler_first(turns)
+        answer = self.evidence("answer_ms.p50", agent, place)
+        if answer is None or not differs((fillers, replies)):
+            return ""
+        begins = OVER_LIMIT_TEXT if np.isinf(answer.value) else milliseconds(answer.value)
+        return (
+            f"TTFA is of a filler on {fillers} of {counted(replies, 'reply', 'replies')}, and the median answer begins at "
+            f"{begins}: limit answer_ms too"
+        )
+
     def change_from(self, before: "Cells", figure: str, agent: str, place: Place, was: str | None = None) -> Evidence | None:
         """The change of a figure since another run, paired turn by turn: positive is worse. None where it cannot be paired: a
         p95, errors of words, ratings, and under eight conversations that both runs have. `was`: the agent's name in that run.
@@ -173,7 +191,7 @@ class Cells:
     def _flags(self, turns: Turns, name: str) -> Mapping[str, Sequence[float]]:
         if name.startswith(_WITHIN):
             figure = name.removeprefix(_WITHIN)
-            return within_budget_flags(turns, figure, self._selection.manifest.budgets_ms[figure])
+            return within_budget_flags(turns, figure, budget_of(figure, self._selection.manifest.budgets_ms))
         return inner_pauses_cut(turns) if name == "pauses_cut_share" else chances(turns, name)
 
     def _word_errors(self, name: str, agent: str, condition: str, inside: frozenset[str]) -> Evidence | None:
