@@ -30,6 +30,7 @@ from harness.figures.rtp_lines import LineSummary, line_of
 from harness.figures.speakers import NO_SPEAKERS, Speakers, by_speaker, share_over_speakers
 from harness.ranking.board import Interval
 from harness.ranking.exact import TURNS_FOR_P95
+from harness.ranking.joint import MOST_ALIKE
 from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
 from harness.store.selection import Turns
 from harness.timing.figures import TurnTiming
@@ -41,8 +42,6 @@ SHORT_PAUSE_MS: Final = 800.0
 MOST_DISCARDED: Final = 0.05
 NOT_ASKED: Final = frozenset({NO_LATENCY, CALL_ENDED, ON_HOLD})
 """Reasons of discarded turns for which neither the agent nor the method can be at fault."""
-MOST_ALIKE: Final = 0.05
-"""Share of replies with another answer than TTFA up to which TTFA alone describes an agent: as many turns may be discarded."""
 
 _OF_WORDS: Final = tuple(figure.key for figure in LATENCIES if "words" in figure.needs)
 _READ: Final = {figure.key: figure.read for figure in LATENCIES if figure.read is not None}
@@ -179,6 +178,8 @@ def _values(turns: Turns, figure: str, as_shown: Callable[[TurnTiming, float], f
 
     def shown(turn: TurnTiming) -> float | None:
         value_ms = read(turn)
+        if value_ms is None and figure == "answer" and turn.ttfa_ms is not None:
+            return float("inf")  # A filler alone: `_made_of` leaves out every other reply without an answer.
         return as_shown(turn, value_ms) if value_ms is not None else None
 
     return (_ranked if figure in HEARD else _known)(_made_of(turns, figure), shown)
