@@ -77,8 +77,9 @@ def default_metric(view: PageView) -> str:
     if view.agents and not any(agent.spoken for agent in view.agents):
         return "ttft"
     timed = [agent.whole for agent in view.agents if agent.whole.latency("ttfa").n]
-    decides = any(part.cell.answer_differs for part in timed) and all(part.latency("answer").n for part in timed)
-    return "answer" if decides else "ttfa"
+    answers = [part.latency("answer") for part in timed]
+    decides = any(part.cell.answer_differs for part in timed) and any(answer.p50 is not None for answer in answers)
+    return "answer" if decides and all(answer.n for answer in answers) else "ttfa"
 
 
 def points(view: PageView, choice: Choice) -> tuple[Point, ...]:

@@ -25,6 +25,7 @@ from harness.reports.charts.elo_latency import default_metric
 from harness.reports.markdown import markdown
 from harness.reports.shown_runs import alone
 from harness.reports.verdict import Verdict, fast, verdicts
+from harness.reports.versions import versions
 from harness.reports.view import Estimate, PageView
 from harness.reports.write import write_played
 from harness.store.judgment import Judgment
@@ -202,6 +203,14 @@ def test_json_and_exports_have_it(store: RunStore, tmp_path: Path) -> None:
     with (tmp_path / "turns.csv").open(encoding="utf-8") as handle:
         turns = [row for row in csv.DictReader(handle) if row["agent"] == "filling"]
     assert all(float(row["answer_ms"]) - float(row["ttfa_ms"]) == pytest.approx(1_600) for row in turns)
+
+
+def test_a_filler_makes_no_version_faster(tmp_path: Path) -> None:
+    before, now = made(tmp_path / "before", {"bot": (700.0, 700.0)}), made(tmp_path / "now", {"bot": (300.0, 762.0)})
+    found = versions(*((each, summarise(each)) for each in (now, before))).changes[0].slower
+    assert found.words == "62 ms slower [62, 62] on 12 shared conversations (of the answer, after a filler)"
+    once = made(tmp_path / "once", {"bot": (300.0, 762.0)}, as_once)
+    assert versions((once, summarise(once)), (before, summarise(before))).changes[0].slower.figure == "TTFA"
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False)])

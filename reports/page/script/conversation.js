@@ -52,7 +52,7 @@ const turnCard = (turn, index) => {
     el("header", {}, el("h3", {}, said(turn.agent), variant ? ` (${variant})` : ""), linkButton(turn, index), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}${answer}`), speed === undefined ? null : el("span", { class: "hint" }, recorded ? "" : ofItOthers(turn, name.toLowerCase())), recorded ? null : chips(turn)),
     turn.to_judge ? el("p", { class: "chip warn" }, "This reply speaks to a judge or a model, and not to the caller.") : null,
     turn.failure ? el("p", { class: "chip bad" }, said(turn.failure)) : null,
-    replayed(turn), drawable ? line.box : null, drawable ? player(turn, line) : null, eachTurn(turn, line.hear),
+    replayed(turn), drawable ? line.box : null, drawable ? line.legend : null, drawable ? player(turn, line) : null, eachTurn(turn, line.hear),
     el("div", { class: "words" }, words("heard (transcribed from the audio)", turn.heard), words("written by the agent", turn.written), words("understood of the seeker", turn.understood)),
     turn.stages.length || (turn.figures_ms.ttfa !== undefined && turn.mode !== "recorded") ? waterfall(turn) : null, recorded ? null : figures(turn));
 };

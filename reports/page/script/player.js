@@ -39,8 +39,8 @@ const timeline = (turn) => {
   const head = el("i");
   box.append(el("div", { class: "playhead", hidden: !turn.audio }, head));
   const kinds = Object.entries(LOOKS).filter(([kind]) => turn.agent_spans.some((span) => span[0] === kind));
-  if (kinds.length) box.append(el("p", { class: "hint" }, `Of the agent's sound: ${kinds.map(([kind, looks]) => `${kind === "nonvocal" ? "no voice" : kind} ${looks}`).join(", ")}.`));
-  return { box, total, move: (at_ms) => { head.style.left = percent(at_ms, total); } };
+  const legend = kinds.length ? el("p", { class: "hint" }, `Of the agent's sound: ${kinds.map(([kind, looks]) => `${kind === "nonvocal" ? "no voice" : kind} ${looks}`).join(", ")}.`) : null;
+  return { box, legend, total, move: (at_ms) => { head.style.left = percent(at_ms, total); } };
 };
 /* What sounds at an instant, in words, for those who hear the slider and do not see the lanes. */
 const soundingAt = (turn, at) => {
