@@ -154,10 +154,16 @@ def ranks_slowest(turn: TurnTiming) -> bool:
     return turn.left_out is None and (turn.no_reply or turn.signed_ms is not None)
 
 
+def begins_with_filler(turn: TurnTiming) -> bool:
+    """True if a reply begins with a filler, or is one; False of every turn timed before these were known apart."""
+    later = turn.answer_ms is not None and turn.answer_ms != turn.ttfa_ms
+    return turn.ttfa_ms is not None and (later or (turn.answer_ms is None and any(u.kind == "filler" for u in turn.utterances)))
+
+
 def filler_first(turns: Turns) -> tuple[int, int]:
     """Replies whose first sound is not their answer, and replies of which this is known."""
     replies = [t for group in _made_of(turns, "answer").values() for t in group if t.ttfa_ms is not None]
-    return sum(t.answer_ms != t.ttfa_ms for t in replies), len(replies)
+    return sum(map(begins_with_filler, replies)), len(replies)
 
 
 def differs(of: tuple[int, int]) -> bool:
@@ -299,7 +305,7 @@ def _lacks_words(turn: TurnTiming) -> bool:
 
 def _lacks_answer(turn: TurnTiming) -> bool:
     # Only since fillers are known apart has a reply one: without its answer, it is a filler alone.
-    return turn.ttfa_ms is not None and turn.answer_ms is None and not any(u.kind == "filler" for u in turn.utterances)
+    return turn.ttfa_ms is not None and turn.answer_ms is None and not begins_with_filler(turn)
 
 
 def _ranked(turns: Turns, read: Callable[[TurnTiming], float | None]) -> dict[str, list[float]]:

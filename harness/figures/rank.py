@@ -275,6 +275,7 @@ def rank_condition(
         "pairs": pairs_of(selection, condition, frozenset(c.id for c in selection.contexts), unvoted),
     }
     ttfa = found.latencies.get("ttfa", {})
+    by_answer = [name for name, values in deciding(ttfa, found.latencies.get("answer", {})).items() if values is not ttfa[name]]
     if len(selection.table) > MANY:
         ranking = rank_many(selection.table, condition=condition, latencies=ttfa, **common, **options)
     else:
@@ -297,6 +298,8 @@ def rank_condition(
     notes = notes_on_stops(store.folder, judged, condition, presentation)
     if ranking.people_votes is not None and unvoted:
         notes = [*notes, not_voted_on(unvoted)]
+    if by_answer:
+        notes = [f"Replies of {', '.join(by_answer)} begin with fillers: the answer, not TTFA, decides their chances.", *notes]
     if ranking.judges:
         notes = [*notes_on_judges(ranking.judges, checks), *notes, *notes_on_votes(judged, presentation)]
     return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in invalid), *notes])

@@ -145,15 +145,7 @@ class Cells:
         if figure.split(".")[0] != "ttfa_ms" and figure != "within_budget.ttfa":
             return ""
         turns = self._turns(agent, place.condition, self._inside(place))
-        fillers, replies = filler_first(turns)
-        answer = self.evidence("answer_ms.p50", agent, place)
-        if answer is None or not differs((fillers, replies)):
-            return ""
-        begins = OVER_LIMIT_TEXT if np.isinf(answer.value) else milliseconds(answer.value)
-        return (
-            f"TTFA is of a filler on {fillers} of {counted(replies, 'reply', 'replies')}, and the median answer begins at "
-            f"{begins}: limit answer_ms too"
-        )
+        return filler_note(filler_first(turns), self.evidence("answer_ms.p50", agent, place))
 
     def change_from(self, before: "Cells", figure: str, agent: str, place: Place, was: str | None = None) -> Evidence | None:
         """The change of a figure since another run, paired turn by turn: positive is worse. None where it cannot be paired: a
@@ -229,6 +221,16 @@ class Cells:
             return []
         rows = self._selection.rows(place.condition, HEARD)
         return [row for row in rows if row.context in inside and row.source == "judge"]
+
+
+def filler_note(fillers: tuple[int, int], answer: Evidence | None) -> str:
+    """Sentence beside a limit on TTFA, without its full stop; empty where TTFA and answer differ on at most 5 % of the replies.
+    `fillers`: replies that begin with one, and all; `answer`: evidence of its median."""
+    if answer is None or not differs(fillers):
+        return ""
+    begins = OVER_LIMIT_TEXT if np.isinf(answer.value) else milliseconds(answer.value)
+    of = f"{fillers[0]} of {counted(fillers[1], 'reply', 'replies')}"
+    return f"TTFA is of a filler on {of}, and the median answer begins at {begins}: limit answer_ms too"
 
 
 def _is_time(name: str) -> bool:
