@@ -35,7 +35,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One answer. `words` has what the bar shows, and `note` the reason why there is no interval."""
+    """One answer. `words` has what the bar shows; `note` a filler before the answer, and why there is no interval."""
 
     answer: str
     figure: str = ""
@@ -107,8 +107,9 @@ def _pauses(half: Half | None, place: Place) -> Cell:
 
 
 def _cell(half: Half, figure: str, bar: Bar | None, value: float | None) -> Cell:
-    note = half.interval if half.interval in (NO_INTERVAL, INVALID) else ""
-    known = [f"95 % interval {half.interval}" if half.interval and not note else "", half.against]
+    lacking = half.interval if half.interval in (NO_INTERVAL, INVALID) else ""
+    known = [f"95 % interval {half.interval}" if half.interval and not lacking else "", half.against]
+    note = "; ".join(words for words in (half.beside, lacking) if words)
     return Cell(half.answer, figure, ", ".join(w for w in known if w), note, _TONES.get(half.answer, _UNDECIDED), bar, value)
 
 

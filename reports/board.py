@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from harness.figures.answer_words import backchannel_words
 from harness.figures.cells import AgentSummary
 from harness.figures.reply_flags import WORDS
 from harness.ranking.board import QualityState
@@ -47,8 +48,23 @@ class Row:
     cells: tuple[Cell, ...]
 
 
-def has_unspoken(view: PageView) -> bool:
-    """True if a turn of an agent was never spoken: then the table has a column for such turns, after that of no reply."""
+def columns(view: PageView) -> tuple[tuple[str, str], ...]:
+    """Key and heading of each column but the first. The answer has one where it differs from TTFA for any
+    agent, and unspoken turns where any agent left some."""
+    answer = (("answer", "Answer p50"),) if _shows_answer(view) else ()
+    unspoken = (("unspoken", "Unspoken"),) if _shows_unspoken(view) else ()
+    return (
+        ("elo", "Elo"), ("win", "Win rate"), ("ttfa", "TTFA p50"), ("ttfa95", "TTFA p95"), *answer, ("ttft", "TTFT p50"),
+        ("budget", "In budget"), ("cutins", "Cut-ins"), ("pauses", "Pauses cut"), ("silent", "No reply"), *unspoken,
+        ("frontier", "P(frontier)"),
+    )  # fmt: skip
+
+
+def _shows_answer(view: PageView) -> bool:
+    return any(part.cell.answer_differs for agent in view.agents for part in agent.slices.values())
+
+
+def _shows_unspoken(view: PageView) -> bool:
     return any(part.cell.unspoken for agent in view.agents for part in agent.slices.values())
 
 
@@ -60,9 +76,9 @@ def board(view: PageView, condition: str | None = None, subset: Subset = "all") 
         (a.slices[subset].rating.elo.value, _agent(a, a.slices[subset], view)) for a in view.agents if a.condition == condition
     ]
     is_opinion = any(a.slices[subset].cell.quality_state == "opinion" for a in view.agents if a.condition == condition)
-    unknown_cells = 9 if has_unspoken(view) else 8
+    unknown = len(columns(view)) - 2
     rated += [
-        (r.ratings[subset].elo.value if subset in r.ratings else None, _reference(r, subset, is_opinion, unknown_cells))
+        (r.ratings[subset].elo.value if subset in r.ratings else None, _reference(r, subset, is_opinion, unknown))
         for r in view.references
         if r.condition == condition
     ]
@@ -94,6 +110,7 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
         "" if agent.spoken else "text endpoint",
         *_of_the_seat(agent, view),
         counted(part.cell.turns, "turn"),
+        backchannel_words(part.cell),
     ]
     if part.rating.elo_with_length is not None and None not in (part.rating.elo.low, part.rating.elo.high):
         notes.append(f"Elo for equal length {elo(part.rating.elo_with_length)}")
@@ -106,20 +123,18 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     notes += [f"replies that {WORDS[flag]}: {count}" for flag, count in agent.flags.items() if count]
     cut, marked = part.cell.pauses_cut
     pauses = f"{cut} of {marked}" if marked else UNKNOWN_TEXT
-    ttfa_tone = ""
-    if ttfa.p50_over_limit:
-        ttfa_tone = "bad"
-    elif ttfa.p50 is not None:
-        ttfa_tone = "good" if ttfa.p50 <= view.budget_ttfa_ms else "bad"
+    answer, within = part.latency("answer"), part.cell.within_budget
+    others = ("answer", within.answer if part.cell.answer_differs else None), ("TTFT", within.ttft)
     cells = (
         *_quality_cells(part.rating, part.cell.quality_state == "opinion"),
-        _latency_cell(ttfa, "p50", ttfa_tone),
+        _latency_cell(ttfa, "p50", _tone(ttfa, view.budget_ttfa_ms)),
         _latency_cell(ttfa, "p95"),
+        *([_latency_cell(answer, "p50", _tone(answer, view.budget_ttfa_ms))] if _shows_answer(view) else []),
         _latency_cell(ttft, "p50"),
         Cell(
-            share(part.cell.within_budget.ttfa),
-            f"TTFT {share(part.cell.within_budget.ttft)}" if part.cell.within_budget.ttft is not None else "",
-            value=part.cell.within_budget.ttfa,
+            share(within.ttfa),
+            "; ".join(f"{name} {share(value)}" for name, value in others if value is not None),
+            value=within.ttfa,
         ),
         Cell(share(part.cell.cut_in_rate), value=part.cell.cut_in_rate),
         Cell(pauses, value=cut / marked if marked else None),
@@ -129,7 +144,7 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
             "bad" if part.cell.no_reply else "",
             part.cell.no_reply,
         ),
-        *([_unspoken_cell(part.cell)] if has_unspoken(view) else []),
+        *([_unspoken_cell(part.cell)] if _shows_unspoken(view) else []),
         Cell(share(part.cell.p_frontier), value=part.cell.p_frontier),
     )
     return Row(
@@ -145,6 +160,12 @@ def _unspoken_cell(cell: AgentSummary) -> Cell:
         return Cell(UNKNOWN_TEXT)
     number, of = sum(cell.unspoken.values()), cell.spoken[1]
     return Cell(f"{number} of {of}", reasons_words(cell.unspoken), "bad" if number else "", cell.unspoken_share)
+
+
+def _tone(latency: Quantiles, budget_ms: float) -> str:
+    if latency.p50_over_limit:
+        return "bad"
+    return "" if latency.p50 is None else "good" if latency.p50 <= budget_ms else "bad"
 
 
 def _of_the_seat(agent: AgentView, view: PageView) -> Iterator[str]:
@@ -178,7 +199,7 @@ def _latency_cell(figure: Quantiles, which: Literal["p50", "p95"], tone: str = "
     return Cell(latency(figure, which), words, tone, NO_REPLY_MS if over else estimate.value)
 
 
-def _reference(reference: ReferenceView, subset: Subset, is_opinion: bool, unknown_cells: int) -> Row:
+def _reference(reference: ReferenceView, subset: Subset, is_opinion: bool, unknown_figures: int) -> Row:
     rating = reference.ratings.get(subset)
     unknown = Cell(UNKNOWN_TEXT)
     return Row(
@@ -187,6 +208,6 @@ def _reference(reference: ReferenceView, subset: Subset, is_opinion: bool, unkno
         reference=True,
         cells=(
             *(_quality_cells(rating, is_opinion) if rating else (unknown, unknown)),
-            *([unknown] * unknown_cells),
+            *([unknown] * unknown_figures),
         ),
     )

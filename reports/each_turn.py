@@ -16,6 +16,7 @@ class EachTurn:
     number: int
     spoken_end_ms: float
     ttfa_ms: float | None
+    answer_ms: float | None
     signed_ms: float | None
     first_sound_ms: float | None
     first_speech_ms: float | None
@@ -26,6 +27,7 @@ class EachTurn:
     inner_pauses: int
     """Pauses of 200 ms and more in which the agent could choose."""
     inner_pauses_cut: int
+    backchannels: int
     cut_in: bool
     talking_at_end: bool
     no_reply: bool
@@ -51,6 +53,7 @@ def _each(number: int, turn: TurnTiming, words: str | None) -> EachTurn:
         number=number,
         spoken_end_ms=turn.spoken_end_ms,
         ttfa_ms=None if turn.contended else turn.ttfa_ms,
+        answer_ms=None if turn.contended else turn.answer_ms,
         signed_ms=turn.signed_ms,
         first_sound_ms=turn.first_sound_ms,
         first_speech_ms=turn.first_speech_ms,
@@ -60,6 +63,7 @@ def _each(number: int, turn: TurnTiming, words: str | None) -> EachTurn:
         yield_ms=turn.yield_ms,
         inner_pauses=sum(fate != "already_talking" for fate in fates),
         inner_pauses_cut=fates.count("cut"),
+        backchannels=turn.backchannels,
         cut_in=turn.cut_in,
         talking_at_end=endpointing is not None and endpointing.talking_at_end,
         no_reply=turn.no_reply,

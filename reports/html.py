@@ -26,7 +26,7 @@ from harness.figures.seat_words import seat_words
 from harness.reports import payload
 from harness.reports.answers import answers
 from harness.reports.audits import compared_in_pairs_words
-from harness.reports.board import board, has_unspoken, method_words
+from harness.reports.board import board, columns, method_words
 from harness.reports.cautions_shown import cautions, in_one_line, merged
 from harness.reports.charts import elo_latency, joint_picture, theme
 from harness.reports.charts.registry import charts
@@ -150,7 +150,7 @@ def render(view: PageView) -> str:
             boards={(condition, subset): board(view, condition, subset) for condition in view.conditions for subset in SUBSETS},
             subsets=_subsets(view),
             method_words=method_words(view),
-            has_unspoken=has_unspoken,
+            columns=columns(view),
             seat_words=seat_words,
             losses=losses(view),
             endpointing={subset: endpointing_section(view, subset) for subset in SUBSETS},

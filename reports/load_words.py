@@ -9,8 +9,9 @@ from typing import Final
 
 from harness.figures.cards import clock_sentences, sharing_sentences
 from harness.figures.cautions import Caution, worded
+from harness.figures.latency import differs
 from harness.figures.load_knee import OnCurve, calls_a_second
-from harness.figures.load_steps import STRETCH_S, ShareOf
+from harness.figures.load_steps import STRETCH_S, LoadFigures, ShareOf
 from harness.load.caller_error import CallerError
 from harness.load.ceiling import LoadResult
 from harness.load.limits import limit_of
@@ -56,8 +57,7 @@ def figures(step: LoadStep) -> tuple[Figure, ...]:
     found = step.figures if step.says_of_agent else None
     unknown = Figure(UNKNOWN_TEXT)
     agents = (
-        _percentile(step.ttfa_ms, "p50"),
-        _percentile(step.ttfa_ms, "p95"),
+        *(_beside_answer(found, _percentile(step.ttfa_ms, name), name) for name in ("p50", "p95")),
         _percentile(found.ttft_ms, "p50"),
         _share(found.cut_ins),
         _share(found.continuity),
@@ -71,6 +71,14 @@ def figures(step: LoadStep) -> tuple[Figure, ...]:
         _error(step.caller_error),
         Figure(share(step.used.machine)) if step.used is not None else unknown,
     )
+
+
+def _beside_answer(found: LoadFigures, ttfa: Figure, name: str) -> Figure:
+    """TTFA with the answer in the small text, where they differ on over 5 % of the replies."""
+    if not differs(found.filler_first):
+        return ttfa
+    small = (ttfa.interval, f"answer {_percentile(found.answer_ms, name).text}")
+    return Figure(ttfa.text, "; ".join(part for part in small if part))
 
 
 def _percentile(found: Quantiles, name: str) -> Figure:

@@ -4,27 +4,13 @@ import re
 
 from harness.figures.seat_words import seat_words
 from harness.printable import printable
-from harness.reports.board import board, has_unspoken, method_words
+from harness.reports.board import board, columns, method_words
 from harness.reports.cautions_shown import cautions
 from harness.reports.conditions import conditions
 from harness.reports.verdict import Verdict, verdicts
 from harness.reports.view import PageView
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~!&])")
-_HEAD = (
-    "System",
-    "Elo",
-    "Win rate",
-    "TTFA p50",
-    "TTFA p95",
-    "TTFT p50",
-    "In budget",
-    "Cut-ins",
-    "Pauses cut",
-    "No reply",
-    "Unspoken",
-    "P(frontier)",
-)
 
 
 def markdown(view: PageView) -> str:
@@ -43,7 +29,7 @@ def markdown(view: PageView) -> str:
             for c in clear
         ] or ["- No clear change."]
         lines += [f"- {plain(text)}" for text in view.baseline.missing]
-    head = [name for name in _HEAD if name != "Unspoken" or has_unspoken(view)]
+    head = ["System", *(heading for _, heading in columns(view))]
     lines += ["", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for row in (row for condition in view.conditions for row in board(view, condition)):
         cells = [
@@ -63,6 +49,7 @@ def _halves(verdict: Verdict) -> str:
     parts = (("Fast", verdict.fast), ("kind", verdict.kind))
     return ", ".join(
         f"{name}: **{half.answer}**, {plain(half.figure)}{f' ({plain(half.interval)})' if half.interval else ''}"
+        f"{f', {plain(half.beside)}' if half.beside else ''}"
         for name, half in parts
     )
 

@@ -84,10 +84,10 @@ def _flags(context: ContextView, agent: str, spoken: bool, view: PageView, dispu
         if turn.mode == "recorded" and turn.each:
             found |= _flags_of_call(turn, view.budget_ttfa_ms)
             continue
-        value = turn.figures_ms.get("ttfa" if spoken else "ttft")
+        known = [turn.figures_ms[name] for name in (("ttfa", "answer") if spoken else ("ttft",)) if name in turn.figures_ms]
         budget = view.budget_ttfa_ms if spoken else view.budget_ttft_ms
         found |= SLOWEST if turn.slowest else 0
-        found |= OVER if turn.slowest or (value is not None and value > budget and not turn.discarded) else 0
+        found |= OVER if turn.slowest or (max(known, default=0) > budget and not turn.discarded) else 0
         found |= CUT if turn.cut_in or turn.pauses_cut else 0
         found |= SILENT if turn.no_reply else 0
         found |= FAILED if turn.status == "failed" else 0
@@ -98,7 +98,7 @@ def _flags(context: ContextView, agent: str, spoken: bool, view: PageView, dispu
 def _flags_of_call(turn: TurnView, budget_ms: float) -> int:
     """The flags of any turn of a recorded call; it counts as discarded if all of its turns are."""
     slow = any(one.no_reply or one.signed_ms is not None for one in turn.each)
-    over = slow or any(one.ttfa_ms is not None and one.ttfa_ms > budget_ms for one in turn.each)
+    over = slow or any(max(one.ttfa_ms or 0, one.answer_ms or 0) > budget_ms for one in turn.each)
     found = SLOWEST if slow else 0
     found |= OVER if over else 0
     found |= CUT if any(one.cut_in or one.inner_pauses_cut for one in turn.each) else 0

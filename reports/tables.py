@@ -91,7 +91,8 @@ def _systems(view: PageView) -> Iterator[Row]:
             if subset == "all" and agent.seat:
                 row["persons"] = sum(seat.persons for seat in view.seats if seat.agent == agent.name)
             row |= {
-                "within_ttfa": cell.within_budget.ttfa, "within_ttft": cell.within_budget.ttft,
+                "within_ttfa": cell.within_budget.ttfa, "within_answer": cell.within_budget.answer,
+                "within_ttft": cell.within_budget.ttft, "backchannels": cell.backchannels,
                 **{key: _rounded(getattr(cell, key)) for key in _SHARES},
                 "pauses_cut": cell.pauses_cut[0], "pauses_marked": cell.pauses_cut[1], "no_reply": cell.no_reply,
                 "failed": cell.failed, "discarded": sum(cell.discarded.values()), "contended": cell.contended,

@@ -1,7 +1,9 @@
 """The verdict on each agent: its answers and one sentence, written so that they do not mislead a reader who stops there.
 
 People who answered the same callers are no agent and get no verdict; each agent is compared with them on both axes.
-*Fast* is yes or no only if the interval of the median is completely on one side of the budget. *Kind* is compared with the
+*Fast* is yes or no only if the interval of the median is completely on one side of the budget. Where over 5 % of the replies
+begin with a filler, the median is that of the answer: it never begins before TTFA, so both are within the budget where it is,
+and a filler buys no *yes*. *Kind* is compared with the
 reference that sets the bar: a person's reply if one competes, otherwise the one that its author meant to be best. It is yes or
 no only if the interval of that comparison excludes "as good as the bar", and only where the axis is people's, or a judge's that
 is borne out (`harness.figures.quality_state`). A judge's opinion gives no verdict, whatever the Elo. *Pauses cut* stand beside
@@ -14,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from harness.figures.answer_words import filler_words
 from harness.figures.cells import JudgeSummary
 from harness.figures.seat_words import beside_words
 from harness.ranking.percentiles import Quantiles
@@ -51,6 +54,8 @@ class Half:
     limit: float = 0.0
     against: str = ""
     """The limit in words; empty if there is nothing to compare with."""
+    beside: str = ""
+    """Words on the filler before the answer; empty where the figure is TTFA, or not a latency."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +85,26 @@ def _speed(agent: AgentView) -> tuple[float, str]:
 
 
 def _figure(agent: AgentView) -> Quantiles:
-    return agent.whole.latency("ttfa" if agent.spoken else "ttft")
+    return agent.whole.latency(deciding(agent))
 
 
-def _limit(agent: AgentView, view: PageView) -> tuple[str, float, float | None]:
-    """The latency that counts for an agent, its budget in ms, and the share of turns within it."""
-    within = agent.whole.cell.within_budget
-    return ("TTFA", view.budget_ttfa_ms, within.ttfa) if agent.spoken else ("TTFT", view.budget_ttft_ms, within.ttft)
+def deciding(agent: AgentView) -> str:
+    """The latency that decides *fast*."""
+    return "ttft" if not agent.spoken else "answer" if agent.whole.cell.answer_differs else "ttfa"
+
+
+_NAMES: Final = {"ttfa": "TTFA", "ttft": "TTFT", "answer": "answer"}
+
+
+def _limit(agent: AgentView, view: PageView, figure: str) -> tuple[str, float, float | None]:
+    """The name of a latency in a sentence, its budget in ms, and the share of turns within it."""
+    budget_ms = view.budget_ttft_ms if figure == "ttft" else view.budget_ttfa_ms
+    return _NAMES[figure], budget_ms, getattr(agent.whole.cell.within_budget, figure)
 
 
 def _verdict(number: int, agent: AgentView, view: PageView) -> Verdict:
-    parts = [_speed_words(agent, view), _rating_words(agent)]
+    latencies = dict.fromkeys(("ttfa", deciding(agent)) if agent.spoken else ("ttft",))
+    parts = [*(_speed_words(agent, view, figure) for figure in latencies), _rating_words(agent)]
     if agent.spoken:
         parts.append(_interaction_words(agent))
         parts.append(
@@ -113,12 +127,19 @@ def _verdict(number: int, agent: AgentView, view: PageView) -> Verdict:
 
 
 def fast(agent: AgentView, view: PageView) -> Half:
-    """The answer to "fast": is the median TTFA (TTFT of a text model) within the budget?"""
-    figure = _figure(agent)
+    """The answer to "fast": is the median TTFA (TTFT of a text model; the answer where it differs) within the budget?"""
+    found = _fast(agent, view, deciding(agent))
+    if deciding(agent) != "answer":
+        return found
+    return replace(found, beside=f"the answer, after a filler at {latency(agent.whole.latency('ttfa'))}")
+
+
+def _fast(agent: AgentView, view: PageView, by: str) -> Half:
+    figure = agent.whole.latency(by)
     p50 = percentile(figure, "p50")
     if p50.value is None and not figure.p50_over_limit:
         return Half("unclear", "not measured", "" if agent.valid else INVALID)
-    name, budget, _ = _limit(agent, view)
+    name, budget, _ = _limit(agent, view, by)
     limit = p50, budget, f"budget {milliseconds(budget)}{'' if agent.spoken else f' of {name}'}"
     if not agent.valid:
         return Half("unclear", latency(figure), INVALID, *limit)
@@ -216,9 +237,12 @@ def _sentence(agent: AgentView, view: PageView) -> str:
 
 
 def _in_time(agent: AgentView, view: PageView) -> str:
-    _, budget, within = _limit(agent, view)
+    _, budget, within = _limit(agent, view, deciding(agent))
     if within is None:
         return "Its latency is not known"
+    if deciding(agent) == "answer":
+        words = filler_words(agent.whole.cell, budget)
+        return f"Fast, {words}" if _fast(agent, view, "ttfa").answer == "yes" else f"W{words[1:]}"
     begins = "Answers" if agent.spoken else "Gives its first token"
     return f"{begins} within {milliseconds(budget)} on {share(within)} of {counted(agent.whole.cell.turns, 'turn')}"
 
@@ -256,11 +280,12 @@ def _place(over: Estimate) -> str:
     return {"yes": "above", "no": "below"}.get(_side(over, up="yes", down="no"), "not clearly apart from")
 
 
-def _speed_words(agent: AgentView, view: PageView) -> str:
-    name, budget, within = _limit(agent, view)
-    figure = _figure(agent)
+def _speed_words(agent: AgentView, view: PageView, by: str) -> str:
+    name, budget, within = _limit(agent, view, by)
+    figure = agent.whole.latency(by)
     if figure.p50_over_limit:
-        return f"gives no reply within {NO_REPLY_TEXT} on at least half of {counted(agent.whole.cell.turns, 'turn')}"
+        missing = "answer" if by == "answer" else "reply"
+        return f"gives no {missing} within {NO_REPLY_TEXT} on at least half of {counted(agent.whole.cell.turns, 'turn')}"
     if figure.p50 is None:
         return f"no {name} could be measured"
     band = latency_interval(percentile(figure, "p50"))

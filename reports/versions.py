@@ -76,7 +76,7 @@ class Kinder:
 class Slower:
     """The median change of a wait in ms, positive is slower; without a value, `why_not` has the reason."""
 
-    figure: Literal["TTFA", "TTFT"] = "TTFA"
+    figure: Literal["TTFA", "TTFT", "answer"] = "TTFA"
     ms: Estimate = UNKNOWN
     observations: str = ""
     """`12 shared conversations`."""
@@ -88,7 +88,7 @@ class Slower:
         found = self.ms
         if found.value is None:
             return f"{self.figure} {UNKNOWN_TEXT} ({self.why_not})"
-        on = f"on {self.observations}"
+        on = f"on {self.observations}{' (of the answer, after a filler)' if self.figure == 'answer' else ''}"
         if math.isinf(found.value):
             return f"half of the turns {'lost' if found.value > 0 else 'gained'} their reply {on}"
         match _side(found):
@@ -201,11 +201,16 @@ def _spoken(store: RunStore, name: str) -> bool:
 
 def _slower(cells: Sequence[Cells], agent: str, was: str, condition: str, *, spoken: bool) -> Slower:
     now, before = cells
-    figure: Literal["TTFA", "TTFT"] = "TTFA" if spoken else "TTFT"
-    path, place = f"{figure.lower()}_ms.p50", Place(condition, HEARD)
+    figure: Literal["TTFA", "TTFT", "answer"] = "TTFA" if spoken else "TTFT"
+    place, both = Place(condition, HEARD), ((now, agent), (before, was))
+    if any(each.before_answers("ttfa_ms.p50", name, place) for each, name in both) and all(
+        each.evidence("answer_ms.p50", name, place) for each, name in both
+    ):
+        figure = "answer"  # A filler that a version gains or loses says nothing of its answer.
+    path = f"{figure.lower()}_ms.p50"
     change = now.change_from(before, path, agent, place, was=was)
     if change is None:
-        known = [each.evidence(path, name, place) for each, name in ((now, agent), (before, was))]
+        known = [each.evidence(path, name, place) for each, name in both]
         missing = [which for which, evidence in zip((NOW, BEFORE), known, strict=True) if evidence is None]
         why = f"{missing[0]} has none" if missing else f"under {FEWEST_CONTEXTS} shared conversations there is no interval"
         return Slower(figure, why_not=why)

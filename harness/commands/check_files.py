@@ -73,12 +73,13 @@ def shown_interval(checked: Checked) -> str:
 
 
 def reason(checked: Checked) -> str:
-    """The reason for a limit's verdict, in one sentence, and one more where turns of its cell were never spoken."""
+    """The reason for a limit's verdict in one sentence, with one on fillers and one on turns that were never spoken."""
+    said = f"{_reason(checked)} {checked.note}." if checked.note else _reason(checked)
     if not checked.unspoken:
-        return _reason(checked)
+        return said
     left = f"Planned turns that were never spoken: {reasons_words(checked.unspoken)}"
     if OURS not in checked.unspoken:
-        return f"{_reason(checked)} {left}."
+        return f"{said} {left}."
     value = UNKNOWN_TEXT if checked.decision is None else shown_value(checked.asked.limit.figure, checked.decision.value)
     return f"{left}; so its figure decides nothing (measured: {value})."
 
@@ -165,8 +166,8 @@ def summary(result: CheckResult, page: Path | None, ended: str = "", since: Vers
         where = checked.asked.condition if limit.subset == "all" else f"{checked.asked.condition}, {limit.subset}"
         cells = (checked.asked.agent, where, limit.words, value, shown_interval(checked))
         lines.append(f"| {SIGNS[checked.verdict]} | {' | '.join(_escaped(cell) for cell in cells)} |")
-    open_ones = [c for c in result.checked if c.verdict in ("fail", "cannot tell")]
-    lines += ["", *(f"* {_escaped(c.name)}: {_escaped(reason(c))}" for c in open_ones)]
+    explained = [c for c in result.checked if c.verdict in ("fail", "cannot tell") or c.note]
+    lines += ["", *(f"* {_escaped(c.name)}: {_escaped(reason(c))}" for c in explained)]
     if page is not None:
         sound = f"; sound: {_escaped(str(result.sound))}" if result.sound is not None else ""
         lines += ["", f"Page: {_escaped(str(page))}{sound}"]

@@ -1,6 +1,8 @@
 """The summary table of a run: one row per agent with the report's figures, and cautions about them below."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import product
 from typing import Final
 
 from rich.console import Console
@@ -8,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.commands.screen import print_table, words_table
+from harness.figures.answer_words import backchannel_words, filler_words
 from harness.figures.cautions import Caution, Code, Level
 from harness.figures.cells import Cell
 from harness.figures.events_words import HEAD, event_notes, event_rows
@@ -22,23 +25,23 @@ from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.wording import of_it_others
 
 _DASH = "–"
+_Sentence = Callable[[str, Cell], str | None]
 _STYLE: Final[Mapping[Level, str]] = {"bad": "bold red", "warn": "yellow", "note": "dim"}
 _UNDER_A_FIGURE: Final[frozenset[Code]] = frozenset(
     {"judge", "no_p95", "discarded", "open_turns", "measurement_error", "recorded_calls", "not_calibrated", "no_human_baseline"}
 )
-_COLUMNS = (
-    "TTFA\np50",
-    "\np95",
-    "in\nbudget",
+_TTFA = ("TTFA\np50", "\np95", "in\nbudget")
+_ANSWER = ("answer\np50", "in\nbudget")
+"""Columns of a run in which it differs from TTFA for any agent."""
+_OTHERS = (
     "TTFT\np50",
     "cut-\nins",
     "pauses\ncut",
     "no\nreply",
-    "\nElo",
-    "95 %\ninterval",
 )
-_AFTER_NO_REPLY: Final = _COLUMNS.index("no\nreply") + 1
-"""Place of the column of unspoken turns, in a run that has any."""
+_UNSPOKEN = ("un-\nspoken",)
+"""Column of a run in which any planned turn was never spoken."""
+_RATING = ("\nElo", "95 %\ninterval")
 
 
 def print_summary(summary: RunSummary, console: Console) -> None:
@@ -48,7 +51,9 @@ def print_summary(summary: RunSummary, console: Console) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("times in ms\nagent", no_wrap=True)
     left = any(cell.unspoken for cell in summary.whole)
-    for name in (*_COLUMNS[:_AFTER_NO_REPLY], *(["un-\nspoken"] if left else []), *_COLUMNS[_AFTER_NO_REPLY:]):
+    answers = any(cell.answer_differs for cell in summary.whole)
+    heads = (*_TTFA, *(_ANSWER if answers else ()), *_OTHERS, *(_UNSPOKEN if left else ()), *_RATING)
+    for name in heads:
         table.add_column(name, justify="right", no_wrap=True)
     if not all(cell.valid for cell in summary.whole):
         table.add_column("may be\nquoted", no_wrap=True)
@@ -59,21 +64,22 @@ def print_summary(summary: RunSummary, console: Console) -> None:
         if several:
             table.add_row(Text(condition, style="italic"))
         for cell in sorted(mine, key=lambda cell: (cell.elo is None, -(cell.elo or 0), cell.agent)):
-            table.add_row(Text(cell.agent), *_figures(cell, left), "" if cell.valid else Text("INVALID", style=_STYLE["bad"]))
+            figures = _figures(cell, answers, left)
+            table.add_row(Text(cell.agent), *figures, "" if cell.valid else Text("INVALID", style=_STYLE["bad"]))
             names.append(cell.agent)
         board = summary.board(condition)
         references = board.references if board is not None else {}
         for name, reference in sorted(references.items(), key=lambda item: -(item[1].elo or 0)):
-            figures = [""] * (8 if left else 7) + [_elo(reference.elo), _interval(reference.elo_interval)]
+            figures = [""] * (len(heads) - len(_RATING)) + [_elo(reference.elo), _interval(reference.elo_interval)]
             table.add_row(Text(name, style="dim"), *figures)
             names.append(name)
     print_table(console, table, names)
     _print_events(summary, console)
     _print_server_waits(summary, console)
-    for line in (
-        words(summary.name(cell), cell) for words in (_substance, _flagged, _others, _beside) for cell in summary.whole
-    ):
-        if line:
+    filler = partial(_filler, budget_ms=summary.budgets_ms["ttfa"])
+    sentences: tuple[_Sentence, ...] = (filler, _backchannels, _substance, _flagged, _others, _beside)
+    for sentence, cell in product(sentences, summary.whole):
+        if line := sentence(summary.name(cell), cell):
             console.print(Text(line), soft_wrap=True)
     for seat in summary.seats:
         console.print(Text(f"{seat_words(seat)}."), soft_wrap=True)
@@ -124,14 +130,14 @@ def _print_server_waits(summary: RunSummary, console: Console) -> None:
         console.print(Text(note), soft_wrap=True)
 
 
-def _figures(agent: Cell, left: bool) -> list[str]:
-    share = agent.within_budget.ttfa
+def _figures(agent: Cell, answers: bool, left: bool) -> list[str]:
     return [
         milliseconds(agent.ttfa_ms, "p50"),
         milliseconds(agent.ttfa_ms, "p95"),
-        f"{share:.0%}" if share is not None else _DASH,
+        _percent(agent.within_budget.ttfa),
+        *([milliseconds(agent.answer_ms, "p50"), _percent(agent.within_budget.answer)] if answers else []),
         milliseconds(agent.ttft_ms, "p50"),
-        f"{agent.cut_in_rate:.0%}" if agent.cut_in_rate is not None else _DASH,
+        _percent(agent.cut_in_rate),
         f"{agent.pauses_cut[0]}/{agent.pauses_cut[1]}",
         f"{agent.no_reply}/{agent.turns}",
         *([_unspoken(agent)] if left else []),
@@ -142,6 +148,20 @@ def _figures(agent: Cell, left: bool) -> list[str]:
 
 def _unspoken(agent: Cell) -> str:
     return f"{sum(agent.unspoken.values())}/{agent.spoken[1]}" if agent.spoken is not None else _DASH
+
+
+def _percent(share: float | None) -> str:
+    return f"{share:.0%}" if share is not None else _DASH
+
+
+def _filler(name: str, agent: Cell, budget_ms: float) -> str | None:
+    """The answer beside TTFA; None where they differ on at most 5 % of the replies."""
+    return f"{name}: {filler_words(agent, budget_ms)}." if agent.answer_differs else None
+
+
+def _backchannels(name: str, agent: Cell) -> str | None:
+    """Their number; None where there is none."""
+    return f"{name}: {words}." if (words := backchannel_words(agent)) else None
 
 
 def _substance(name: str, agent: Cell) -> str | None:

@@ -55,6 +55,7 @@ class Latencies(BaseModel):
     ttft_ms: Quantiles = Field(default_factory=Quantiles)
     ttft_from_spoken_end_ms: Quantiles = Field(default_factory=Quantiles)
     ttfa_ms: Quantiles = Field(default_factory=Quantiles)
+    answer_ms: Quantiles = Field(default_factory=Quantiles)
     first_byte_ms: Quantiles = Field(default_factory=Quantiles)
     first_sound_ms: Quantiles = Field(default_factory=Quantiles)
     first_speech_ms: Quantiles = Field(default_factory=Quantiles)
@@ -72,6 +73,7 @@ def _latency(
 
 LATENCIES: Final = (
     _latency("ttfa", "TTFA: first vocal sound heard", lambda t: t.ttfa_ms, "timing/measure", "sound"),
+    _latency("answer", "Answer: first utterance that is no filler", lambda t: t.answer_ms, "timing/measure", "sound"),
     _latency("ttft", "TTFT: first answer token (reported by the agent)", lambda t: t.ttft_ms, "timing/chain", "marks"),
     _latency("first_sound", "First audible sound of any kind", lambda t: t.first_sound_ms, "timing/measure", "sound"),
     _latency("first_speech", "First speech", lambda t: t.first_speech_ms, "timing/utterances", "sound"),
@@ -83,13 +85,15 @@ LATENCIES: Final = (
     _latency("greeting", "Greeting", lambda t: t.greeting_ms, "timing/measure", "sound", drawn=False),
 )  # fmt: skip
 """Latencies of a turn. In those that are heard, silence ranks slowest; in the others it is unknown."""
-HEARD: Final = ("ttfa", "first_sound", "first_speech", "first_word", "first_substance")
+HEARD: Final = ("ttfa", "answer", "first_sound", "first_speech", "first_word", "first_substance")
 
 OTHERS: Final = (
     Figure("dead_air", "Silence after a turn's true end", "ms", ("sound",), "figures/endpointing", statistics=("p50",)),
     Figure("decision_delay", "Spoken end to the decision that the turn is over", "ms", ("sound", "marks"),
            "figures/endpointing", statistics=("p50",)),
     Figure("within_budget.ttfa", "TTFA within the budget", "share", ("sound",), "figures/latency", higher_is_better=True),
+    Figure("within_budget.answer", "Answer within TTFA's budget", "share", ("sound",), "figures/latency",
+           higher_is_better=True),
     Figure("within_budget.ttft", "TTFT within the budget", "share", ("marks",), "figures/latency", higher_is_better=True),
     Figure("pauses_cut_share", "Pauses cut", "share", ("sound",), "figures/endpointing"),
     Figure("false_start_rate", "False starts", "share", ("sound",), "timing/overlap", chances=lambda t: t.pause_was_cut),

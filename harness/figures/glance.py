@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from harness.figures.cells import JudgeSummary
 from harness.figures.endpointing import inner_pauses_cut
-from harness.figures.latency import latency_values, within_budget_flags
+from harness.figures.latency import differs, filler_first, latency_values, within_budget_flags
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, board_table, contexts_of, people_or_why
 from harness.figures.speakers import by_speaker, share_over_speakers, speakers_of
@@ -32,6 +32,8 @@ class Glance:
     measure: str
     turns: int
     latency: Quantiles
+    answer: Quantiles | None
+    """The answer, where it differs from TTFA on over 5 % of the replies."""
     within_budget: Share
     pauses_cut: Share
     inner_pauses: int
@@ -50,6 +52,7 @@ def glance(selection: Selection, entry: AgentEntry, condition: str) -> Glance:
         measure=measure,
         turns=sum(len(group) for group in turns.values()),
         latency=quantiles_of(latency_values(turns, measure), manifest.seed),
+        answer=quantiles_of(latency_values(turns, "answer"), manifest.seed) if differs(filler_first(turns)) else None,
         within_budget=of_turns(within_budget_flags(turns, measure, manifest.budgets_ms[measure]), manifest.seed),
         pauses_cut=clustered_share(cut, seed=manifest.seed) if cut else (None, None),
         inner_pauses=len(cut),

@@ -8,6 +8,10 @@ first figure is left out (*contended*) takes no part in counts by turns; they do
 part in them, and where they are many the run is invalid (validity.py). Each figure that is left comes with the part of it that
 others could have caused.
 
+A reply of a filler alone has a TTFA and no answer: its answer ranks slowest too, because its caller waited for one in vain, and
+leaving it out would reward fillers that nothing follows. Turns timed before fillers were known apart have no answer that is
+known, and take no part in it.
+
 The share within a budget is the exception: a contended turn counts there unless others decide on which side it is. They can
 only delay, and 25 ms is a larger part of a quick reply than of a slow one, so leaving out every contended turn leaves out the
 quick ones: 63 % of 161 turns became 55 % of the 124 that were not contended (docs/performance.md). But where others decide on
@@ -26,6 +30,7 @@ from harness.figures.rtp_lines import LineSummary, line_of
 from harness.figures.speakers import NO_SPEAKERS, Speakers, by_speaker, share_over_speakers
 from harness.ranking.board import Interval
 from harness.ranking.exact import TURNS_FOR_P95
+from harness.ranking.joint import MOST_ALIKE
 from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
 from harness.store.selection import Turns
 from harness.timing.figures import TurnTiming
@@ -50,8 +55,11 @@ class WithinBudget(BaseModel):
 
     ttft: float | None = None
     ttfa: float | None = None
+    answer: float | None = None
+    """Share of turns whose answer is within the budget of TTFA."""
     ttft_interval: Interval | None = None
     ttfa_interval: Interval | None = None
+    answer_interval: Interval | None = None
 
 
 class TurnFigures(Latencies):
@@ -63,6 +71,10 @@ class TurnFigures(Latencies):
     contended: int = 0
     """Turns left out because others used the agent's machine."""
     within_budget: WithinBudget = Field(default_factory=WithinBudget)
+    filler_first: tuple[int, int] = (0, 0)
+    """Replies whose first sound is not their answer, and replies of which this is known."""
+    backchannels: int = 0
+    """The agent's backchannels, which are neither replies nor cut-ins."""
     cut_in_rate: float | None = None
     cut_in_interval: Interval | None = None
     false_start_rate: float | None = None
@@ -80,6 +92,12 @@ class TurnFigures(Latencies):
     """Median over turns of each turn's own p95."""
     tts_real_time_factor: float | None = None
 
+    @property
+    def answer_differs(self) -> bool:
+        """True if over 5 % of the replies do not begin with their answer: then the answer is beside TTFA wherever it is shown,
+        and decides *fast* with it."""
+        return differs(self.filler_first)
+
 
 def turn_figures(
     turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, spoken: bool = True, speakers: Speakers = NO_SPEAKERS
@@ -93,10 +111,13 @@ def turn_figures(
     every = [t for group in turns.values() for t in group]
     kept = _kept(turns)
     used = [t for group in kept.values() for t in group]
-    within = {name: of_turns(within_budget_flags(turns, name, budgets_ms[name]), seed) for name in ("ttft", "ttfa")}
+    within = {
+        name: of_turns(within_budget_flags(turns, name, budget_of(name, budgets_ms)), seed)
+        for name in ("ttft", "ttfa", "answer")
+    }
     cut_ins = of_turns(chances(turns, "cut_in_rate"), seed)
     if not spoken:
-        within["ttfa"] = cut_ins = None, None
+        within["ttfa"] = within["answer"] = cut_ins = None, None
     yields = _known(kept, lambda t: t.yield_ms)
     pauses = [(ms, cut) for t in used for ms, cut in zip(t.pause_durations_ms, t.pause_was_cut, strict=True)]
     short = [cut for ms, cut in pauses if ms < SHORT_PAUSE_MS]
@@ -107,8 +128,11 @@ def turn_figures(
         discarded=dict(Counter(t.discarded for t in every if t.discarded is not None)),
         **{f"{name}_ms": _beside_others(turns, name, seed) for name in FIGURES},
         within_budget=WithinBudget(
-            ttft=within["ttft"][0], ttft_interval=within["ttft"][1], ttfa=within["ttfa"][0], ttfa_interval=within["ttfa"][1]
+            **{name: share for name, (share, _) in within.items()},  # type: ignore[arg-type]
+            **{f"{name}_interval": interval for name, (_, interval) in within.items()},  # type: ignore[arg-type]
         ),
+        filler_first=filler_first(turns),
+        backchannels=sum(t.backchannels for t in used),
         cut_in_rate=cut_ins[0],
         cut_in_interval=cut_ins[1],
         false_start_rate=of_turns(chances(turns, "false_start_rate"), seed)[0] if spoken else None,
@@ -130,6 +154,23 @@ def ranks_slowest(turn: TurnTiming) -> bool:
     return turn.left_out is None and (turn.no_reply or turn.signed_ms is not None)
 
 
+def begins_with_filler(turn: TurnTiming) -> bool:
+    """True if a reply begins with a filler, or is one; False of every turn timed before these were known apart."""
+    later = turn.answer_ms is not None and turn.answer_ms != turn.ttfa_ms
+    return turn.ttfa_ms is not None and (later or (turn.answer_ms is None and any(u.kind == "filler" for u in turn.utterances)))
+
+
+def filler_first(turns: Turns) -> tuple[int, int]:
+    """Replies whose first sound is not their answer, and replies of which this is known."""
+    replies = [t for group in _made_of(turns, "answer").values() for t in group if t.ttfa_ms is not None]
+    return sum(map(begins_with_filler, replies)), len(replies)
+
+
+def differs(of: tuple[int, int]) -> bool:
+    """True if a share of replies is so large that their answers must be shown beside TTFA. `of`: from `filler_first`."""
+    return of[0] > MOST_ALIKE * of[1]
+
+
 def latency_values(turns: Turns, figure: str) -> dict[str, list[float]]:
     """Context → one latency figure of its turns in ms, infinite where a turn ranks slowest: the values behind every percentile.
 
@@ -143,6 +184,8 @@ def _values(turns: Turns, figure: str, as_shown: Callable[[TurnTiming, float], f
 
     def shown(turn: TurnTiming) -> float | None:
         value_ms = read(turn)
+        if value_ms is None and figure == "answer" and turn.ttfa_ms is not None:
+            return float("inf")  # A filler alone: `_made_of` leaves out every other reply without an answer.
         return as_shown(turn, value_ms) if value_ms is not None else None
 
     return (_ranked if figure in HEARD else _known)(_made_of(turns, figure), shown)
@@ -150,8 +193,9 @@ def _values(turns: Turns, figure: str, as_shown: Callable[[TurnTiming, float], f
 
 def _made_of(turns: Turns, figure: str) -> Turns:
     """The turns that give a figure."""
-    if figure in _OF_WORDS:
-        return _transcribed(turns, figure)
+    lacks = _lacks_words if figure in _OF_WORDS else _lacks_answer if figure == "answer" else None
+    if lacks is not None:
+        return _known_turns(heard_turns(turns, figure), lacks)
     return (heard_turns if figure in HEARD else _kept)(turns, figure)
 
 
@@ -179,14 +223,21 @@ def chances(turns: Turns, figure: str) -> dict[str, list[bool]]:
     return {c: [taken for t in group for taken in read(t)] for c, group in among.items()}
 
 
+def budget_of(figure: str, budgets_ms: Mapping[str, float]) -> float:
+    """The budget of ttfa, answer or ttft in ms; an answer has that of TTFA."""
+    return budgets_ms["ttft" if figure == "ttft" else "ttfa"]
+
+
 def within_budget_flags(turns: Turns, figure: str, budget_ms: float) -> dict[str, list[bool]]:
-    """Context → whether each turn is within budget; `figure` is ttfa or ttft. No reply, or one that began early, is not.
+    """Context → whether each turn is within budget of `figure` (ttfa, answer, ttft). No reply, or one that began early, is not.
 
     A contended turn counts as within the budget if it is so all the same, and as over it if it is so without all that others
     could have caused; else it is unknown and takes no part. Where over 5 % are unknown, no contended turn takes part.
     """
-    if figure == "ttfa" and not _enough_heard(turns):
+    if figure in HEARD and not _enough_heard(turns):
         return {}
+    if figure == "answer":
+        turns = _known_turns(turns, _lacks_answer)
     counted = {c: [t for t in group if t.discarded is None] for c, group in turns.items()}
     every = [t for group in counted.values() for t in group]
     unknown = sum(_owes(t, figure) and _is_within(t, figure, budget_ms) is None for t in every)
@@ -198,9 +249,9 @@ def within_budget_flags(turns: Turns, figure: str, budget_ms: float) -> dict[str
 
 def _is_within(turn: TurnTiming, figure: str, budget_ms: float) -> bool | None:
     """True if a turn is within its budget; None if others decide that, or if its TTFT was not measured."""
-    value_ms = turn.ttfa_ms if figure == "ttfa" else turn.ttft_ms
+    value_ms = _READ[figure](turn)
     owes = _owes(turn, figure)
-    if value_ms is None or (figure == "ttfa" and turn.signed_ms is not None):
+    if value_ms is None or (figure in HEARD and turn.signed_ms is not None):
         return None if owes or figure == "ttft" else False
     if owes and value_ms > budget_ms:
         return None if value_ms - (turn.owed_ms(figure) or 0.0) <= budget_ms else False
@@ -233,23 +284,28 @@ def _enough_heard(turns: Turns) -> bool:
     return sum(t.discarded is not None for t in known) <= MOST_DISCARDED * every
 
 
-def _transcribed(turns: Turns, figure: str) -> Turns:
-    """The heard turns without those that are not transcribed yet; none where those are too many to be an accident.
+def _known_turns(heard: Turns, lacks: Callable[[TurnTiming], bool]) -> Turns:
+    """The turns without those that lack a transcript, or a timing that knows fillers; none where those are too many to be an
+    accident.
 
     A run that was stopped while it transcribed knows every silence and few words: its figure would be made of silence alone.
     """
-    heard = heard_turns(turns, figure)
     every = [t for group in heard.values() for t in group]
-    unknown = [t for t in every if _lacks_words(t)]
+    unknown = [t for t in every if lacks(t)]
     if len(unknown) > MOST_DISCARDED * len(every):
         return {}
-    known = {c: [t for t in group if not _lacks_words(t)] for c, group in heard.items()}
+    known = {c: [t for t in group if not lacks(t)] for c, group in heard.items()}
     return {c: group for c, group in known.items() if group}
 
 
 def _lacks_words(turn: TurnTiming) -> bool:
     # A first word shows that there was a transcript, also in a run that did not store whether there was one.
     return turn.ttfa_ms is not None and not turn.transcribed and turn.first_word_ms is None
+
+
+def _lacks_answer(turn: TurnTiming) -> bool:
+    # Only since fillers are known apart has a reply one: without its answer, it is a filler alone.
+    return turn.ttfa_ms is not None and turn.answer_ms is None and not begins_with_filler(turn)
 
 
 def _ranked(turns: Turns, read: Callable[[TurnTiming], float | None]) -> dict[str, list[float]]:

@@ -50,6 +50,9 @@ class LoadFigures:
     stretches: int
     ttfa_ms: Quantiles
     ttft_ms: Quantiles
+    answer_ms: Quantiles
+    filler_first: tuple[int, int]
+    """Replies that begin with a filler, and replies of which this is known."""
     cut_ins: ShareOf
     continuity: ShareOf
     """Replies without a gap in their sound."""
@@ -70,6 +73,8 @@ def load_figures(turns: Sequence[LoadTurn]) -> LoadFigures:
         stretches=len(stretches),
         ttfa_ms=quantiles_of(times(stretches, "ttfa"), SEED),
         ttft_ms=quantiles_of(times(stretches, "ttft"), SEED),
+        answer_ms=quantiles_of(times(stretches, "answer"), SEED),
+        filler_first=filler_first(among),
         cut_ins=_share(flags(stretches, "cut_in_rate")),
         continuity=_share(flags(stretches, "continuity")),
         no_reply=_share(flags(stretches, "no_reply_rate")),
@@ -78,6 +83,11 @@ def load_figures(turns: Sequence[LoadTurn]) -> LoadFigures:
             {name: [(turn.discarded is None, turn.servers) for turn in group] for name, group in stretches.items()}, SEED
         ),
     )
+
+
+def filler_first(turns: Sequence[LoadTurn]) -> tuple[int, int]:
+    """Replies that begin with a filler, and replies of which this is known."""
+    return sum(turn.filler for turn in turns), sum(_knows_answer(turn) for turn in turns)
 
 
 def stretches_of(turns: Sequence[LoadTurn]) -> Stretches:
@@ -99,18 +109,30 @@ def stretches_of(turns: Sequence[LoadTurn]) -> Stretches:
 
 
 def times(stretches: Stretches, figure: str) -> dict[str, list[float]]:
-    """Stretch → TTFA or TTFT of its turns in ms; in TTFA, infinite where a turn ranks slowest, and nothing where too many
-    turns were discarded."""
+    """Stretch → TTFA, answer or TTFT of its turns in ms; in the first two, infinite where a turn ranks slowest, and none where
+    too many turns were discarded, or their answers are not known."""
     among = [turn for group in stretches.values() for turn in group]
-    if figure == "ttfa" and sum(t.discarded is not None for t in among) > MOST_DISCARDED * len(among):
+    if figure != "ttft" and sum(t.discarded is not None for t in among) > MOST_DISCARDED * len(among):
         return {}
-    return _known(stretches, _ttfa if figure == "ttfa" else lambda turn: turn.ttft_ms)
+    if figure == "answer" and sum(t.ttfa_ms is not None and not _knows_answer(t) for t in among) > MOST_DISCARDED * len(among):
+        return {}
+    return _known(stretches, {"ttfa": _ttfa, "answer": _answer, "ttft": lambda turn: turn.ttft_ms}[figure])
 
 
 def _ttfa(turn: LoadTurn) -> float | None:
     if turn.discarded is not None:
         return None
     return float("inf") if turn.no_reply or turn.signed_ms is not None else turn.ttfa_ms
+
+
+def _knows_answer(turn: LoadTurn) -> bool:
+    return turn.answer_ms is not None or turn.filler
+
+
+def _answer(turn: LoadTurn) -> float | None:
+    if turn.ttfa_ms is None:
+        return _ttfa(turn)
+    return float("inf") if turn.answer_ms is None and turn.filler else turn.answer_ms
 
 
 def flags(stretches: Stretches, figure: str) -> dict[str, list[float]]:

@@ -22,7 +22,16 @@ from harness.figures.silence import not_voted_on, votes_with_silences
 from harness.ranking import chosen
 from harness.ranking.board import Board
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.joint import Events, JointPoint, Latencies, Resampled, lay_over, resample, resample_people
+from harness.ranking.joint import (
+    Events,
+    JointPoint,
+    Latencies,
+    Resampled,
+    deciding,
+    lay_over,
+    resample,
+    resample_people,
+)
 from harness.ranking.leaderboard import rate, rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.peoples_axis import Pairs, PeoplesAxis, axis_of
@@ -227,7 +236,7 @@ def _points(drawn: Resampled, found: Measured, budget_ms: float, valid: bool) ->
     ttfa = {system: values for system, values in found.latencies.get("ttfa", {}).items() if system in drawn.board.names}
     if not ttfa or drawn.board.presentation == "audio_with_delay":
         return {}
-    figure = lay_over(drawn, ttfa, budget_ms=budget_ms)
+    figure = lay_over(drawn, deciding(ttfa, found.latencies.get("answer", {})), budget_ms=budget_ms)
     points = figure.points if valid else [point.without_chances for point in figure.points]
     return {point.system: point for point in points}
 
@@ -266,6 +275,7 @@ def rank_condition(
         "pairs": pairs_of(selection, condition, frozenset(c.id for c in selection.contexts), unvoted),
     }
     ttfa = found.latencies.get("ttfa", {})
+    by_answer = [name for name, values in deciding(ttfa, found.latencies.get("answer", {})).items() if values is not ttfa[name]]
     if len(selection.table) > MANY:
         ranking = rank_many(selection.table, condition=condition, latencies=ttfa, **common, **options)
     else:
@@ -288,6 +298,8 @@ def rank_condition(
     notes = notes_on_stops(store.folder, judged, condition, presentation)
     if ranking.people_votes is not None and unvoted:
         notes = [*notes, not_voted_on(unvoted)]
+    if by_answer:
+        notes = [f"Replies of {', '.join(by_answer)} begin with fillers: the answer, not TTFA, decides their chances.", *notes]
     if ranking.judges:
         notes = [*notes_on_judges(ranking.judges, checks), *notes, *notes_on_votes(judged, presentation)]
     return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in invalid), *notes])

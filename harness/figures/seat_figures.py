@@ -6,6 +6,7 @@ pseudonym in the session's sitting, so that whole persons can be resampled, and 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from harness.figures.latency import FIGURES, TurnFigures, chances, latency_values, within_budget_flags
@@ -54,12 +55,16 @@ def figures_over_persons(selection: Selection, seat: Seat, contexts: frozenset[s
     """The figures of the seat's cell whose intervals rest on persons too: latencies, cut-ins, and waits within the budget."""
     budget_ms, speakers = selection.manifest.budgets_ms["ttfa"], speakers_of(selection.contexts)
     cut_ins = _each(seat, contexts, speakers, lambda turns: chances(turns, "cut_in_rate"))
-    within = _each(seat, contexts, speakers, lambda turns: within_budget_flags(turns, "ttfa", budget_ms))
+    within = {
+        f"{name}_interval": share_over_seat(
+            _each(seat, contexts, speakers, partial(within_budget_flags, figure=name, budget_ms=budget_ms))
+        )[1]
+        for name in ("ttfa", "answer")
+        if getattr(cell.within_budget, f"{name}_interval") is not None
+    }
     found: dict[str, Any] = {
         "cut_in_interval": share_over_seat(cut_ins)[1] if cell.cut_in_interval is not None else None,
-        "within_budget": cell.within_budget.model_copy(
-            update={"ttfa_interval": share_over_seat(within)[1] if cell.within_budget.ttfa_interval is not None else None}
-        ),
+        "within_budget": cell.within_budget.model_copy(update=within),
     }
     for figure in FIGURES:
         if figure not in _LEFT_OUT and (turns := _timed(selection, seat, figure, contexts)):

@@ -55,6 +55,8 @@ class Checked:
     """Reason for the verdict in one sentence, where none of the usual ones says it."""
     unspoken: Mapping[Reason, int] = field(default_factory=dict)
     """Reason → planned turns of the cell that were never spoken. With any that are ours, the limit decides nothing."""
+    note: str = ""
+    """Sentence on a filler before the answer, without its full stop (`Cells.before_answers`); empty elsewhere."""
 
     @property
     def name(self) -> str:
@@ -143,7 +145,10 @@ def check_run(
             counterparts(manifest, baseline.manifest),
         )
     invalid = tuple(manifest.invalid)
-    checked = tuple(_checked(one, cells, earlier, rule) for one in asked)
+    checked = tuple(
+        replace(_checked(one, cells, earlier, rule), note=cells.before_answers(one.limit.figure, one.agent, _place(one)))
+        for one in asked
+    )
     if invalid:
         # Only these two faults are known turn by turn; a run that is invalid for any other reason decides nothing.
         known = invalid == tuple(with_validity(store).invalid)
@@ -202,8 +207,7 @@ def refuse_unpaired(
 
 
 def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Rule) -> Checked:
-    limit = asked.limit
-    place = Place(asked.condition, HEARD, limit.subset)
+    limit, place = asked.limit, _place(asked)
     found: Evidence | None = cells.evidence(limit.figure, asked.agent, place)
     undecided, apart = cells.undecided_quality(limit.figure, place), ""
     if found is not None and limit.comparison == "worse_than_baseline_by":
@@ -242,6 +246,10 @@ def _with_unspoken(checked: Checked, cells: Cells, earlier: _Earlier | None) -> 
     return replace(checked, verdict="cannot tell", decision=decision, unspoken={**left, OURS: ours})
 
 
+def _place(asked: CellLimit) -> Place:
+    return Place(asked.condition, HEARD, asked.limit.subset)
+
+
 def _worsening(earlier: _Earlier, asked: CellLimit, place: Place) -> Evidence | None:
     """The loss against the baseline: paired by conversation where it can be; None if one of the runs has no such figure."""
     figure, agent = asked.limit.figure, asked.agent
@@ -270,7 +278,7 @@ def _in_spite_of_disturbance(checked: Checked, cells: Cells, at_fault: Collectio
     limit, agent = checked.asked.limit, checked.asked.agent
     if limit.comparison == "worse_than_baseline_by":
         return None
-    place = Place(checked.asked.condition, HEARD, limit.subset)
+    place = _place(checked.asked)
     found = cells.in_spite_of_disturbance(limit.figure, agent, place, at_fault)
     decision = rule(found, limit.rule, limit.bound) if found is not None else None
     if decision is None or decision.verdict == "cannot tell":
@@ -302,4 +310,5 @@ def _limit_object(checked: Checked) -> dict[str, Any]:
         "in_spite_of_disturbance": checked.in_spite_of_disturbance,
         "more_needed": decision.more_needed if decision else None,
         "speakers": checked.speakers,
+        "note": checked.note or None,
     }

@@ -17,7 +17,7 @@ import numpy as np
 from harness.figures.catalogue import BY_PATH, Unit
 from harness.figures.endpointing import dead_air_values, decision_delay_values, each_inner_pause, inner_pauses_cut
 from harness.figures.judges import judge_summaries
-from harness.figures.latency import chances, latency_values, within_budget_flags
+from harness.figures.latency import budget_of, chances, differs, filler_first, latency_values, within_budget_flags
 from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.speakers import bunch_of, bunches, by_speaker, speakers_of
@@ -35,6 +35,8 @@ from harness.store.judgment_columns import table_of
 from harness.store.selection import HEARD, Selection, Turns
 from harness.store.session import Session
 from harness.store.unspoken import Reason, summed, unspoken_of
+from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.wording import counted, milliseconds
 
 PEOPLE: Final = "people."
 _OVER: Final = "elo_over."
@@ -153,6 +155,14 @@ class Cells:
         turns = cell_turns(timed, at_fault, speaker, name)
         return times(turns, lambda groups: _times(groups, figure), name, _QUANTILE[share])
 
+    def before_answers(self, figure: str, agent: str, place: Place) -> str:
+        """Sentence on an agent's fillers and its answer, for a limit on its TTFA, without its full stop. Empty for every other
+        figure, and where TTFA and answer differ on at most 5 % of the replies."""
+        if figure.split(".")[0] != "ttfa_ms" and figure != "within_budget.ttfa":
+            return ""
+        turns = self._turns(agent, place.condition, self._inside(place))
+        return filler_note(filler_first(turns), self.evidence("answer_ms.p50", agent, place))
+
     def change_from(self, before: "Cells", figure: str, agent: str, place: Place, was: str | None = None) -> Evidence | None:
         """The change of a figure since another run, paired turn by turn: positive is worse. None where it cannot be paired: a
         p95, errors of words, ratings, and under eight conversations that both runs have. `was`: the agent's name in that run.
@@ -189,7 +199,7 @@ class Cells:
     def _flags(self, turns: Turns, name: str) -> Mapping[str, Sequence[float]]:
         if name.startswith(_WITHIN):
             figure = name.removeprefix(_WITHIN)
-            return within_budget_flags(turns, figure, self._selection.manifest.budgets_ms[figure])
+            return within_budget_flags(turns, figure, budget_of(figure, self._selection.manifest.budgets_ms))
         return inner_pauses_cut(turns) if name == "pauses_cut_share" else chances(turns, name)
 
     def _word_errors(self, name: str, agent: str, condition: str, inside: frozenset[str]) -> Evidence | None:
@@ -227,6 +237,16 @@ class Cells:
             return []
         rows = self._selection.rows(place.condition, HEARD)
         return [row for row in rows if row.context in inside and row.source == "judge"]
+
+
+def filler_note(fillers: tuple[int, int], answer: Evidence | None) -> str:
+    """Sentence beside a limit on TTFA, without its full stop; empty where TTFA and answer differ on at most 5 % of the replies.
+    `fillers`: replies that begin with one, and all; `answer`: evidence of its median."""
+    if answer is None or not differs(fillers):
+        return ""
+    begins = OVER_LIMIT_TEXT if np.isinf(answer.value) else milliseconds(answer.value)
+    of = f"{fillers[0]} of {counted(fillers[1], 'reply', 'replies')}"
+    return f"TTFA is of a filler on {of}, and the median answer begins at {begins}: limit answer_ms too"
 
 
 def _is_time(name: str) -> bool:

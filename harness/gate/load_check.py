@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Final
 
 from harness.errors import UserError
-from harness.figures.load_steps import SHARES, Stretches, flags, stretches_of, times
+from harness.figures.load_steps import SHARES, Stretches, filler_first, flags, stretches_of, times
 from harness.gate.budgets import Budgets, CellLimit, Limit
 from harness.gate.check import Checked, CheckResult
 from harness.gate.decide import decide, overall, tail_of
-from harness.gate.evidence import lower_is_better
+from harness.gate.evidence import filler_note, lower_is_better
 from harness.ranking.bounds import Evidence, Worsening, share_of_flags
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.stretches import Drawn
@@ -29,8 +29,9 @@ from harness.wording import counted
 
 STRETCHES: Final = ("stretch of 15 s", "stretches of 15 s")
 PERCENTILES: Final = {"p50": 0.50, "p95": 0.95}
-TIMES: Final = tuple(f"{figure}_ms.{name}" for figure in ("ttfa", "ttft") for name in PERCENTILES)
+TIMES: Final = tuple(f"{figure}_ms.{name}" for figure in ("ttfa", "answer", "ttft") for name in PERCENTILES)
 FIGURES: Final = (*TIMES, *SHARES)
+_TTFA: Final = ("ttfa_ms.p50", "ttfa_ms.p95")
 _SEEDS: Final = {"now": 1, "before": 2}
 """Draws of the two tests are independent of each other, as the tests are."""
 
@@ -79,6 +80,10 @@ class LoadTest:
     def turns_with(self, figure: str, offered: float) -> int:
         """The number of turns that have a time."""
         return sum(map(len, times(self.stretches(offered), figure.split("_ms.")[0]).values()))
+
+    def filler_first(self, offered: float) -> tuple[int, int]:
+        """Replies of a step that begin with a filler, and replies of which this is known."""
+        return filler_first([turn for group in self.stretches(offered).values() for turn in group])
 
     def evidence(self, figure: str, offered: float, which: str = "now") -> Evidence | None:
         """The evidence of a step for one figure; None if it has none."""
@@ -174,7 +179,8 @@ def _checked(asked: CellLimit, offered: float, now: LoadTest, before: LoadTest |
         why = f"{why}, and the budgets file has missing: {limit.missing}." if why else ""
         return Checked(asked, "ignored" if limit.missing == "ignore" else limit.missing, None, why=why)
     decision = decide(found, limit.rule, limit.bound, tail)
-    return Checked(asked, decision.verdict, decision)
+    note = filler_note(now.filler_first(offered), now.evidence("answer_ms.p50", offered)) if limit.figure in _TTFA else ""
+    return Checked(asked, decision.verdict, decision, note=note)
 
 
 def _why_missing(limit: Limit, offered: float, now: LoadTest, before: LoadTest | None) -> str:

@@ -22,6 +22,7 @@ from harness.audio.vocal import VocalDetector
 from harness.caller import SessionOutcome
 from harness.caller.exchange import take_raw
 from harness.clock import now_ns
+from harness.figures.latency import begins_with_filler
 from harness.figures.load_steps import load_figures, stretches_of, times
 from harness.load.arrivals import ArrivalFigures, Arrivals, arrival_figures, late_arrivals
 from harness.load.caller_error import CallerError, too_inexact
@@ -171,6 +172,8 @@ def _heard(offered: Offered, call: Call, recording: Recording, timings: Sequence
                     "spoken_end_ns": end_ns,
                     "end_ns": end_ns + round(max(timing.reply_end_ms or 0.0, 0.0) * NS_PER_MS),
                     "ttfa_ms": timing.ttfa_ms,
+                    "answer_ms": timing.answer_ms,
+                    "filler": begins_with_filler(timing),
                     "signed_ms": timing.signed_ms,
                     "ttft_ms": timing.ttft_ms,
                     "no_reply": timing.no_reply,

@@ -86,6 +86,8 @@ class LoadStep:
             "says_of_agent": self.says_of_agent,
             "ttfa_ms": _percentiles(self.ttfa_ms if self.says_of_agent else Quantiles()),
             "ttft_ms": _percentiles(found.ttft_ms if found else Quantiles()),
+            "answer_ms": _percentiles(found.answer_ms if found else Quantiles()),
+            "filler_first": found.filler_first if found else None,
             "turns": found.turns if found else None,
             "stretches": found.stretches if found else None,
             "cut_in_rate": _share(found.cut_ins) if found else None,

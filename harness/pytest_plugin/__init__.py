@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "contexts(*ids): the contexts of a test with voice_call; default: all")
     config.addinivalue_line(
         "markers",
-        "budget(ttfa_ms=, ttft_ms=, dead_air_ms=, pauses_cut=, cut_ins=): upper limits for each turn of voice_call",
+        "budget(ttfa_ms=, answer_ms=, ttft_ms=, dead_air_ms=, pauses_cut=, cut_ins=): upper limits for each turn of voice_call",
     )
     if config.getoption("--agent"):
         from harness.pytest_plugin.shared_run import SharedRun

@@ -19,6 +19,7 @@ Figure = Callable[[TurnTiming], float | None]
 FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
     {
         "ttfa_ms": lambda turn: turn.ttfa_ms,
+        "answer_ms": lambda turn: turn.answer_ms,
         "ttft_ms": lambda turn: turn.ttft_ms,
         "dead_air_ms": lambda turn: turn.endpointing.dead_air_ms if turn.endpointing is not None else None,
         "pauses_cut": lambda turn: float(turn.pauses_cut),
@@ -108,11 +109,13 @@ class Call:
 
 def _over(turn: TurnTiming, name: str, budget: float) -> str:
     """Why a turn is over a budget, in words; empty if it is within."""
-    if name in ("ttfa_ms", "dead_air_ms") and turn.no_reply:
+    if name in ("ttfa_ms", "answer_ms", "dead_air_ms") and turn.no_reply:
         return f"no reply within {NO_REPLY_TEXT} (budget: {name} {budget:g})"
-    if name == "ttfa_ms" and turn.signed_ms is not None:
+    if name in ("ttfa_ms", "answer_ms") and turn.signed_ms is not None:
         return f"the agent began {-turn.signed_ms:.0f} ms before its caller had ended (budget: {name} {budget:g})"
     value = FIGURES[name](turn)
+    if name == "answer_ms" and value is None and turn.ttfa_ms is not None:
+        return f"the reply is a filler without an answer (budget: {name} {budget:g})"
     if value is None:
         return f"{name} is unknown for this turn (budget: {budget:g}); docs/agents.md says what an agent must send"
     return f"{name} {value:.0f} is over the budget of {budget:g}" if value > budget else ""

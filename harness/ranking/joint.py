@@ -37,6 +37,8 @@ Latencies = Mapping[str, Mapping[str, Sequence[float]]]
 Events = Mapping[str, Mapping[str, Sequence[bool]]]
 """System → context → True where it happened (a cut-in), turn by turn."""
 SYSTEMS_FOR_SLOPE = 6
+MOST_ALIKE = 0.05
+"""Share of replies with another answer than TTFA up to which TTFA alone describes a system: as many turns may be discarded."""
 ALIKE_ELO = 0.01
 """Ratings of one draw that differ by less are equal: a refit is exact to 0.001 Elo (`bootstrap.CLOSE`)."""
 
@@ -210,10 +212,13 @@ def lay_over(
 ) -> JointFigure:
     """The joint figure of ratings already drawn: for filler-aware variants, one call per latency (first sound, first word).
 
+    On TTFA, `others["answer"]` decides the frontier and the budget of every system whose answers differ from it (`deciding`).
+
     Raises harness.errors.UserError when no system has both verdicts and latencies.
     """
     often, size = drawn.often, len(drawn.contexts)
-    turns = {s: _turns(latencies.get(s, {}), drawn.contexts) for s in drawn.systems}
+    decides = deciding(latencies, (others or {}).get("answer", {})) if name == "ttfa" else latencies
+    turns = {s: _turns(decides.get(s, {}), drawn.contexts) for s in drawn.systems}
     systems = [s for s, (values, _) in turns.items() if values.size]
     if not systems:
         raise UserError("no system has both judgments and latencies: nothing to put into the joint figure")
@@ -242,9 +247,20 @@ def lay_over(
         )
     slope = None
     if elo_draws is not None and len(systems) >= SYSTEMS_FOR_SLOPE:
-        p50 = np.array([_median_ms(point.latency) for point in points])
+        p50 = np.array([_median_ms(quantiles_of(decides[point.system], drawn.seed)) for point in points])
         slope = _slope(np.array([point.elo for point in points]), p50, elo_draws, p50_draws, size)
     return JointFigure(tuple(points), slope, name, budget_ms, often.shape[0])
+
+
+def deciding(ttfa: Latencies, answers: Latencies) -> Latencies:
+    """The latencies that decide who is fast: a system's answers where they differ from TTFA on over 5 % of its replies, else
+    its TTFA. A filler in front of an answer would otherwise buy the frontier."""
+    return {system: answers[system] if _differ(mine, answers.get(system, {})) else mine for system, mine in ttfa.items()}
+
+
+def _differ(ttfa: Mapping[str, Sequence[float]], answers: Mapping[str, Sequence[float]]) -> bool:
+    replies = [pair for c in ttfa for pair in zip(ttfa[c], answers.get(c, ()), strict=False) if np.isfinite(pair[0])]
+    return sum(heard != answer for heard, answer in replies) > MOST_ALIKE * len(replies)
 
 
 def _is_known(board: Board, latencies: Latencies, system: str) -> bool:

@@ -296,7 +296,9 @@ def _figures_line(session: Session, timing: TurnTiming | None) -> str:
         return " ".join([f"{place}: failed ({session.failure_kind})", *why])
     if timing is None:
         return f"{place}: played"
-    ttft = f", greeted after {timing.greeting_ms:,.0f} ms" if timing.greeting_ms is not None else ""
+    filler = timing.answer_ms is not None and timing.answer_ms != timing.ttfa_ms
+    ttft = f", answer {timing.answer_ms:,.0f} ms" if filler else ""
+    ttft += f", greeted after {timing.greeting_ms:,.0f} ms" if timing.greeting_ms is not None else ""
     ttft += f", TTFT {timing.ttft_ms:,.0f} ms" if timing.ttft_ms is not None else ""
     ttft += f", withdrew {timing.withdrawn_ms:,.0f} ms of sound" if timing.withdrawn_ms is not None else ""
     first = "ttft" if timing.ttfa_ms is None and timing.ttft_ms is not None else "ttfa"

@@ -55,6 +55,9 @@ class LoadTurn(BaseModel):
     failure: str | None = None
     detail: str = ""
     ttfa_ms: float | None = None
+    answer_ms: float | None = None
+    filler: bool = False
+    """True if the reply begins with a filler."""
     signed_ms: float | None = None
     ttft_ms: float | None = None
     no_reply: bool = False

@@ -44,7 +44,9 @@ in which none of them was ready. For a model of two threads that is idle between
 work 1.1 and more (seven calls of `tuned-stock`). It does not detect a device that never rests, a GPU with a full queue."""
 LEAST_MS: Final = 200.0
 """Distance of two samples: a shorter stretch has no usable difference, and is extended to this length."""
-_FROM_SPOKEN_END: Final = ("first_byte", "first_sound", "first_speech", "first_word", "first_substance", "ttft_from_spoken_end")
+_FROM_SPOKEN_END: Final = (
+    "answer", "first_byte", "first_sound", "first_speech", "first_word", "first_substance", "ttft_from_spoken_end",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

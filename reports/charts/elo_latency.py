@@ -72,8 +72,14 @@ def default_choice(view: PageView) -> Choice:
 
 
 def default_metric(view: PageView) -> str:
-    """The figure of the first setting: TTFA, unless no agent speaks."""
-    return "ttfa" if any(agent.spoken for agent in view.agents) or not view.agents else "ttft"
+    """The figure of the first setting: TTFA (TTFT if no agent speaks), or the answer where it decides for any agent. Where an
+    agent's answer is not known, its point would be missing there, so that TTFA stays."""
+    if view.agents and not any(agent.spoken for agent in view.agents):
+        return "ttft"
+    timed = [agent.whole for agent in view.agents if agent.whole.latency("ttfa").n]
+    answers = [part.latency("answer") for part in timed]
+    decides = any(part.cell.answer_differs for part in timed) and any(answer.p50 is not None for answer in answers)
+    return "answer" if decides and all(answer.n for answer in answers) else "ttfa"
 
 
 def points(view: PageView, choice: Choice) -> tuple[Point, ...]:

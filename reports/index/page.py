@@ -110,6 +110,7 @@ def _row(run: RunRow, cell: CellRow, page: Path) -> Mapping[str, Any]:
         "median_ms": median.value,
         "median_interval_ms": [median.low, median.high],
         "median_over_limit": figures.latency.p50_over_limit,
+        "answer_median_ms": figures.answer.p50 if figures.answer is not None else None,
         "budget_ms": cell.budget_ms,
         "within_budget": figures.within_budget[0],
         "within_budget_interval": figures.within_budget[1],

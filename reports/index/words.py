@@ -37,8 +37,10 @@ def series_words(series: Series, every: Iterable[Series]) -> str:
 
 
 def median(cell: CellRow) -> str:
-    """The median with its name where it is no TTFA: `474 ms`, `TTFT 210 ms`."""
+    """The median with its name where it is no TTFA: `474 ms`, `TTFT 210 ms`; with the answer's where that differs."""
     text = latency(cell.figures.latency)
+    if cell.figures.answer is not None:
+        return f"{text}, answer {latency(cell.figures.answer)}"
     return f"TTFT {text}" if cell.figures.measure == "ttft" and text != UNKNOWN_TEXT else text
 
 

@@ -50,6 +50,17 @@ def result(*steps: LoadStep) -> LoadResult:
 WHOLE = result(step(1), step(2), step(5), step(8), step(9.5, late="callers came late, p99 90 ms"))
 
 
+def test_the_answer_is_under_ttfa_where_it_differs_and_nowhere_else() -> None:
+    rows = queued(2, ARRIVALS.lasts_s, 1)
+    late = [row.model_copy(update={"answer_ms": 2_500.0, "filler": True}) for row in rows]
+    for cell, before in zip(figures(step(2, turns=late))[:2], figures(step(2, turns=rows))[:2], strict=True):
+        assert (cell.text, cell.interval) == (before.text, f"{before.interval}; answer 2.50 s")
+    alone = [row.model_copy(update={"filler": True}) for row in rows]
+    assert figures(step(2, turns=alone))[0].interval.endswith("; answer > 15 s")
+    told = step(2, turns=late).to_json()
+    assert (told["answer_ms"]["p50"], told["filler_first"]) == (2_500.0, (len(rows), len(rows)))
+
+
 def test_a_step_above_the_caller_s_ceiling_is_said_and_shows_no_figure_of_the_agent() -> None:
     said = list(sentences(WHOLE))
     assert sum("At 9.5 calls a second nothing is said of the agent" in one for one in said) == 1

@@ -46,12 +46,14 @@ const turnCard = (turn, index) => {
   const recorded = turn.mode === "recorded" && turn.each.length > 0;
   const speed = recorded ? medianWait(turn) : turn.figures_ms.ttfa ?? turn.figures_ms.ttft;
   const name = recorded && turn.each.length > 1 ? "median TTFA" : turn.figures_ms.ttfa === undefined && turn.figures_ms.ttft !== undefined ? "TTFT" : "TTFA";
+  const filler = turn.agent_spans.some((span) => span[0] === "filler" && span[1] >= turn.spoken_end_ms);
+  const answer = recorded || !filler || turn.figures_ms.answer === turn.figures_ms.ttfa ? "" : `, answer ${ms(turn.figures_ms.answer ?? null)}`;
   const variant = [turn.mode === "replay" ? "replay" : "", turn.condition && turn.condition !== "clean" ? turn.condition : "", turn.repeat ? `repeat ${turn.repeat}` : ""].filter(Boolean).join(", ");
   return el("article", { class: "turn", id: `c-${index}-${turn.session}`, "data-agent": turn.agent },
-    el("header", {}, el("h3", {}, said(turn.agent), variant ? ` (${variant})` : ""), linkButton(turn, index), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}`), speed === undefined ? null : el("span", { class: "hint" }, recorded ? "" : ofItOthers(turn, name.toLowerCase())), recorded ? null : chips(turn)),
+    el("header", {}, el("h3", {}, said(turn.agent), variant ? ` (${variant})` : ""), linkButton(turn, index), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}${answer}`), speed === undefined ? null : el("span", { class: "hint" }, recorded ? "" : ofItOthers(turn, name.toLowerCase())), recorded ? null : chips(turn)),
     turn.to_judge ? el("p", { class: "chip warn" }, "This reply speaks to a judge or a model, and not to the caller.") : null,
     turn.failure ? el("p", { class: "chip bad" }, said(turn.failure)) : null,
-    replayed(turn), drawable ? line.box : null, drawable ? player(turn, line) : null, eachTurn(turn, line.hear),
+    replayed(turn), drawable ? line.box : null, drawable ? line.legend : null, drawable ? player(turn, line) : null, eachTurn(turn, line.hear),
     el("div", { class: "words" }, words("heard (transcribed from the audio)", turn.heard), words("written by the agent", turn.written), words("understood of the seeker", turn.understood)),
     turn.stages.length || (turn.figures_ms.ttfa !== undefined && turn.mode !== "recorded") ? waterfall(turn) : null, recorded ? null : figures(turn));
 };

@@ -8,6 +8,7 @@ const medianWait = (turn) => {
 const notesOf = (turn) => [
   turn.no_reply ? "no reply" : null,
   turn.signed_ms === null ? null : `began ${ms(-turn.signed_ms)} before the caller's end`,
+  turn.backchannels ? counted(turn.backchannels, "backchannel") : null,
   turn.cut_in ? "cut in on the caller" : null,
   turn.yield_ms === null ? null : `talked on for ${ms(turn.yield_ms)} when interrupted`,
   ...turn.labels,
@@ -16,16 +17,18 @@ const notesOf = (turn) => [
 const eachTurn = (turn, hear) => {
   const left = turn.unspoken;
   if (!turn.each.length && !left) return null;
+  const answers = turn.each.some((one) => one.answer_ms !== null && one.answer_ms !== one.ttfa_ms);
+  const heads = ["Caller's turn", "TTFA", ...(answers ? ["Answer"] : []), "Dead air", "Pauses cut"];
   const spoken = turn.each.some((one) => one.words !== null);
   const row = (one) => el("tr", {},
     el("th", { scope: "row" }, hear ? el("button", { type: "button", class: "plain", "aria-label": `Hear the handover of turn ${one.number} of ${turn.agent}`, onclick: () => hear(one.spoken_end_ms) }, `${one.number}, ends at ${clockOf(one.spoken_end_ms)}`) : `${one.number}, ends at ${clockOf(one.spoken_end_ms)}`),
-    el("td", { class: "n" }, ms(one.ttfa_ms)), el("td", { class: "n" }, ms(one.dead_air_ms)),
+    el("td", { class: "n" }, ms(one.ttfa_ms)), answers ? el("td", { class: "n" }, ms(one.answer_ms)) : null, el("td", { class: "n" }, ms(one.dead_air_ms)),
     el("td", { class: "n" }, one.inner_pauses ? `${one.inner_pauses_cut} of ${one.inner_pauses}` : "—"),
     el("td", {}, notesOf(one) || "—"), spoken ? el("td", { dir: "auto" }, one.words || "—") : null);
   const unspoken = Array.from({ length: left?.turns ?? 0 }, (_, k) => el("tr", { class: "unspoken" },
-    el("th", { scope: "row" }, `${left.of - left.turns + k + 1}, unspoken`), el("td", { colspan: spoken ? 5 : 4 }, `Never spoken, ${left.why}`)));
+    el("th", { scope: "row" }, `${left.of - left.turns + k + 1}, unspoken`), el("td", { colspan: heads.length + (spoken ? 1 : 0) }, `Never spoken, ${left.why}`)));
   return el("details", { class: "more each", open: Boolean(left) }, el("summary", {}, `Every turn of this call: ${left ? left.words : turn.each.length}`),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Every turn of ${turn.agent}` }, el("table", {},
-      el("thead", {}, el("tr", {}, ["Caller's turn", "TTFA", "Dead air", "Pauses cut", "Notes", ...(spoken ? ["Heard"] : [])].map((t, k) => el("th", { scope: "col", class: k > 0 && k < 4 ? "n" : null }, t)))),
+      el("thead", {}, el("tr", {}, [...heads, "Notes", ...(spoken ? ["Heard"] : [])].map((t, k) => el("th", { scope: "col", class: k > 0 && k < heads.length ? "n" : null }, t)))),
       el("tbody", {}, turn.each.map(row), unspoken))));
 };

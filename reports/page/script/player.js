@@ -18,6 +18,8 @@ const wave = (digits, total, length, colour) => {
   svg.append(path);
   return svg;
 };
+/* Kinds of the agent's sound that are not its answer, and how each is drawn. */
+const LOOKS = { filler: "hatched", breath: "hatched", backchannel: "outlined", withdrawn: "dashed", nonvocal: "pale" };
 const timelineLength = (turn) => {
   const ends = [...turn.caller, ...turn.agent_spans, ...turn.marks].map((span) => span[2]);
   return Math.max(1000, ...ends) + 400;
@@ -36,12 +38,15 @@ const timeline = (turn) => {
     turn.marks.length ? lane("marks", "marks", turn.marks.map((s) => el("i", { title: `${s[0]}: ${ms(s[1])}`, style: { left: percent(s[1], total) } }))) : null);
   const head = el("i");
   box.append(el("div", { class: "playhead", hidden: !turn.audio }, head));
-  return { box, total, move: (at_ms) => { head.style.left = percent(at_ms, total); } };
+  const kinds = Object.entries(LOOKS).filter(([kind]) => turn.agent_spans.some((span) => span[0] === kind));
+  const legend = kinds.length ? el("p", { class: "hint" }, `Of the agent's sound: ${kinds.map(([kind, looks]) => `${kind === "nonvocal" ? "no voice" : kind} ${looks}`).join(", ")}.`) : null;
+  return { box, legend, total, move: (at_ms) => { head.style.left = percent(at_ms, total); } };
 };
 /* What sounds at an instant, in words, for those who hear the slider and do not see the lanes. */
 const soundingAt = (turn, at) => {
-  const inside = (spans) => spans.some((span) => at >= span[1] && at < span[2]);
-  const who = [inside(turn.caller) ? "the caller speaks" : null, inside(turn.agent_spans) ? "the agent sounds" : null].filter(Boolean);
+  const inside = (spans) => spans.find((span) => at >= span[1] && at < span[2]);
+  const agent = inside(turn.agent_spans);
+  const who = [inside(turn.caller) ? "the caller speaks" : null, agent ? `the agent sounds${agent[0] in LOOKS ? ` (${agent[0]})` : ""}` : null].filter(Boolean);
   if (who.length) return who.join(" and ");
   return inside(turn.pauses) ? "a pause of the caller" : "silence";
 };

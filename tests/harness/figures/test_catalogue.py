@@ -51,7 +51,7 @@ def test_what_a_figure_needs_says_who_can_have_it() -> None:
     asked_in_text = {path for path in BY_PATH if has_no_need_of_sound(path)}
     assert asked_in_text == {"ttft_ms.p50", "ttft_ms.p95", "within_budget.ttft", "win_rate", f"{PEOPLE}win_rate"}
     assert {path for path in BY_PATH if not lower_is_better(path)} == {
-        "within_budget.ttfa", "within_budget.ttft", "continuity", "win_rate", f"{PEOPLE}win_rate",
+        "within_budget.ttfa", "within_budget.answer", "within_budget.ttft", "continuity", "win_rate", f"{PEOPLE}win_rate",
     }  # fmt: skip
     assert [unit_of(name) for name in ("elo_over.ref:good", "people.elo_over.x", "elo_over.", "nothing")] == [
         "elo",

@@ -56,6 +56,21 @@ def test_a_limit_is_on_the_step_that_it_names(now: Path, tmp_path: Path, limit: 
     assert "calls/s" in result.checked[0].name
 
 
+def test_a_filler_passes_a_limit_on_ttfa_and_the_row_names_the_answer(tmp_path: Path) -> None:
+    rows = queued(2.0, LASTS_S, 1)
+    late = [row.model_copy(update={"answer_ms": (row.ttfa_ms or 0) + 2_000, "filler": True}) for row in rows]
+    plain = [row.model_copy(update={"answer_ms": row.ttfa_ms}) for row in rows]
+    limits = ("figure: ttfa_ms.p50, rate: 2, at_most: 2000", "figure: answer_ms.p50, rate: 2, at_most: 2000")
+    notes = {}
+    for name, turns in (("late", late), ("plain", plain), ("once", rows)):
+        on_ttfa, on_answer = checked(stored(tmp_path / name, [turns]), tmp_path, *limits).checked
+        assert on_ttfa.verdict == "pass"
+        notes[name], verdict = on_ttfa.note, on_answer.verdict
+        assert (verdict, on_answer.note) == ({"late": "fail", "plain": "pass", "once": "cannot tell"}[name], "")
+    assert notes["plain"] == notes["once"] == ""
+    assert f"TTFA is of a filler on {len(rows)} of {len(rows)} replies, and the median answer begins at 2." in notes["late"]
+
+
 def test_a_limit_for_runs_is_not_for_loads_and_the_other_way_round(now: Path, tmp_path: Path) -> None:
     both = ("figure: ttfa_ms.p95, at_most: 1", "figure: ttfa_ms.p95, rate: 2, at_most: 2000")
     result = checked(now, tmp_path, *both)

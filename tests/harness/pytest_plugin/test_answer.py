@@ -1,0 +1,48 @@
+"""A budget of the answer in a test of one call: a filler alone is no answer."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.experiment import Experiment
+from harness.pytest_plugin.call import Call
+from harness.run.plan import make_plan, new_manifest
+from harness.store.run_store import RunStore
+from harness.store.session import SessionKey
+from harness.timing.figures import TurnTiming
+from tests.harness.conftest import peer
+from tests.harness.figures.test_answer import late, turn
+
+AGENT = "raw-pcm-echo"
+
+
+@pytest.fixture
+def call(tmp_path: Path) -> Callable[[TurnTiming], Call]:
+    def made(timing: TurnTiming) -> Call:
+        plan = make_plan(Experiment(agents=(str(peer(AGENT)),), pack="heart-open", judges=("none",)))
+        store = RunStore.create(tmp_path / "run", new_manifest(plan), plan.contexts)
+        context = plan.contexts[0].id
+        key = SessionKey(context, "h" * 64, AGENT, "p" * 64, "seeded", "clean", 0)
+        session = store.commit_session(key, partial=store.partial_folder(key), started_ns=1, timing=timing)
+        return Call(AGENT, context, session, tmp_path / "sound.flac", tmp_path / "report.html")
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("timing", "said"),
+    [
+        (turn(400.0), ""),
+        (late(300.0, 1_900.0), "answer_ms 1900 is over the budget of 500"),
+        (late(300.0, None), "the reply is a filler without an answer"),
+        (turn(None), "no reply within 15 s"),
+        (turn(None, no_reply=False, signed_ms=-90.0), "the agent began 90 ms before its caller had ended"),
+    ],
+    ids=["no filler", "late answer", "filler alone", "silence", "cut-in"],
+)
+def test_a_turn_is_within_a_budget_of_the_answer_or_says_why_not(
+    call: Callable[[TurnTiming], Call], timing: TurnTiming, said: str
+) -> None:
+    over = call(timing).over(answer_ms=500)
+    assert [said in one for one in over] == [True] * bool(said)
