@@ -26,13 +26,17 @@ _Said = Sequence[Sequence[str]] | None
 PARTED_MS: Final = 250.0
 """Shorter gaps are joints of fluent speech: closures of plosives, and most pauses at a comma."""
 APART_MS: Final = 500.0
-"""Longer gaps part utterances: between sentences synthesisers leave 200–400 ms."""
+"""Longer gaps part utterances (`harness.timing.utterances`): between sentences synthesisers leave 200–400 ms."""
 MURMUR_MS: Final = 500.0
 """Without words, a voice shorter than this is a backchannel although the next is nearer than `APART_MS`."""
 BACKCHANNEL_MS: Final = 700.0
 """Longest backchannel that stands alone: "mm-hm", "oh no", "I see". Longer voice takes the floor."""
 WORD_ERROR_MS: Final = 200.0
 """A transcriber's time of a word is wrong by up to this."""
+
+
+Ending = Literal["itself", "taken_back", "interrupted"]
+"""How a voice ended: by itself, taken back (`clear`) by the agent of its own accord, or with somebody speaking into it."""
 
 
 class Span(Protocol):
@@ -50,8 +54,9 @@ class Part:
 
     start_ms: float
     end_ms: float
-    taken_back: bool = False
-    """True if the agent broke it off of its own accord."""
+    goes_on: bool = False
+    """True if it belongs to the utterance of the part before it."""
+    ending: Ending = "itself"
 
 
 def kinds_of(
@@ -88,8 +93,9 @@ def _is_backchannel(parts: Sequence[Part], at: int, talk_ms: float, begin_ms: fl
     part = parts[at]
     more = at + 1 < len(parts)
     length_ms = part.end_ms - part.start_ms
-    after_ms = parts[at + 1].start_ms - part.end_ms if more else math.inf
-    if part.start_ms < begin_ms or part.taken_back or after_ms < PARTED_MS:
+    if part.start_ms < begin_ms or part.ending != "itself":
+        return False
+    if more and parts[at + 1].start_ms - part.end_ms < PARTED_MS:
         return False
     words = said[at] if said is not None else ()
     if part.start_ms < 0:
@@ -100,14 +106,16 @@ def _is_backchannel(parts: Sequence[Part], at: int, talk_ms: float, begin_ms: fl
         return False
     if words:
         return is_continuer(words, wordless=not more)
-    return more and (length_ms < MURMUR_MS or (length_ms < BACKCHANNEL_MS and after_ms >= APART_MS))
+    if not more or length_ms < MURMUR_MS:
+        return more
+    # Another murmur in the gap makes it no narrower.
+    then = next((later for later in parts[at + 1 :] if later.end_ms - later.start_ms >= MURMUR_MS), parts[-1])
+    return length_ms < BACKCHANNEL_MS and then.start_ms - part.end_ms >= APART_MS
 
 
 def _goes_on(parts: Sequence[Part], at: int, begin_ms: float, said: _Said) -> bool:
     """True if a part belongs to the utterance of the part before it."""
-    before = parts[at - 1]
-    near = parts[at].start_ms - before.end_ms < APART_MS and not before.taken_back
-    return near and not _is_backchannel(parts, at, before.end_ms, begin_ms, said)
+    return parts[at].goes_on and not _is_backchannel(parts, at, parts[at - 1].end_ms, begin_ms, said)
 
 
 def _is_filler(
@@ -120,7 +128,7 @@ def _is_filler(
     if then is None:
         return words is not None and asks_to_wait(words)
     waits = any(start < parts[then].start_ms and end > end_ms for start, end in tools)
-    return parts[past - 1].taken_back or waits or (words is not None and is_empty(words))
+    return parts[past - 1].ending == "taken_back" or waits or (words is not None and is_empty(words))
 
 
 def _said_in(parts: Sequence[Part], words: Sequence[Word]) -> list[list[str]] | None:

@@ -55,7 +55,7 @@ _STOCK_OPENINGS: Final = tuple(
 # Longest first, or the shorter opening inside a longer one would leave a piece of it as "substance".
 _BY_LENGTH: Final = tuple(sorted(_STOCK_OPENINGS, key=len, reverse=True))
 _WHILE: Final = "(?:moment|second|sec|minute)"
-_SEEK: Final = "(?:think|check|see|look|find out|(?:take|have) a (?:quick )?look|(?:look|pull) (?:that|this|it) up)"
+_SEEK: Final = "(?:(?:look|pull) (?:that|this|it) up|find out|(?:take|have) a (?:quick )?look|think|check|see|look)"
 _HOLDING: Final = re.compile(
     rf"(?:(?:let me|i'll) (?:just |quickly )?{_SEEK}|let's see|i'm (?:just )?(?:checking|looking|thinking)"
     rf"|(?:please )?(?:just )?(?:give me )?(?:just )?(?:one|a) {_WHILE}|hold on|hang on|bear with me"

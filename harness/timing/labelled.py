@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from harness.agents.connection import Mark
 from harness.agents.reply_signs import sign_of
-from harness.replies.kinds import APART_MS, Part, Word, kinds_of
+from harness.replies.kinds import Part, Word, kinds_of
 from harness.timing.utterances import Sound, parts_of
 
 REPLIES: Final = ("filler", "answer")
@@ -31,18 +31,19 @@ def labelled(
     tools: Sequence[tuple[float, float]],
 ) -> list[Sound]:
     """The sounds of a turn, in order, each with its kind. `ms_of`: a sample in ms relative to the spoken end."""
-    parts = [part for sound in sounds if sound.kind == "speech" for part in parts_of(samples, sound)]
-    spans = [Part(ms_of(part.start), ms_of(part.end), part.taken_back) for part in parts]
-    kinds = kinds_of(spans, begin_ms=begin_ms, words=words, tools=tools)
+    parts = [
+        (part, Part(ms_of(part.start), ms_of(part.end), k > 0, part.ending))
+        for sound in sounds
+        if sound.kind == "speech"
+        for k, part in enumerate(parts_of(samples, sound))
+    ]
+    kinds = kinds_of([span for _, span in parts], begin_ms=begin_ms, words=words, tools=tools)
     found: list[Sound] = []
-    end_ms = 0.0
-    for part, span, kind in zip(parts, spans, kinds, strict=True):
-        same = found and found[-1].kind == kind != "backchannel" and not found[-1].taken_back
-        if same and span.start_ms - end_ms < APART_MS:
+    for (part, span), kind in zip(parts, kinds, strict=True):
+        if span.goes_on and found[-1].kind == kind != "backchannel":
             found[-1] = replace(part, start=found[-1].start, kind=kind)
         else:
             found.append(replace(part, kind=kind))
-        end_ms = span.end_ms
     return sorted([*found, *(s for s in sounds if s.kind != "speech")], key=lambda s: s.start)
 
 

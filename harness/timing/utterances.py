@@ -3,8 +3,8 @@
 First the track is cut into stretches of any sound; each goes through the speech model separately, with a little of
 the sound before it. Accepted windows that are close together are one utterance, whose start `harness.audio.onset` then finds.
 Sound that the model does not accept (clicks, comfort noise) stays in the list as `nonvocal`, and so does sound whose pitch does
-not move, as in music: it is listed, and never an answer. Nor is an utterance that its agent took back before it could be
-understood (`harness.recording.withdrawn`).
+not move, as in music: it is listed, and never an answer. Nor is an utterance that its agent took back before it had said
+anything (`harness.recording.withdrawn`).
 """
 
 from collections.abc import Sequence
@@ -24,6 +24,7 @@ from harness.audio.voicing import FRAME, HOP_S, VOICED, voicing
 from harness.audio.voicing import RATE_HZ as PITCH_HZ
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
 from harness.recording.withdrawn import is_withdrawn, was_taken_back
+from harness.replies.kinds import Ending
 from harness.timeline import samples_to_ns
 from harness.timing.breath import breath_before
 from harness.timing.figures import UtteranceKind
@@ -59,8 +60,7 @@ class Sound:
     start: int
     end: int
     kind: UtteranceKind
-    taken_back: bool = False
-    """True if the agent broke it off of its own accord."""
+    ending: Ending = "itself"
 
 
 def find_sounds(
@@ -200,22 +200,24 @@ def parts_of(samples: NDArray[np.float32], sound: Sound) -> list[Sound]:
     found: list[Sound] = []
     start = sound.start
     for quiet, again in inner_pauses(samples, sound.start, sound.end):
-        found.append(replace(sound, start=start, end=quiet, taken_back=False))
+        found.append(replace(sound, start=start, end=quiet, ending="itself"))
         start = _onset(samples, again, quiet)
     return [*found, replace(sound, start=start)]
 
 
 def _without_withdrawn(sounds: list[Sound], clears: Sequence[int], interrupted: Sequence[int]) -> list[Sound]:
-    """The utterances; those taken back before they could be understood are named `withdrawn`.
+    """The utterances; those taken back before they had said anything are named `withdrawn`.
 
     A breath goes with the word that it leads into.
     """
     found: list[Sound] = []
     for sound in reversed(sounds):
         leads_into = found[-1] if found and sound.kind == "breath" else None
-        of_its_own = [c for c in clears if not any(sound.start <= at < c for at in interrupted)]
-        clears_ns = [_ns(c) for c in of_its_own]
-        sound = replace(sound, taken_back=was_taken_back(_ns(sound.start), _ns(sound.end), clears_ns))
+        clears_ns = [_ns(c) for c in clears if not any(sound.start <= at < c for at in interrupted)]
+        if any(sound.start <= at < sound.end for at in interrupted):
+            sound = replace(sound, ending="interrupted")
+        elif was_taken_back(_ns(sound.start), _ns(sound.end), clears_ns):
+            sound = replace(sound, ending="taken_back")
         withdrawn = is_withdrawn(_ns(sound.start), _ns(sound.end), clears_ns)
         if withdrawn or (leads_into is not None and leads_into.kind == "withdrawn"):
             sound = replace(sound, kind="withdrawn")
