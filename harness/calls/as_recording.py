@@ -40,7 +40,7 @@ of the spoken end finds its last sample exactly; the edges themselves are found 
 ECHO_S: Final = 0.3
 """Longest delay of an echo of the other side; telephones and loudspeakers are within it."""
 BLOCK_S: Final = 0.01
-SAID: Final = ("speech", "filler", "breath")
+SAID: Final = ("speech", "breath")
 """Sounds of the agent that are heard as speaking."""
 
 

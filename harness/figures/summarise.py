@@ -41,6 +41,7 @@ from harness.figures.unspoken import cut_short, spoken_figures
 from harness.figures.watched import unwatched
 from harness.figures.word_errors import heard_wer, understood_wer
 from harness.judging.speaks_to_judge import speaks_to_judge
+from harness.replies.phrases import opening_words
 from harness.scenarios.context import Context, by_a_person
 from harness.store.judgment import Judgment, is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
@@ -50,7 +51,6 @@ from harness.store.selection import HEARD, Selection, Turns, reply_of
 from harness.store.session import Session, SessionKey
 from harness.store.step_failure import StepFailure
 from harness.timing.figures import StagesFrom, crosses_clocks_unsurely
-from harness.timing.words import opening_words
 from harness.turn_taking.cues import length_gives_it_away, words_separation
 from harness.wording import counted
 

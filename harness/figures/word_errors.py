@@ -6,10 +6,10 @@ a reply that a listener cannot make out comforts nobody. Pooled over a run (erro
 
 from collections.abc import Mapping, Sequence
 
+from harness.replies.phrases import plain
 from harness.scenarios.context import Context
 from harness.scenarios.pauses import without_pauses
 from harness.store.session import Session
-from harness.timing.words import plain
 
 Pair = tuple[str, str]
 

@@ -6,21 +6,17 @@ values and their method are returned, so that nobody has to guess why a table ch
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.errors import UserError
 from harness.figures.validity import with_validity
-from harness.measuring.timings import keep_timings, timings_of
-from harness.servers.samples import load_samples
+from harness.measuring.timings import keep_timings, timings_from
 from harness.store.run_store import RunStore
 from harness.store.session import Session
 from harness.store.step_failure import StepFailure
-from harness.timing.event_words import with_event_words
 from harness.timing.figures import TurnTiming
 from harness.timing.measure import METHOD
-from harness.timing.words import all_with_words
 
 CHANGED_MS: Final = 0.05
 """Least change of a figure that counts as one."""
@@ -82,22 +78,11 @@ def remeasure(
     changes: list[Change] = []
     failures: list[StepFailure] = []
     for k, session in enumerate(sessions):
-        found = timings_of(
-            session.id,
-            partial(store.recording, session),
-            partial(store.machine_track, session),
-            detector,
-            partial(store.sitting, session),
-            partial(load_samples, session.folder),
-        )
+        found = timings_from(store, session, detector, session.heard_words)
         if isinstance(found, StepFailure):
             failures.append(found)
-        else:
-            if session.heard_words is not None:
-                found = all_with_words(found, session.heard_words)
-                found = (*found[:-1], with_event_words(found[-1], session.heard_words, session.written_text))
-            if _moved(session.timing, found[-1]):
-                changes.append(Change(session, found[-1]))
+        elif _moved(session.timing, found[-1]):
+            changes.append(Change(session, found[-1]))
         keep_timings(store, session.id, found)
         if progress is not None:
             progress(k + 1, len(sessions))

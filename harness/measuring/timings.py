@@ -6,19 +6,23 @@ measuring again, with any command.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from harness.audio.vocal import VocalDetector
 from harness.recording.machine_track import MachineTrack
 from harness.recording.record import HAPPENED, Recording
 from harness.recording.sitting import Sitting
-from harness.servers.samples import ServerSample
+from harness.servers.samples import ServerSample, load_samples
 from harness.store.run_store import RunStore
+from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing import measure_turns
 from harness.timing.contention import of_turn
+from harness.timing.event_words import with_event_words
 from harness.timing.figures import TurnTiming
 from harness.timing.lost_sound import with_losses, without_latency
 from harness.timing.recorded_call import of_recorded_call
+from harness.timing.words import Word
 
 Timings = tuple[TurnTiming, ...]
 
@@ -36,18 +40,19 @@ def timings_of(
     session: str,
     read: Callable[[], Recording],
     machine: Callable[[], MachineTrack | None],
-    vocal: VocalDetector,
+    vocal: VocalDetector | None = None,
     sitting: Callable[[], Sitting | None] = no_sitting,
     samples: Callable[[], Sequence[ServerSample]] = no_samples,
+    words: Sequence[Word] | None = None,
 ) -> Timings | StepFailure:
     """The figures of every caller turn of a session, and the use of the machine meanwhile if it was sampled.
 
-    Does not use the store, so it may run in another thread.
+    `words`: the agent's; None before they are transcribed. Does not use the store, so it may run in another thread.
     """
 
     def measured() -> Timings:
         recording, seat = read(), sitting()
-        found = _some(measure_turns(recording, vocal, samples()))
+        found = _some(measure_turns(recording, vocal, samples(), words))
         if recording.ended == HAPPENED:
             found = of_recorded_call(found, recording)
         if seat is not None:
@@ -55,6 +60,24 @@ def timings_of(
         return _beside(machine(), recording.caller.t0_ns, found)
 
     return attempt(session, "timing", measured)
+
+
+def timings_from(
+    store: RunStore, session: Session, vocal: VocalDetector | None = None, words: Sequence[Word] | None = None
+) -> Timings | StepFailure:
+    """The figures of a finished session from its stored recording. `words`: the agent's; None where it was not transcribed."""
+    found = timings_of(
+        session.id,
+        partial(store.recording, session),
+        partial(store.machine_track, session),
+        vocal,
+        partial(store.sitting, session),
+        partial(load_samples, session.folder),
+        words,
+    )
+    if words is None or isinstance(found, StepFailure):
+        return found
+    return (*found[:-1], with_event_words(found[-1], words, session.written_text))
 
 
 def keep_timings(store: RunStore, session: str, found: Timings | StepFailure) -> None:

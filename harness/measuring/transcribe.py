@@ -4,7 +4,7 @@ Judges read what a listener would have heard, not the agent's own text. The tran
 the same for every agent, and it never runs during a call.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Final, Protocol
 
@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 
 from harness import models
 from harness.audio.pcm import to_int16
+from harness.measuring.timings import keep_timings, timings_from
 from harness.progress import RunProgress
 from harness.recording import playout
 from harness.recording.record import Recording
+from harness.replies.kinds import place_of
 from harness.store.run_store import RunStore
 from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
-from harness.timing.event_words import with_event_words
 from harness.timing.figures import TurnTiming
-from harness.timing.words import Word, all_with_words
+from harness.timing.words import Word
 
 TRANSCRIBER = "whisper-base"
 """The better of the two shipped transcribers; docs/voices.md has its word error rate on rendered speech."""
@@ -78,7 +79,7 @@ def transcribe_all(
     named: str = GIVEN,
     but: Collection[str] = (),
 ) -> None:
-    """Transcribe each finished session without transcript, and add the first words to its timing; failures are stored by name.
+    """Transcribe each finished session without transcript, and measure it with its words; failures are stored by name.
 
     `transcribe` is the shipped transcriber unless another is given, by its name. `but`: contexts whose sessions stay without
     words.
@@ -103,12 +104,31 @@ def transcribe_all(
             progress.step(f"{session.id}: could not be transcribed ({found.detail})", keep=True)
             continue
         text, words = found
-        store.set_heard(session.id, text, words)
+        timed = timings_from(store, session, words=words)
+        judged = text if isinstance(timed, StepFailure) else _without_backchannels(text, words, timed[-1])
+        store.set_heard(session.id, judged, words)
         store.clear_step_failure(session.id, "transcribing")
-        if session.turn_timings:
-            timed = all_with_words(session.turn_timings, words)
-            store.set_timing(session.id, (*timed[:-1], with_event_words(timed[-1], words, session.written_text)))
+        keep_timings(store, session.id, timed)
         progress.step(session.key.context_id)
+
+
+def _without_backchannels(text: str, words: Sequence[Word], turn: TurnTiming) -> str:
+    """The judged reply: a listener's "mm-hm" before it, or over the caller, is none of its words."""
+    if not turn.backchannels:
+        return text
+    of_reply = words[len(words) - len(text.split()) :]
+    if " ".join(word for word, _, _ in of_reply) != text:
+        return text
+    places = [
+        place_of((word, start_s * 1000 - turn.spoken_end_ms, end_s * 1000 - turn.spoken_end_ms), turn.utterances)
+        for word, start_s, end_s in of_reply
+    ]
+    kept = [
+        word
+        for (word, _, _), place in zip(of_reply, places, strict=True)
+        if place is None or turn.utterances[place].kind != "backchannel"
+    ]
+    return " ".join(kept)
 
 
 def _name(store: RunStore, transcriber: str) -> None:

@@ -13,7 +13,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from harness.agents.profile import TextProfile
@@ -25,7 +24,7 @@ from harness.errors import UserError
 from harness.figures.cells import Failure
 from harness.machine.call_watch import CallWatch, Watches
 from harness.machine.companions import companions_of
-from harness.measuring.timings import Timings, keep_timings, timings_of
+from harness.measuring.timings import Timings, keep_timings, timings_from, timings_of
 from harness.progress import RunProgress
 from harness.recording.agent_words import said, understood
 from harness.recording.machine_track import MACHINE_FILE, MachineTrack, save_machine_track
@@ -38,7 +37,7 @@ from harness.run.greetings import Greetings, spoke_first
 from harness.run.plan import RunPlan
 from harness.run.running_agents import RunningAgents
 from harness.run.text_agents import ask, timing_of
-from harness.servers.samples import SERVERS_FILE, ServerSample, load_samples, save_samples
+from harness.servers.samples import SERVERS_FILE, ServerSample, save_samples
 from harness.servers.scraper import AROUND_NS
 from harness.store.run_store import RunStore
 from harness.store.session import Session, SessionKey
@@ -259,14 +258,7 @@ def measure_missing(store: RunStore, vocal: VocalDetector, progress: RunProgress
         return
     progress.phase("Measuring", len(sessions))
     for session in sessions:
-        found = timings_of(
-            session.id,
-            partial(store.recording, session),
-            partial(store.machine_track, session),
-            vocal,
-            partial(store.sitting, session),
-            partial(load_samples, session.folder),
-        )
+        found = timings_from(store, session, vocal)
         keep_timings(store, session.id, found)
         progress.step(_measured_line(session, found), keep=True)
 

@@ -14,7 +14,9 @@ one wait), so that an agent as deployed can be compared with detectors alone.
 * A *decision* counts for the end when it came after the last pause and its 300 ms. One before the end is right, and
   negative. Of several the last before the reply is the one that led to it.
 
-The method has its own version, since it changes none of the figures of `timing-6`, by which machines are calibrated.
+A backchannel takes no floor: it cuts no pause, ends no dead air, and is no speech at the turn's end (`harness.replies.kinds`).
+
+The method has its own version, since it changes none of the figures by which machines are calibrated.
 """
 
 from collections.abc import Sequence
@@ -26,7 +28,7 @@ from harness.recording.record import CallerTrack, SpokenTurn
 from harness.timing.figures import NO_REPLY_MS, Fate, InnerPause
 from harness.timing.overlap import RESUME_GRACE_MS, Span
 
-METHOD: Final = "endpointing-1"
+METHOD: Final = "endpointing-2"
 LEAST_PAUSE_S: Final = 0.2
 """As in eot-bench. Shorter gaps are closures of plosives and the joints of fluent speech, at which no detector here decides."""
 

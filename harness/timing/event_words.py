@@ -10,8 +10,9 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Final
 
+from harness.replies.phrases import plain
 from harness.timing.figures import EventTaken, TurnTiming
-from harness.timing.words import Word, plain
+from harness.timing.words import Word
 
 FEWEST_WORDS: Final = 3
 """A choice: the transcriber's errors are single words; three in a row that are missing, or said again, are the agent's."""

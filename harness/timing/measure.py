@@ -1,11 +1,12 @@
 """Measurement of a recording's turns, exactly by the definitions of docs/measurement.md.
 
 Both ends of TTFA come from one recording and one clock. It starts with the last sample of the dry caller signal that is
-still speech, and ends where the agent's first vocal sound would be heard. Marks explain the time between; they never
+still speech, and ends where the agent's reply would be heard to begin. Marks explain the time between; they never
 change it. Negative times stay negative: an agent that starts before the caller has finished interrupted, and a zero would
 make that its best result. Pure: no clock is read, no file opened, nothing random.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypedDict
@@ -17,6 +18,7 @@ from harness.errors import UserError
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
 from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
 from harness.recording.why_silent import why_silent
+from harness.replies.kinds import Word as TimedWord
 from harness.servers.samples import ServerSample
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import endpointing, waterfall
@@ -26,6 +28,7 @@ from harness.timing.crosscheck import disagreement
 from harness.timing.echo import without_echo
 from harness.timing.events import judge_event
 from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, StagesFrom, TurnTiming, Utterance, Waterfall
+from harness.timing.labelled import REPLIES, TALK, labelled, tool_spans
 from harness.timing.marks_chosen import SessionStamps, stamps_in
 from harness.timing.marks_from_spans import TRACED
 from harness.timing.marks_from_wire import REPORTED
@@ -34,8 +37,9 @@ from harness.timing.pacing import pacing
 from harness.timing.rtp_line import line_quality, network_share
 from harness.timing.served import Served
 from harness.timing.utterances import Sound, find_sounds, first_sound
+from harness.timing.words import Word, with_words
 
-METHOD: Final = "timing-6"
+METHOD: Final = "timing-7"
 SILENT_TURN: Final = "the caller's turn holds no speech"
 """Reason why a turn without a spoken end gives no figure: it is not known what its answer responds to."""
 MOST_REPORTED: Final = 1e9
@@ -53,6 +57,7 @@ class _Session:
     """Samples of the heard track at which the agent dropped audio that it had sent."""
     stamped: SessionStamps
     served: Served
+    words: Sequence[Word] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +95,15 @@ def measure(recording: Recording, vocal: VocalDetector | None = None, samples: S
 
 
 def measure_turns(
-    recording: Recording, vocal: VocalDetector | None = None, samples: Sequence[ServerSample] = ()
+    recording: Recording,
+    vocal: VocalDetector | None = None,
+    samples: Sequence[ServerSample] = (),
+    words: Sequence[Word] | None = None,
 ) -> tuple[TurnTiming, ...]:
     """The figures of every caller turn that is neither barge-in nor event, in order.
 
     `vocal` decides what is a voice (default: silero). `samples`: readings of the agent's model servers during the call.
+    `words`: the agent's, of the whole call; None if it was not transcribed.
     """
     try:
         detector = vocal or silero()
@@ -106,13 +115,15 @@ def measure_turns(
     clears = tuple(round((at_ns - track.t0_ns) * HEARD_RATE_HZ / NS_PER_S) for at_ns in recording.clears_ns)
     beside = [heard_sample(turn.start_sample, recording.caller) for turn in _turns(recording) if turn.kind != "turn"]
     sounds = find_sounds(track, detector, clears, beside)
-    session = _Session(recording, track, sounds, clears, told, Served(told, samples))
+    session = _Session(recording, track, sounds, clears, told, Served(told, samples), words)
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
     starts = [samples_to_ns(turn.start_sample, recording.caller.rate_hz) + recording.caller.t0_ns for turn in turns]
     ends = [*starts[1:], None][: len(turns)]
     measured = [_measure_turn(session, turn, end_ns) for turn, end_ns in zip(turns, ends, strict=True)]
     if measured:
         measured[0] = replace(measured[0], greeting=_greeting(session, starts[0]))
+    if words is not None:
+        measured = [with_words(turn, words) for turn in measured]
     line = line_quality(recording)
     return tuple(measured) if line is None else tuple(replace(turn, line=line) for turn in measured)
 
@@ -154,19 +165,20 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     first = all(other.start_sample >= turn.start_sample for other in _turns(recording))
     sounds = [s for s in session.sounds if _within(times, s, begin_ns, until_ns)]
     sounds = [s for s in sounds if not first or times.ns_of_heard(s.start) >= begin_ns]
+    vocal = [s for s in sounds if _is_said(s)]
+    sounds = labelled(session.track.samples, sounds, times.of_heard, times.of_ns(begin_ns), *_context(session, times))
     # Withdrawn sound is heard, and can break into a turn; it answers nothing.
-    voiced = [s for s in sounds if s.kind != "nonvocal"]
-    vocal = [s for s in voiced if _is_said(s)]
-    replies = [s for s in vocal if times.of_heard(s.end) > 0]
+    talk = [s for s in sounds if s.kind in TALK]
+    replies = [s for s in sounds if s.kind in REPLIES and times.of_heard(s.end) > 0]
     answer = replies[0] if replies and times.of_heard(replies[0].start) < NO_REPLY_MS else None
     onset_ms = times.of_heard(answer.start) if answer else None
-    discarded = _discarded(session, turn, answer, voiced) if answer else None
+    discarded = _discarded(session, turn, answer, sounds) if answer else None
     early = onset_ms is not None and onset_ms < 0
-    speech = next((s for s in replies if s.kind == "speech"), None) if answer else None
+    speech_ms = next((times.of_heard(s.start) for s in replies if s.kind == "answer"), None) if answer else None
     pauses = [(_caller_ms(times, caller.rate_hz, p.start_sample), _caller_ms(times, caller.rate_hz, p.end_sample))
               for p in turn.pauses]  # fmt: skip
     floor = judge_overlap(
-        [(times.of_heard(s.start), times.of_heard(s.end)) for s in voiced], (times.of_ns(begin_ns), 0.0), pauses
+        [(times.of_heard(s.start), times.of_heard(s.end)) for s in talk], (times.of_ns(begin_ns), 0.0), pauses
     )
     audible = _audible(session, answer, times) if answer else None
     reply = heard_reply(session.stamped.stamps, audible[1].arrival_ns, begin_ns) if audible else None
@@ -178,9 +190,11 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         spoken_end_ms=(times.spoken_end_ns - caller.t0_ns) / NS_PER_MS,
         ttfa_ms=None if early or discarded else onset_ms,
         signed_ms=onset_ms if early else None,
+        answer_ms=None if early or discarded else speech_ms,
+        backchannels=sum(s.kind == "backchannel" for s in sounds),
         first_byte_ms=_first_byte(session, times, audible if early else None, until_ns),
         first_sound_ms=_first_sound(session, times, until_ns),
-        first_speech_ms=times.of_heard(speech.start) if speech else None,
+        first_speech_ms=speech_ms,
         ttft_ms=_between(reply, marks.LLM_REQUESTED, marks.LLM_FIRST_TOKEN),
         ttft_from_spoken_end_ms=_since_spoken_end(reply, times),
         withdrawn_ms=_withdrawn(sounds),
@@ -190,7 +204,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         pauses_cut=sum(floor.pause_was_cut),
         pause_durations_ms=tuple(end - start for start, end in pauses),
         pause_was_cut=floor.pause_was_cut,
-        endpointing=_endpointing(session, turn, times, voiced, until_ns),
+        endpointing=_endpointing(session, turn, times, sounds, until_ns),
         cut_in=floor.cut_in,
         no_reply=answer is None,
         underruns=sum(_is_between(times.of_ns(caller.t0_ns) + u.at_ms, times, until_ns) for u in session.track.underruns),
@@ -219,7 +233,7 @@ def _withdrawn(sounds: Sequence[Sound]) -> float | None:
 
 
 def _endpointing(
-    session: _Session, turn: SpokenTurn, times: _Times, voiced: Sequence[Sound], until_ns: int | None
+    session: _Session, turn: SpokenTurn, times: _Times, sounds: Sequence[Sound], until_ns: int | None
 ) -> Endpointing:
     """The agent's endpointing of this turn."""
     caller = session.recording.caller
@@ -232,10 +246,10 @@ def _endpointing(
     begin_ns = caller.t0_ns + samples_to_ns(turn.start_sample, caller.rate_hz)
     stamped = [s.at_ns for s in session.stamped.stamps.all if s.name == marks.TURN_DECIDED]
     decisions = [times.of_ns(ns) for ns in stamped if ns >= begin_ns and (until_ns is None or ns < until_ns)]
-    utterances = [(times.of_heard(s.start), times.of_heard(s.end)) for s in voiced]
-    answer = next((s for s in voiced if _is_said(s) and 0 <= times.of_heard(s.start) < NO_REPLY_MS), None)
+    utterances = [(times.of_heard(s.start), times.of_heard(s.end)) for s in sounds if s.kind in TALK]
+    answer = next((s for s in sounds if s.kind in REPLIES and 0 <= times.of_heard(s.start) < NO_REPLY_MS), None)
     audible = _audible(session, answer, times) if answer else None
-    discarded = _discarded(session, turn, answer, voiced) if answer else None
+    discarded = _discarded(session, turn, answer, sounds) if answer else None
     windows = endpointing.windows_of([span for span, _ in spans])
     last_pause_ms = windows[-1][1] if windows else times.of_ns(begin_ns)
     return Endpointing(
@@ -279,14 +293,20 @@ def _is_said(sound: Sound) -> bool:
     return sound.kind not in ("nonvocal", "withdrawn")
 
 
-def _discarded(session: _Session, turn: SpokenTurn, answer: Sound, voiced: Sequence[Sound]) -> str | None:
+def _context(session: _Session, times: _Times) -> tuple[list[TimedWord] | None, list[tuple[float, float]]]:
+    """The words of the call and the spans of its function calls, in ms relative to a turn's spoken end."""
+    said_ms = (times.spoken_end_ns - times.t0_ns) / NS_PER_MS
+    spans = tool_spans(session.recording.marks)
+    tools = [(times.of_ns(start), math.inf if end is None else times.of_ns(end)) for start, end in spans]
+    if session.words is None:
+        return None, tools
+    return [(w, start_s * 1000 - said_ms, end_s * 1000 - said_ms) for w, start_s, end_s in session.words], tools
+
+
+def _discarded(session: _Session, turn: SpokenTurn, answer: Sound, sounds: Sequence[Sound]) -> str | None:
     if _last_of(session.recording.caller, turn) is None:
         return SILENT_TURN
-    if answer.kind == "breath":
-        # A breath has no pitch; the following word must have one.
-        after = (s for s in session.sounds if s.start >= answer.end and _is_said(s))
-        answer = next(after, answer)
-    before = [s.end for s in voiced if s.end <= answer.start]
+    before = [s.end for s in sounds if s.kind != "nonvocal" and s.end <= answer.start]
     return disagreement(session.track.samples, answer.start, max(before, default=0))
 
 

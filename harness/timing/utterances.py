@@ -3,13 +3,13 @@
 First the track is cut into stretches of any sound; each goes through the speech model separately, with a little of
 the sound before it. Accepted windows that are close together are one utterance, whose start `harness.audio.onset` then finds.
 Sound that the model does not accept (clicks, comfort noise) stays in the list as `nonvocal`, and so does sound whose pitch does
-not move, as in music: it is listed, and never an answer. Nor is an utterance that its agent took back before it could be
-understood (`harness.recording.withdrawn`).
+not move, as in music: it is listed, and never an answer. Nor is an utterance that its agent took back before it had said
+anything (`harness.recording.withdrawn`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import soxr
@@ -23,9 +23,12 @@ from harness.audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
 from harness.audio.voicing import FRAME, HOP_S, VOICED, voicing
 from harness.audio.voicing import RATE_HZ as PITCH_HZ
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
-from harness.recording.withdrawn import is_withdrawn
+from harness.recording.withdrawn import is_withdrawn, was_taken_back
+from harness.replies.kinds import Ending
 from harness.timeline import samples_to_ns
 from harness.timing.breath import breath_before
+from harness.timing.figures import UtteranceKind
+from harness.timing.pauses import inner_pauses
 
 AUDIBLE_POWER: Final = 10 ** (-65 / 10)
 """−65 dB of full scale; the rounding of 16 bits is at −98, a whisper above −50."""
@@ -35,8 +38,6 @@ UTTERANCE_GAP_S: Final = 0.5
 REGION_GAP_S: Final = 0.3
 LEAD_S: Final = 0.32
 """Ten windows of the sound before, for the model's memory."""
-FILLER_S: Final = 0.7
-""""mm-hm", "oh no", "I see": shorter than this and followed by more is a filler, not the answer."""
 MUSIC_S: Final = 1.5
 """Long enough for several notes, or several syllables."""
 ATTACK_BEFORE: Final = round(0.02 * HEARD_RATE_HZ)
@@ -51,16 +52,15 @@ SOUND_S: Final = 0.030
 BLOCK_S: Final = 0.002
 END_DB: Final = 40.0
 
-Kind = Literal["speech", "filler", "breath", "withdrawn", "nonvocal"]
-
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """A stretch of sound, in samples of the heard track."""
+    """A stretch of sound, in samples of the heard track. `speech`: not yet labelled (`harness.timing.labelled`)."""
 
     start: int
     end: int
-    kind: Kind
+    kind: UtteranceKind
+    ending: Ending = "itself"
 
 
 def find_sounds(
@@ -75,7 +75,7 @@ def find_sounds(
     for start, end in _regions(track.samples, clears):
         sounds += _region_sounds(track.samples, start, end, vocal)
     whole = _with_breaths(track.samples, _joined([s for s in sounds if s.kind != "nonvocal"], clears))
-    spoken = _labelled(_without_withdrawn(whole, clears, interrupted))
+    spoken = _without_withdrawn(whole, clears, interrupted)
     breaths = [s for s in spoken if s.kind == "breath"]
     other = [s for s in sounds if s.kind == "nonvocal" and not any(s.start < b.end and b.start < s.end for b in breaths)]
     return tuple(sorted([*spoken, *other], key=lambda s: s.start))
@@ -195,17 +195,31 @@ def _with_breaths(samples: NDArray[np.float32], spoken: list[Sound]) -> list[Sou
     return found
 
 
+def parts_of(samples: NDArray[np.float32], sound: Sound) -> list[Sound]:
+    """The parts of an utterance between its pauses of `PARTED_MS` and more, each with its own onset."""
+    found: list[Sound] = []
+    start = sound.start
+    for quiet, again in inner_pauses(samples, sound.start, sound.end):
+        found.append(replace(sound, start=start, end=quiet, ending="itself"))
+        start = _onset(samples, again, quiet)
+    return [*found, replace(sound, start=start)]
+
+
 def _without_withdrawn(sounds: list[Sound], clears: Sequence[int], interrupted: Sequence[int]) -> list[Sound]:
-    """The utterances; those taken back before they could be understood are named `withdrawn`.
+    """The utterances; those taken back before they had said anything are named `withdrawn`.
 
     A breath goes with the word that it leads into.
     """
     found: list[Sound] = []
     for sound in reversed(sounds):
         leads_into = found[-1] if found and sound.kind == "breath" else None
-        of_its_own = [c for c in clears if not any(sound.start <= at < c for at in interrupted)]
-        taken_back = is_withdrawn(_ns(sound.start), _ns(sound.end), map(_ns, of_its_own))
-        if taken_back or (leads_into is not None and leads_into.kind == "withdrawn"):
+        clears_ns = [_ns(c) for c in clears if not any(sound.start <= at < c for at in interrupted)]
+        if any(sound.start <= at < sound.end for at in interrupted):
+            sound = replace(sound, ending="interrupted")
+        elif was_taken_back(_ns(sound.start), _ns(sound.end), clears_ns):
+            sound = replace(sound, ending="taken_back")
+        withdrawn = is_withdrawn(_ns(sound.start), _ns(sound.end), clears_ns)
+        if withdrawn or (leads_into is not None and leads_into.kind == "withdrawn"):
             sound = replace(sound, kind="withdrawn")
         found.append(sound)
     return found[::-1]
@@ -213,12 +227,3 @@ def _without_withdrawn(sounds: list[Sound], clears: Sequence[int], interrupted: 
 
 def _ns(sample: int) -> int:
     return samples_to_ns(sample, HEARD_RATE_HZ)
-
-
-def _labelled(sounds: list[Sound]) -> list[Sound]:
-    """The sounds with their kinds: a short utterance with more to come is a filler."""
-    last = max((k for k, s in enumerate(sounds) if s.kind == "speech"), default=0)
-    return [
-        replace(s, kind="filler") if s.kind == "speech" and k < last and s.end - s.start < FILLER_S * HEARD_RATE_HZ else s
-        for k, s in enumerate(sounds)
-    ]

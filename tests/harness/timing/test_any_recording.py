@@ -156,7 +156,7 @@ def test_a_sound_broken_off_before_a_syllable_was_over_is_measured() -> None:
     timing = measure_turns(made.recording, silero())[-1]
     begun, answer = timing.utterances
     assert begun.end_ms == pytest.approx(531, abs=2)
-    assert answer.kind == "speech"
+    assert answer.kind == "answer"
     assert not timing.no_reply
 
 

@@ -1,4 +1,4 @@
-"""A breath before the first word ends the caller's wait, and is told from what merely sounds before a word."""
+"""A breath before the first word is a sound of its own: the reply begins with the word."""
 
 from itertools import pairwise
 
@@ -30,11 +30,11 @@ def _answer(*parts: NDArray[np.float64]) -> tuple[TurnTiming, float, float]:
 
 @pytest.mark.parametrize("quiet_s", [0.06, 0.15, 0.4], ids="quiet {} s".format)
 @pytest.mark.parametrize("db", [-30, -42], ids="{} dB".format)
-def test_a_breath_is_the_first_vocal_sound_and_is_labelled(db: float, quiet_s: float) -> None:
+def test_a_breath_is_labelled_and_ends_no_wait(db: float, quiet_s: float) -> None:
     timing, onset, word = _answer(_air(0.35, db), silence(quiet_s), WORD)
-    assert timing.ttfa_ms == pytest.approx(onset, abs=5)
-    assert timing.first_speech_ms == pytest.approx(word, abs=12)
-    assert [u.kind for u in timing.utterances] == ["breath", "speech"]
+    assert timing.ttfa_ms == timing.answer_ms == pytest.approx(word, abs=12)
+    assert timing.utterances[0].start_ms == pytest.approx(onset, abs=5)
+    assert [u.kind for u in timing.utterances] == ["breath", "answer"]
     assert all(one.end_ms <= other.start_ms for one, other in pairwise(timing.utterances))
     assert timing.discarded is None
 

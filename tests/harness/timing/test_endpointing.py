@@ -90,12 +90,19 @@ def test_talking_on_through_the_next_pauses_is_charged_once() -> None:
 def test_who_begins_before_the_next_pause_cut_the_first_and_who_begins_in_it_the_second() -> None:
     # Pauses from −1.6 to −1.2 and from −1.0 to −0.6 s: 200 ms of speech between them.
     pauses = [(0.4, 0.4), (1.0, 0.4)]
-    assert fates(measured(Said(-1.1, voice(0.3)), pauses_s=pauses)) == ["cut", "already_talking"]
-    assert fates(measured(Said(-0.95, voice(0.3)), pauses_s=pauses)) == ["kept", "cut"]
+    assert fates(measured(Said(-1.1, voice(0.8)), pauses_s=pauses)) == ["cut", "already_talking"]
+    assert fates(measured(Said(-0.95, voice(0.8)), pauses_s=pauses)) == ["kept", "cut"]
+
+
+def test_a_backchannel_cuts_no_pause_and_is_no_talk_at_the_end() -> None:
+    found = measured(Said(-1.3, voice(0.3)), Said(-0.1, voice(0.3)), Said(0.9, LATE), pauses_s=[(0.5, 0.6)])
+    assert fates(found) == ["kept"]
+    assert not found.talking_at_end
+    assert found.dead_air_ms == pytest.approx(900 + onset_ms(LATE), abs=2)
 
 
 def test_a_turn_answered_only_inside_a_pause_is_without_reply() -> None:
-    found = measured(Said(-1.3, voice(0.5)), pauses_s=[(0.5, 0.6)])
+    found = measured(Said(-1.3, voice(0.8)), pauses_s=[(0.5, 0.6)])
     assert fates(found) == ["cut"]
     assert found.dead_air_ms is None
     assert found.discarded is None

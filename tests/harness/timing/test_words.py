@@ -2,8 +2,9 @@
 
 import pytest
 
+from harness.replies.phrases import opening_length, opening_words
 from harness.timing.figures import TurnTiming
-from harness.timing.words import Word, all_with_words, opening_length, opening_words, with_words
+from harness.timing.words import Word, with_words
 
 
 def timed(ttfa_ms: float | None, words: list[Word]) -> TurnTiming:
@@ -43,7 +44,7 @@ def test_each_turn_of_a_call_has_the_words_of_its_own_reply() -> None:
     silent = TurnTiming("m", spoken_end_ms=6_000.0, ttfa_ms=None, no_reply=True)
     last = TurnTiming("m", spoken_end_ms=9_000.0, ttfa_ms=500.0, reply_end_ms=1_500.0)
     words: list[Word] = [("Sure.", 2.45, 2.8), ("Nine", 9.6, 9.9), ("chairs.", 9.9, 10.4)]
-    one, none, other = all_with_words((first, silent, last), words)
+    one, none, other = (with_words(turn, words) for turn in (first, silent, last))
     assert one.first_word_ms == pytest.approx(450)
     assert one.first_substance_ms is None
     assert none.first_word_ms is None
