@@ -40,7 +40,7 @@ FLOOR_PERCENTILE: Final = 25.0
 """Percentile of the level for the noise floor; low, because the attack may begin before the accepted window."""
 FLOOR_GROWTH_DB: Final = 6.0
 """Noise is steady; a sound that grows by more than this from its first quarter to its second is an attack, not noise."""
-CLEAN_DB: Final = 44.0
+CLEAN_DB: Final = 47.0
 """A floor this far below the speech cannot reach the level at which speech begins (`EDGE_DB`, 40) even where it swings up by
 4 dB, so the level alone decides. With 37 the walk back ran on through floors 33 to 42 dB below: of 960 onsets in white and
 pink noise 28 to 48 dB under the voice, 238 were over 20 ms off, with 44 one was (docs/decisions/timing-onset-change-point)."""
@@ -49,6 +49,7 @@ BURIED_DB: Final = 20.0
 CLOSURE_S: Final = 0.09
 """The longest silence inside a word: the closure of a stop consonant."""
 CLICK_S: Final = 0.03
+LEAST_CONSONANT: Final = 3
 BURST_S: Final = 0.03
 AIR_DB: Final = 66.0
 AIR_OVER_DB: Final = 6.0
@@ -97,15 +98,20 @@ def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int, earlie
     trailing = _trailing(level, round(WINDOW_S / BLOCK_S))
     core = round(CORE_S / BLOCK_S)
     loudest = float(trailing[-core:].max())
-    speech = max(speech_power(samples[accepted : accepted + round(rate_hz * FOLLOWING_S)], rate_hz), loudest * 10 ** (-CORE_OVER_DB / 10))
+    speech = max(
+        speech_power(samples[accepted : accepted + round(rate_hz * FOLLOWING_S)], rate_hz), loudest * 10 ** (-CORE_OVER_DB / 10)
+    )
     search_from = max(0, len(level) - core - round(LOOK_BACK_S / BLOCK_S))
     floor = _floor(level[:-core], following)
     if floor <= speech * 10 ** (-CLEAN_DB / 10):
         start = _walk_back(level, trailing >= speech * 10 ** (-EDGE_DB / 10), search_from, speech)
     elif floor >= loudest * 10 ** (-BURIED_DB / 10):
-        start = _emergence(samples[begin:core_end], rate_hz, level, search_from)
+        start = _with_consonant(
+            samples[begin:core_end], rate_hz, level, _emergence(samples[begin:core_end], rate_hz, level, search_from)
+        )
     else:
         start = search_from + _change_point(samples[begin:core_end], rate_hz, level, search_from)
+        start = _with_consonant(samples[begin:core_end], rate_hz, level, start)
     return Onset(begin + start * block, decibels(loudest), decibels(floor))
 
 
@@ -133,9 +139,11 @@ def _floor(level: NDArray[np.float64], following: NDArray[np.float64]) -> float:
 
 def _undershot(following: NDArray[np.float64], floor: float) -> bool:
     """Whether the speech itself falls below what was taken for noise under it: then that was a consonant."""
-    stops = [start for start, end in islands(following <= SILENT, 1) if (end - start) * BLOCK_S > CLOSURE_S or end == len(following)]
-    speech = following[: stops[0]] if stops else following
+    stops = [
+        start for start, end in islands(following <= SILENT, 1) if (end - start) * BLOCK_S > CLOSURE_S or end == len(following)
+    ]
     window = round(WINDOW_S / BLOCK_S)
+    speech = following[: max(0, stops[0] - 2 * window)] if stops else following
     if len(speech) < window:
         return False
     return bool(np.convolve(speech, np.ones(window) / window, "valid").min() < floor * 10 ** (-UNDER_DB / 10))
@@ -146,9 +154,21 @@ def _emergence(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.flo
     narrow = soxr.resample(samples.astype(np.float64), rate_hz, onset_bands.RATE_HZ, quality="HQ")
     first = int(np.flatnonzero(level > SILENT)[0])
     sound = narrow[round(first * BLOCK_S * onset_bands.RATE_HZ) :]
-    wide = round(onset_bands.BLOCK / onset_bands.RATE_HZ / BLOCK_S)
+    wide = round(onset_bands.BLOCK_S / BLOCK_S)
     until = (len(level) - round(CORE_S / BLOCK_S) - first) // wide
     return first + wide * onset_bands.emergence(sound, (search_from - first) // wide, until)
+
+
+def _with_consonant(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.float64], voice: int) -> int:
+    """The block at which a consonant begins that noise hides before the block `voice`, else `voice`."""
+    first, wide = int(np.flatnonzero(level > SILENT)[0]), round(onset_bands.BLOCK_S / BLOCK_S)
+    until = (voice - first) // wide
+    if until < round(FLOOR_MIN_S / onset_bands.BLOCK_S):
+        return voice
+    wideband = soxr.resample(samples.astype(np.float64), rate_hz, onset_bands.CONSONANT_HZ, quality="HQ")
+    sound = wideband[round(first * BLOCK_S * onset_bands.CONSONANT_HZ) :]
+    begins = onset_bands.consonant_before(sound, until)
+    return first + wide * begins if until - begins > LEAST_CONSONANT else voice
 
 
 def _change_point(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.float64], search_from: int) -> int:
@@ -214,7 +234,11 @@ def _walk_back(level: NDArray[np.float64], loud: NDArray[np.bool_], search_from:
         gap_s, length_s = (start - before_end) * BLOCK_S, (before_end - before_start) * BLOCK_S
         if gap_s > CLOSURE_S:
             break
-        if length_s < CLICK_S and gap_s > BURST_S and not _aspirated(level, search_from + before_start, search_from + before_end, search_from + start, speech):
+        if (
+            length_s < CLICK_S
+            and gap_s > BURST_S
+            and not _aspirated(level, search_from + before_start, search_from + before_end, search_from + start, speech)
+        ):
             break
         start = before_start
     return search_from + start

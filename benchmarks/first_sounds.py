@@ -114,7 +114,9 @@ def _festival(voice: str) -> Speaks:
 def _program(*command: str, words: str = "") -> tuple[Floats, int]:
     with tempfile.TemporaryDirectory() as folder:
         out = str(Path(folder) / "spoken.wav")
-        subprocess.run([part.replace("{out}", out) for part in command], input=words, check=True, capture_output=True, text=True)
+        subprocess.run(
+            [part.replace("{out}", out) for part in command], input=words, check=True, capture_output=True, text=True
+        )
         samples, rate_hz = soundfile.read(out, dtype="float64")
     return samples, rate_hz
 
