@@ -26,15 +26,13 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
-from harness.audio.level import WINDOW_S, block_power, first_sample, quiet_spans, speech_power
-from harness.audio.onset import CLOSURE_S
+from harness.audio.level import speech_power
+from harness.calibrate.first_sounds import word_begins
 from harness.models import resolve
 
 Floats = NDArray[np.float64]
 PLAIN_DB: Final = -24.0
 """Speech level of every sentence, dB of full scale."""
-SPEECH_DB: Final = 10.0
-"""A stretch whose loudest 8 ms are further below the speech level than this has no word in it."""
 
 SENTENCES: Final[Mapping[str, Sequence[str]]] = {
     "plosive": (
@@ -47,22 +45,31 @@ SENTENCES: Final[Mapping[str, Sequence[str]]] = {
     ),
     "fricative": (
         "For how long have you felt this?", "Thank you for telling me.", "So what happened then?", "She may not know that.",
-        "Very few people would say so.", "That sounds really hard.", "Feeling lost is not a fault.", "Think of it as a first step.",
-        "Some days are like that.", "Should we look at it together?", "Zero is where we all begin.", "Those are big questions.",
-        "First, tell me how you are.", "Three weeks is a long time.", "Sleep can be hard to find.", "Shall we go through it slowly?",
-        "Visits from family can help.", "There is no hurry at all.", "Finding words is not easy.", "Thirty minutes is enough.",
-        "Sure, I can do that.", "Friends may not notice it.", "Something must have changed.", "Though you waited a long time.",
+        "Very few people would say so.", "That sounds really hard.", "Feeling lost is not a fault.",
+        "Think of it as a first step.",
+        "Some days are like that.", "Should we look at it together?", "Zero is where we all begin.",
+        "Those are big questions.",
+        "First, tell me how you are.", "Three weeks is a long time.", "Sleep can be hard to find.",
+        "Shall we go through it slowly?",
+        "Visits from family can help.", "There is no hurry at all.", "Finding words is not easy.",
+        "Thirty minutes is enough.",
+        "Sure, I can do that.", "Friends may not notice it.", "Something must have changed.",
+        "Though you waited a long time.",
     ),
     "nasal": (
         "My name is Anna.", "No, you did nothing wrong.", "Maybe we can start there.", "Now tell me about your week.",
-        "Much of that is new to me.", "Nobody has asked you that before.", "Most people need a rest.", "Not every day is like this one.",
-        "Mornings are the worst, you said.", "Nights can be very long.", "Making a list might help.", "Nine hours is a good sleep.",
-        "Moving house is a lot of work.", "Nearly everyone feels it.", "Mum would be glad to hear it.", "Never mind the others.",
+        "Much of that is new to me.", "Nobody has asked you that before.", "Most people need a rest.",
+        "Not every day is like this one.",
+        "Mornings are the worst, you said.", "Nights can be very long.", "Making a list might help.",
+        "Nine hours is a good sleep.",
+        "Moving house is a lot of work.", "Nearly everyone feels it.", "Mum would be glad to hear it.",
+        "Never mind the others.",
         "Meeting them was brave.", "Nice to hear from you again.", "Mm, I see what you mean.", "Need I say any more?",
     ),
     "vowel": (
         "I hear you.", "All of it matters.", "Everyone needs a friend.", "Is there somebody near you?",
-        "Asking for help is brave.", "Under all that you are calm.", "Every evening you wait for her.", "Our time is not over yet.",
+        "Asking for help is brave.", "Under all that you are calm.", "Every evening you wait for her.",
+        "Our time is not over yet.",
         "It is fine to be sad.", "Each of us has a limit.", "Anyone would feel that.", "Only you can know that.",
         "Actually, that makes sense.", "Of course you can.", "Even a short walk helps.", "Other people said so too.",
         "After that, what did you do?", "Oh, I am sorry to hear it.", "Almost there now.", "Are you at home right now?",
@@ -170,11 +177,3 @@ def spoken(voices: Sequence[str] = REPORTING) -> Iterator[FirstSound]:
                 sound, rate_hz = speaks(text)
                 sound = sound * 10 ** (PLAIN_DB / 20) / np.sqrt(speech_power(sound, rate_hz))
                 yield FirstSound(name, kind, text, rate_hz, sound, word_begins(sound, rate_hz))
-
-
-def word_begins(sound: Floats, rate_hz: int) -> int:
-    """The first sample of the first stretch of speech, sounds before a closure's length of silence left out."""
-    starts = [first_sample(sound, rate_hz) or 0, *(end for _, end in quiet_spans(sound, rate_hz, CLOSURE_S))]
-    least = speech_power(sound, rate_hz) * 10 ** (-SPEECH_DB / 10)
-    pieces = zip(starts, [*starts[1:], len(sound)], strict=True)
-    return next(start for start, end in pieces if block_power(sound[start:end], round(rate_hz * WINDOW_S)).max() >= least)
