@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_toeplitz
 
 from harness.audio import onset_bands
-from harness.audio.level import EDGE_DB, WINDOW_S, decibels
+from harness.audio.level import EDGE_DB, WINDOW_S, decibels, speech_power
 
 BLOCK_S: Final = 0.0005
 """The grid of the search: half a millisecond, half of the bias that is allowed."""
 CORE_S: Final = 0.064
 """Two windows of the model: speech is surely under way at the end of the second one it accepted."""
-LOOK_BACK_S: Final = 0.25
+LOOK_BACK_S: Final = 0.3
 """Longest search before the accepted window: soft attacks of 150 ms and a fricative before the vowel."""
 FLOOR_S: Final = 0.5
 """Length of the sound before that from which the noise floor is measured."""
@@ -40,7 +40,7 @@ FLOOR_PERCENTILE: Final = 25.0
 """Percentile of the level for the noise floor; low, because the attack may begin before the accepted window."""
 FLOOR_GROWTH_DB: Final = 6.0
 """Noise is steady; a sound that grows by more than this from its first quarter to its second is an attack, not noise."""
-CLEAN_DB: Final = 44.0
+CLEAN_DB: Final = 47.0
 """A floor this far below the speech cannot reach the level at which speech begins (`EDGE_DB`, 40) even where it swings up by
 4 dB, so the level alone decides. With 37 the walk back ran on through floors 33 to 42 dB below: of 960 onsets in white and
 pink noise 28 to 48 dB under the voice, 238 were over 20 ms off, with 44 one was (docs/decisions/timing-onset-change-point)."""
@@ -49,6 +49,15 @@ BURIED_DB: Final = 20.0
 CLOSURE_S: Final = 0.09
 """The longest silence inside a word: the closure of a stop consonant."""
 CLICK_S: Final = 0.03
+LEAST_CONSONANT: Final = 3
+BURST_S: Final = 0.03
+AIR_DB: Final = 66.0
+AIR_OVER_DB: Final = 6.0
+SILENT: Final = 1e-10
+STEADY_S: Final = 0.3
+UNDER_DB: Final = 6.0
+FOLLOWING_S: Final = 1.0
+CORE_OVER_DB: Final = 12.0
 JOIN_S: Final = 0.012
 """Dips shorter than a pitch period and a half are not gaps."""
 _SPEECH_OVER_NOISE_DB: Final = np.arange(-3.0, 26.0, 3.0)
@@ -83,20 +92,27 @@ def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int, earlie
     core_end = min(len(samples), accepted + round(rate_hz * CORE_S))
     begin = max(0, earliest, accepted - round(rate_hz * (LOOK_BACK_S + FLOOR_S)))
     begin -= begin % block
-    blocks = samples[begin:core_end].astype(np.float64)[: (core_end - begin) // block * block] ** 2
-    level = blocks.reshape(-1, block).mean(axis=1)
+    heard = samples[begin : accepted + round(rate_hz * FOLLOWING_S)].astype(np.float64) ** 2
+    heard = heard[: len(heard) // block * block].reshape(-1, block).mean(axis=1)
+    level, following = np.split(heard, [(core_end - begin) // block])
     trailing = _trailing(level, round(WINDOW_S / BLOCK_S))
     core = round(CORE_S / BLOCK_S)
-    speech = float(trailing[-core:].max())
+    loudest = float(trailing[-core:].max())
+    speech = max(
+        speech_power(samples[accepted : accepted + round(rate_hz * FOLLOWING_S)], rate_hz), loudest * 10 ** (-CORE_OVER_DB / 10)
+    )
     search_from = max(0, len(level) - core - round(LOOK_BACK_S / BLOCK_S))
-    floor = _floor(level[:-core])
+    floor = _floor(level[:-core], following)
     if floor <= speech * 10 ** (-CLEAN_DB / 10):
-        start = _walk_back(trailing >= speech * 10 ** (-EDGE_DB / 10), search_from)
-    elif floor >= speech * 10 ** (-BURIED_DB / 10):
-        start = _emergence(samples[begin:core_end], rate_hz, level, search_from)
+        start = _walk_back(level, trailing >= speech * 10 ** (-EDGE_DB / 10), search_from, speech)
+    elif floor >= loudest * 10 ** (-BURIED_DB / 10):
+        start = _with_consonant(
+            samples[begin:core_end], rate_hz, level, _emergence(samples[begin:core_end], rate_hz, level, search_from)
+        )
     else:
         start = search_from + _change_point(samples[begin:core_end], rate_hz, level, search_from)
-    return Onset(begin + start * block, decibels(speech), decibels(floor))
+        start = _with_consonant(samples[begin:core_end], rate_hz, level, start)
+    return Onset(begin + start * block, decibels(loudest), decibels(floor))
 
 
 def _trailing(level: NDArray[np.float64], blocks: int) -> NDArray[np.float64]:
@@ -105,9 +121,9 @@ def _trailing(level: NDArray[np.float64], blocks: int) -> NDArray[np.float64]:
     return mean
 
 
-def _floor(level: NDArray[np.float64]) -> float:
+def _floor(level: NDArray[np.float64], following: NDArray[np.float64]) -> float:
     """Mean power of steady sound before the accepted window; 0 where there was none."""
-    sounding = np.flatnonzero(level > 1e-10)
+    sounding = np.flatnonzero(level > SILENT)
     if len(sounding) * BLOCK_S < FLOOR_MIN_S:
         return 0.0
     before = level[sounding[0] :]
@@ -115,17 +131,44 @@ def _floor(level: NDArray[np.float64]) -> float:
     if before[quarter : 2 * quarter].mean() > before[:quarter].mean() * 10 ** (FLOOR_GROWTH_DB / 10):
         return 0.0
     window = round(FLOOR_WINDOW_S / BLOCK_S)
-    return float(np.percentile(np.convolve(before, np.ones(window) / window, "valid"), FLOOR_PERCENTILE))
+    floor = float(np.percentile(np.convolve(before, np.ones(window) / window, "valid"), FLOOR_PERCENTILE))
+    if len(before) * BLOCK_S < STEADY_S and _undershot(following, floor):
+        return 0.0
+    return floor
+
+
+def _undershot(following: NDArray[np.float64], floor: float) -> bool:
+    """Whether the speech itself falls below what was taken for noise under it: then that was a consonant."""
+    stops = [
+        start for start, end in islands(following <= SILENT, 1) if (end - start) * BLOCK_S > CLOSURE_S or end == len(following)
+    ]
+    window = round(WINDOW_S / BLOCK_S)
+    speech = following[: max(0, stops[0] - 2 * window)] if stops else following
+    if len(speech) < window:
+        return False
+    return bool(np.convolve(speech, np.ones(window) / window, "valid").min() < floor * 10 ** (-UNDER_DB / 10))
 
 
 def _emergence(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.float64], search_from: int) -> int:
     """The block at which a voice comes out of noise that nearly hides it."""
     narrow = soxr.resample(samples.astype(np.float64), rate_hz, onset_bands.RATE_HZ, quality="HQ")
-    first = int(np.flatnonzero(level > 1e-10)[0])
+    first = int(np.flatnonzero(level > SILENT)[0])
     sound = narrow[round(first * BLOCK_S * onset_bands.RATE_HZ) :]
-    wide = round(onset_bands.BLOCK / onset_bands.RATE_HZ / BLOCK_S)
+    wide = round(onset_bands.BLOCK_S / BLOCK_S)
     until = (len(level) - round(CORE_S / BLOCK_S) - first) // wide
     return first + wide * onset_bands.emergence(sound, (search_from - first) // wide, until)
+
+
+def _with_consonant(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.float64], voice: int) -> int:
+    """The block at which a consonant begins that noise hides before the block `voice`, else `voice`."""
+    first, wide = int(np.flatnonzero(level > SILENT)[0]), round(onset_bands.BLOCK_S / BLOCK_S)
+    until = (voice - first) // wide
+    if until < round(FLOOR_MIN_S / onset_bands.BLOCK_S):
+        return voice
+    wideband = soxr.resample(samples.astype(np.float64), rate_hz, onset_bands.CONSONANT_HZ, quality="HQ")
+    sound = wideband[round(first * BLOCK_S * onset_bands.CONSONANT_HZ) :]
+    begins = onset_bands.consonant_before(sound, until)
+    return first + wide * begins if until - begins > LEAST_CONSONANT else voice
 
 
 def _change_point(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.float64], search_from: int) -> int:
@@ -134,7 +177,7 @@ def _change_point(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.
 
     narrow = soxr.resample(samples.astype(np.float64), rate_hz, _NOISE_RATE_HZ, quality="HQ")
     block = round(_NOISE_RATE_HZ * BLOCK_S)
-    first = int(np.flatnonzero(level > 1e-10)[0])
+    first = int(np.flatnonzero(level > SILENT)[0])
     noise_end = first + max(round(FLOOR_MIN_S / BLOCK_S), (len(level) - round(CORE_S / BLOCK_S) - first) // 2)
     white = lfilter(_whitener(narrow[first * block : noise_end * block]), [1.0], narrow)
     blocks = (white[: len(white) // block * block] ** 2).reshape(-1, block).mean(axis=1)
@@ -180,7 +223,7 @@ def _whitener(noise: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([[1.0], -solve_toeplitz(lags[:-1], lags[1:])])
 
 
-def _walk_back(loud: NDArray[np.bool_], search_from: int) -> int:
+def _walk_back(level: NDArray[np.float64], loud: NDArray[np.bool_], search_from: int, speech: float) -> int:
     """First block of the sound that ends with the last loud block."""
     found = islands(loud[search_from:], round(JOIN_S / BLOCK_S))
     if not found:
@@ -189,10 +232,24 @@ def _walk_back(loud: NDArray[np.bool_], search_from: int) -> int:
     while found:
         before_start, before_end = found.pop()
         gap_s, length_s = (start - before_end) * BLOCK_S, (before_end - before_start) * BLOCK_S
-        if gap_s > CLOSURE_S or (length_s < CLICK_S and gap_s > JOIN_S):
+        if gap_s > CLOSURE_S:
+            break
+        if (
+            length_s < CLICK_S
+            and gap_s > BURST_S
+            and not _aspirated(level, search_from + before_start, search_from + before_end, search_from + start, speech)
+        ):
             break
         start = before_start
     return search_from + start
+
+
+def _aspirated(level: NDArray[np.float64], start: int, end: int, voice: int, speech: float) -> bool:
+    """Whether air follows a burst until the voice, over what was there before it."""
+    air = level[end : voice - round(WINDOW_S / BLOCK_S)]
+    before = level[max(0, start - 80) : max(0, start - 20)]
+    over = max(float(before.mean()) if len(before) else 0.0, speech * 10 ** (-AIR_DB / 10))
+    return len(air) > 0 and float(np.median(air)) > over * 10 ** (AIR_OVER_DB / 10)
 
 
 def islands(loud: NDArray[np.bool_], join: int) -> list[tuple[int, int]]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from harness.agents.connections import ConnectionSpec
 from harness.calibrate.agent_process import RunningAgent, metrology_agent
 from harness.calibrate.result import (
+    METHOD,
     Calibration,
     Independent,
     LoopLag,
@@ -38,7 +39,7 @@ from harness.recording.files import load
 from harness.recording.playout import HEARD_RATE_HZ, stereo
 from harness.recording.record import FRAME_MS, Recording
 from harness.timeline import NS_PER_MS, samples_to_ns
-from harness.timing import METHOD, measure
+from harness.timing import measure
 from harness.timing.figures import TurnTiming
 from harness.timing.pacing import errors_ms
 
