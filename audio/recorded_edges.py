@@ -18,10 +18,10 @@ from typing import Final
 
 import numpy as np
 
-from harness.audio.level import EDGE_DB, WINDOW_S, block_power, speech_power
+from harness.audio.level import WINDOW_S, block_power, speech_power
 from harness.audio.onset import CLICK_S, find_onset
 from harness.audio.pcm import Float32
-from harness.audio.recorded_turns import FLOOR_PERCENTILE, LEAST_PAUSE_S, OVER_FLOOR_DB, Span
+from harness.audio.recorded_turns import LEAST_PAUSE_S, Span, least_sound
 from harness.audio.vocal import RATE_HZ
 
 LEAST_BREATH_S: Final = 0.15
@@ -54,11 +54,10 @@ def true_edges(signal: Float32, speech: Sequence[Span]) -> tuple[Span, ...]:
 
 
 def audible(signal: Float32) -> tuple[Span, ...]:
-    """Sounds of 30 ms and more that are over the room's noise and within 40 dB of the speech, be they speech or not."""
+    """Sounds of 30 ms and more that are no noise (`least_sound`), be they speech or not."""
     block = round(RATE_HZ * WINDOW_S)
     level = block_power(signal, block)
-    floor = float(np.percentile(level, FLOOR_PERCENTILE))
-    least = max(speech_power(signal, RATE_HZ) * 10 ** (-EDGE_DB / 10), floor * 10 ** (OVER_FLOOR_DB / 10))
+    least = least_sound(level, speech_power(signal, RATE_HZ))
     edges = np.flatnonzero(np.diff(np.concatenate([[False], level >= least, [False]]).astype(np.int8))).reshape(-1, 2)
     joined: list[Span] = []
     for start, end in ((int(a) * block / RATE_HZ, int(b) * block / RATE_HZ) for a, b in edges):

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.audio.level import EDGE_DB, WINDOW_S, block_power, decibels, speech_power
 from harness.audio.onset import CLOSURE_S
@@ -34,6 +35,19 @@ LEAST_PAUSE_S: Final = 0.2
 """Shortest pause, as in eot-bench and in the endpointing figures."""
 LONGEST_PAUSE_S: Final = 5.0
 """Longest pause; after a longer silence the turn is over (`harness.scenarios.pauses.MOST_MS`)."""
+FARTHEST_DB: Final = 18.0
+"""A stretch whose loudest syllable is this far under the speech of its channel is another person's in the room."""
+SHORTEST_WORD_S: Final = 0.08
+"""A voiced blip that is shorter, and stands alone, is no word."""
+LOUD_DB: Final = 15.0
+BESIDE_S: Final = 0.5
+LEAST_NOISE_S: Final = 1.0
+SWELL_PERCENTILE: Final = 95.0
+OVER_SWELLS_DB: Final = 3.0
+"""The blocks that show how the noise swells: half a second from all that is loud, and at least a second of them."""
+BLOCK: Final = round(RATE_HZ * WINDOW_S)
+SYLLABLE: Final = 6
+"""Blocks over which the level of a syllable is taken: 48 ms."""
 BACKCHANNEL_S: Final = 0.7
 """Longest backchannel: two words at 180 words a minute."""
 
@@ -47,6 +61,10 @@ Span = tuple[float, float]
 
 class NoTurn(ValueError):
     """No turn can be found in this recording; the message is one line with the reason."""
+
+
+class TooNoisy(NoTurn):
+    """The noise is too close to the voice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,31 +81,48 @@ class FoundTurn:
         return self.start_s, self.end_s
 
 
-def speech_in(signal: Float32, vocal: VocalDetector) -> tuple[Span, ...]:
+def speech_in(signal: Float32, vocal: VocalDetector, own: NDArray[np.bool_] | None = None) -> tuple[Span, ...]:
     """Stretches of speech with at least 200 ms between them. `signal`: one channel at 16 kHz.
 
-    Raises `NoTurn` if there is no speech, or the noise is too close to the voice.
+    `own`: False for the blocks of 8 ms in which the channel holds no more than another side's leak.
+
+    Raises `NoTurn` if there is no speech, and `TooNoisy` if the noise is too close to the voice.
     """
-    block = round(RATE_HZ * WINDOW_S)
-    level = block_power(signal, block)
+    level = block_power(signal, BLOCK)
     speech = speech_power(signal, RATE_HZ)
     accepted = vocal_spans(vocal(signal)) if speech > 0 else []
     if not accepted:
         raise NoTurn("nothing is spoken in it")
     floor = float(np.percentile(level, FLOOR_PERCENTILE))
     if floor > 0 and decibels(speech) - decibels(floor) < LEAST_ROOM_DB:
-        raise NoTurn(
+        raise TooNoisy(
             f"it is never silent: its quietest parts lie {decibels(speech) - decibels(floor):.0f} dB below its speech, and "
             f"{LEAST_ROOM_DB:.0f} dB are needed to find pauses"
         )
-    sounding = level >= max(speech * 10 ** (-EDGE_DB / 10), floor * 10 ** (OVER_FLOOR_DB / 10))
-    islands = _joined(_runs(sounding, block), CLOSURE_S)
+    sounding = level >= least_sound(level, speech)
+    islands = _joined(_runs(sounding if own is None else sounding & own[: len(level)], BLOCK), CLOSURE_S)
     voiced = [(first * WINDOW / RATE_HZ, past * WINDOW / RATE_HZ) for first, past in accepted]
     heard = [span for span in islands if any(span[0] < end and start < span[1] for start, end in voiced)]
-    spoken = [span for span in heard if span[1] - span[0] > LONGEST_BREATH_S or _is_pitched(signal, span)]
+    near = _smooth(level) >= speech * 10 ** (-FARTHEST_DB / 10)
+    spoken = [
+        span
+        for span in heard
+        if (span[1] - span[0] > LONGEST_BREATH_S or _is_pitched(signal, span)) and np.any(near[_blocks(span)])
+    ]
     if not spoken:
         raise NoTurn("nothing is spoken in it")
-    return _joined(spoken, LEAST_PAUSE_S)
+    return tuple(span for span in _joined(spoken, LEAST_PAUSE_S) if span[1] - span[0] >= SHORTEST_WORD_S)
+
+
+def least_sound(level: NDArray[np.float64], speech: float) -> float:
+    """The power from which a block of 8 ms is no noise: within 40 dB of the speech, 10 dB over the steady noise, and over the
+    swells of an unsteady one (a street, other people) wherever nothing loud is near."""
+    floor = float(np.percentile(level, FLOOR_PERCENTILE))
+    near = np.convolve(level >= speech * 10 ** (-LOUD_DB / 10), np.ones(2 * round(BESIDE_S / WINDOW_S) + 1), "same") > 0.5
+    noise = level[~near]
+    swells = float(np.percentile(noise, SWELL_PERCENTILE)) if len(noise) * WINDOW_S >= LEAST_NOISE_S else 0.0
+    over_swells = min(swells * 10 ** (OVER_SWELLS_DB / 10), speech * 10 ** (-LEAST_ROOM_DB / 10))
+    return max(speech * 10 ** (-EDGE_DB / 10), floor * 10 ** (OVER_FLOOR_DB / 10), over_swells)
 
 
 def one_turn(speech: Sequence[Span]) -> FoundTurn:
@@ -121,7 +156,16 @@ def _spoken_between(answers: Sequence[Span], before: Span, after: Span) -> bool:
     return any(before[0] < start < after[0] and end > before[1] for start, end in answers)
 
 
-def _runs(sounding: np.ndarray[tuple[int], np.dtype[np.bool_]], block: int) -> tuple[Span, ...]:
+def _smooth(level: NDArray[np.float64]) -> NDArray[np.float64]:
+    smooth: NDArray[np.float64] = np.convolve(level, np.ones(SYLLABLE) / SYLLABLE, "same")
+    return smooth
+
+
+def _blocks(span: Span) -> slice:
+    return slice(round(span[0] * RATE_HZ / BLOCK), round(span[1] * RATE_HZ / BLOCK))
+
+
+def _runs(sounding: NDArray[np.bool_], block: int) -> tuple[Span, ...]:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], sounding, [False]]).astype(np.int8)))
     return tuple((int(a) * block / RATE_HZ, int(b) * block / RATE_HZ) for a, b in edges.reshape(-1, 2))
 

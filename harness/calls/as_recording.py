@@ -19,27 +19,23 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.audio.level import WINDOW_S, block_power, speech_power
+from harness.audio.level import block_power, speech_power
 from harness.audio.onset import CLEAN_DB
-from harness.audio.pcm import Float32, Int16, resample_float, to_float, to_int16
-from harness.audio.recorded_edges import true_edges
-from harness.audio.recorded_turns import FLOOR_PERCENTILE, NoTurn, Span, speech_in
+from harness.audio.pcm import Int16, to_float, to_int16
+from harness.audio.recorded_turns import BLOCK, FLOOR_PERCENTILE, Span
 from harness.audio.vocal import RATE_HZ, VocalDetector
+from harness.calls.both_sides import OwnSide, own_sides
 from harness.calls.caller_turns import CallerTurn, caller_turns
 from harness.errors import UserError
-from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, heard, resample
+from harness.recording.playout import HEARD_RATE_HZ, heard
 from harness.recording.record import HAPPENED, Arrival, CallerTrack, Pause, Recording, SpokenTurn
-from harness.timing.echo import without_echo
-from harness.timing.utterances import AUDIBLE_POWER, find_sounds
+from harness.timing.echo import agent_alone
+from harness.timing.utterances import find_sounds
 
 BESIDE_S: Final = 0.02
 """In a channel whose noise cannot reach the level of speech this much beside each stretch is the speech's own, so that the rule
 of the spoken end finds its last sample exactly; the edges themselves are found in steps of half a millisecond and of 8 ms."""
-ECHO_S: Final = 0.3
-"""Longest delay of an echo of the other side; telephones and loudspeakers are within it."""
-BLOCK_S: Final = 0.01
 SAID: Final = ("speech", "breath")
 """Sounds of the agent that are heard as speaking."""
 
@@ -60,21 +56,19 @@ def as_recording(call: TwoSides, vocal: VocalDetector) -> Recording:
     Raises:
         UserError: no turn can be found in the caller's channel; a clause that says why.
     """
-    bare = _recording(call.caller, call, ())
-    heard_track = heard(bare)
-    sounds = find_sounds(replace(heard_track, samples=without_echo(heard_track, bare.caller)), vocal)
-    agent = [(s.start / HEARD_RATE_HZ, s.end / HEARD_RATE_HZ) for s in sounds if s.kind in SAID]
-    samples = _caller_alone(call)
-    signal = resample_float(to_float(samples), call.caller_rate_hz, RATE_HZ)
-    try:
-        speech = true_edges(signal, speech_in(signal, vocal))
-    except NoTurn as fault:
-        raise UserError(f"nothing is measured, because of the caller's side: {fault}") from None
-    turns = caller_turns(speech, agent)
+    caller, agent = own_sides((call.caller, call.caller_rate_hz), (call.agent, call.agent_rate_hz), vocal)
+    heard_of = _Edges(len(call.agent), call.agent_rate_hz, (*agent.speech, *agent.sounds), _beside_s(agent))
+    agent_own = tuple(sorted((heard_of.begin(start), heard_of.past(end)) for start, end in heard_of.speech))
+    bare = replace(_recording(call.caller, call, ()), agent_own=agent_own)
+    track = heard(bare)
+    sounds = find_sounds(replace(track, samples=agent_alone(track, bare)), vocal)
+    said = [(s.start / HEARD_RATE_HZ, s.end / HEARD_RATE_HZ) for s in sounds if s.kind in SAID]
+    turns = caller_turns(caller.speech, said)
     if not any(turn.kind == "turn" for turn in turns):
         raise UserError("nothing is measured, because the caller only speaks into the agent's speech")
-    edges = _Edges(len(samples), call.caller_rate_hz, speech, BESIDE_S if _is_clean(signal) else 0.0)
-    return _recording(edges.dry(samples), call, edges.turns(turns))
+    edges = _Edges(len(call.caller), call.caller_rate_hz, caller.speech, _beside_s(caller))
+    dry = edges.dry(to_int16(to_float(call.caller) - np.float32(caller.offset)))
+    return replace(_recording(dry, call, edges.turns(turns)), agent_own=agent_own)
 
 
 def _recording(dry: Int16, call: TwoSides, turns: tuple[SpokenTurn, ...]) -> Recording:
@@ -93,33 +87,12 @@ def _recording(dry: Int16, call: TwoSides, turns: tuple[SpokenTurn, ...]) -> Rec
     return Recording(track, call.agent_rate_hz, call.agent, (Arrival(0, 0, len(call.agent)),), ended=HAPPENED)
 
 
-def _caller_alone(call: TwoSides) -> Int16:
-    """The caller's channel without the agent's echo in it; the same samples where there is none."""
-    wide = resample(call.caller, call.caller_rate_hz)
-    mirrored = _recording(call.agent, TwoSides(call.agent, call.agent_rate_hz, call.caller, call.caller_rate_hz), ())
-    # In a call of many turns most of a side is its own speech, which no echo explains: it is sought where the other speaks.
-    beside = np.where(_while_speaking(resample(call.agent, call.agent_rate_hz), len(wide)), wide, np.float32(0))
-    track = HeardTrack(beside, (), (), 0)
-    cleaned = without_echo(track, mirrored.caller)
-    if cleaned is beside:
-        return call.caller
-    alone = np.asarray(wide - (beside - cleaned), np.float32)
-    return to_int16(resample_float(alone, HEARD_RATE_HZ, call.caller_rate_hz))[: len(call.caller)]
-
-
-def _while_speaking(other: Float32, length: int) -> NDArray[np.bool_]:
-    """For each sample at 48 kHz, True if the other side sounds, or did so `ECHO_S` before."""
-    block = round(HEARD_RATE_HZ * BLOCK_S)
-    loud = block_power(other, block) > AUDIBLE_POWER
-    lasting = np.convolve(loud, np.ones(round(ECHO_S / BLOCK_S) + 1))[: len(loud)] > 0.5
-    spread = np.repeat(lasting, block)[:length]
-    return np.pad(spread, (0, length - len(spread)))
-
-
-def _is_clean(signal: Float32) -> bool:
-    """True if the channel's noise cannot reach the level at which speech begins and ends."""
-    floor = float(np.percentile(block_power(signal, round(RATE_HZ * WINDOW_S)), FLOOR_PERCENTILE))
-    return floor <= speech_power(signal, RATE_HZ) * 10 ** (-CLEAN_DB / 10)
+def _beside_s(side: OwnSide) -> float:
+    """What of the quiet around a side's speech counts as its own: something only where no noise can pass for speech."""
+    if side.rt60_s is not None:
+        return 0.0
+    floor = float(np.percentile(block_power(side.signal, BLOCK), FLOOR_PERCENTILE))
+    return BESIDE_S if floor <= speech_power(side.signal, RATE_HZ) * 10 ** (-CLEAN_DB / 10) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +108,7 @@ class _Edges:
         """The samples of the speech, and silence elsewhere."""
         found = np.zeros(self.length, np.int16)
         for start_s, end_s in self.speech:
-            part = slice(self._begin(start_s), self._past(end_s))
+            part = slice(self.begin(start_s), self.past(end_s))
             found[part] = samples[part]
         return found
 
@@ -144,7 +117,7 @@ class _Edges:
         turns: list[SpokenTurn] = []
         for turn in found:
             after = turns[-1].end_sample if turns else 0
-            start, end = max(after, self._begin(turn.spans[0][0])), self._past(turn.spans[-1][1])
+            start, end = max(after, self.begin(turn.spans[0][0])), self.past(turn.spans[-1][1])
             pauses = [Pause(self._at(a[1]), self._at(b[0])) for a, b in pairwise(turn.spans)]
             turns.append(SpokenTurn(start, end, tuple(pauses), turn.kind))
         return tuple(turns)
@@ -152,8 +125,10 @@ class _Edges:
     def _at(self, at_s: float) -> int:
         return min(self.length, max(0, round(at_s * self.rate_hz)))
 
-    def _begin(self, start_s: float) -> int:
+    def begin(self, start_s: float) -> int:
+        """The first sample of what begins here."""
         return self._at(start_s - self.beside_s if any(start_s == start for start, _ in self.speech) else start_s)
 
-    def _past(self, end_s: float) -> int:
+    def past(self, end_s: float) -> int:
+        """One past the last sample of what ends here."""
         return self._at(end_s + self.beside_s if any(end_s == end for _, end in self.speech) else end_s)

@@ -80,6 +80,7 @@ class _File(_Model):
     detail: str
     conditions: list[str]
     planned_turns: _Count | None = None
+    agent_own: list[tuple[_Count, _Count]] | None = None
     media: list[tuple[int, _Count]] = []
     """For each arrival, on lines with a media clock: its time on that clock (ns), packets lost before it."""
     line_reports: list[LineReport] = []

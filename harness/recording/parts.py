@@ -86,6 +86,7 @@ def put_together(arrays: Arrays, facts: Facts) -> Recording:
         detail=facts["detail"],
         conditions=tuple(facts["conditions"]),
         planned_turns=facts.get("planned_turns"),
+        agent_own=tuple((int(a), int(b)) for a, b in facts["agent_own"]) if facts.get("agent_own") is not None else None,
         line_reports=tuple(LineReport(**report) for report in facts["line_reports"]),
     )
 

@@ -13,17 +13,35 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
+from harness.audio.level import speech_power
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, resample
-from harness.recording.record import CallerTrack
+from harness.recording.record import CallerTrack, Recording
 
 SEARCH_HZ: Final = 8_000
 LONGEST_DELAY_S: Final = 1.0
 EXPLAINED: Final = 0.3
 """Correlation above which the caller explains the track. Two different voices of 2 s correlate below 0.12 at any delay;
 an echo through a telephone codec above 0.8."""
+USUAL_POWER: Final = 10 ** (-22 / 10)
+"""Level at which a recorded call's agent is heard at least, so that a faint line's agent is heard as any."""
 RESPONSE_S: Final = 0.016
 _BEFORE_S: Final = 0.004
 _AUDIBLE: Final = 1e-5
+
+
+def agent_alone(track: HeardTrack, recording: Recording) -> NDArray[np.float32]:
+    """The heard samples of the agent: without the caller's echo, or of a recorded call its own stretches at a usual level,
+    without offset, and silence elsewhere."""
+    if recording.agent_own is None:
+        return without_echo(track, recording.caller)
+    alone = np.zeros_like(track.samples)
+    scale = HEARD_RATE_HZ / recording.agent_rate_hz
+    offset = np.float32(np.median(track.samples)) if len(track.samples) else np.float32(0)
+    for start, end in recording.agent_own:
+        part = slice(round(start * scale), round(end * scale))
+        alone[part] = track.samples[part] - offset
+    level = speech_power(alone, HEARD_RATE_HZ)
+    return alone if level <= 0 else np.asarray(alone * max(1.0, USUAL_POWER / level) ** 0.5, np.float32)
 
 
 def without_echo(track: HeardTrack, caller: CallerTrack) -> NDArray[np.float32]:

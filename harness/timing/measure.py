@@ -25,7 +25,7 @@ from harness.timing import endpointing, waterfall
 from harness.timing.barge_in import BargeIn, heard_sample, judge_barge_in
 from harness.timing.chain import Reply, Stamps, heard_reply
 from harness.timing.crosscheck import disagreement
-from harness.timing.echo import without_echo
+from harness.timing.echo import agent_alone
 from harness.timing.events import judge_event
 from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, StagesFrom, TurnTiming, Utterance, Waterfall
 from harness.timing.labelled import REPLIES, TALK, labelled, tool_spans
@@ -110,7 +110,7 @@ def measure_turns(
     except DetectorMissing as error:
         raise UserError(str(error)) from error
     track = heard(recording)
-    track = replace(track, samples=without_echo(track, recording.caller))
+    track = replace(track, samples=agent_alone(track, recording))
     told = stamps_in(recording)
     clears = tuple(round((at_ns - track.t0_ns) * HEARD_RATE_HZ / NS_PER_S) for at_ns in recording.clears_ns)
     beside = [heard_sample(turn.start_sample, recording.caller) for turn in _turns(recording) if turn.kind != "turn"]

@@ -1,0 +1,115 @@
+"""Both sides of a call, each with the stretches of its own speech: without offset, level, leak, noise and room.
+
+A recording of others has all of these, and each can pass for speech: the other side's voice in a channel, a room's tail, people
+in the background, a constant offset. So the one method is the same for both sides, and it is relative throughout: the offset
+is taken off, the other side's leak is subtracted (`harness.audio.leak`), speech is found against the channel's own speech and
+noise (`recorded_turns`), its edges by the change point (`recorded_edges`), and the tail of a room is cut (`room_tail`). Where the
+two sides cannot be told apart, nothing is measured, with the reason.
+
+Pure: no file, no clock.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.audio.leak import Leak, find_leak
+from harness.audio.level import block_power, speech_power
+from harness.audio.pcm import Float32, Int16, resample_float, to_float
+from harness.audio.recorded_edges import audible, true_edges
+from harness.audio.recorded_turns import BLOCK, NoTurn, Span, TooNoisy, speech_in
+from harness.audio.room_tail import without_tails
+from harness.audio.vocal import RATE_HZ, VocalDetector
+from harness.errors import UserError
+
+NEAREST_LEAK_DB: Final = -9.0
+"""A leak that is this loud against the speech of its channel cannot be told from it."""
+LONG_ROOM_S: Final = 0.7
+"""A room that rings as long hides the last soft sounds of a turn: of 51 ends in one of 0.8 s a fifth were over 100 ms off."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSide:
+    """One side of a call, at 16 kHz. `speech`: its own, in seconds; `sounds`: what else of it is no noise and no leak."""
+
+    signal: Float32
+    offset: float
+    speech: tuple[Span, ...]
+    sounds: tuple[Span, ...]
+    rt60_s: float | None
+
+
+def own_sides(
+    caller: tuple[Int16, int], agent: tuple[Int16, int], vocal: VocalDetector
+) -> tuple[OwnSide, OwnSide]:
+    """The caller's side and the agent's, each from its samples and their rate.
+
+    Raises:
+        UserError: a side is never silent, the two cannot be told apart, or the caller says nothing; a clause that says why.
+    """
+    signals, offsets = zip(*(_without_offset(*side) for side in (caller, agent)), strict=True)
+    leaks = _leaks(signals[0], signals[1])
+    for leak, side, other in ((leaks[0], "caller", "agent"), (leaks[1], "agent", "caller")):
+        if leak is not None and leak.gain_db > NEAREST_LEAK_DB:
+            raise UserError(
+                f"nothing is measured, because the {other} is in the {side}'s channel, only {-leak.gain_db:.0f} dB under the "
+                f"{side}: who speaks cannot be told"
+            )
+    found = []
+    for side, signal, offset, leak in zip(("caller", "agent"), signals, offsets, leaks, strict=True):
+        try:
+            found.append(_own(signal, offset, leak, vocal))
+        except TooNoisy as fault:
+            raise UserError(f"nothing is measured, because of the {side}'s side: {fault}") from None
+        except NoTurn as fault:
+            if side == "caller":
+                raise UserError(f"nothing is measured, because of the caller's side: {fault}") from None
+            found.append(OwnSide(signal, offset, (), audible(signal), None))
+    return found[0], found[1]
+
+
+def _without_offset(samples: Int16, rate_hz: int) -> tuple[Float32, float]:
+    """The signal at 16 kHz and the constant that was in it: of silence to the last bit it is the silence's own value."""
+    wide = to_float(samples)
+    offset = float(np.median(wide)) if wide.size else 0.0
+    return resample_float(wide - np.float32(offset), rate_hz, RATE_HZ), offset
+
+
+def _leaks(caller: Float32, agent: Float32) -> tuple[Leak | None, Leak | None]:
+    """The agent's leak in the caller's channel, and the caller's in the agent's."""
+    mine, theirs = find_leak(caller, agent), find_leak(agent, caller)
+    if mine is None or theirs is None:
+        return mine, theirs
+    # Where both leak, each is sought again in the other without its own leak: an echo of an echo is nobody's.
+    return find_leak(caller, _only_own(theirs)) or mine, find_leak(agent, _only_own(mine)) or theirs
+
+
+def _only_own(leak: Leak) -> Float32:
+    return np.where(np.repeat(leak.own, BLOCK)[: leak.cleaned.size], leak.cleaned, np.float32(0))
+
+
+def _own(signal: Float32, offset: float, leak: Leak | None, vocal: VocalDetector) -> OwnSide:
+    own = None if leak is None else leak.own
+    cleaned = signal if leak is None else leak.cleaned
+    found = true_edges(cleaned, speech_in(cleaned, vocal, own))
+    speech, rt60_s = without_tails(cleaned, found)
+    beside = [s for s in audible(cleaned) if not _touches(s, found) and (own is None or _mostly(own, s))]
+    return OwnSide(cleaned, offset, speech, tuple(beside), rt60_s)
+
+
+def _touches(span: Span, others: Sequence[Span]) -> bool:
+    return any(span[0] < end and start < span[1] for start, end in others)
+
+
+def _mostly(own: NDArray[np.bool_], span: Span) -> bool:
+    part = own[round(span[0] * RATE_HZ / BLOCK) : round(span[1] * RATE_HZ / BLOCK)]
+    return bool(part.size) and float(part.mean()) > 0.5
+
+
+def least_level(side: OwnSide) -> float:
+    """The speech of a side over its quietest parts, as a ratio of powers; 0 where nobody speaks."""
+    floor = float(np.percentile(block_power(side.signal, BLOCK), 5))
+    return speech_power(side.signal, RATE_HZ) / floor if floor > 0 else float("inf")
