@@ -5,6 +5,7 @@ to end (replaying a conversation) or is spoken into that reply (barge-in). An ev
 barge-in is. One mechanism serves all because to the pacer they differ only in the moment that starts them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -40,16 +41,21 @@ class CallerTurn:
             raise ValueError("the dry and the played signal of a turn must be equally long")
 
 
+def planned_turns(turns: Sequence[CallerTurn]) -> int:
+    """Number of turns that the caller means to speak: interruptions and events are none."""
+    return sum(turn.start != "into_reply" for turn in turns)
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits that end a session, in seconds. Definitions: docs/measurement.md."""
 
     quiet_s: float = 2.0
-    """After the last agent audio, as heard."""
+    """After the last agent speech, as heard, once the reply is over."""
     no_reply_s: float = 15.0
     """After the spoken end, with nothing heard."""
     total_s: float = 60.0
-    """After the last spoken end, whatever the agent does."""
+    """After the last spoken end, whatever the agent does: the longest reply to a turn that is heard."""
     open_s: float = 30.0
     """For the agent to accept the connection and the history."""
 
@@ -79,6 +85,8 @@ class SessionPlan:
     limits: Limits = field(default_factory=Limits)
     greeting: Greeting | None = None
     """None: the caller begins after the lead-in, whatever the agent says."""
+    reply_ends_after_ms: float | None = None
+    """The silence that ends a reply on a wire that does not say so; None: `harness.replies.ending` chooses by what was said."""
     line_noise: NDArray[np.int16] | None = None
     """Background on the line while the caller is silent, repeated; None is digital silence."""
 
