@@ -3,7 +3,7 @@
 The model costs as much as ten frames of the caller, so two hundred callers cannot give it every window. It answers the one
 question that a level cannot, *is this a voice?*, and once is enough: a gate over the call's own noise floor opens it, it
 accepts a stretch or not, and the level then follows the stretch to its end. It is asked again each second, because
-music may follow a voice without a pause, and at once where the level falls far, because noise may.
+music may follow a voice without a pause; at once where the level falls far, because noise may; and after a pause.
 
 The level is the variance of a window, so that a DC offset and a constant run (mu-law filled with 0x00) are silence. The floor
 is the least level of the last seconds: steady noise of any level raises it and closes the gate.
@@ -37,14 +37,20 @@ _ACCEPTED: Final = 2
 _WARM_WINDOWS: Final = 2
 """Silence before a stretch: without it the model took 16 windows for a first word ("Are you still there?"), with it one. More
 than two changed nothing in nine clips."""
-_LATE_NS: Final = 700 * NS_PER_MS
-"""A voice begins where its stretch of sound does, unless that was earlier than the model is late."""
+_GAP_NS: Final = 300 * NS_PER_MS
+"""Silence that ends a sound which is no voice. The model's memory of it is a hindrance (`harness.audio.vocal`)."""
+_LATE_NS: Final = 250 * NS_PER_MS
+"""A voice begins where its stretch of sound does, unless that was longer ago than the model is late."""
 _TIRED: Final = 62
 """After 2 s of a sound that is no voice, a third of its windows is examined: hold music may last for minutes."""
+_GLANCE: Final = 4
+"""The windows of each such look."""
 _RUN: Final = 8
 """Windows that a second look may take. The model, entered in the middle of speech, accepted within 8 in 97 % of 540 tries."""
 _AGAIN: Final = 31
 """About one second."""
+_RESUMED_NS: Final = 200 * NS_PER_MS
+"""After a longer pause the voice is to be recognised again: the next sound may be a key or a tick."""
 _LOW: Final = 1e-2
 """20 dB under the stretch's own level: the last syllable's fall, or noise behind it."""
 _GONE: Final = 1e-3
@@ -100,6 +106,8 @@ class SpeechGate:
         self._speech_ns: int | None = None
         self._until_ns = 0
         self._level = 0.0
+        self._loud_ns = 0
+        """Start of the loud sound that goes on."""
         self._examined = self._accepted = self._since = self._looking = 0
 
     def hear(self, window: Window) -> Speech | None:
@@ -112,8 +120,8 @@ class SpeechGate:
         self._heard_ns = window.end_ns
         floor = self._floor.add(power)
         over = power > max(AUDIBLE_RMS**2, floor * _OVER_FLOOR)
-        last_ns = self._over_ns if self._speech_ns is None else self._until_ns
-        if self._opened_ns is not None and window.start_ns - last_ns >= PAUSE_NS:
+        past_ns = self._over_ns + _GAP_NS if self._speech_ns is None else self._until_ns + PAUSE_NS
+        if self._opened_ns is not None and window.start_ns >= past_ns:
             self.close()
         if over:
             if self._opened_ns is None:
@@ -124,8 +132,8 @@ class SpeechGate:
         if self._speech_ns is None:
             self._seek(window, sound)
             self._note_ringing(window, power, floor)
-        elif over:
-            self._follow(window, sound, power)
+        else:
+            self._follow(window, sound, power, over)
         return None if self._speech_ns is None else Speech(self._speech_ns, self._until_ns)
 
     def close(self) -> None:
@@ -142,11 +150,13 @@ class SpeechGate:
         """Ask the model if the stretch is speech."""
         assert self._opened_ns is not None
         self._examined += 1
-        if self._examined > _TIRED and self._examined // _RUN % 3:
-            self._accepted = 0
-            return
-        if self._examined > _TIRED and self._examined % _RUN == 0:
-            self._forget()
+        if self._examined > _TIRED:
+            turn = self._examined % (3 * _GLANCE)
+            if turn == 0:
+                self._accepted = 0
+                self._forget()
+            elif turn >= _GLANCE:
+                return
         for probability in self._probabilities(window, sound):
             self._accepted = self._accepted + 1 if probability >= ENTER else 0
         if self._accepted >= _ACCEPTED:
@@ -154,29 +164,33 @@ class SpeechGate:
             self._speech_ns = self._over_ns - 2 * _ACCEPTED * _WINDOW_NS if late else self._opened_ns
             self._until_ns, self._since, self._looking = self._over_ns, 0, 0
 
-    def _follow(self, window: Window, sound: NDArray[np.float32], power: float) -> None:
+    def _follow(self, window: Window, sound: NDArray[np.float32], power: float, over: bool) -> None:
         """Follow the level of a voice, and ask the model now and then if it still is one."""
-        if self._looking:
-            if any(probability >= ENTER for probability in self._probabilities(window, sound)):
-                self._looking, self._until_ns = 0, window.end_ns
-                return
-            self._looking -= 1
-            if not self._looking:
-                self._open(window.start_ns)
-                self._speech_ns = None
-            return
-        self._level = max(self._level * _FADING, power)
-        if power > self._level * _GONE:
-            self._until_ns = window.end_ns
-        self._since += 1 if power > self._level * _LOW else _RUN
-        if self._since >= _AGAIN:
-            self._since, self._looking = 0, _RUN
+        if over and not self._looking and (self._since >= _AGAIN or window.start_ns - self._until_ns >= _RESUMED_NS):
+            self._since, self._looking, self._accepted = 0, _RUN, 0
             self._forget()
+        if self._looking:
+            self._look(window, sound, over)
+        elif over:
+            self._level = max(self._level * _FADING, power)
+            if power > self._level * _GONE:
+                self._until_ns = window.end_ns
+            self._since += 1 if power > self._level * _LOW else _RUN
+
+    def _look(self, window: Window, sound: NDArray[np.float32], over: bool) -> None:
+        if over:
+            self._accepted += sum(probability >= ENTER for probability in self._probabilities(window, sound))
+        self._looking -= 1
+        if self._accepted >= _ACCEPTED:
+            self._looking, self._until_ns = 0, window.end_ns
+        elif not self._looking:
+            self.close()
 
     def _note_ringing(self, window: Window, power: float, floor: float) -> None:
         assert self._opened_ns is not None
-        loud = power > max(_RING_POWER, floor * _RING_OVER_FLOOR)
-        if self._speech_ns is None and loud and window.end_ns - self._opened_ns >= _RING_NS:
+        if power <= max(_RING_POWER, floor * _RING_OVER_FLOOR):
+            self._loud_ns = window.end_ns
+        elif self._speech_ns is None and window.end_ns - max(self._loud_ns, self._opened_ns) >= _RING_NS:
             self.rang_ns = window.end_ns
 
     def _forget(self) -> None:

@@ -17,8 +17,8 @@ from typing import Final, Protocol
 from harness.agents.reply_signs import ReplySign
 from harness.timeline import NS_PER_MS
 
-MURMUR_MS: Final = 700
-"""Shorter speech may be a backchannel: "mm-hm", "I see" (`harness.replies.kinds`)."""
+MURMUR_MS: Final = 500
+"""Shorter speech may be a backchannel alone: "Mm-hm." lasts 0.2 to 0.4 s. A longer one ends like any short reply."""
 LITTLE_MS: Final = 3_000
 """Speech that may be a filler: stock phrases are one or two clauses ("Let me think about that for a moment.": 1.5 s)."""
 AFTER_LITTLE_MS: Final = 3_800
