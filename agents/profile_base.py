@@ -235,6 +235,11 @@ class AgentProfile(ProfileSettings):
         return False
 
     @property
+    def reply_silence_ms(self) -> float | None:
+        """The silence after which its reply is over, on a wire that does not say so; None: the caller's own rule."""
+        return None
+
+    @property
     def accepts_a_history(self) -> bool:
         """True if it accepts the conversation so far; if not, contexts are played in `replay` mode."""
         return True

@@ -43,6 +43,9 @@ HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|
 HeaderText = Annotated[str, StringConstraints(pattern=r"^[\x20-\x7e]{1,4000}$")]
 
 
+_NEWER_IN_ALL = frozenset(("reply_ends_after_ms",))
+
+
 class SpokenElsewhere(AgentProfile):
     """A user's own bot: one that runs already (`url`), or one that the harness starts (`[process]`)."""
 
@@ -51,6 +54,16 @@ class SpokenElsewhere(AgentProfile):
     open_timeout_s: Seconds = 15.0
     greets: bool | None = None
     """True if it speaks before its caller. If omitted, the first call of a run finds out."""
+    reply_ends_after_ms: Annotated[float, Field(ge=200, le=15_000)] | None = None
+    """The silence after which its reply is over, where its wire does not say so: longer than any pause inside a reply, and than
+    a tool at work behind a filler. If omitted, 3.8 s after a short reply and 1.5 s after a longer one."""
+
+    newer: ClassVar[frozenset[str]] = frozenset(("api_key_env", "headers", "start_url"))
+    """Settings that profiles of an older harness had not: left out, they leave a profile's hash as it was."""
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in write(self).items() if value or name not in self.newer | _NEWER_IN_ALL}
 
     @model_validator(mode="after")
     def _can_be_reached(self) -> Self:
@@ -77,6 +90,10 @@ class SpokenElsewhere(AgentProfile):
         return self.greets
 
     @property
+    def reply_silence_ms(self) -> float | None:
+        return self.reply_ends_after_ms
+
+    @property
     def accepts_a_history(self) -> bool:
         """As `accepts_history` says; false for a wire without that setting, which has no place for a history."""
         return bool(getattr(self, "accepts_history", False))
@@ -86,7 +103,9 @@ class SpokenElsewhere(AgentProfile):
 
     def _options(self) -> dict[str, Any]:
         """The settings that the connection reads: all but those of the agent's name, place and start."""
-        return self.model_dump(mode="json", exclude={*AgentProfile.model_fields, "url", "process", "greets"})
+        return self.model_dump(
+            mode="json", exclude={*AgentProfile.model_fields, "url", "process", "greets", "reply_ends_after_ms"}
+        )
 
 
 class KeyedBot(SpokenElsewhere):
@@ -96,13 +115,6 @@ class KeyedBot(SpokenElsewhere):
     """Name of the environment variable whose value goes with the call as a bearer token."""
     headers: dict[HeaderName, HeaderText] = Field(default_factory=dict)
     """Headers of the call; `${NAME}` is the value of an environment variable, as in the address."""
-
-    newer: ClassVar[frozenset[str]] = frozenset(("api_key_env", "headers", "start_url"))
-    """Settings that profiles of an older harness had not: left out, they leave a profile's hash as it was."""
-
-    @model_serializer(mode="wrap")
-    def _without_nothing(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in write(self).items() if value or name not in self.newer}
 
     @field_validator("api_key_env")
     @classmethod

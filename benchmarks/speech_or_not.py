@@ -68,7 +68,19 @@ PROMPTS: Final[dict[Half, tuple[str, ...]]] = {
     "fit": ("en_US_f_Allison", "it_IT_m_Carlo"),
     "held": ("fr_CA_f_June", "ru_RU_f_IvrvoiceRU", "es_MX_f_Allison"),
 }
-NO_PROMPT: Final = ("tone", "beep", "silence", "wrong-try-again-smarty", "begin", "join", "leave", "glorious", "tt-", "demo", "ascending")
+NO_PROMPT: Final = (
+    "tone",
+    "beep",
+    "silence",
+    "wrong-try-again-smarty",
+    "begin",
+    "join",
+    "leave",
+    "glorious",
+    "tt-",
+    "demo",
+    "ascending",
+)
 """Parts of the names of prompts that are tones, noises or have some in them."""
 SPEAKERS: Final[dict[Half, tuple[Speaker, ...]]] = {
     "fit": (Speaker(), Speaker(f0_factor=0.6, formant_factor=0.9)),
@@ -143,7 +155,9 @@ def _made_by(program: str, half: Half, voices: Sequence[str], texts: Sequence[st
         for voice in voices:
             for text in texts:
                 out = Path(folder) / "said.wav"
-                named = ["-voice", voice, "-t", text, "-o", str(out)] if program == "flite" else ["-v", voice, "-w", str(out), text]
+                named = (
+                    ["-voice", voice, "-t", text, "-o", str(out)] if program == "flite" else ["-v", voice, "-w", str(out), text]
+                )
                 subprocess.run([program, *named], check=True, capture_output=True)
                 sound, rate = soundfile.read(out)
                 yield f"{program} {voice}", to_full(sound, rate)
@@ -203,7 +217,9 @@ def sounds(half: Half, rng: np.random.Generator) -> Iterator[Item]:
     """Sounds that nobody says, each at a level between −45 and −15 dB and at one of four rates, some through μ-law."""
     made: dict[str, Callable[[np.random.Generator], Floats]] = {
         "steady tone": lambda g: _tones(g, [float(g.uniform(100, 1_500))], 2.0),
-        "ringback": lambda g: _tones(g, [[425.0], [440.0, 480.0], [400.0, 450.0]][int(g.integers(3))], float(g.uniform(0.4, 2))),
+        "ringback": lambda g: _tones(
+            g, [[425.0], [440.0, 480.0], [400.0, 450.0]][int(g.integers(3))], float(g.uniform(0.4, 2))
+        ),
         "DTMF": lambda g: _dtmf(g),
         "rising note": lambda g: _rising(g),
         "earcon, made": lambda g: _earcon(g),
@@ -229,7 +245,11 @@ def sounds(half: Half, rng: np.random.Generator) -> Iterator[Item]:
                 level = db + float(rng.uniform(-2, 2))
                 yield Item(f"{colour} noise", coloured_noise(4 * HEARD_RATE_HZ, level, rng, colour), False)
     for k in range(12):
-        yield Item("DC, fills of a constant", np.full(2 * HEARD_RATE_HZ, (0.1, -0.03, 32124 / 32768, -0.98)[k % 4]) * (1 - k * 0.02), False)
+        yield Item(
+            "DC, fills of a constant",
+            np.full(2 * HEARD_RATE_HZ, (0.1, -0.03, 32124 / 32768, -0.98)[k % 4]) * (1 - k * 0.02),
+            False,
+        )
     for k, path in enumerate(sorted(HOLD.glob("*.wav"))):
         if (k % 2 == 0) == (half == "fit"):
             sound, rate = soundfile.read(path)
@@ -295,7 +315,9 @@ def _clicks(rng: np.random.Generator, count: int, seconds: float) -> Floats:
     for at in rng.uniform(0, seconds - 0.05, count):
         n, begin = round(rng.uniform(0.004, 0.03) * HEARD_RATE_HZ), round(at * HEARD_RATE_HZ)
         tap = rng.standard_normal(n) * np.exp(-np.linspace(0, 6, n))
-        sound[begin : begin + n] += sosfilt(butter(2, [float(rng.uniform(300, 1_500)), 6_000], "bandpass", fs=HEARD_RATE_HZ, output="sos"), tap)
+        sound[begin : begin + n] += sosfilt(
+            butter(2, [float(rng.uniform(300, 1_500)), 6_000], "bandpass", fs=HEARD_RATE_HZ, output="sos"), tap
+        )
     return sound
 
 
@@ -303,7 +325,11 @@ def _bursts(rng: np.random.Generator, count: int, length_s: tuple[float, float],
     parts = []
     for _ in range(count):
         t = _time(float(rng.uniform(*length_s)))
-        air = lfilter([1.0], [1, -1.6 * np.cos(2 * np.pi * rng.uniform(400, 900) / HEARD_RATE_HZ) * 0.98, 0.6], rng.standard_normal(len(t)))
+        air = lfilter(
+            [1.0],
+            [1, -1.6 * np.cos(2 * np.pi * rng.uniform(400, 900) / HEARD_RATE_HZ) * 0.98, 0.6],
+            rng.standard_normal(len(t)),
+        )
         parts += [_faded(air * np.exp(-t * 14), 0.004), np.zeros(round(0.12 * HEARD_RATE_HZ))]
     return np.concatenate(parts)
 
@@ -342,12 +368,22 @@ def table(seen: Sequence[Seen]) -> Iterator[str]:
     families: dict[str, list[Seen]] = defaultdict(list)
     for one in seen:
         families[one.item.family].append(one)
-        families["all voices but whispers" if one.item.voice and one.item.family != "whispered" else "all whispers" if one.item.voice else "all other sounds"].append(one)
+        families[
+            "all voices but whispers"
+            if one.item.voice and one.item.family != "whispered"
+            else "all whispers"
+            if one.item.voice
+            else "all other sounds"
+        ].append(one)
     for name, some in families.items():
         share = f"{sum(s.taken for s in some):4d} of {len(some):4d} ({np.mean([s.taken for s in some]):6.1%})"
         late = [s.late_s for s in some if s.late_s is not None]
         ends = [s.end_s for s in some if s.end_s is not None]
-        rest = f"  late {np.mean([x > LATE_S for x in late]):5.1%}, end off p50 {np.median(np.abs(ends)) * 1000:4.0f} p95 {np.quantile(np.abs(ends), 0.95) * 1000:4.0f} ms" if late else ""
+        rest = (
+            f"  late {np.mean([x > LATE_S for x in late]):5.1%}, end off p50 {np.median(np.abs(ends)) * 1000:4.0f} p95 {np.quantile(np.abs(ends), 0.95) * 1000:4.0f} ms"
+            if late
+            else ""
+        )
         yield f"{'found' if some[0].item.voice else 'taken':6} {name:34} {share}{rest}"
 
 

@@ -45,7 +45,8 @@ HISTORY = (
     Message("assistant", "I am sorry to hear that. What keeps you awake?"),
 )
 INTO_REPLY_MS = 700.0
-"""Time into the reply at which the caller interrupts: late enough to be sure of a reply, early enough for a short one."""
+"""Time into the speech of the reply at which the caller interrupts: late enough to be sure of it, early enough for a short
+reply."""
 _LIMITS = Limits(quiet_s=1.5, no_reply_s=15.0, total_s=20.0)
 _VOICE = "clear"
 
@@ -140,6 +141,7 @@ async def _call(
         history=history,
         limits=_LIMITS,
         greeting=Greetings().of(profile),
+        reply_ends_after_ms=profile.reply_silence_ms,
     )
     log_end = running.log_end(profile.name)
     with tempfile.TemporaryDirectory(prefix="trial-") as parent:

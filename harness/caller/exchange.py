@@ -45,6 +45,7 @@ def write_plan(plan: SessionPlan, folder: Path) -> None:
         "lead_in_ms": plan.lead_in_ms,
         "limits": dataclasses.asdict(plan.limits),
         "greeting": dataclasses.asdict(plan.greeting) if plan.greeting else None,
+        "reply_ends_after_ms": plan.reply_ends_after_ms,
     })  # fmt: skip
 
 
@@ -63,6 +64,7 @@ def read_plan(folder: Path, connection: ConnectionSpec) -> SessionPlan:
         lead_in_ms=data["lead_in_ms"],
         limits=Limits(**data["limits"]),
         greeting=Greeting(**data["greeting"]) if data["greeting"] else None,
+        reply_ends_after_ms=data["reply_ends_after_ms"],
         line_noise=arrays.get("line_noise"),
     )
 

@@ -1,78 +1,128 @@
-"""The agent's audio as the caller follows it during a call: only whether it is heard, and until when.
+"""The agent's side as the caller follows it during a call: when its speech begins and ends, and what the wire says of it.
 
-A coarse, running version of `harness.recording.playout` that decides when a session ends and when the next turn starts.
-It is not a measurement: timing is done afterwards from the recording. "Heard" needs a level because some agents stream digital
-silence or comfort noise without end.
+The same detector as timing's decides what is speech (`harness.caller.speech_gate`), on sound that has been played
+(`harness.caller.due_sound`): a caller that took noise for a reply would wait for its end for ever, and one that took a ringing
+tone for a greeting would speak into it. It is not a measurement: timing is done afterwards from the recording.
 
 Sound that the agent takes back before it could be understood is ignored, as timing ignores it: a caller that took it for the
 reply would hang up on the answer, or speak into it.
 """
 
+from itertools import count
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.agents.connection import Mark
+from harness.agents.reply_signs import sign_of
+from harness.caller.due_sound import DueSound
+from harness.caller.speech_gate import PAUSE_NS, Speech, SpeechGate
 from harness.recording.withdrawn import is_withdrawn
-from harness.timeline import NS_PER_MS, samples_to_ns
+from harness.replies.ending import Sign
+from harness.timeline import NS_PER_MS
 
-AUDIBLE_RMS = 33.0
-"""−60 dB of full scale: 20 dB under quiet speech, over the rounding noise of a silent synthesiser."""
-_BLOCK_MS = 20
-_PAUSE_MS = 500
-"""Longer pauses separate two utterances (`harness.timing.utterances`)."""
+WINDOWS_A_TICK: Final = 2
+"""A frame lasts less than a window, so one a tick is enough; the second is for what a late tick left."""
+_STILL_NS: Final = 100 * NS_PER_MS
+"""Three windows: the closure of a plosive is shorter."""
+_AT_CLOSE: Final = 64
+"""Windows of sound that is still to be heard when the agent hangs up, about 2 s: enough to find any word."""
 
 
 class Listener:
-    """Follows the playout of arriving audio at depth 0."""
+    """Follows the playout of arriving audio at depth 0.
+
+    Raises:
+        DetectorMissing: the extra `local` is not installed.
+    """
 
     def __init__(self) -> None:
-        self.sound_start_ns: int | None = None
-        """Time at which the first audible block since the last `mark` is (or will be) heard."""
-        self.sound_end_ns: int | None = None
-        """Time at which the last audible block that has arrived is (or will be) over."""
-        self._playout_end_ns = 0
-        self._begun_ns: int | None = None
-        """Start of the current or latest utterance; None once the caller has spoken or coughed into it."""
-        self._before_ns: int | None = None
-        """End of the utterance before that one."""
+        self.speech: list[Speech] = []
+        """Every utterance so far that was not withdrawn, in order; the last one may go on."""
+        self.signs: list[Sign] = []
+        """Everything that the wire has said about replies."""
+        self._due = DueSound()
+        self._gate = SpeechGate()
+        self._marked_ns = 0
+        self._owed_to_the_caller = False
+        """True if the caller has spoken or coughed into the latest utterance."""
         self._broke_off = False
 
     def hear(self, arrival_ns: int, samples: NDArray[np.int16], rate_hz: int) -> None:
-        """Take one message of agent audio."""
-        start_ns = max(arrival_ns, self._playout_end_ns)
-        self._playout_end_ns = start_ns + samples_to_ns(len(samples), rate_hz)
-        block = max(1, rate_hz * _BLOCK_MS // 1000)
-        edges = np.arange(0, len(samples), block)
-        energy = np.add.reduceat(samples.astype(np.float64) ** 2, edges) if len(samples) else np.zeros(0)
-        audible = np.flatnonzero(energy / np.diff(np.append(edges, len(samples))) > AUDIBLE_RMS**2)
-        if not len(audible):
-            return
-        begins_ns = start_ns + samples_to_ns(int(edges[audible[0]]), rate_hz)
-        if self.sound_start_ns is None:
-            self.sound_start_ns = begins_ns
-        if self.sound_end_ns is None or self._broke_off or begins_ns - self.sound_end_ns >= _PAUSE_MS * NS_PER_MS:
-            self._begun_ns, self._before_ns, self._broke_off = begins_ns, self.sound_end_ns, False
-        last = min(len(samples), int(edges[audible[-1]]) + block)
-        self.sound_end_ns = start_ns + samples_to_ns(last, rate_hz)
+        """Take one message of agent audio; `advance` examines it once it has been played."""
+        self._due.put(arrival_ns, samples, rate_hz)
+
+    def note(self, mark: Mark) -> None:
+        """Take a mark of the wire."""
+        sign = sign_of(mark)
+        if sign is not None:
+            self.signs.append(Sign(sign, mark.arrival_ns, max(mark.arrival_ns, self._due.end_ns)))
+
+    def advance(self, now_ns: int, windows: int | None = WINDOWS_A_TICK) -> None:
+        """Examine what has been played until now, at most so many windows of it (None: all)."""
+        for _ in count() if windows is None else range(windows):
+            window = self._due.next(now_ns)
+            if window is None:
+                return
+            found = self._gate.hear(window)
+            if found is not None:
+                self._add(found)
 
     def clear(self, at_ns: int) -> None:
         """Remove the audio that the agent dropped before it was heard."""
-        self._playout_end_ns = min(self._playout_end_ns, at_ns)
-        if self.sound_end_ns is not None:
-            self.sound_end_ns = min(self.sound_end_ns, at_ns)
-        if self.sound_start_ns is not None and self.sound_start_ns >= at_ns:
-            self.sound_start_ns = None
+        speaking = self.speaking(at_ns)
+        sounded_until_ns = min(at_ns, self._due.end_ns)
+        self._due.drop(at_ns)
+        self._gate.close()
         self._broke_off = True
-        if self._begun_ns is None or self.sound_end_ns is None:
+        if not self.speech:
             return
-        if self._begun_ns >= at_ns or is_withdrawn(self._begun_ns, self.sound_end_ns, (at_ns,)):
-            if self.sound_start_ns == self._begun_ns:
-                self.sound_start_ns = None
-            self.sound_end_ns, self._begun_ns = self._before_ns, None
+        last = self.speech[-1]
+        # What was still to be examined of an utterance was heard until it was cleared.
+        end_ns = max(last.end_ns, sounded_until_ns) if speaking else last.end_ns
+        last = self.speech[-1] = Speech(last.start_ns, min(end_ns, at_ns))
+        if not self._owed_to_the_caller and (last.start_ns >= at_ns or is_withdrawn(last.start_ns, last.end_ns, (at_ns,))):
+            self.speech.pop()
+            self._owed_to_the_caller = True
+
+    def finish(self) -> None:
+        """Examine what is still to be played, for the agent has hung up."""
+        self.advance(1 << 62, _AT_CLOSE)
+
+    @property
+    def speech_end_ns(self) -> int | None:
+        """Time at which the last speech that was heard ended; None if there was none."""
+        return self.speech[-1].end_ns if self.speech else None
+
+    @property
+    def begun_ns(self) -> int | None:
+        """Time at which the first speech since the last `mark` began; None if there was none."""
+        since = [s.start_ns for s in self.speech if s.end_ns > self._marked_ns]
+        return max(since[0], self._marked_ns) if since else None
+
+    @property
+    def rang_ns(self) -> int | None:
+        """Time at which a ringing tone, or music, was last heard; None if there was none."""
+        return self._gate.rang_ns
 
     def heard_after(self, at_ns: int) -> bool:
-        """True if anything audible sounds after the time given."""
-        return self.sound_end_ns is not None and self.sound_end_ns > at_ns
+        """True if any speech was heard after the time given."""
+        return bool(self.speech) and self.speech[-1].end_ns > at_ns
 
-    def mark(self) -> None:
-        """Forget when the reply began: the next sound begins a new one."""
-        self.sound_start_ns = self._begun_ns = None
+    def speaking(self, now_ns: int) -> bool:
+        """True if the agent is in the middle of speech."""
+        return self._due.behind(now_ns) or (bool(self.speech) and now_ns - self.speech[-1].end_ns < _STILL_NS)
+
+    def mark(self, at_ns: int) -> None:
+        """Forget when the reply began: the next speech begins a new one."""
+        self._marked_ns = at_ns
+        self._owed_to_the_caller = True
+
+    def _add(self, found: Speech) -> None:
+        last = self.speech[-1] if self.speech else None
+        if last is None or self._broke_off or found.start_ns - last.end_ns >= PAUSE_NS:
+            self.speech.append(found)
+            self._broke_off = self._owed_to_the_caller = False
+        elif found.end_ns > last.end_ns:
+            self.speech[-1] = Speech(last.start_ns, found.end_ns)

@@ -45,11 +45,11 @@ class Limits:
     """Limits that end a session, in seconds. Definitions: docs/measurement.md."""
 
     quiet_s: float = 2.0
-    """After the last agent audio, as heard."""
+    """After the last agent speech, as heard, once the reply is over."""
     no_reply_s: float = 15.0
     """After the spoken end, with nothing heard."""
     total_s: float = 60.0
-    """After the last spoken end, whatever the agent does."""
+    """After the last spoken end, whatever the agent does: the longest reply to a turn that is heard."""
     open_s: float = 30.0
     """For the agent to accept the connection and the history."""
 
@@ -79,6 +79,8 @@ class SessionPlan:
     limits: Limits = field(default_factory=Limits)
     greeting: Greeting | None = None
     """None: the caller begins after the lead-in, whatever the agent says."""
+    reply_ends_after_ms: float | None = None
+    """The silence that ends a reply on a wire that does not say so; None: `harness.replies.ending` chooses by what was said."""
     line_noise: NDArray[np.int16] | None = None
     """Background on the line while the caller is silent, repeated; None is digital silence."""
 

@@ -5,7 +5,7 @@ on a frame boundary, silence fills every other frame at exactly the same rate, a
 would be spoken.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,11 @@ from numpy.typing import NDArray
 from harness.caller.listener import Listener
 from harness.caller.plan import CallerTurn, SessionPlan
 from harness.recording.record import FRAME_MS, Pause, SpokenTurn
+from harness.replies.ending import Asked, reply_over_ns
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
+
+_NEXT_RING_NS: Final = 6 * NS_PER_S
+"""The silence of a ringing tone is 3 to 5 s (ITU-T E.180); one more is the margin."""
 
 
 class Script:
@@ -36,6 +40,12 @@ class Script:
         """True if only interruptions are left to say, which cannot take place once the reply is over."""
         return all(turn.start == "into_reply" for turn in self._waiting)
 
+    def answered(self, now_ns: int, listener: Listener) -> bool:
+        """True if the agent has replied to at least one turn, from beginning to end."""
+        if sum(turn.kind == "turn" for turn in self.spoken) > 1:
+            return True
+        return bool(self.spoken) and self._speaking is None and self._reply_is_over(now_ns, listener)
+
     def next_frame(self, frame: int, now_ns: int, listener: Listener) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
         """The dry and the played samples of frame `frame`, each `frame_samples` long."""
         if self._speaking is None and self._waiting and self._may_start(frame, now_ns, listener):
@@ -47,8 +57,8 @@ class Script:
         dry = turn.played if turn.dry is None else turn.dry
         if self._position >= len(turn.played):
             self._speaking = None
-            if not listener.heard_after(now_ns):
-                listener.mark()
+            if not listener.speaking(now_ns):
+                listener.mark(now_ns)
         return self._padded(dry[start : self._position]), self._padded(turn.played[start : self._position])
 
     def ending(self, now_ns: int, listener: Listener) -> str | None:
@@ -58,15 +68,23 @@ class Script:
         limits, end_ns = self._plan.limits, self.spoken_end_ns()
         if now_ns >= end_ns + limits.total_s * NS_PER_S:
             return "limit"
+        patient = now_ns < end_ns + limits.no_reply_s * NS_PER_S
         if not listener.heard_after(end_ns):
-            return "no_reply" if now_ns >= end_ns + limits.no_reply_s * NS_PER_S else None
-        assert listener.sound_end_ns is not None
-        quiet = now_ns >= listener.sound_end_ns + limits.quiet_s * NS_PER_S
-        return "quiet" if quiet and self.only_barge_ins_wait else None
+            return None if patient else "no_reply"
+        assert listener.speech_end_ns is not None
+        quiet = now_ns >= listener.speech_end_ns + limits.quiet_s * NS_PER_S and self.only_barge_ins_wait
+        if patient and not quiet:
+            return None
+        if self._reply_over_ns(listener) is None:
+            return None if patient else "no_reply"
+        return "quiet" if quiet and self._reply_is_over(now_ns, listener) else None
 
     def spoken_end_ns(self) -> int:
         """Time at which the last sample of the latest turn is spoken."""
-        return self._t0_ns + samples_to_ns(self.spoken[-1].end_sample, self._rate_hz)
+        return self._at_ns(self.spoken[-1].end_sample)
+
+    def _at_ns(self, sample: int) -> int:
+        return self._t0_ns + samples_to_ns(sample, self._rate_hz)
 
     def _may_start(self, frame: int, now_ns: int, listener: Listener) -> bool:
         turn = self._waiting[0]
@@ -74,21 +92,33 @@ class Script:
             return frame >= self._lead_in_frames and self._greeted(now_ns, listener)
         if not listener.heard_after(self.spoken_end_ns()):
             return False
-        assert listener.sound_end_ns is not None
-        offset_ns = turn.offset_ms * NS_PER_MS
+        offset_ns = round(turn.offset_ms * NS_PER_MS)
         if turn.start == "after_reply":
-            return now_ns >= listener.sound_end_ns + offset_ns
-        began_ns = listener.sound_start_ns
-        return began_ns is not None and now_ns >= began_ns + offset_ns and listener.heard_after(now_ns)
+            assert listener.speech_end_ns is not None
+            return now_ns >= listener.speech_end_ns + offset_ns and self._reply_is_over(now_ns, listener)
+        began_ns = listener.begun_ns
+        return began_ns is not None and now_ns >= began_ns + offset_ns and listener.speaking(now_ns)
+
+    def _reply_is_over(self, now_ns: int, listener: Listener) -> bool:
+        over_ns = self._reply_over_ns(listener)
+        return over_ns is not None and now_ns >= over_ns and not listener.speaking(now_ns)
+
+    def _reply_over_ns(self, listener: Listener) -> int | None:
+        # An event is no turn: the agent goes on with its reply to the one before.
+        turn = next(turn for turn in reversed(self.spoken) if turn.kind != "event")
+        asked = Asked(self._at_ns(turn.start_sample), self._at_ns(turn.end_sample))
+        no_reply_ms = self._plan.limits.no_reply_s * 1000
+        return reply_over_ns(asked, listener.speech, listener.signs, no_reply_ms, self._plan.reply_ends_after_ms)
 
     def _greeted(self, now_ns: int, listener: Listener) -> bool:
         """True if the agent has finished its greeting, or gives none."""
         greeting, waited_ns = self._plan.greeting, now_ns - self._t0_ns
         if greeting is None or waited_ns >= greeting.longest_s * NS_PER_S:
             return True
-        if listener.sound_end_ns is None:
-            return waited_ns >= greeting.wait_s * NS_PER_S
-        return now_ns >= listener.sound_end_ns + greeting.after_ms * NS_PER_MS
+        if listener.speech_end_ns is not None:
+            return now_ns >= listener.speech_end_ns + greeting.after_ms * NS_PER_MS and not listener.speaking(now_ns)
+        rings = listener.rang_ns is not None and now_ns < listener.rang_ns + _NEXT_RING_NS
+        return waited_ns >= greeting.wait_s * NS_PER_S and not rings
 
     def _begin(self, frame: int, listener: Listener) -> None:
         turn = self._waiting.pop(0)
@@ -99,7 +129,7 @@ class Script:
         end = start + len(turn.played)
         self.spoken.append(SpokenTurn(start, end, pauses, kind, turn.event))
         self._speaking, self._position = turn, 0
-        listener.mark()
+        listener.mark(self._at_ns(start))
 
     def _padded(self, samples: NDArray[np.int16]) -> NDArray[np.int16]:
         missing = self.frame_samples - len(samples)

@@ -2,12 +2,16 @@
 
 The frame that is due is handed over inside the pacer's callback and stamped right after, so the recorded departure is
 the hand-over itself. Each fault of the line becomes a failure with one of the names in
-`harness.agents.connection.FailureKind`, and what was recorded so far is saved.
+`harness.agents.connection.FailureKind`, and what was recorded so far is saved. Only a connection that names a fault of the
+agent (`ConnectionFailed`, `Closed`) charges it: an exception, from our own code or from a connection, is our own `defect`.
+
+A line that breaks after a turn was answered is no failure: that turn is measured, and the rest was not spoken.
 """
 
 import asyncio
 import contextlib
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +27,7 @@ from harness.agents.connection import (
     Mark,
     Transcript,
 )
+from harness.caller.agent_sound import AgentSound, at_one_rate
 from harness.caller.listener import Listener
 from harness.caller.pacer import FRAME_NS, Pacer
 from harness.caller.plan import SessionOutcome, SessionPlan
@@ -33,6 +38,8 @@ from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
 MAX_AGENT_AUDIO_S = 600
 """Ten times the longest session: an agent that sends more is not speaking, and memory is finite."""
 CLOSE_TIMEOUT_S = 5.0
+_HANG_UPS: Final = frozenset(("closed_early", "hung_up"))
+"""Failures of an agent that ends a call in a way that is not polite."""
 
 
 class _LineFailed(Exception):
@@ -45,7 +52,8 @@ class _LineFailed(Exception):
 class _Incoming:
     """The agent's messages, as they arrived."""
 
-    rate_hz: int = 0
+    rates_hz: list[int] = field(default_factory=list)
+    """The rate of each message."""
     pcm: list[bytes] = field(default_factory=list)
     arrivals: list[Arrival] = field(default_factory=list)
     clears_ns: list[int] = field(default_factory=list)
@@ -53,6 +61,7 @@ class _Incoming:
     transcripts: list[Transcript] = field(default_factory=list)
     line_reports: list[LineReport] = field(default_factory=list)
     samples: int = 0
+    seconds: float = 0.0
 
 
 class _Session:
@@ -68,36 +77,37 @@ class _Session:
         self._dry: list[NDArray[np.int16]] = []
         self._played: list[NDArray[np.int16]] = []
         self._departures: list[int] = []
-        self._over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._over: asyncio.Future[SessionOutcome] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> tuple[Recording, SessionOutcome]:
         reader = asyncio.create_task(self._read())
         self._pacer.add(self._t0_ns + FRAME_NS, self._tick)
         try:
-            outcome = SessionOutcome(await self._over)
+            outcome = await self._over
         except _LineFailed as failure:
             outcome = SessionOutcome("failed", failure.kind, str(failure))
         finally:
             reader.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await reader
-        return self._recording(outcome), outcome
+        return self._recording(outcome, await self._agent_sound()), outcome
 
     def _tick(self, deadline_ns: int) -> bool:
         if self._over.done():
             return False
-        dry, played = self._script.next_frame(len(self._departures), deadline_ns, self._listener)
         try:
+            self._listener.advance(deadline_ns)
+            dry, played = self._script.next_frame(len(self._departures), deadline_ns, self._listener)
             self._connection.send(played.tobytes())
+            self._departures.append(now_ns())
+            self._dry.append(dry)
+            self._played.append(played)
+            ended = self._script.ending(deadline_ns, self._listener)
         except Exception as error:
-            self._fail("closed_early", f"{type(error).__name__}: {error}")
+            self._broke(error)
             return False
-        self._departures.append(now_ns())
-        self._dry.append(dry)
-        self._played.append(played)
-        ended = self._script.ending(deadline_ns, self._listener)
         if ended is not None:
-            self._over.set_result(ended)
+            self._over.set_result(SessionOutcome(ended))
         return ended is None
 
     async def _read(self) -> None:
@@ -106,9 +116,12 @@ class _Session:
                 self._take(event)
                 if isinstance(event, Closed):
                     return
-            self._fail("garbage", "the connection's events ended without saying that it closed")
+            self._fail("defect", "the connection's events ended without saying that it closed")
         except Exception as error:
-            self._fail("garbage", f"{type(error).__name__}: {error}")
+            self._broke(error)
+
+    def _broke(self, error: Exception) -> None:
+        self._fail(*_blame(error))
 
     def _take(self, event: object) -> None:
         incoming = self._incoming
@@ -117,6 +130,7 @@ class _Session:
                 self._hear(event)
             case Mark():
                 incoming.marks.append(event)
+                self._listener.note(event)
             case LineReport():
                 incoming.line_reports.append(event)
             case Transcript():
@@ -132,14 +146,12 @@ class _Session:
         if chunk.rate_hz <= 0 or len(chunk.pcm) % 2:
             self._fail("garbage", f"unusable audio: {len(chunk.pcm)} bytes at {chunk.rate_hz} Hz are not PCM16")
             return
-        if incoming.rate_hz and chunk.rate_hz != incoming.rate_hz:
-            self._fail("garbage", f"the agent's sample rate changed from {incoming.rate_hz} to {chunk.rate_hz} Hz")
-            return
-        incoming.rate_hz = chunk.rate_hz
         samples = np.frombuffer(chunk.pcm, "<i2")
-        if incoming.samples + len(samples) > MAX_AGENT_AUDIO_S * chunk.rate_hz:
+        incoming.seconds += len(samples) / chunk.rate_hz
+        if incoming.seconds > MAX_AGENT_AUDIO_S:
             self._fail("flood", f"the agent sent more than {MAX_AGENT_AUDIO_S} s of audio in one session")
             return
+        incoming.rates_hz.append(chunk.rate_hz)
         incoming.arrivals.append(Arrival(chunk.arrival_ns, incoming.samples, len(samples), chunk.media))
         incoming.pcm.append(chunk.pcm)
         incoming.samples += len(samples)
@@ -148,18 +160,34 @@ class _Session:
     def _closed(self, event: Closed) -> None:
         if self._over.done():
             return
+        at_ns = now_ns()
+        self._listener.finish()
+        answered = self._script.answered(at_ns, self._listener)
         if event.error is not None:
-            self._fail(event.kind or "closed_early", event.error)
-        elif not self._script.spoken or not self._listener.heard_after(self._script.spoken_end_ns()):
-            self._fail("closed_early", "the agent closed the line before it had answered")
+            kind = event.kind or "closed_early"
+            if answered and kind in _HANG_UPS:
+                self._over.set_result(SessionOutcome("hung_up", None, event.error))
+            else:
+                self._fail(kind, event.error)
+        elif answered or (self._script.spoken and self._listener.heard_after(self._script.spoken_end_ns())):
+            self._over.set_result(SessionOutcome("closed"))
         else:
-            self._over.set_result("closed")
+            self._fail("closed_early", "the agent closed the line before it had answered")
 
     def _fail(self, kind: FailureKind, detail: str) -> None:
         if not self._over.done():
             self._over.set_exception(_LineFailed(kind, detail))
 
-    def _recording(self, outcome: SessionOutcome) -> Recording:
+    async def _agent_sound(self) -> AgentSound:
+        """The agent's sound at one rate; at several, it is converted beside the loop, which may be pacing other calls."""
+        incoming = self._incoming
+        if len(set(incoming.rates_hz)) > 1:
+            return await asyncio.to_thread(at_one_rate, incoming.pcm, incoming.arrivals, incoming.rates_hz)
+        rate_hz = incoming.rates_hz[0] if incoming.rates_hz else self._connection.capabilities.output_rate_hz
+        pcm = np.frombuffer(b"".join(incoming.pcm), "<i2").astype(np.int16)
+        return AgentSound(rate_hz or self._rate_hz, pcm, tuple(incoming.arrivals))
+
+    def _recording(self, outcome: SessionOutcome, sound: AgentSound) -> Recording:
         incoming, spoken = self._incoming, tuple(self._script.spoken)
         main = next((turn for turn in reversed(spoken) if turn.kind == "turn"), SpokenTurn(0, 0))
         track = CallerTrack(
@@ -175,9 +203,9 @@ class _Session:
         )
         return Recording(
             caller=track,
-            agent_rate_hz=incoming.rate_hz or self._connection.capabilities.output_rate_hz or self._rate_hz,
-            agent_pcm=np.frombuffer(b"".join(incoming.pcm), "<i2").astype(np.int16),
-            arrivals=tuple(incoming.arrivals),
+            agent_rate_hz=sound.rate_hz,
+            agent_pcm=sound.pcm,
+            arrivals=sound.arrivals,
             clears_ns=tuple(incoming.clears_ns),
             marks=tuple(incoming.marks),
             transcripts=tuple(incoming.transcripts),
@@ -194,15 +222,15 @@ async def play_session(plan: SessionPlan, connection: Connection, pacer: Pacer) 
 
     The plan's audio must be at the connection's input rate (`harness.caller.server.at_rate`).
     """
+    patience = asyncio.timeout(plan.limits.open_s)
     try:
-        async with asyncio.timeout(plan.limits.open_s):
+        async with patience:
             await connection.open(plan.history)
-    except TimeoutError:
-        outcome = SessionOutcome("failed", "open_timeout", f"no acknowledgement within {plan.limits.open_s:g} s")
-    except ConnectionFailed as error:
-        outcome = SessionOutcome("failed", error.kind, str(error))
     except Exception as error:
-        outcome = SessionOutcome("failed", "refused", f"{type(error).__name__}: {error}")
+        if patience.expired():
+            outcome = SessionOutcome("failed", "open_timeout", f"no acknowledgement within {plan.limits.open_s:g} s")
+        else:
+            outcome = SessionOutcome("failed", *_blame(error))
     else:
         try:
             return await _Session(plan, connection, pacer).run()
@@ -210,6 +238,13 @@ async def play_session(plan: SessionPlan, connection: Connection, pacer: Pacer) 
             await _close(connection)
     await _close(connection)
     return _silent_recording(plan, outcome), outcome
+
+
+def _blame(error: Exception) -> tuple[FailureKind, str]:
+    """The failure that an exception is, and its words."""
+    if isinstance(error, ConnectionFailed):
+        return error.kind, str(error)
+    return "defect", f"{type(error).__name__}: {error}"
 
 
 async def _close(connection: Connection) -> None:

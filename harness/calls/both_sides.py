@@ -42,9 +42,7 @@ class OwnSide:
     rt60_s: float | None
 
 
-def own_sides(
-    caller: tuple[Int16, int], agent: tuple[Int16, int], vocal: VocalDetector
-) -> tuple[OwnSide, OwnSide]:
+def own_sides(caller: tuple[Int16, int], agent: tuple[Int16, int], vocal: VocalDetector) -> tuple[OwnSide, OwnSide]:
     """The caller's side and the agent's, each from its samples and their rate.
 
     Raises:

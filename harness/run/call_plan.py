@@ -20,5 +20,6 @@ def call_plan(
         rate_hz=rate_hz,
         history=history_of(plan.context(key.context_id), key.mode, profile.takes_a_greeting),
         greeting=greeting,
+        reply_ends_after_ms=profile.reply_silence_ms,
         line_noise=turns.line_noise(key, rate_hz),
     )

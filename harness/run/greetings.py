@@ -19,11 +19,14 @@ from harness.recording.record import Recording
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing.figures import NO_REPLY_MS
 
-FIND_OUT_S: Final = 4.0
+FIND_OUT_S: Final = 3.0
 """The first call's wait for a greeting. A choice: a greeting is a reply without endpointing, and few agents take longer for
-one; it costs each agent of a run 3.5 s, once."""
+one; it costs each agent of a run 2.5 s, once. Bots that ask "Are you still there?" do so after 4 s of silence at the earliest,
+and that is no greeting."""
 KNOWN_S: Final = NO_REPLY_MS / 1000
 """The wait for a greeting that is known or possible: as long as for any reply."""
+LATE_MS: Final = 200
+"""Six windows of the detector, four more than it takes at the least."""
 FRAME_MS: Final = 20.0
 """Tolerance: a caller begins on a frame's edge, up to this long before or after the end of the wait."""
 
@@ -72,7 +75,7 @@ class Greetings:
 
 
 def spoke_first(recording: Recording) -> bool:
-    """True if audible sound of the agent arrived before its caller began."""
+    """True if the agent was heard to speak before its caller began."""
     return _sounded_by(recording, _turn_ns(recording))
 
 
@@ -83,12 +86,19 @@ def _sounded_by(recording: Recording, until_ns: int) -> bool:
         if piece.arrival_ns >= until_ns:
             break
         while clears and clears[0] <= piece.arrival_ns:
-            listener.clear(clears.pop(0))
+            _clear(listener, clears.pop(0))
         sound = recording.agent_pcm[piece.offset_samples : piece.offset_samples + piece.count_samples]
         listener.hear(piece.arrival_ns, sound, recording.agent_rate_hz)
     for at_ns in clears:
-        listener.clear(at_ns)
-    return listener.sound_end_ns is not None
+        _clear(listener, at_ns)
+    # A voice is known for one a little after it began.
+    listener.advance(until_ns + LATE_MS * NS_PER_MS, None)
+    return any(speech.start_ns < until_ns for speech in listener.speech)
+
+
+def _clear(listener: Listener, at_ns: int) -> None:
+    listener.advance(at_ns, None)
+    listener.clear(at_ns)
 
 
 def _turn_ns(recording: Recording, *, end: bool = False) -> int:

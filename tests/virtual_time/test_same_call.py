@@ -23,9 +23,9 @@ TONE: Final = (8_000 * np.sin(2 * np.pi * 200 * np.arange(RATE_HZ // 2) / RATE_H
 QUICK: Final = Limits(quiet_s=0.4, no_reply_s=1.2, total_s=4.0)
 TURN: Final = (CallerTurn(TONE),)
 REPLIES: Final = [
-    {"delay_ms": 340, "sound": [{"kind": "silence", "ms": 40}, {"kind": "tone", "ms": 500}], "text": "I hear you."}
+    {"delay_ms": 340, "sound": [{"kind": "silence", "ms": 40}, {"kind": "voice", "ms": 900}], "text": "I hear you."}
 ]
-GREETS: Final = [{"after": "start", "delay_ms": 300, "sound": [{"kind": "tone", "ms": 400}]}, *REPLIES]
+GREETS: Final = [{"after": "start", "delay_ms": 300, "sound": [{"kind": "voice", "ms": 700}]}, *REPLIES]
 SOCKET_MS: Final = 5
 """What two processes and a socket between them take in real time, and one loop does not."""
 ROUNDS, AT_ONCE = 6, 4
@@ -81,7 +81,8 @@ async def test_it_sounds_the_same_and_ends_the_same(kind: str, tmp_path: Path, m
                 spec = ConnectionSpec("scripted", options={"replies": GREETS if kind == "greeting" else REPLIES})
             case _:
                 spec = ConnectionSpec(wire, url)
-        plan = SessionPlan(spec, TURN, RATE_HZ, limits=QUICK, greeting=Greeting(wait_s=2.0) if kind == "greeting" else None)
+        greeting = Greeting(wait_s=2.0) if kind == "greeting" else None
+        plan = SessionPlan(spec, TURN, RATE_HZ, limits=QUICK, greeting=greeting, reply_ends_after_ms=300)
         with monkeypatch.context() as patch:
             patch.setenv("PYTHONPATH", VIRTUAL_TIME["PYTHONPATH"])
             first, *others = await played([plan] * 3, tmp_path / "virtual")

@@ -19,12 +19,12 @@ def tone() -> NDArray[np.int16]:
 
 @pytest.fixture
 def scripted() -> Any:
-    """Builds the spec of a scripted agent that answers after `delay_ms` with a tone of `sound_ms`."""
+    """Builds the spec of a scripted agent that answers after `delay_ms` with a voice of `sound_ms`."""
 
-    def build(delay_ms: float | None = 100.0, sound_ms: float = 300.0, **options: Any) -> ConnectionSpec:
+    def build(delay_ms: float | None = 100.0, sound_ms: float = 700.0, **options: Any) -> ConnectionSpec:
         replies = options.pop("replies", None)
         if replies is None:
-            sound = [{"kind": "tone", "ms": sound_ms}]
+            sound = [{"kind": "voice", "ms": sound_ms}]
             replies = [] if delay_ms is None else [{"delay_ms": delay_ms, "sound": sound, "text": "I hear you."}]
         return ConnectionSpec("scripted", options={"replies": replies, **options})
 

@@ -25,7 +25,7 @@ async def test_more_callers_than_a_process_paces_are_dealt_evenly(
     tmp_path: Path, tone: NDArray[np.int16], scripted: Any
 ) -> None:
     callers = Callers(log_path=tmp_path / "caller.log")
-    plan = SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK)
+    plan = SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300)
     folders = [tmp_path / str(k) for k in range(6)]
     for folder in folders:
         folder.mkdir()
@@ -48,7 +48,7 @@ async def test_more_callers_than_a_process_paces_are_dealt_evenly(
 
 async def test_a_call_goes_to_the_process_that_has_the_fewest(tmp_path: Path, tone: NDArray[np.int16], scripted: Any) -> None:
     callers = Callers()
-    plan = SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK)
+    plan = SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300)
     folders = [tmp_path / str(k) for k in range(4)]
     for folder in folders:
         folder.mkdir()

@@ -38,7 +38,7 @@ async def test_sessions_are_played_side_by_side_on_time(tmp_path: Path, tone: ND
     caller = CallerProcess(log_path=tmp_path / "caller.log")
     await caller.start()
     try:
-        plan = SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK)
+        plan = SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300)
         folders = [_folder(tmp_path, str(k)) for k in range(4)]
         outcomes = await asyncio.gather(*(caller.play(plan, folder) for folder in folders))
         recordings = [load(folder) for folder in folders]
@@ -58,7 +58,7 @@ async def test_sessions_are_played_side_by_side_on_time(tmp_path: Path, tone: ND
 async def test_audio_is_brought_to_the_rate_of_the_line(tmp_path: Path, tone: NDArray[np.int16], scripted: Any) -> None:
     caller = CallerProcess()
     try:
-        plan = SessionPlan(scripted(input_rate_hz=8_000), (CallerTurn(tone),), 16_000, limits=QUICK)
+        plan = SessionPlan(scripted(input_rate_hz=8_000), (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300)
         await caller.play(plan, tmp_path)
     finally:
         await caller.stop()
@@ -73,7 +73,7 @@ async def test_a_killed_caller_fails_its_session_by_name_and_is_started_again(
     caller = CallerProcess()
     await caller.start()
     try:
-        plan = SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK)
+        plan = SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300)
         playing = asyncio.create_task(caller.play(plan, _folder(tmp_path, "killed")))
         await asyncio.sleep(0.5)
         assert caller.pid is not None

@@ -151,7 +151,7 @@ def left_over(folder: Path) -> list[Path]:
 
 @pytest.mark.models
 @pytest.mark.usefixtures("virtual_time")
-@pytest.mark.parametrize("greets_at_s", [1.0, 4.2, 4.8])
+@pytest.mark.parametrize("greets_at_s", [1.0, 3.2, 3.8])
 async def test_a_greeting_is_a_cut_in_in_no_call(plan: RunPlan, tmp_path: Path, speech: str, greets_at_s: float) -> None:
     sound = [{"kind": "file", "path": speech}]
     greeting = {"after": "start", "delay_ms": 1_000 * greets_at_s, "sound": sound}
