@@ -17,7 +17,7 @@ from harness.agents.message import Message
 from harness.caller import CallerTurn, Greeting, Limits, Pacer, SessionOutcome, SessionPlan, play_session
 from harness.caller.pacer import precise_loop
 from harness.recording.record import Pause, Recording
-from harness.store.unspoken import Unspoken, unspoken
+from harness.store.unspoken import Reason, Unspoken, unspoken
 from harness.timeline import NS_PER_MS
 from tests.virtual_time.clock import virtual_time
 
@@ -172,7 +172,7 @@ def test_a_barge_in_without_occasion_is_no_unspoken_turn(tone: NDArray[np.int16]
         ({"refuses": "no room"}, "failed"),
     ],
 )
-def test_each_planned_turn_is_spoken_or_has_a_reason(tone: NDArray[np.int16], scripted: Any, script: Any, why: str) -> None:
+def test_each_planned_turn_is_spoken_or_has_a_reason(tone: NDArray[np.int16], scripted: Any, script: Any, why: Reason) -> None:
     turns = (CallerTurn(tone), *(CallerTurn(tone, start="after_reply", offset_ms=500) for _ in range(2)))
     recording, outcome = play(SessionPlan(scripted(**script), turns, 16_000, limits=QUICK))
     spoken = sum(turn.kind == "turn" for turn in recording.caller.turns)

@@ -40,7 +40,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Played:
     return played(tmp_path_factory.mktemp("broken"), "scripted-defect", "raw-pcm-echo")
 
 
-def checked(folder: Path, *limits: str) -> tuple[Finished, dict[str, Any], Path]:
+def checked(folder: Path, *limits: str) -> tuple[Finished, dict[tuple[str, str], Any], Path]:
     budgets, junit = folder.parent / "limits.yaml", folder.parent / "junit.xml"
     budgets.write_text("schema: 1\nlimits:\n" + "".join(f"  - {{{limit}}}\n" for limit in limits), encoding="utf-8")
     done = harness(folder.parent, "check", folder, "--budgets", budgets, "--junit", junit, "--json")
@@ -85,7 +85,7 @@ def test_the_page_has_a_caution_a_column_and_a_row_for_each_unspoken_turn(cut_sh
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "raw-pcm-says-goodbye: 2 of 5 turns spoken; unspoken: 3 because the agent hung up" in page
     assert 'data-order="unspoken"' in page
-    assert "3 of 5<small>3 because the agent hung up</small>" in page
+    assert "3 of 5<small>agent hung up: 3</small>" in page
 
 
 @pytest.mark.parametrize(("agent", "verdict"), [("raw-pcm-says-goodbye", "fail"), ("raw-pcm-echo", "cannot tell")])
