@@ -10,7 +10,7 @@ import pytest
 from harness.figures.summarise import summarise
 from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished, harness, peer
-from tests.harness.run.test_run_replay import EXAM, HEAD, KITCHEN
+from tests.harness.run.test_run_replay import HEAD, KITCHEN
 
 AGENTS = ("raw-pcm-says-goodbye", "raw-pcm-goes-on-and-on", "raw-pcm-never-answers", "raw-pcm-echo")
 WHY = {"raw-pcm-says-goodbye": "agent hung up", "raw-pcm-goes-on-and-on": "length", "raw-pcm-never-answers": "no reply"}
@@ -19,18 +19,18 @@ Played = tuple[Finished, Path]
 
 def played(place: Path, *agents: str) -> Played:
     pack = place / "kitchen.yaml"
-    pack.write_text(HEAD + KITCHEN + EXAM, encoding="utf-8")
+    pack.write_text(HEAD + KITCHEN, encoding="utf-8")
     named = [word for name in agents for word in ("--agent", peer(name))]
     done = harness(
         place, "run", *named, "--mode", "replay", "--pack", pack, "--judge", "none", "--json", "--concurrency", 4,
-        "--out", place / "r", virtual=True,
+        "--out", place / "r", virtual=True, timeout_s=900,
     )  # fmt: skip
     return done, place / "r"
 
 
 @pytest.fixture(scope="module")
 def cut_short(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    """Two conversations of three and two turns, with agents that leave turns unspoken and one that does not."""
+    """A conversation of three turns, with agents that leave turns unspoken and one that does not."""
     return played(tmp_path_factory.mktemp("unspoken"), *AGENTS)
 
 
@@ -52,10 +52,10 @@ def test_a_goodbye_is_a_result_that_says_what_it_left_unspoken(cut_short: Played
     assert done.code == 0, done.err
     agents = done.json["agents"]
     for agent, why in WHY.items():
-        assert agents[agent]["spoken"] == [2, 5]
-        assert agents[agent]["unspoken"] == {why: 3}
-        assert agents[agent]["unspoken_share"] == 3 / 5
-    assert agents["raw-pcm-echo"]["spoken"] == [5, 5]
+        assert agents[agent]["spoken"] == [1, 3]
+        assert agents[agent]["unspoken"] == {why: 2}
+        assert agents[agent]["unspoken_share"] == 2 / 3
+    assert agents["raw-pcm-echo"]["spoken"] == [3, 3]
     assert agents["raw-pcm-echo"]["unspoken"] == {}
     assert agents["raw-pcm-echo"]["unspoken_share"] == 0
     assert all(agent["failed"] == 0 for agent in agents.values())
@@ -64,34 +64,34 @@ def test_a_goodbye_is_a_result_that_says_what_it_left_unspoken(cut_short: Played
 def test_each_session_that_ended_early_is_listed_with_its_reason(cut_short: Played) -> None:
     failures = cut_short[0].json["failures"]
     assert {failure["kind"] for failure in failures} == {"unspoken"}
-    assert sorted((f["agent"], f["context"]) for f in failures) == sorted((a, c) for a in WHY for c in ("kitchen", "exam"))
+    assert sorted((f["agent"], f["context"]) for f in failures) == sorted((a, c) for a in WHY for c in ("kitchen",))
     details = {(f["agent"], f["context"]): f["detail"] for f in failures}
     assert details["raw-pcm-says-goodbye", "kitchen"] == "1 of 3 turns spoken: the agent hung up after turn 1"
-    assert details["raw-pcm-never-answers", "exam"] == "1 of 2 turns spoken: the agent did not answer turn 1"
+    assert details["raw-pcm-never-answers", "kitchen"] == "1 of 3 turns spoken: the agent did not answer turn 1"
     assert "over its length in the reply to turn 1" in details["raw-pcm-goes-on-and-on", "kitchen"]
 
 
 def test_the_terminal_has_a_line_and_a_column_only_where_turns_are_unspoken(cut_short: Played) -> None:
     _, folder = cut_short
     told = harness(folder.parent, "report", folder, COLUMNS="200").out
-    assert re.search(r"^Unspoken turns: .*raw-pcm-says-goodbye: 2 of 5 turns spoken; unspoken: 3 because the agent", told, re.M)
+    assert re.search(r"^Unspoken turns: .*raw-pcm-says-goodbye: 1 of 3 turns spoken; unspoken: 2 because the agent", told, re.M)
     assert "spoken" in told.split("raw-pcm-echo")[0]
-    assert re.search(r"^raw-pcm-echo .* 0/5 ", told, re.M)
+    assert re.search(r"^raw-pcm-echo .* 0/3 ", told, re.M)
     assert "failed:" not in told
 
 
 def test_the_page_has_a_caution_a_column_and_a_row_for_each_unspoken_turn(cut_short: Played) -> None:
     _, folder = cut_short
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "raw-pcm-says-goodbye: 2 of 5 turns spoken; unspoken: 3 because the agent hung up" in page
+    assert "raw-pcm-says-goodbye: 1 of 3 turns spoken; unspoken: 2 because the agent hung up" in page
     assert 'data-order="unspoken"' in page
-    assert "3 of 5<small>agent hung up: 3</small>" in page
+    assert "2 of 3<small>agent hung up: 2</small>" in page
 
 
 @pytest.mark.parametrize(("agent", "verdict"), [("raw-pcm-says-goodbye", "fail"), ("raw-pcm-echo", "cannot tell")])
 def test_the_share_can_be_limited(cut_short: Played, agent: str, verdict: str) -> None:
     done, limits, _ = checked(cut_short[1], f"figure: unspoken_share, agent: {agent}, at_most: 0.01")
-    assert limits[agent, "unspoken_share"]["value"] == (3 / 5 if verdict == "fail" else 0)
+    assert limits[agent, "unspoken_share"]["value"] == (2 / 3 if verdict == "fail" else 0)
     assert limits[agent, "unspoken_share"]["verdict"] in (verdict, "cannot tell")
     assert done.code in (1, 4)
 
@@ -100,11 +100,11 @@ def test_turns_that_the_agent_left_unspoken_stop_no_other_limit_and_are_said(cut
     agent = "raw-pcm-says-goodbye"
     _, limits, junit = checked(cut_short[1], f"figure: ttfa_ms.p50, agent: {agent}, at_most: 20000, missing: fail")
     (found,) = limits.values()
-    assert found["unspoken"] == {"agent hung up": 3}
+    assert found["unspoken"] == {"agent hung up": 2}
     assert found["value"] is not None
     told = ElementTree.parse(junit).getroot().itertext()
     attributes = [value for node in ElementTree.parse(junit).iter() for value in node.attrib.values()]
-    assert "never spoken: 3 because the agent hung up" in " ".join([*told, *attributes])
+    assert "never spoken: 2 because the agent hung up" in " ".join([*told, *attributes])
 
 
 def test_a_fault_of_ours_is_charged_to_nobody_and_the_gate_cannot_tell(broken: Played) -> None:

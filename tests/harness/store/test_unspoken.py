@@ -61,7 +61,8 @@ def cut_short(folder: Path, agent: str, ended: str, failure: str | None = None) 
         database.execute("UPDATE sessions SET planned_turns = 3, ended = ? WHERE agent = ?", (ended, agent))
         if failure is not None:
             database.execute(
-                "UPDATE sessions SET failure_kind = ?, status = 'failed' WHERE id = (SELECT min(id) FROM sessions WHERE agent = ?)",
+                "UPDATE sessions SET failure_kind = ?, status = 'failed'"
+                " WHERE id = (SELECT min(id) FROM sessions WHERE agent = ?)",
                 (failure, agent),
             )
 
