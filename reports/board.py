@@ -12,7 +12,7 @@ from harness.ranking.percentiles import Quantiles
 from harness.ranking.ranking import LENGTH_WORDS
 from harness.reports.view import NOT_JOINT, AgentView, PageView, RatingView, ReferenceView, SliceView, Subset, percentile
 from harness.reports.wording import elo, elo_interval, latency, latency_interval, system_name
-from harness.store.unspoken import reasons_words
+from harness.store.unspoken import OURS
 from harness.timing.figures import NO_REPLY_MS
 from harness.wording import UNKNOWN_TEXT, counted, of_it_others, share
 
@@ -159,7 +159,8 @@ def _unspoken_cell(cell: AgentSummary) -> Cell:
     if cell.spoken is None:
         return Cell(UNKNOWN_TEXT)
     number, of = sum(cell.unspoken.values()), cell.spoken[1]
-    return Cell(f"{number} of {of}", reasons_words(cell.unspoken), "bad" if number else "", cell.unspoken_share)
+    reasons = ", ".join(f"{'not its fault' if why == OURS else why}: {count}" for why, count in cell.unspoken.items())
+    return Cell(f"{number} of {of}", reasons, "bad" if number else "", cell.unspoken_share)
 
 
 def _tone(latency: Quantiles, budget_ms: float) -> str:

@@ -10,6 +10,7 @@ from harness.replies.phrases import plain
 from harness.scenarios.context import Context
 from harness.scenarios.pauses import without_pauses
 from harness.store.session import Session
+from harness.store.unspoken import unspoken_of
 
 Pair = tuple[str, str]
 
@@ -29,8 +30,9 @@ def understood_pairs(sessions: Sequence[Session], contexts: Mapping[str, Context
 
 
 def _to_the_end(session: Session) -> bool:
-    """False for a replay that an agent left without a reply: it never came to the turn that the words are compared with."""
-    return not (session.key.mode == "replay" and session.timing is not None and session.timing.no_reply)
+    """False for a call that never came to the turn with which the words are compared."""
+    unanswered = session.key.mode == "replay" and session.timing is not None and session.timing.no_reply
+    return not unanswered and unspoken_of(session) is None
 
 
 def heard_wer(sessions: Sequence[Session]) -> float | None:

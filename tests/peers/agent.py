@@ -95,6 +95,43 @@ async def answers(
             replies.add(asyncio.create_task(reply()))
 
 
+async def says_goodbye(peer: Peer) -> None:
+    """It ends the call properly, soon after its first answer."""
+    await _answers_once(peer, 0.9)
+    await asyncio.sleep(0.2)
+
+
+async def goes_on_and_on(peer: Peer) -> None:
+    """Its first answer is a monologue of over a minute."""
+    await _answers_once(peer, 70.0)
+    await asyncio.sleep(3_600)
+
+
+async def _answers_once(peer: Peer, lasting_s: float) -> None:
+    """Pieces of voice with short gaps, sent as quickly as they are heard; the caller is listened to all the time."""
+    await peer.greet()
+    heard = asyncio.Event()
+
+    async def listen() -> None:
+        spoke, silent = False, 0.0
+        async for pcm in peer.hear():
+            loud = bool(np.abs(np.frombuffer(pcm, "<i2").astype(int)).max(initial=0) > FAINT)
+            spoke, silent = spoke or loud, 0.0 if loud else silent + len(pcm) / 2 / RATE_HZ
+            if spoke and silent >= ANSWERS_AFTER_S:
+                heard.set()
+
+    async with asyncio.TaskGroup() as tasks:
+        listening = tasks.create_task(listen())
+        await heard.wait()
+        sound = synthetic_voice(0.6, RATE_HZ, np.random.default_rng(7), 120.0)
+        piece = np.round(sound / np.abs(sound).max() * 9_000).astype("<i2").tobytes() + bytes(RATE_HZ // 5 * 2)
+        said = piece * round(lasting_s / (len(piece) / 2 / RATE_HZ) + 0.5)
+        for at in range(0, len(said), CHUNK):
+            await peer.speak(said[at : at + CHUNK])
+            await asyncio.sleep(CHUNK / 2 / RATE_HZ)
+        listening.cancel()
+
+
 async def never_answers(peer: Peer) -> None:
     await peer.greet()
     async for _ in peer.hear():
@@ -173,7 +210,8 @@ BEHAVIOURS: dict[str, Callable[[Peer], Awaitable[None]]] = {
     f.__name__.replace("_", "-"): f
     for f in (
         answers, answers_late, thinks, echo, never_answers, hangs, floods, floods_marks, floods_at_once, garbage,
-        closes_early, closes_after_reply, dies, does_not_acknowledge, never_greets, clears, turns_away,
+        says_goodbye, goes_on_and_on, closes_early, closes_after_reply, dies, does_not_acknowledge, never_greets, clears,
+        turns_away,
     )
 }  # fmt: skip
 BEFORE_READY = ("refuses-to-start", "never-ready", "leaves-children", "chatters")

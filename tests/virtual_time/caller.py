@@ -19,6 +19,7 @@ from tests.virtual_time.clock import VirtualClock, VirtualLoop
 
 HOSTED: Final = (
     "answers", "answers-late", "echo", "never-answers", "closes-early", "garbage", "does-not-acknowledge", "never-greets",
+    "says-goodbye", "goes-on-and-on",
 )  # fmt: skip
 """Behaviours of `tests/peers/agent.py` that are all in what they say and when: they neither die nor work."""
 

@@ -22,6 +22,7 @@ from harness.audio.pcm import resample
 from harness.caller import CallerTurn, Greeting, Limits, Pacer, SessionOutcome, SessionPlan, play_session
 from harness.caller.pacer import precise_loop
 from harness.recording.record import Pause, Recording
+from harness.store.unspoken import Reason, Unspoken, unspoken
 from harness.timeline import NS_PER_MS
 from tests.virtual_time.clock import virtual_time
 
@@ -170,6 +171,35 @@ def test_an_interruption_without_occasion_is_no_turn_that_is_missing(tone: NDArr
     recording, outcome = play(SessionPlan(scripted(), turns, 16_000, limits=QUICK, reply_ends_after_ms=300))
     assert outcome == SessionOutcome("quiet")
     assert (recording.planned_turns, len(recording.caller.turns)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ({"delay_ms": 50, "sound_ms": 100, "closes_after_ms": 1_250}, "agent hung up"),
+        ({"delay_ms": None}, "no reply"),
+        ({"delay_ms": 50, "sound_ms": 30_000}, "length"),
+        ({"closes_after_ms": 700, "close_error": "the agent died", "close_kind": "closed_early"}, "agent hung up"),
+        ({"closes_after_ms": 700, "close_error": "not PCM", "close_kind": "garbage"}, "failed"),
+        ({"closes_after_ms": 700, "close_error": "KeyError: 'rate'", "close_kind": "defect"}, "ours"),
+        ({"refuses": "no room"}, "failed"),
+    ],
+)
+def test_each_planned_turn_is_spoken_or_has_a_reason(tone: NDArray[np.int16], scripted: Any, script: Any, why: Reason) -> None:
+    turns = (CallerTurn(tone), *(CallerTurn(tone, start="after_reply", offset_ms=500) for _ in range(2)))
+    recording, outcome = play(SessionPlan(scripted(**script), turns, 16_000, limits=QUICK))
+    spoken = sum(turn.kind == "turn" for turn in recording.caller.turns)
+    left = unspoken(recording.planned_turns, spoken, recording.ended, outcome.failure_kind)
+    assert left == Unspoken(2, 3, why)
+
+
+def test_a_call_to_its_end_leaves_nothing_unspoken(tone: NDArray[np.int16], scripted: Any) -> None:
+    sound = [{"kind": "tone", "ms": 200}]
+    replies = [{"delay_ms": 50, "sound": sound}, {"after": "start", "delay_ms": 2_600, "sound": sound}]
+    turns = (CallerTurn(tone), CallerTurn(tone, start="after_reply", offset_ms=200))
+    recording, outcome = play(SessionPlan(scripted(replies=replies), turns, 16_000, limits=QUICK))
+    assert (recording.planned_turns, len(recording.caller.turns)) == (2, 2)
+    assert unspoken(recording.planned_turns, 2, recording.ended, outcome.failure_kind) is None
 
 
 def test_line_noise_fills_what_the_caller_does_not_say(tone: NDArray[np.int16], scripted: Any) -> None:

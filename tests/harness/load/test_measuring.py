@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.caller import SessionOutcome
+from harness.agents.connections import ConnectionSpec, make
+from harness.caller import CallerTurn, Limits, Pacer, SessionOutcome, SessionPlan, play_session
+from harness.caller.exchange import write_raw
 from harness.load.arrivals import Arrivals
 from harness.load.caller_error import MOST_MS, caller_error, too_inexact
 from harness.load.limits import limit_of
@@ -66,6 +68,22 @@ async def test_failures_of_which_nobody_knows_whose_they_are_leave_no_figure() -
 async def test_the_most_frequent_failure_is_the_reason() -> None:
     step, _ = await step_of(failed(0, "garbage", "x"), failed(1, "refused", "full"), failed(2, "refused", "later"))
     assert step.failure == "refused: full"
+
+
+async def test_turns_that_a_caller_never_came_to_speak_are_counted_with_their_reason(tmp_path: Path) -> None:
+    tone = (8_000 * np.sin(2 * np.pi * 200 * np.arange(8_000) / 16_000)).astype(np.int16)
+    turns = (CallerTurn(tone), *(CallerTurn(tone, start="after_reply") for _ in range(2)))
+    script = ConnectionSpec("scripted", options={"replies": []})
+    plan = SessionPlan(script, turns, 16_000, lead_in_ms=100.0, limits=Limits(no_reply_s=0.3))
+    recording, outcome = await play_session(plan, make(script), Pacer())
+    write_raw(recording, tmp_path)
+    offered = Offered(0, callers=1)
+    call = Call(0, "c", outcome, tmp_path)
+    step, rows = await measured_step(offered, [call], None, used)
+    assert len(rows) == 1
+    assert (step.spoken, step.unspoken) == ((1, 3), {"no reply": 2})
+    entry = step.to_json()
+    assert (entry["spoken"], entry["unspoken"]) == ((1, 3), {"no reply": 2})
 
 
 @pytest.mark.parametrize(
