@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from harness.figures.latency import begins_with_filler
 from harness.store.session import Session
 from harness.timing.figures import TurnTiming
 
@@ -67,7 +68,9 @@ def _each(number: int, turn: TurnTiming, words: str | None) -> EachTurn:
         talking_at_end=endpointing is not None and endpointing.talking_at_end,
         no_reply=turn.no_reply,
         discarded=turn.left_out or "",
-        labels=turn.labels,
+        labels=(*turn.labels, "a filler, and no answer")
+        if turn.answer_ms is None and begins_with_filler(turn)
+        else turn.labels,
         words=words,
     )
 
