@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from harness.figures.latency import begins_with_filler
 from harness.store.session import Session
 from harness.store.unspoken import unspoken_of
 from harness.timing.figures import TurnTiming
@@ -68,7 +69,7 @@ def _each(number: int, turn: TurnTiming, words: str | None) -> EachTurn:
         talking_at_end=endpointing is not None and endpointing.talking_at_end,
         no_reply=turn.no_reply,
         discarded=turn.left_out or "",
-        labels=(*turn.labels, *((turn.why_silent,) if turn.why_silent else ())),
+        labels=tuple(_labels(turn)),
         words=words,
     )
 
@@ -81,3 +82,11 @@ def _words(session: Session) -> Iterator[str | None]:
     ends_s = [*(turn.spoken_end_ms / 1_000 for turn in session.turn_timings), float("inf")]
     for begin_s, end_s in pairwise(ends_s):
         yield " ".join(word for word, start_s, _ in session.heard_words if begin_s <= start_s < end_s)
+
+
+def _labels(turn: TurnTiming) -> Iterator[str]:
+    yield from turn.labels
+    if turn.answer_ms is None and begins_with_filler(turn):
+        yield "a filler, and no answer"
+    if turn.why_silent:
+        yield turn.why_silent

@@ -33,7 +33,7 @@ from harness.reports.wording import elo, elo_interval, latency, latency_interval
 from harness.scenarios.context import by_a_person
 from harness.store.judgment import reference_id
 from harness.timing.figures import NO_REPLY_TEXT
-from harness.wording import counted, milliseconds, share
+from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share
 
 Answer = Literal["yes", "no", "unclear", "no verdict", "few", "many"]
 PAUSES_CUT_LIMIT: Final = 0.05
@@ -131,7 +131,8 @@ def fast(agent: AgentView, view: PageView) -> Half:
     found = _fast(agent, view, deciding(agent))
     if deciding(agent) != "answer":
         return found
-    return replace(found, beside=f"the answer, after a filler at {latency(agent.whole.latency('ttfa'))}")
+    at = latency(agent.whole.latency("ttfa"))
+    return replace(found, beside="the answer, after a filler" + (f" at {at}" if at != UNKNOWN_TEXT else ""))
 
 
 def _fast(agent: AgentView, view: PageView, by: str) -> Half:

@@ -12,7 +12,8 @@ def filler_words(cell: TurnFigures, budget_ms: float) -> str:
     begins = f"the answer begins at {_median(cell.answer_ms)}, {often}"
     if cell.answer_ms.p50_over_limit:
         begins = f"on at least half of the turns no answer follows within {NO_REPLY_TEXT}"
-    return f"with a filler: {_median(cell.ttfa_ms)}; {begins}"
+    known = cell.ttfa_ms.p50_over_limit or cell.ttfa_ms.p50 is not None
+    return f"with a filler{f': {_median(cell.ttfa_ms)}' if known else ''}; {begins}"
 
 
 def backchannel_words(cell: TurnFigures) -> str:

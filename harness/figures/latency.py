@@ -265,8 +265,9 @@ def _kept(turns: Turns, figure: str | None = None) -> Turns:
 
 
 def _owes(turn: TurnTiming, figure: str | None) -> bool:
-    # For a turn without reply, others' share is that of its silence: it ranks slowest in every figure that is heard.
-    return turn.contended if figure is None or turn.no_reply else turn.owes_too_much(figure)
+    # For a turn without reply or without answer, others' share is that of the first figure: it ranks slowest in those it lacks.
+    lacks = turn.no_reply or (figure == "answer" and turn.answer_ms is None)
+    return turn.contended if figure is None or lacks else turn.owes_too_much(figure)
 
 
 def heard_turns(turns: Turns, figure: str | None = None) -> Turns:

@@ -205,6 +205,29 @@ def test_json_and_exports_have_it(store: RunStore, tmp_path: Path) -> None:
     assert all(float(row["answer_ms"]) - float(row["ttfa_ms"]) == pytest.approx(1_600) for row in turns)
 
 
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, False)])
+def test_every_turn_of_a_call_has_its_answer_and_its_backchannels(
+    tmp_path: Path, open_page: Open, width: int, dark: bool
+) -> None:
+    """Three turns of one call: late answer, filler alone, an answer behind two backchannels."""
+    store, waits = made(tmp_path / "run", {"bot": (300.0, 1_900.0)}), ((300.0, 1_900.0), (400.0, None), (700.0, 700.0))
+    for session in store.sessions():
+        three = [replace(timed(*each, 0), spoken_end_ms=2_900.0 + 1_000 * k) for k, each in enumerate(waits)]
+        three[2] = replace(three[2], backchannels=2)
+        store.set_timing(session.id, three)
+    page = open_page(Path(str(write_played(store, summarise(store)).report)).as_uri(), width=width, dark=dark)
+    page.locator("details.context > summary").first.click()
+    each = page.locator("details.each").first
+    each.locator("summary").click()
+    assert each.locator("thead th").all_inner_texts()[1:4] == ["TTFA", "Answer", "Dead air"]
+    cells = [row.locator("td").all_inner_texts()[:2] for row in each.locator("tbody tr").all()]
+    assert cells == [["300 ms", "1.90 s"], ["400 ms", "—"], ["700 ms", "700 ms"]]
+    rows = each.locator("tbody tr").all_inner_texts()
+    assert ["a filler, and no answer" in row for row in rows] == [False, True, False]
+    assert ["2 backchannels" in row for row in rows] == [False, False, True]
+    assert not grave_faults(page)
+
+
 def test_a_filler_makes_no_version_faster(tmp_path: Path) -> None:
     before, now = made(tmp_path / "before", {"bot": (700.0, 700.0)}), made(tmp_path / "now", {"bot": (300.0, 762.0)})
     found = versions(*((each, summarise(each)) for each in (now, before))).changes[0].slower

@@ -91,6 +91,11 @@ def test_cut_ins_discarded_and_contended_turns_count_as_in_ttfa() -> None:
     assert (found.answer_ms.n, found.ttfa_ms.n) == (39, 40)
     assert found.within_budget.answer == 38 / 39, "others decide whether the last is within"
     assert figures(*[turn(400.0)] * 9, shed).answer_ms.n == 0
+    owed = Contention(2.0, 2.0, 0.0, at_most_ms={"ttfa": 300.0})
+    alone = figures(*[replace(late(300.0, None), contention=owed)] * 9)
+    assert (alone.ttfa_ms.n, alone.answer_ms.n, alone.within_budget.answer) == (0, 0, None), (
+        "nor is a missing answer the agent's"
+    )
 
 
 def test_an_agent_asked_in_writing_has_no_answer_of_this_kind() -> None:
