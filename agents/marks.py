@@ -32,3 +32,5 @@ TOOL_CALLED: Final = "tool_called"  # a function call begins: the reply is not o
 TOOL_DONE: Final = "tool_done"
 OF_THE_SERVER: Final = frozenset({LLM_BEGUN, LLM_TIMINGS})
 """Words of the model's server that are passed on. An agent that stamps nothing else stamps no stages."""
+OF_TOOLS: Final = frozenset({TOOL_CALLED, TOOL_DONE})
+"""Function calls, of which the same is true."""

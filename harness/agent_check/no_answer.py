@@ -24,7 +24,7 @@ RATES_HZ: Final = (8_000, 16_000, 24_000, 48_000)
 """The rates at which agents send."""
 LEAST_SPEECH_S: Final = 0.25
 """A voice that is shorter may be chance: at a wrong rate the sound is distorted, and the detector may still find a syllable."""
-_OF_THE_SOUND: Final = ("output_rate_hz", "reply_encoding")
+OF_THE_SOUND: Final = ("output_rate_hz", "reply_encoding")
 """Settings of the kinds that say how an agent sends its sound."""
 _SIGNS: Final = ("user-started-speaking", "speech_started", "user-transcription", "input_audio_buffer")
 
@@ -38,7 +38,7 @@ def why_no_answer(recording: Recording, vocal: VocalDetector, settings: Set[str]
     if _audible(pcm, rate_hz):
         found = {rate: _speech_s(pcm, rate, vocal) for rate in RATES_HZ if rate != rate_hz}
         best = max(found, key=found.__getitem__)
-        named = next((setting for setting in _OF_THE_SOUND if setting in settings), "the rate that the agent states")
+        named = next((setting for setting in OF_THE_SOUND if setting in settings), "the rate that the agent states")
         if found[best] >= LEAST_SPEECH_S:
             mend = f"played at {best:,} Hz it is speech, so check {named}, or have the agent send {rate_hz:,} Hz"
         else:

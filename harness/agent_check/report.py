@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from harness.agent_check.call import WORDS_SPOKEN, Trial
-from harness.agent_check.no_answer import why_no_answer
+from harness.agent_check.no_answer import OF_THE_SOUND, why_no_answer
+from harness.agent_check.pace import paced_rate_hz
 from harness.agents.connection import FELL_BACK, IGNORED, ODD_SOUND, OF_THE_CONNECTION
 from harness.agents.connections.inbox import NOTED
 from harness.agents.connections.spec import about
@@ -108,7 +109,7 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
         yield Check("history", "not so", trial.no_history or "not accepted: use --mode replay")
     heard = f"{recording.agent_rate_hz:,} Hz" if len(recording.agent_pcm) else "nothing"
     yield Check("sound", "ok" if len(recording.agent_pcm) else "failed", f"sent {recording.caller.rate_hz:,} Hz, got {heard}")
-    yield from _oddities(recording)
+    yield from _oddities(recording, type(profile).model_fields.keys())
     if timing.line is not None:
         yield Check("line", "ok" if timing.line.lost_share <= MUCH_LOST else "not so", in_words(timing.line))
     yield _greeting(profile, timing)
@@ -126,8 +127,12 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
     )
 
 
-def _oddities(recording: Recording) -> Iterator[Check]:
+def _oddities(recording: Recording, settings: Set[str]) -> Iterator[Check]:
     """What the connection noticed of the sound and the messages."""
+    if (paced_hz := paced_rate_hz(recording)) is not None:
+        named = next((setting for setting in OF_THE_SOUND if setting in settings), "the rate that it states")
+        paced = f"{paced_hz:,} samples a second come at an even pace, and it states {recording.agent_rate_hz:,} Hz"
+        yield Check("rate", "not so", f"{paced}: if it sounds slow or quick, check {named}")
     for mark in recording.marks:
         if mark.name == ODD_SOUND:
             yield Check("channels", "not so", str(mark.detail.get("why", "")))

@@ -97,7 +97,8 @@ class Call:
         for number, turn in enumerate(self.turns, start=1):
             figures = [f"{name} {_shown(figure(turn))}" for name, figure in FIGURES.items()]
             signed = [] if turn.signed_ms is None else [f"began {-turn.signed_ms:.0f} ms before the caller had ended"]
-            reply = [f"no reply within {NO_REPLY_TEXT}"] if turn.no_reply else []
+            why = f": {turn.why_silent}" if turn.why_silent else ""
+            reply = [f"no reply within {NO_REPLY_TEXT}{why}"] if turn.no_reply else []
             lines.append(f"  turn {number}: {', '.join([*figures, *signed, *reply])}")
             lines += [f"    no figure: {turn.left_out}"] if turn.left_out else []
             if turn.waterfall is not None:

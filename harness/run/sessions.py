@@ -212,7 +212,9 @@ class SessionPlayer:
         if outcome.failure_kind is None:
             return outcome
         detail = await self._with_words(outcome.detail, agent, log_end)
-        return SessionOutcome("failed", outcome.failure_kind if self._running.alive(agent) else "agent_died", detail)
+        # A failure of our own stays ours, even if the agent has died of it.
+        its_own = outcome.failure_kind != "defect" and not self._running.alive(agent)
+        return SessionOutcome("failed", "agent_died" if its_own else outcome.failure_kind, detail)
 
     async def _with_words(self, detail: str, agent: str, log_end: int) -> str:
         """The error, followed by the end of the agent's log from the call."""

@@ -25,7 +25,8 @@ SAME_CLOCK_NS: Final = NS_PER_S
 _HEARS_THE_CALLER: Final = frozenset(
     (marks.SPEECH_STARTED, marks.SILENCE_SEEN, marks.ASR_STARTED, marks.ASR_DONE, marks.TURN_DECIDED)
 )
-KNOWN: Final = frozenset(v for name, v in vars(marks).items() if name.isupper() and isinstance(v, str)) - marks.OF_THE_SERVER
+_NO_STAGES: Final = marks.OF_THE_SERVER | marks.OF_TOOLS
+KNOWN: Final = frozenset(v for name, v in vars(marks).items() if name.isupper() and isinstance(v, str)) - _NO_STAGES
 _UNBOUNDED: Final = "the agent's clock is another one and nothing bounds its offset from below"
 _CONTRADICTION: Final = "the agent's marks contradict one another: heard before it was said, or read before sent"
 

@@ -28,6 +28,8 @@ from harness.calibrate.voice import synthetic_voice
 
 RATE_HZ = 16_000
 REPLY = "I hear you, and that sounds hard. Tell me more about it."
+_INTO_THE_SECOND = REPLY.split(" ").index("Tell")
+"""The word that shows a pipeline that the first sentence is over."""
 
 
 @dataclass(slots=True)
@@ -43,9 +45,10 @@ class Truth:
 class ScriptedModel:
     """Streams `REPLY` word by word. Use as `with ScriptedModel(truth) as base_url`."""
 
-    def __init__(self, truth: Truth, first_token_s: float = 0.06, between_s: float = 0.01) -> None:
+    def __init__(self, truth: Truth, first_token_s: float = 0.06, between_s: float = 0.01, stall_s: float = 0.0) -> None:
+        """Make a model. `stall_s`: how long it waits at the begin of its second sentence."""
         self._truth = truth
-        self._first_token_s, self._between_s = first_token_s, between_s
+        self._first_token_s, self._between_s, self._stall_s = first_token_s, between_s, stall_s
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
@@ -73,7 +76,7 @@ class ScriptedModel:
                 if k == 0:
                     self._truth.note("first_token")
                 await self._say(writer, {"content": word if k == 0 else f" {word}"})
-                await asyncio.sleep(self._between_s)
+                await asyncio.sleep(self._between_s + (self._stall_s if k == _INTO_THE_SECOND else 0))
             await self._say(writer, {}, "stop")
             writer.write(b"data: [DONE]\n\n")
             await writer.drain()
@@ -194,9 +197,11 @@ class Waits:
 
 
 @asynccontextmanager
-async def cascade(truth: Truth, settings: dict[str, Any], first_token_s: float = 0.06) -> AsyncIterator[str]:
+async def cascade(
+    truth: Truth, settings: dict[str, Any], first_token_s: float = 0.06, stall_s: float = 0.0
+) -> AsyncIterator[str]:
     """The address of a cascade with these parts, served in this process."""
-    with ScriptedModel(truth, first_token_s) as base_url:
+    with ScriptedModel(truth, first_token_s, stall_s=stall_s) as base_url:
         models = Models(ScriptedRecogniser(truth), ScriptedVoice(truth), Endpoint(base_url, "scripted"), None)
         app = make_app(CascadeSettings.model_validate(settings), models)
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws_ping_interval=None))
