@@ -133,9 +133,8 @@ def _trial(condition: Condition, rng: np.random.Generator, seed: int) -> Trial:
     dry = np.concatenate([before, speech])
     delay_s = float(rng.uniform(0.1, 1.2))
     timing = measure(make_recording(Said(delay_s, _degraded(dry, condition, rng))).recording)
-    error = (
-        None if timing.ttfa_ms is None else timing.ttfa_ms - delay_s * 1000 - len(before) / AGENT_HZ * 1000 - onset_ms(speech)
-    )
+    truth_ms = delay_s * 1000 + len(before) / AGENT_HZ * 1000 + onset_ms(speech)
+    error = None if timing.ttfa_ms is None else timing.ttfa_ms - truth_ms
     missed = timing.discarded is None and timing.ttfa_ms is None
     return Trial(condition, error, timing.discarded, missed)
 

@@ -15,7 +15,6 @@ from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.timing import METHOD, measure_turns
-from harness.timing.figures import Utterance
 from harness.timing.words import Word
 from tests.present import present
 
@@ -76,7 +75,8 @@ def test_a_turn_that_began_with_a_murmur_moved_because_of_it(store: RunStore) ->
     session = store.sessions()[0]
     save(recording, session.folder)
     now = measure_turns(recording)[-1]
-    sounds = tuple(Utterance(u.start_ms, u.end_ms, kind) for u, kind in zip(now.utterances, ("filler", "speech"), strict=True))
+    murmur, answer = now.utterances
+    sounds = (replace(murmur, kind="filler"), replace(answer, kind="speech"))
     old = replace(now, method="timing-6", ttfa_ms=300.0, answer_ms=None, backchannels=0, utterances=sounds)
     store.set_timing(session.id, (old,))
     assert store.session(session.id).timing == old
@@ -94,7 +94,7 @@ def test_the_judged_reply_has_all_its_words_but_a_backchannel_s(store: RunStore)
     save(recording, session.folder)
     said = [("Mm-hm.", -0.1, 0.1), ("Okay.", 0.6, 1.0), ("Ask", 2.1, 2.4), ("her.", 2.4, 2.9)]
     words = tuple((w, lasts_s + start, lasts_s + end) for w, start, end in said)
-    transcribe_all(store, RunProgress(quiet=True), lambda samples, rate_hz: Heard(" ".join(w for w, _, _ in words), words))
+    transcribe_all(store, RunProgress(quiet=True), lambda *_: Heard(" ".join(w for w, _, _ in words), words))
     judged = store.session(session.id)
     assert judged.heard_text == "Okay. Ask her."
     timing = present(judged.timing)
