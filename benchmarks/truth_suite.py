@@ -37,7 +37,7 @@ class Condition:
     breathy: bool = False
     """Begins as an /h/ does: air that swells for 60 ms and turns into voice."""
     breath_db: float | None = None
-    """A breath before the first word, its loudest part so far below the speech; it is the onset then."""
+    """A breath before the first word, its loudest part so far below the speech; the onset is the word's."""
 
     @property
     def group(self) -> Group:
@@ -129,10 +129,12 @@ def _trial(condition: Condition, rng: np.random.Generator, seed: int) -> Trial:
         air = coloured_noise(len(speech), SPEECH_DB - 12, rng, "pink") * attack(len(speech), BREATHY_S / 2, AGENT_HZ)
         speech = speech * voiced + air * (1 - voiced)
     lead = silence(float(rng.uniform(0.05, 0.4)))
-    dry = np.concatenate([lead, *_drawn_breath(condition, rng), speech])
+    before = np.concatenate([lead, *_drawn_breath(condition, rng)])
+    dry = np.concatenate([before, speech])
     delay_s = float(rng.uniform(0.1, 1.2))
     timing = measure(make_recording(Said(delay_s, _degraded(dry, condition, rng))).recording)
-    error = None if timing.ttfa_ms is None else timing.ttfa_ms - delay_s * 1000 - onset_ms(dry)
+    truth_ms = delay_s * 1000 + len(before) / AGENT_HZ * 1000 + onset_ms(speech)
+    error = None if timing.ttfa_ms is None else timing.ttfa_ms - truth_ms
     missed = timing.discarded is None and timing.ttfa_ms is None
     return Trial(condition, error, timing.discarded, missed)
 

@@ -150,7 +150,7 @@ def _greeting(timing: TurnTiming) -> tuple[str, ...]:
 def _withdrawn(timing: TurnTiming) -> tuple[str, ...]:
     if timing.withdrawn_ms is None:
         return ()
-    return (f"withdrew {timing.withdrawn_ms:,.0f} ms of sound before it could be understood",)
+    return (f"withdrew {timing.withdrawn_ms:,.0f} ms of sound before it had said anything",)
 
 
 def _left_out(timing: TurnTiming) -> str:

@@ -33,6 +33,9 @@ def remeasure(
         print(f"{key.context_id} · {key.agent}: {_words(change.session.timing)} → {_words(change.after)}")
     for failure in found.failures:
         print(f"{failure.session}: could not be measured ({failure.detail})")
+    if found.moved:
+        why = ", ".join(f"{count} {reason}" for reason, count in sorted(found.moved.items(), key=lambda item: -item[1]))
+        print(f"{sum(found.moved.values())} of {found.turns} turn(s) moved: {why}")
     was = ", ".join(found.methods_before) or "nothing"
     print(f"{found.sessions - len(found.failures)} session(s) measured, {len(found.changes)} changed; measured before by {was}")
     return 3 if found.failures else 0

@@ -4,9 +4,10 @@ A recording stores raw facts so that a better method can be applied to it years 
 values and their method are returned, so that nobody has to guess why a table changed.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 
 from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.errors import UserError
@@ -20,6 +21,9 @@ from harness.timing.measure import METHOD
 
 CHANGED_MS: Final = 0.05
 """Least change of a figure that counts as one."""
+
+Reason = Literal["first measured", "discarded", "backchannel", "withdrawn", "breath", "filler", "overlap", "onset"]
+"""Cause of a turn's other figures: the first that applies, of the kinds of its sounds before the onset itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,9 @@ class Remeasured:
     sessions: int
     methods_before: tuple[str, ...]
     changes: tuple[Change, ...]
+    turns: int = 0
+    moved: Mapping[Reason, int] = field(default_factory=dict)
+    """The turns whose figures changed, counted by reason."""
     failures: tuple[StepFailure, ...] = ()
     """Sessions that could not be measured; they are missing from the run until a version can measure them."""
 
@@ -49,6 +56,8 @@ class Remeasured:
             "method": METHOD,
             "methods_before": list(self.methods_before),
             "sessions": self.sessions,
+            "turns": self.turns,
+            "turns_moved": dict(self.moved),
             "changed": [
                 {
                     "session": c.session.id, "context": c.session.key.context_id, "agent": c.session.key.agent,
@@ -77,23 +86,50 @@ def remeasure(
     sessions = [s for s in store.sessions() if s.status == "finished" and (s.folder / "recording.json").exists()]
     changes: list[Change] = []
     failures: list[StepFailure] = []
+    turns, moved = 0, Counter[Reason]()
     for k, session in enumerate(sessions):
         found = timings_from(store, session, detector, session.heard_words)
         if isinstance(found, StepFailure):
             failures.append(found)
-        elif _moved(session.timing, found[-1]):
-            changes.append(Change(session, found[-1]))
+        else:
+            if _moved(session.timing, found[-1]):
+                changes.append(Change(session, found[-1]))
+            turns += len(found)
+            before = [*session.turn_timings, *[None] * len(found)]
+            moved.update(why for old, new in zip(before, found, strict=False) if (why := _why(old, new)) is not None)
         keep_timings(store, session.id, found)
         if progress is not None:
             progress(k + 1, len(sessions))
     store.set_manifest(with_validity(store))
     methods = tuple(sorted({s.timing.method for s in sessions if s.timing is not None}))
-    return Remeasured(str(store.folder), len(sessions), methods, tuple(changes), tuple(failures))
+    return Remeasured(str(store.folder), len(sessions), methods, tuple(changes), turns, dict(moved), tuple(failures))
+
+
+def _why(before: TurnTiming | None, after: TurnTiming) -> Reason | None:
+    """Why a turn's figures changed; None where none did."""
+    if before is None:
+        return "first measured"
+    if before.left_out != after.left_out:
+        return "discarded"
+    if not (_moved(before, after) or before.cut_in != after.cut_in or _differ(before.first_speech_ms, after.first_speech_ms)):
+        return None
+    first = next((u.kind for u in before.utterances if u.kind not in ("nonvocal", "withdrawn") and u.end_ms > 0), None)
+    if before.backchannels != after.backchannels:
+        return "backchannel"
+    if _differ(before.withdrawn_ms, after.withdrawn_ms):
+        return "withdrawn"
+    if first == "breath":
+        return "breath"
+    if not _moved(before, after) and before.cut_in == after.cut_in:
+        return "filler"
+    return "onset" if _moved(before, after) else "overlap"
+
+
+def _differ(before: float | None, after: float | None) -> bool:
+    return before != after and (before is None or after is None or abs(before - after) > CHANGED_MS)
 
 
 def _moved(before: TurnTiming | None, after: TurnTiming) -> bool:
     if before is None or before.left_out != after.left_out or before.no_reply != after.no_reply:
         return True
-    if before.ttfa_ms is None or after.ttfa_ms is None:
-        return before.ttfa_ms != after.ttfa_ms
-    return abs(before.ttfa_ms - after.ttfa_ms) > CHANGED_MS
+    return _differ(before.ttfa_ms, after.ttfa_ms)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from harness.replies.phrases import asks_to_wait, is_continuer, is_empty
+from harness.replies.phrases import asks_to_wait, is_continuer, is_empty, is_misheard
 
 ReplyKind = Literal["backchannel", "filler", "answer"]
 Word = tuple[str, float, float]
@@ -98,16 +98,19 @@ def _is_backchannel(parts: Sequence[Part], at: int, talk_ms: float, begin_ms: fl
     if more and parts[at + 1].start_ms - part.end_ms < PARTED_MS:
         return False
     words = said[at] if said is not None else ()
+    doubtful = is_misheard(words) and length_ms < (BACKCHANNEL_MS if part.start_ms < 0 else MURMUR_MS)
     if part.start_ms < 0:
-        if length_ms >= BACKCHANNEL_MS or part.start_ms - talk_ms < APART_MS or not is_empty(words):
+        if length_ms >= BACKCHANNEL_MS or part.start_ms - talk_ms < APART_MS or not (doubtful or is_empty(words)):
             return False
         return more or part.end_ms <= 0 or is_continuer(words, wordless=True)
     if part.start_ms - talk_ms < PARTED_MS:
         return False
-    if words:
+    if words and not doubtful:
         return is_continuer(words, wordless=not more)
     if not more or length_ms < MURMUR_MS:
         return more
+    if said is not None and length_ms < BACKCHANNEL_MS:
+        return True  # The transcriber heard words elsewhere, and none here.
     # Another murmur in the gap makes it no narrower.
     then = next((later for later in parts[at + 1 :] if later.end_ms - later.start_ms >= MURMUR_MS), parts[-1])
     return length_ms < BACKCHANNEL_MS and then.start_ms - part.end_ms >= APART_MS

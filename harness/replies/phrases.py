@@ -15,6 +15,11 @@ _FILLERS: Final = frozenset(
     ("ah", "aha", "alright", "aw", "er", "erm", "hey", "hi", "hello", "hm", "hmm", "huh", "mhm", "mm", "mmm", "mm-hm", "oh",
      "okay", "ok", "right", "so", "sure", "uh", "uh-huh", "um", "well", "wow", "yeah", "yes")
 )  # fmt: skip
+_ALONE: Final = _FILLERS | frozenset(
+    ("absolutely", "actually", "certainly", "correct", "definitely", "exactly", "fine", "good", "great", "honestly", "listen",
+     "look", "no", "nope", "now", "ouch", "perfect", "please", "really", "sorry", "thanks", "true", "understood", "wait")
+)  # fmt: skip
+"""Words that are said alone before a pause."""
 _STOCK_OPENINGS: Final = tuple(
     tuple(phrase.split())
     for phrase in (
@@ -104,6 +109,14 @@ def is_empty(words: Sequence[str]) -> bool:
 def is_continuer(words: Sequence[str], *, wordless: bool = False) -> bool:
     """True if words are there and all are continuers. `wordless`: only those that no question is answered with ("mm-hm")."""
     return bool(words) and all(_sounds_like(w) in (_WORDLESS if wordless else _CONTINUERS) for w in words)
+
+
+def is_misheard(words: Sequence[str]) -> bool:
+    """True if a short voice that was transcribed like this may have been a hum.
+
+    A transcriber writes a word for a hum, "And" or "dumb" for "mm-hm"; one that people say alone is believed, and so are two.
+    """
+    return len(words) == 1 and plain(words[0]) not in _ALONE and not is_continuer(words)
 
 
 def asks_to_wait(words: Sequence[str]) -> bool:

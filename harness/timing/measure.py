@@ -9,7 +9,7 @@ make that its best result. Pure: no clock is read, no file opened, nothing rando
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypedDict
+from typing import Final
 
 from harness.agents import marks
 from harness.audio.level import last_sample
@@ -23,17 +23,16 @@ from harness.servers.samples import ServerSample
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import endpointing, waterfall
 from harness.timing.barge_in import BargeIn, heard_sample, judge_barge_in
-from harness.timing.chain import Reply, Stamps, heard_reply
+from harness.timing.chain import Reply, heard_reply
 from harness.timing.crosscheck import disagreement
 from harness.timing.echo import agent_alone
 from harness.timing.events import judge_event
-from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, StagesFrom, TurnTiming, Utterance, Waterfall
+from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, TurnTiming, Utterance, Waterfall
 from harness.timing.labelled import REPLIES, TALK, labelled, tool_spans
 from harness.timing.marks_chosen import SessionStamps, stamps_in
-from harness.timing.marks_from_spans import TRACED
-from harness.timing.marks_from_wire import REPORTED
 from harness.timing.overlap import judge_overlap
 from harness.timing.pacing import pacing
+from harness.timing.reply_reports import between, source, streaming
 from harness.timing.rtp_line import line_quality, network_share
 from harness.timing.served import Served
 from harness.timing.utterances import Sound, find_sounds, first_sound
@@ -42,8 +41,6 @@ from harness.timing.words import Word, with_words
 METHOD: Final = "timing-7"
 SILENT_TURN: Final = "the caller's turn holds no speech"
 """Reason why a turn without a spoken end gives no figure: it is not known what its answer responds to."""
-MOST_REPORTED: Final = 1e9
-"""Largest plausible rate, factor or length that an agent reports of one reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +181,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     reply = heard_reply(session.stamped.stamps, audible[1].arrival_ns, begin_ns) if audible else None
     interruption = _interruption(session, turn, vocal, until_ns)
     paced = pacing(caller)
-    streamed = _streaming(session.stamped.stamps, reply)
+    streamed = streaming(session.stamped.stamps, reply)
     return TurnTiming(
         method=METHOD,
         spoken_end_ms=(times.spoken_end_ns - caller.t0_ns) / NS_PER_MS,
@@ -195,7 +192,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         first_byte_ms=_first_byte(session, times, audible if early else None, until_ns),
         first_sound_ms=_first_sound(session, times, until_ns),
         first_speech_ms=speech_ms,
-        ttft_ms=_between(reply, marks.LLM_REQUESTED, marks.LLM_FIRST_TOKEN),
+        ttft_ms=between(reply, marks.LLM_REQUESTED, marks.LLM_FIRST_TOKEN),
         ttft_from_spoken_end_ms=_since_spoken_end(reply, times),
         withdrawn_ms=_withdrawn(sounds),
         reply_end_ms=times.of_heard(replies[-1].end) if replies else None,
@@ -211,7 +208,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         tokens_per_s=streamed.get("tokens_per_s"),
         inter_token_gap_p95_ms=streamed.get("inter_token_gap_p95_ms"),
         tts_real_time_factor=streamed.get("real_time_factor"),
-        **_source(reply),
+        **source(reply),
         servers=session.served.of(reply),
         waterfall=_waterfall(session, audible, reply, times) if audible and not early else None,
         refused=(*(reply.refused if reply else ()), *session.stamped.refused),
@@ -370,49 +367,6 @@ def _reply_begin(arrivals: Sequence[Arrival], reply: Reply | None, piece: Piece)
     return next((a for a in arrivals[: onset + 1] if a.arrival_ns >= sent.at_ns), arrivals[onset])
 
 
-class _Source(TypedDict):
-    stages_from: StagesFrom | None
-    stages_resolution_ms: float | None
-
-
-def _source(reply: Reply | None) -> _Source:
-    """The source of a reply's stages, and the uncertainty of their borders."""
-    if reply is None or not reply.steps:
-        return {"stages_from": None, "stages_resolution_ms": None}
-    detail = next(iter(reply.steps.values())).mark.detail
-    if detail.get("stamped") == REPORTED:
-        return {"stages_from": "reported", "stages_resolution_ms": _number(detail.get("resolution_ms"))}
-    return {"stages_from": "traces" if detail.get("stamped") == TRACED else "marks", "stages_resolution_ms": None}
-
-
-def _between(reply: Reply | None, start: str, end: str) -> float | None:
-    if reply is None or start not in reply.steps or end not in reply.steps:
-        return None
-    return (reply.steps[end].at_ns - reply.steps[start].at_ns) / NS_PER_MS
-
-
 def _since_spoken_end(reply: Reply | None, times: _Times) -> float | None:
     stamp = reply.steps.get(marks.LLM_FIRST_TOKEN) if reply else None
     return times.of_ns(stamp.at_ns) if stamp else None
-
-
-def _streaming(stamps: Stamps, reply: Reply | None) -> dict[str, float]:
-    """The agent's reports on its streaming: tokens, and the real-time factor over all pieces that it spoke."""
-    if reply is None:
-        return {}
-    done = stamps.done(marks.LLM_DONE, reply.request)
-    found = {k: number for k, v in (done.mark.detail if done else {}).items() if (number := _number(v)) is not None}
-    pieces = [s.mark.detail for s in stamps.all if s.name == marks.TTS_DONE and s.request == reply.request]
-    factors = [(_number(p.get("real_time_factor")), _number(p.get("audio_ms"))) for p in pieces]
-    known = [(f, ms) for f, ms in factors if f is not None and ms is not None]
-    audio_ms = sum(ms for _, ms in known)
-    if audio_ms > 0:
-        found["real_time_factor"] = sum(f * ms for f, ms in known) / audio_ms
-    return found
-
-
-def _number(said: object) -> float | None:
-    """A quantity that an agent reports, if it is plausible; sums and products of it stay finite."""
-    if isinstance(said, bool) or not isinstance(said, int | float) or not 0 <= said <= MOST_REPORTED:
-        return None
-    return float(said)

@@ -92,6 +92,15 @@ def test_a_word_that_the_transcriber_puts_before_its_sound_is_the_answer_s() -> 
     assert kinds((300, 650), (997, 3_000), words=words) == [B, A]
 
 
+def test_a_word_that_the_transcriber_made_of_a_hum_is_not_believed() -> None:
+    later = spoken("you could ask her about it", 700, 3_000)
+    assert kinds((300, 500), (850, 3_000), words=[("And", 0, 400), *later]) == [B, A]
+    assert kinds((-110, 90), (850, 3_000), words=[("And", -410, 30), *later]) == [B, A]
+    assert kinds((300, 900), (1_250, 3_000), words=spoken("you could ask her about it", 1_250, 3_000)) == [B, A]
+    assert kinds((300, 500), (850, 3_000), words=[("No,", 100, 400), *later]) == [A, A]
+    assert kinds((300, 900), (1_250, 3_000), words=[("Unfortunately", 300, 900), *later]) == [A, A]
+
+
 def test_words_that_are_nowhere_near_change_nothing() -> None:
     assert kinds((300, 650), (997, 3_000), words=spoken("Oh, no", 6_000, 7_000)) == kinds((300, 650), (997, 3_000))
 
