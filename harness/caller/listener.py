@@ -62,7 +62,7 @@ class Listener:
     def advance(self, now_ns: int, windows: int | None = WINDOWS_A_TICK) -> None:
         """Examine what has been played until now, at most so many windows of it (None: all)."""
         for _ in count() if windows is None else range(windows):
-            window = self._due.next(now_ns)
+            window = self._due.next(now_ns, self._gate.wants_ms)
             if window is None:
                 return
             found = self._gate.hear(window)
