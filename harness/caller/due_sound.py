@@ -43,6 +43,8 @@ class DueSound:
         self._pieces: deque[Window] = deque()
         self._taken = 0
         """Samples of the first piece that were given out."""
+        self._not_before_ns = 0
+        """No window is complete before."""
 
     def put(self, arrival_ns: int, samples: NDArray[np.int16], rate_hz: int) -> None:
         """Add one message. Each may have its own rate."""
@@ -55,7 +57,7 @@ class DueSound:
         """Remove the sound that would be heard after a time, with the rest of a window that was heard before it."""
         self.end_ns = min(self.end_ns, at_ns)
         self._pieces.clear()
-        self._taken = 0
+        self._taken = self._not_before_ns = 0
 
     def behind(self, now_ns: int) -> bool:
         """True if sound waits that was heard some time ago."""
@@ -63,7 +65,7 @@ class DueSound:
 
     def next(self, now_ns: int, length_ms: int = WINDOW_MS) -> Window | None:
         """The next window that has been heard in whole; None if there is none yet."""
-        if not self._pieces:
+        if not self._pieces or now_ns < self._not_before_ns:
             return None
         start_ns, first = self._first_ns(), self._pieces[0]
         size = first.rate_hz * length_ms // 1000
@@ -71,7 +73,10 @@ class DueSound:
         if len(first.samples) - self._taken < size:
             end_ns, count, ends = self._collected(size)
         if end_ns > now_ns or (count < size and not ends and now_ns <= end_ns + BRIDGED_NS):
+            # Only a whole window has its end already: what follows a part of one may come at once.
+            self._not_before_ns = end_ns if count == size else 0
             return None
+        self._not_before_ns = 0
         return Window(start_ns, end_ns, self._take(count), first.rate_hz)
 
     def _first_ns(self) -> int:

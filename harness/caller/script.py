@@ -35,6 +35,7 @@ class Script:
         self._speaking: CallerTurn | None = None
         self._position = 0
         self._noise_position = 0
+        self._spoken_end_ns = 0
 
     @property
     def only_barge_ins_wait(self) -> bool:
@@ -82,7 +83,7 @@ class Script:
 
     def spoken_end_ns(self) -> int:
         """Time at which the last sample of the latest turn is spoken."""
-        return self._at_ns(self.spoken[-1].end_sample)
+        return self._spoken_end_ns
 
     def _at_ns(self, sample: int) -> int:
         return self._t0_ns + samples_to_ns(sample, self._rate_hz)
@@ -129,6 +130,7 @@ class Script:
         kind = kind if turn.start == "into_reply" else "turn"
         end = start + len(turn.played)
         self.spoken.append(SpokenTurn(start, end, pauses, kind, turn.event))
+        self._spoken_end_ns = self._at_ns(end)
         self._speaking, self._position = turn, 0
         listener.mark(self._at_ns(start))
 

@@ -2,7 +2,7 @@
 
 The model costs as much as ten frames of the caller, so two hundred callers cannot give it every window. It answers the one
 question that a level cannot, *is this a voice?*, and once is enough: a gate over the call's own noise floor opens it, it
-accepts a stretch or not, and the level then follows the stretch to its end. It is asked again every two seconds,
+accepts a stretch or not, and the level then follows the stretch to its end. It is asked again every three seconds,
 because music may follow a voice without a pause; at once where the level falls far, because noise may; and after a pause.
 
 The level is the variance of a window, so that a DC offset and a constant run (mu-law filled with 0x00) are silence. The floor
@@ -10,9 +10,8 @@ is the least level of the last seconds: steady noise of any level raises it and 
 """
 
 import copy
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import soxr
@@ -47,8 +46,8 @@ _GLANCE: Final = 4
 """The windows of each such look."""
 _RUN: Final = 8
 """Windows that a second look may take. The model, entered in the middle of speech, accepted within 8 in 97 % of 540 tries."""
-_AGAIN_NS: Final = 2_000 * NS_PER_MS
-_FOLLOWED_MS: Final = 64
+_AGAIN_NS: Final = 3_000 * NS_PER_MS
+_FOLLOWED_MS: Final = 96
 """The length of a window of which only the level is needed."""
 _RESUMED_NS: Final = 300 * NS_PER_MS
 """After a longer pause the voice is to be recognised again: the next sound may be a key or a tick."""
@@ -64,8 +63,7 @@ _RING_NS: Final = 350 * NS_PER_MS
 """The shortest ring in use is the British double one, 0.4 s; ticks and most earcons are shorter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Speech:
+class Speech(NamedTuple):
     """A stretch of speech: when it was first and last heard."""
 
     start_ns: int
