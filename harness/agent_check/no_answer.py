@@ -13,7 +13,7 @@ from harness.agents.connections.what_to_check import Place, sentence
 from harness.audio.level import block_power
 from harness.audio.pcm import FULL_SCALE, Int16, resample, to_float
 from harness.audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
-from harness.caller.listener import AUDIBLE_RMS
+from harness.caller.speech_gate import AUDIBLE_RMS
 from harness.recording.agent_words import understood
 from harness.recording.record import Recording
 from harness.timing.figures import NO_REPLY_MS

@@ -33,7 +33,7 @@ UNDERRUN_MS: Final = 5.0
 """A shorter gap cannot be heard; socket jitter alone is shorter."""
 QUIET_RMS: Final = 33.0
 """−60 dB of full scale: a packet below it may always be dropped. The level at which the caller hears nothing
-(`harness.caller.listener`)."""
+(`harness.caller.speech_gate`)."""
 LOUD_PERCENTILE: Final = 95.0
 QUIET_DB: Final = 15.0
 """A packet so far under the call's loud packets may be dropped too: between speech and the noise of a poor line (20 dB).
