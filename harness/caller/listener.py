@@ -24,8 +24,8 @@ from harness.timeline import NS_PER_MS
 
 WINDOWS_A_TICK: Final = 2
 """A frame lasts less than a window, so one a tick is enough; the second is for what a late tick left."""
-_STILL_NS: Final = 100 * NS_PER_MS
-"""Three windows: the closure of a plosive is shorter."""
+_STILL_NS: Final = 160 * NS_PER_MS
+"""A window of a voice that is followed, a tick, and the closure of a plosive."""
 _AT_CLOSE: Final = 64
 """Windows of sound that is still to be heard when the agent hangs up, about 2 s: enough to find any word."""
 
@@ -62,7 +62,7 @@ class Listener:
     def advance(self, now_ns: int, windows: int | None = WINDOWS_A_TICK) -> None:
         """Examine what has been played until now, at most so many windows of it (None: all)."""
         for _ in count() if windows is None else range(windows):
-            window = self._due.next(now_ns)
+            window = self._due.next(now_ns, self._gate.wants_ms)
             if window is None:
                 return
             found = self._gate.hear(window)

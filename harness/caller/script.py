@@ -26,6 +26,7 @@ class Script:
     def __init__(self, plan: SessionPlan, rate_hz: int, t0_ns: int) -> None:
         self.frame_samples = rate_hz * FRAME_MS // 1000
         self.spoken: list[SpokenTurn] = []
+        self._nothing = np.zeros(self.frame_samples, np.int16)
         self._plan = plan
         self._rate_hz = rate_hz
         self._t0_ns = t0_ns
@@ -34,6 +35,7 @@ class Script:
         self._speaking: CallerTurn | None = None
         self._position = 0
         self._noise_position = 0
+        self._spoken_end_ns = 0
 
     @property
     def only_barge_ins_wait(self) -> bool:
@@ -51,7 +53,7 @@ class Script:
         if self._speaking is None and self._waiting and self._may_start(frame, now_ns, listener):
             self._begin(frame, listener)
         if self._speaking is None:
-            return np.zeros(self.frame_samples, np.int16), self._silence()
+            return self._nothing, self._silence()
         turn, start = self._speaking, self._position
         self._position += self.frame_samples
         dry = turn.played if turn.dry is None else turn.dry
@@ -81,7 +83,7 @@ class Script:
 
     def spoken_end_ns(self) -> int:
         """Time at which the last sample of the latest turn is spoken."""
-        return self._at_ns(self.spoken[-1].end_sample)
+        return self._spoken_end_ns
 
     def _at_ns(self, sample: int) -> int:
         return self._t0_ns + samples_to_ns(sample, self._rate_hz)
@@ -128,6 +130,7 @@ class Script:
         kind = kind if turn.start == "into_reply" else "turn"
         end = start + len(turn.played)
         self.spoken.append(SpokenTurn(start, end, pauses, kind, turn.event))
+        self._spoken_end_ns = self._at_ns(end)
         self._speaking, self._position = turn, 0
         listener.mark(self._at_ns(start))
 
@@ -138,7 +141,7 @@ class Script:
     def _silence(self) -> NDArray[np.int16]:
         noise = self._plan.line_noise
         if noise is None or not len(noise):
-            return np.zeros(self.frame_samples, np.int16)
+            return self._nothing
         at = np.arange(self._noise_position, self._noise_position + self.frame_samples) % len(noise)
         self._noise_position = int((at[-1] + 1) % len(noise))
         return noise[at]

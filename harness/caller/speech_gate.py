@@ -2,17 +2,16 @@
 
 The model costs as much as ten frames of the caller, so two hundred callers cannot give it every window. It answers the one
 question that a level cannot, *is this a voice?*, and once is enough: a gate over the call's own noise floor opens it, it
-accepts a stretch or not, and the level then follows the stretch to its end. It is asked again each second, because
-music may follow a voice without a pause; at once where the level falls far, because noise may; and after a pause.
+accepts a stretch or not, and the level then follows the stretch to its end. It is asked again every three seconds,
+because music may follow a voice without a pause; at once where the level falls far, because noise may; and after a pause.
 
 The level is the variance of a window, so that a DC offset and a constant run (mu-law filled with 0x00) are silence. The floor
 is the least level of the last seconds: steady noise of any level raises it and closes the gate.
 """
 
 import copy
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import soxr
@@ -47,9 +46,10 @@ _GLANCE: Final = 4
 """The windows of each such look."""
 _RUN: Final = 8
 """Windows that a second look may take. The model, entered in the middle of speech, accepted within 8 in 97 % of 540 tries."""
-_AGAIN: Final = 31
-"""About one second."""
-_RESUMED_NS: Final = 200 * NS_PER_MS
+_AGAIN_NS: Final = 3_000 * NS_PER_MS
+_FOLLOWED_MS: Final = 96
+"""The length of a window of which only the level is needed."""
+_RESUMED_NS: Final = 300 * NS_PER_MS
 """After a longer pause the voice is to be recognised again: the next sound may be a key or a tick."""
 _LOW: Final = 1e-2
 """20 dB under the stretch's own level: the last syllable's fall, or noise behind it."""
@@ -63,8 +63,7 @@ _RING_NS: Final = 350 * NS_PER_MS
 """The shortest ring in use is the British double one, 0.4 s; ticks and most earcons are shorter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Speech:
+class Speech(NamedTuple):
     """A stretch of speech: when it was first and last heard."""
 
     start_ns: int
@@ -108,12 +107,17 @@ class SpeechGate:
         self._level = 0.0
         self._loud_ns = 0
         """Start of the loud sound that goes on."""
-        self._examined = self._accepted = self._since = self._looking = 0
+        self._examined = self._accepted = self._since_ns = self._looking = 0
+
+    @property
+    def wants_ms(self) -> int:
+        """The length of the next window."""
+        return WINDOW_MS if self._speech_ns is None or self._looking else _FOLLOWED_MS
 
     def hear(self, window: Window) -> Speech | None:
         """The stretch of speech of which this window is part, as far as it has been heard; None if there is none."""
         sound = window.samples.astype(np.float32)
-        sound -= np.add.reduce(sound) / len(sound)
+        sound -= _sum(sound) / len(sound)
         power = float(sound.dot(sound)) / len(sound)
         if window.start_ns - self._heard_ns > BRIDGED_NS:
             self._floor.add(0.0)
@@ -142,7 +146,7 @@ class SpeechGate:
 
     def _open(self, at_ns: int) -> None:
         self._opened_ns = at_ns
-        self._examined = self._accepted = self._looking = self._since = 0
+        self._examined = self._accepted = self._looking = self._since_ns = 0
         self._level = 0.0
         self._forget()
 
@@ -162,12 +166,12 @@ class SpeechGate:
         if self._accepted >= _ACCEPTED:
             late = self._over_ns - self._opened_ns > _LATE_NS
             self._speech_ns = self._over_ns - 2 * _ACCEPTED * _WINDOW_NS if late else self._opened_ns
-            self._until_ns, self._since, self._looking = self._over_ns, 0, 0
+            self._until_ns, self._since_ns, self._looking = self._over_ns, 0, 0
 
     def _follow(self, window: Window, sound: NDArray[np.float32], power: float, over: bool) -> None:
         """Follow the level of a voice, and ask the model now and then if it still is one."""
-        if over and not self._looking and (self._since >= _AGAIN or window.start_ns - self._until_ns >= _RESUMED_NS):
-            self._since, self._looking, self._accepted = 0, _RUN, 0
+        if over and not self._looking and (self._since_ns >= _AGAIN_NS or window.start_ns - self._until_ns >= _RESUMED_NS):
+            self._since_ns, self._looking, self._accepted = 0, _RUN, 0
             self._forget()
         if self._looking:
             self._look(window, sound, over)
@@ -175,7 +179,8 @@ class SpeechGate:
             self._level = max(self._level * _FADING, power)
             if power > self._level * _GONE:
                 self._until_ns = window.end_ns
-            self._since += 1 if power > self._level * _LOW else _RUN
+            length_ns = window.end_ns - window.start_ns
+            self._since_ns += length_ns if power > self._level * _LOW else 8 * length_ns
 
     def _look(self, window: Window, sound: NDArray[np.float32], over: bool) -> None:
         if over:
@@ -211,6 +216,9 @@ def _lead_ns(sound: NDArray[np.float32], power: float, rate_hz: int) -> int:
     """The silence with which the first window of a stretch begins."""
     loud = np.flatnonzero(sound**2 > power / 10)
     return int(loud[0]) * 1_000_000_000 // rate_hz if len(loud) else 0
+
+
+_sum = np.add.reduce
 
 
 @lru_cache(maxsize=1)

@@ -390,7 +390,8 @@ def test_an_interruption_waits_for_a_voice(tone: NDArray[np.int16], scripted: An
     ticks = [{"kind": "tone", "ms": 30}, {"kind": "silence", "ms": 600}] * 3
     replies = [{"delay_ms": 100, "sound": [*ticks, {"kind": "voice", "ms": 2_000}]}]
     turns = (CallerTurn(tone), CallerTurn(tone[:3200], start="into_reply", offset_ms=400))
-    recording, _ = play(SessionPlan(scripted(replies=replies), turns, 16_000, limits=QUICK))
+    limits = Limits(quiet_s=0.4, no_reply_s=4.0, total_s=9.0)
+    recording, _ = play(SessionPlan(scripted(replies=replies), turns, 16_000, limits=limits))
     main, barge_in = recording.caller.turns
     assert (barge_in.start_sample - main.end_sample) / 16_000 == pytest.approx(0.1 + 3 * 0.63 + 0.4, abs=0.1)
 
