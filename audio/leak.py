@@ -117,7 +117,11 @@ def _delay(signal: Float32, other: Float32, alone: NDArray[np.bool_]) -> int | N
     band = (frequencies > BAND_HZ[0]) & (frequencies < BAND_HZ[1])
     longest = round(LONGEST_S * RATE_HZ)
     heard = np.where(np.repeat(alone, BLOCK)[: signal.size], signal, np.float32(0))
-    starts = [s for s in range(0, max(1, other.size - SEGMENT // 2), SEGMENT // 2) if alone[s // BLOCK :][: 2 * SEGMENT // BLOCK].mean() > 0.3]
+    starts = [
+        s
+        for s in range(0, max(1, other.size - SEGMENT // 2), SEGMENT // 2)
+        if alone[s // BLOCK :][: 2 * SEGMENT // BLOCK].mean() > 0.3
+    ]
     summed = np.zeros(size)
     window = np.hanning(SEGMENT)
     for start in starts[:: max(1, len(starts) // MOST_SEGMENTS)]:

@@ -211,7 +211,9 @@ def echo(db: float, delay_ms: float, side: Literal["caller", "agent", "both"] = 
     """The other side in this side's channel, later and smeared, as from a loudspeaker into a microphone."""
 
     def change(sides: Sides, rng: np.random.Generator) -> Sides:
-        response = rng.standard_normal(round(spread_ms / 1000 * RATE_HZ)) * np.exp(-np.arange(round(spread_ms / 1000 * RATE_HZ)) / 16)
+        response = rng.standard_normal(round(spread_ms / 1000 * RATE_HZ)) * np.exp(
+            -np.arange(round(spread_ms / 1000 * RATE_HZ)) / 16
+        )
         response *= 10 ** (db / 20) / np.sqrt(np.sum(response**2))
 
         def late(sound: Float32) -> Float32:
@@ -267,7 +269,9 @@ def conditions(which: SetName) -> dict[str, Change]:
     """The changes of a set by name, of the same kinds in both, with other values between the ends of each range."""
     mine = which == "choosing"
     found: dict[str, Change] = {"clean": lambda sides, _: sides}
-    for rt60, direct in ((0.2, 3), (0.4, 3), (0.6, 0), (0.8, 3)) if mine else ((0.2, 0), (0.3, 3), (0.5, 3), (0.7, 0), (0.8, 3)):
+    for rt60, direct in (
+        ((0.2, 3), (0.4, 3), (0.6, 0), (0.8, 3)) if mine else ((0.2, 0), (0.3, 3), (0.5, 3), (0.7, 0), (0.8, 3))
+    ):
         found[f"room {rt60:g} s, direct {direct:+g} dB"] = room(rt60, direct)
     found["room on both sides"] = room(0.4 if mine else 0.5, both=True)
     for db in (-40, -30, -20, -15) if mine else (-40, -33, -26, -18, -15):
@@ -275,10 +279,19 @@ def conditions(which: SetName) -> dict[str, Change]:
     for db, delay, side in (
         ((-25, 80, "caller"), (-15, 150, "caller"), (-30, 300, "caller"), (-25, 60, "agent"), (-20, 120, "both"))
         if mine
-        else ((-15, 60, "caller"), (-22, 20, "caller"), (-28, 220, "caller"), (-40, 300, "caller"), (-20, 100, "agent"), (-25, 40, "both"))
+        else (
+            (-15, 60, "caller"),
+            (-22, 20, "caller"),
+            (-28, 220, "caller"),
+            (-40, 300, "caller"),
+            (-20, 100, "agent"),
+            (-25, 40, "both"),
+        )
     ):
         found[f"echo {db} dB, {delay} ms, {side}"] = echo(db, delay, side)  # type: ignore[arg-type]
-    for one, other in ((-30, -30), (-20, 0), (0, -20), (12, 12)) if mine else ((-30, 0), (0, -30), (-25, -25), (15, 0), (30, 30)):
+    for one, other in (
+        ((-30, -30), (-20, 0), (0, -20), (12, 12)) if mine else ((-30, 0), (0, -30), (-25, -25), (15, 0), (30, 30))
+    ):
         found[f"level {one:+g}, {other:+g} dB"] = level(one, other)
     for colour, db in (
         (("white", -70), ("pink", -60), ("white", -50), ("babble", -50), ("pink", -40))

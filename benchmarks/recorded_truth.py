@@ -25,7 +25,6 @@ from harness.calls.caller_turns import caller_turns
 from harness.errors import UserError
 from harness.measuring.timings import timings_of
 from harness.store.step_failure import StepFailure
-from harness.timing.figures import TurnTiming
 from harness.timing.utterances import UTTERANCE_GAP_S
 
 NEAR_MS: Final = 500.0
