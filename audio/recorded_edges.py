@@ -29,22 +29,23 @@ LEAST_BREATH_S: Final = 0.15
 all sounds as limits the worst end of 12 turns in noise of 30 dB was 95 ms off, with these 21 ms."""
 
 
-def true_edges(signal: Float32, speech: Sequence[Span]) -> tuple[Span, ...]:
+def true_edges(signal: Float32, speech: Sequence[Span], others: Sequence[Span] = (), *, ends: bool = True) -> tuple[Span, ...]:
     """The stretches of speech with the edges that the noise hid; stretches less than 200 ms apart become one.
 
-    `signal`: one channel at 16 kHz; `speech`: the stretches that `speech_in` found in it.
+    `signal`: one channel at 16 kHz; `speech`: the stretches that `speech_in` found in it; `others`: stretches that are another
+    side's, which no edge crosses; `ends`: False where the ends are right as they are.
     """
     size = signal.size
     long = [s for s in audible(signal) if s[1] - s[0] >= LEAST_BREATH_S]
-    beside = [s for s in long if not any(s[0] < end and start < s[1] for start, end in speech)]
+    beside = [*others, *(s for s in long if not any(s[0] < end and start < s[1] for start, end in speech))]
     reversed_ = np.ascontiguousarray(signal[::-1])
     moved: list[Span] = []
     for k, (start, end) in enumerate(speech):
-        others = [*speech[:k], *speech[k + 1 :], *beside]
-        earliest = round(max((e for _, e in others if e <= start), default=0.0) * RATE_HZ)
-        latest = round(min((s for s, _ in others if s >= end), default=size / RATE_HZ) * RATE_HZ)
+        limits = [*speech[:k], *speech[k + 1 :], *beside]
+        earliest = round(max((e for _, e in limits if e <= start), default=0.0) * RATE_HZ)
+        latest = round(min((s for s, _ in limits if s >= end), default=size / RATE_HZ) * RATE_HZ)
         first = find_onset(signal, RATE_HZ, round(start * RATE_HZ), earliest).sample
-        past = size - find_onset(reversed_, RATE_HZ, size - round(end * RATE_HZ), size - latest).sample
+        past = size - find_onset(reversed_, RATE_HZ, size - round(end * RATE_HZ), size - latest).sample if ends else 0
         span = min(start, first / RATE_HZ), max(end, past / RATE_HZ)
         if moved and span[0] - moved[-1][1] < LEAST_PAUSE_S - 1e-9:
             moved[-1] = (moved[-1][0], span[1])

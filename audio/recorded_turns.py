@@ -116,13 +116,17 @@ def speech_in(signal: Float32, vocal: VocalDetector, own: NDArray[np.bool_] | No
 
 def least_sound(level: NDArray[np.float64], speech: float) -> float:
     """The power from which a block of 8 ms is no noise: within 40 dB of the speech, 10 dB over the steady noise, and over the
-    swells of an unsteady one (a street, other people) wherever nothing loud is near."""
+    swells of an unsteady one (a street, other people)."""
     floor = float(np.percentile(level, FLOOR_PERCENTILE))
-    near = np.convolve(level >= speech * 10 ** (-LOUD_DB / 10), np.ones(2 * round(BESIDE_S / WINDOW_S) + 1), "same") > 0.5
-    noise = level[~near]
-    swells = float(np.percentile(noise, SWELL_PERCENTILE)) if len(noise) * WINDOW_S >= LEAST_NOISE_S else 0.0
-    over_swells = min(swells * 10 ** (OVER_SWELLS_DB / 10), speech * 10 ** (-LEAST_ROOM_DB / 10))
+    over_swells = min(swells(level, speech) * 10 ** (OVER_SWELLS_DB / 10), speech * 10 ** (-LEAST_ROOM_DB / 10))
     return max(speech * 10 ** (-EDGE_DB / 10), floor * 10 ** (OVER_FLOOR_DB / 10), over_swells)
+
+
+def swells(level: NDArray[np.float64], speech: float) -> float:
+    """The power that a channel's noise reaches at times, where nothing loud is near; 0 where too little of it is heard alone."""
+    near = np.convolve(level >= speech * 10 ** (-LOUD_DB / 10), np.ones(2 * round(BESIDE_S / WINDOW_S) + 1), "same") > 0.5
+    noise = level[~near[: len(level)]]
+    return float(np.percentile(noise, SWELL_PERCENTILE)) if len(noise) * WINDOW_S >= LEAST_NOISE_S else 0.0
 
 
 def one_turn(speech: Sequence[Span]) -> FoundTurn:

@@ -30,7 +30,11 @@ EDGES_HZ: Final = (100, 400, 800, 1_500, 2_500, 4_000, 7_600)
 FALL_DB: Final = 25.0
 LEAST_FALL_DB: Final = 12.0
 STRAIGHT_DB: Final = 1.1
-ALIKE: Final = 0.5
+MOST_OFF_DB: Final = 1.5
+LEAST_STRAIGHT: Final = 0.3
+ALIKE: Final = 0.3
+"""A fall is straight within 1.1 dB; in a room at least three tenths of them are, their times are alike within three tenths, and
+half of all falls are within 1.5 dB of a line (rooms of 0.4 to 0.8 s over noise at -60 dB: 0.5 to 1.5; no room: 1.5 to 7)."""
 LEAST_FALLS: Final = 3
 SHORTEST_S: Final = 0.25
 LONGEST_S: Final = 2.0
@@ -54,11 +58,11 @@ def without_tails(signal: Float32, speech: Sequence[Span]) -> tuple[tuple[Span, 
     level = _levels(signal)
     falls = [_fall(level, span) for span in speech]
     straight = [60 / slope for slope, off_db in filter(None, falls) if off_db < STRAIGHT_DB and slope > 0]
-    if len(straight) < max(LEAST_FALLS, len(speech) / 3):
+    if len(straight) < max(LEAST_FALLS, LEAST_STRAIGHT * len(speech)):
         return tuple(speech), None
     low, rt60_s, high = (float(q) for q in np.percentile(straight, [25, 50, 75]))
     off_db = float(np.median([fall[1] for fall in falls if fall is not None]))
-    if off_db > STRAIGHT_DB or high - low > ALIKE * rt60_s or not SHORTEST_S <= rt60_s <= LONGEST_S:
+    if off_db > MOST_OFF_DB or high - low > ALIKE * rt60_s or not SHORTEST_S <= rt60_s <= LONGEST_S:
         return tuple(speech), None
     return tuple((start, _knee(level, start, end, rt60_s)) for start, end in speech), rt60_s
 

@@ -18,6 +18,7 @@ import numpy as np
 import soundfile
 
 from harness.audio.pcm import Float32, Int16, to_int16
+from harness.audio.unended_wav import unended_wav
 
 BLOCK_FRAMES: Final = 65_536
 """Frames decoded at once: half a megabyte of two channels, and few enough calls that an hour is read at the decoder's speed."""
@@ -126,6 +127,8 @@ def _read(source: Path | bytes, bounds: Bounds, kind: Literal["int16", "float32"
 
 def _opened(source: Path | bytes) -> soundfile.SoundFile:
     try:
+        if (mended := unended_wav(source)) is not None:
+            return soundfile.SoundFile(mended)
         # Of a path that is not UTF-8 the library cannot make bytes itself.
         return soundfile.SoundFile(io.BytesIO(source) if isinstance(source, bytes) else os.fsencode(source))
     except (OSError, RuntimeError, TypeError, ValueError) as error:  # libsndfile's own, and those of a name without a format
