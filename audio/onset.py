@@ -102,10 +102,11 @@ def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int, earlie
     speech = max(
         speech_power(samples[accepted : accepted + round(rate_hz * FOLLOWING_S)], rate_hz), loudest * 10 ** (-CORE_OVER_DB / 10)
     )
+    edge = speech * 10 ** (-EDGE_DB / 10)
     search_from = max(0, len(level) - core - round(LOOK_BACK_S / BLOCK_S))
     floor = _floor(level[:-core], following)
     if floor <= speech * 10 ** (-CLEAN_DB / 10):
-        start = _walk_back(level, trailing >= speech * 10 ** (-EDGE_DB / 10), search_from, speech)
+        start = _walk_back(level, trailing >= edge, search_from, speech)
     elif floor >= loudest * 10 ** (-BURIED_DB / 10):
         start = _with_consonant(
             samples[begin:core_end], rate_hz, level, _emergence(samples[begin:core_end], rate_hz, level, search_from)
@@ -113,7 +114,10 @@ def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int, earlie
     else:
         start = search_from + _change_point(samples[begin:core_end], rate_hz, level, search_from)
         start = _with_consonant(samples[begin:core_end], rate_hz, level, start)
-    return Onset(begin + start * block, decibels(loudest), decibels(floor))
+    if floor < edge:
+        # What is heard over a quiet floor before the speech comes within 40 dB is a synthesiser's own hiss.
+        start += next(iter(np.flatnonzero(trailing[start:] >= edge + floor)), 0)
+    return Onset(begin + int(start) * block, decibels(loudest), decibels(floor))
 
 
 def _trailing(level: NDArray[np.float64], blocks: int) -> NDArray[np.float64]:
