@@ -50,7 +50,7 @@ CLOSURE_S: Final = 0.09
 """The longest silence inside a word: the closure of a stop consonant."""
 CLICK_S: Final = 0.03
 LEAST_CONSONANT: Final = 3
-BURST_S: Final = 0.03
+BURST_S: Final = 0.02
 AIR_DB: Final = 66.0
 AIR_OVER_DB: Final = 6.0
 SILENT: Final = 1e-10
