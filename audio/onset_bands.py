@@ -68,8 +68,8 @@ def emergence(sound: NDArray[np.float64], search_from: int, until: int) -> int:
 def consonant_before(sound: NDArray[np.float64], voice: int) -> int:
     """The block in which a consonant before the voice begins, `voice` if there is none; mono at 16 kHz, from the first sound.
 
-    A fricative is 30 dB and more under its vowel: noise of 20 dB hides it in the sum, and each pitch period of the vowel outweighs all
-    of it. It is steady over its length, so here one level is taken for all of a band from a start to the voice.
+    A fricative is 30 dB and more under its vowel: noise of 20 dB hides it in the sum, and each pitch period of the vowel
+    outweighs all of it. It is steady over its length, so here one level is taken for all of a band from a start to the voice.
     """
     first = max(_EDGE, voice - _CONSONANT_REACH)
     noise_end = first if first >= _LEAST_NOISE + _UNLIKE else max(_LEAST_NOISE, voice // 2)
