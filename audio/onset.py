@@ -48,8 +48,8 @@ FLOOR_GROWTH_DB: Final = 6.0
 """Noise is steady; a sound that grows by more than this from its first quarter to its second is an attack, not noise."""
 CLEAN_DB: Final = 47.0
 """A floor this far below the speech cannot reach the level at which speech begins (`EDGE_DB`, 40) even where it swings up by
-7 dB, as pink noise does, so the level alone decides. With 37 the walk back ran on through floors 33 to 42 dB below: of 960 onsets in white and
-pink noise 28 to 48 dB under the voice, 238 were over 20 ms off, with 44 one was (docs/decisions/timing-onset-change-point)."""
+7 dB, as pink noise does, so the level alone decides. With 37 the walk back ran on through floors 33 to 42 dB below: of 960
+onsets in white and pink noise 28 to 48 dB under the voice, 238 were over 20 ms off (docs/decisions/timing-onset-change-point)."""
 BURIED_DB: Final = 20.0
 """With a smaller distance of speech and noise floor the onset is searched in bands (`harness.audio.onset_bands`)."""
 CLOSURE_S: Final = 0.09
@@ -133,8 +133,8 @@ def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int, earlie
         start = _with_consonant(samples[begin:core_end], rate_hz, level, start)
     if floor < edge:
         # What is heard over a quiet floor before the speech comes within 40 dB is a synthesiser's own hiss.
-        start += next(iter(np.flatnonzero(trailing[start:] >= edge + floor)), 0)
-    return Onset(begin + int(start) * block, decibels(loudest), decibels(floor))
+        start += int(next(iter(np.flatnonzero(trailing[start:] >= edge + floor)), 0))
+    return Onset(begin + start * block, decibels(loudest), decibels(floor))
 
 
 def _trailing(level: NDArray[np.float64], blocks: int) -> NDArray[np.float64]:

@@ -40,6 +40,8 @@ _ABSENT: Final = 0.4
 """Share of the bands in which a consonant has nothing."""
 _CERTAIN: Final = 9.0
 """Log-likelihood ratio over which a consonant is there."""
+_BEYOND_CLICK: Final = 2.0
+"""Least of the evidence that the rest of a consonant bears, besides its loudest stretch of a click's length."""
 _CLICK: Final = 30
 """Blocks; as `harness.audio.onset.CLICK_S`."""
 _UNLIKE: Final = 8
@@ -85,7 +87,7 @@ def consonant_before(sound: NDArray[np.float64], voice: int) -> int:
         ratio, trust = power[first:voice, heard] / noise[heard], _EVIDENCE * noise_end / (noise_end + _FEW)
         begins = first + _earliest(ratio, trust)
         quiet = _without_loudest(ratio, begins - first)
-        if begins < voice and _evidence(quiet, trust)[begins - first] < _CERTAIN:
+        if begins < voice and _evidence(quiet, trust)[begins - first] < _BEYOND_CLICK:
             begins = first + _earliest(quiet, trust)
         noise_end = max(_LEAST_NOISE, begins - _MARGIN)
     return begins

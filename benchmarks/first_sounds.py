@@ -1,10 +1,10 @@
 """Sentences by their first sound, spoken by real synthesisers, with the sample at which each begins.
 
-A programmed vowel says little about where /k/ or /f/ is found: a burst is 10 ms, apart from its vowel and as loud as a click, and
+A programmed vowel says little about where /k/ or /f/ is found: a burst is 10 ms, apart from its vowel and loud as a click, and
 a weak fricative is 30 to 40 dB under the vowel. So every class of first sound is spoken by voices of different kinds: neural
 (Piper joe, hibari), joined pieces of recorded speech (flite), statistical (festival's HTS), formants and a Klatt synthesiser
-(espeak-ng). Debian's packages `flite`, `espeak-ng`, `festival` and `festvox-us-slt-hts` bring those that the extra `local` lacks; a
-voice that is not installed is left out.
+(espeak-ng). Debian's packages `flite`, `espeak-ng`, `festival` and `festvox-us-slt-hts` bring those that the extra `local`
+lacks; a voice that is not installed is left out.
 
 The truth is of the sentence as synthesised, before noise, level or line: the first sample whose 8 ms RMS, looking back, lies
 within 40 dB of the sentence's speech level (`harness.audio.level`). A sound that ends 90 ms and more before the word, over the

@@ -78,7 +78,7 @@ def test_a_tick_before_a_word_is_no_part_of_it(name: str, kind: str, before_ms: 
 @pytest.mark.parametrize("name", VOICES)
 def test_a_first_fricative_in_noise_is_found_before_its_vowel(name: str) -> None:
     apart_ms = []
-    for k, text in enumerate(SENTENCES["fricative"] * 3):
+    for k, text in enumerate([*SENTENCES["fricative"]] * 3):
         heard, begins = spoken(name, text)
         noise = coloured_noise(len(heard), SPEECH_DB - 30, np.random.default_rng(k))
         found = find_onset((heard + noise).astype(np.float32), HEARD_HZ, begins + round(0.08 * HEARD_HZ))
