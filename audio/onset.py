@@ -49,7 +49,8 @@ FLOOR_GROWTH_DB: Final = 6.0
 CLEAN_DB: Final = 47.0
 """A floor this far below the speech cannot reach the level at which speech begins (`EDGE_DB`, 40) even where it swings up by
 7 dB, as pink noise does, so the level alone decides. With 37 the walk back ran on through floors 33 to 42 dB below: of 960
-onsets in white and pink noise 28 to 48 dB under the voice, 238 were over 20 ms off (docs/decisions/timing-onset-change-point)."""
+onsets in white and pink noise 28 to 48 dB under the voice, 238 were over 20 ms off
+(docs/decisions/timing-onset-change-point)."""
 BURIED_DB: Final = 20.0
 """With a smaller distance of speech and noise floor the onset is searched in bands (`harness.audio.onset_bands`)."""
 CLOSURE_S: Final = 0.09
