@@ -40,6 +40,10 @@ _ABSENT: Final = 0.4
 """Share of the bands in which a consonant has nothing."""
 _CERTAIN: Final = 9.0
 """Log-likelihood ratio over which a consonant is there."""
+_BEYOND_CLICK: Final = 2.0
+"""Least of the evidence that the rest of a consonant bears, besides its loudest stretch of a click's length."""
+_CLICK: Final = 30
+"""Blocks; as `harness.audio.onset.CLICK_S`."""
 _UNLIKE: Final = 8
 """Blocks after the start of the search in which nothing may begin: noise that differs from its own first part begins there."""
 _LEAST_NOISE: Final = 24
@@ -66,8 +70,8 @@ def emergence(sound: NDArray[np.float64], search_from: int, until: int) -> int:
 def consonant_before(sound: NDArray[np.float64], voice: int) -> int:
     """The block in which a consonant before the voice begins, `voice` if there is none; mono at 16 kHz, from the first sound.
 
-    A fricative is 30 dB and more under its vowel: noise of 20 dB hides it in the sum, and each pitch period of the vowel outweighs all
-    of it. It is steady over its length, so here one level is taken for all of a band from a start to the voice.
+    A fricative is 30 dB and more under its vowel: noise of 20 dB hides it in the sum, and each pitch period of the vowel
+    outweighs all of it. It is steady over its length, so here one level is taken for all of a band from a start to the voice.
     """
     first = max(_EDGE, voice - _CONSONANT_REACH)
     noise_end = first if first >= _LEAST_NOISE + _UNLIKE else max(_LEAST_NOISE, voice // 2)
@@ -78,21 +82,38 @@ def consonant_before(sound: NDArray[np.float64], voice: int) -> int:
     for _ in range(2):
         if noise_end > voice - _EDGE:
             return voice
-        evidence = _consonant_evidence(power[:voice], noise_end, first)
-        best = int(np.argmax(evidence))
-        begins = first + best if best > _UNLIKE and evidence[best] > _CERTAIN else voice
+        noise = power[2:noise_end].mean(axis=0)
+        heard = noise > noise.max() * _EMPTY
+        ratio, trust = power[first:voice, heard] / noise[heard], _EVIDENCE * noise_end / (noise_end + _FEW)
+        begins = first + _earliest(ratio, trust)
+        quiet = _without_loudest(ratio, begins - first)
+        if begins < voice and _evidence(quiet, trust)[begins - first] < _BEYOND_CLICK:
+            begins = first + _earliest(quiet, trust)
         noise_end = max(_LEAST_NOISE, begins - _MARGIN)
     return begins
 
 
-def _consonant_evidence(power: NDArray[np.float64], noise_end: int, first: int) -> NDArray[np.float64]:
-    """For each start from block `first` on, how much likelier a consonant from there to the end is than noise alone."""
-    noise = power[2:noise_end].mean(axis=0)
-    heard = noise > noise.max() * _EMPTY
+def _earliest(ratio: NDArray[np.float64], trust: float) -> int:
+    """The row in which a consonant begins that lasts to the end; the number of rows if there is none."""
+    evidence = _evidence(ratio, trust)
+    best = int(np.argmax(evidence))
+    return best if best > _UNLIKE and evidence[best] > _CERTAIN else len(ratio)
+
+
+def _without_loudest(ratio: NDArray[np.float64], begins: int) -> NDArray[np.float64]:
+    """The same with noise in place of the loudest stretch of a click's length: a consonant is more than that."""
+    quiet = ratio.copy()
+    if begins < len(ratio):
+        loud = np.convolve(ratio[begins:].mean(axis=1), np.ones(_CLICK))[_CLICK - 1 :]
+        start = begins + int(np.argmax(loud))
+        quiet[start : start + _CLICK] = 1.0
+    return quiet
+
+
+def _evidence(ratio: NDArray[np.float64], trust: float) -> NDArray[np.float64]:
+    """For a start at each row, how much likelier a consonant from there to the last row is than noise alone."""
     variance = 1 + 10 ** (_CONSONANT_LEVELS_DB / 10)
-    trust = _EVIDENCE * noise_end / (noise_end + _FEW)
-    ratio = (power[first:, heard] / noise[heard])[::-1]
-    total, length = np.cumsum(ratio, axis=0)[::-1], np.arange(len(ratio), 0, -1)
+    total, length = np.cumsum(ratio[::-1], axis=0)[::-1], np.arange(len(ratio), 0, -1)
     each = trust * (total[:, :, None] * (1 - 1 / variance) - length[:, None, None] * np.log(variance))
     said = np.logaddexp.reduce(each, axis=2) - np.log(len(variance))
     evidence: NDArray[np.float64] = np.logaddexp(np.log(_ABSENT), np.log(1 - _ABSENT) + said).sum(axis=1)

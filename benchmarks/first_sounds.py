@@ -1,21 +1,25 @@
 """Sentences by their first sound, spoken by real synthesisers, with the sample at which each begins.
 
-A programmed vowel says little about where /k/ or /f/ is found: a burst is 10 ms, apart from its vowel and as loud as a click, and
+A programmed vowel says little about where /k/ or /f/ is found: a burst is 10 ms, apart from its vowel and loud as a click, and
 a weak fricative is 30 to 40 dB under the vowel. So every class of first sound is spoken by voices of different kinds: neural
 (Piper joe, hibari), joined pieces of recorded speech (flite), statistical (festival's HTS), formants and a Klatt synthesiser
-(espeak-ng). Debian's packages `flite`, `espeak-ng`, `festival` and `festvox-us-slt-hts` bring those that the extra `local` lacks; a
-voice that is not installed is left out.
+(espeak-ng). Debian's packages `flite`, `espeak-ng`, `festival` and `festvox-us-slt-hts` bring those that the extra `local`
+lacks; a voice that is not installed is left out.
 
 The truth is of the sentence as synthesised, before noise, level or line: the first sample whose 8 ms RMS, looking back, lies
 within 40 dB of the sentence's speech level (`harness.audio.level`). A sound that ends 90 ms and more before the word, over the
-longest closure of a plosive, is no part of it: the recordings behind `flite rms` have noises of the mouth there. Voices whose own
-noise is within 48 dB of their speech have no such sample (flite awb and kal16). Constants of `harness.audio.onset` are chosen on
-`CHOOSING`: other voices and other words than those of `REPORTING`.
+longest closure of a plosive, is no part of it: the recordings behind `flite rms` have noises of the mouth there. Voices
+whose own noise is within 48 dB of their speech have no such sample (flite awb and kal16). Constants of `harness.audio.onset`
+are chosen on `CHOOSING`: other voices and other words than those of `REPORTING`.
+
+`python -m benchmarks.first_sounds [choosing]` prints the error by line and first sound.
 """
 
 import shutil
 import subprocess
+import sys
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,11 +28,16 @@ from typing import Any, Final
 
 import numpy as np
 import soundfile
+import soxr
 from numpy.typing import NDArray
 
+from benchmarks.made_recordings import Said, make_recording
 from harness.audio.level import speech_power
+from harness.audio.pcm import decode, encode, to_int16
 from harness.calibrate.first_sounds import word_begins
+from harness.calibrate.voice import Colour, coloured_noise
 from harness.models import resolve
+from harness.timing import measure
 
 Floats = NDArray[np.float64]
 PLAIN_DB: Final = -24.0
@@ -177,3 +186,56 @@ def spoken(voices: Sequence[str] = REPORTING) -> Iterator[FirstSound]:
                 sound, rate_hz = speaks(text)
                 sound = sound * 10 ** (PLAIN_DB / 20) / np.sqrt(speech_power(sound, rate_hz))
                 yield FirstSound(name, kind, text, rate_hz, sound, word_begins(sound, rate_hz))
+
+
+AGENT_HZ: Final = 24_000
+LINES: Final[Mapping[str, tuple[int, Colour | None, float]]] = {
+    "clean": (AGENT_HZ, None, 0.0),
+    "room tone, −70 dB": (AGENT_HZ, "pink", -70.0),
+    "room tone, −60 dB": (AGENT_HZ, "pink", -60.0),
+    "30 dB white": (AGENT_HZ, "white", PLAIN_DB - 30),
+    "30 dB pink": (AGENT_HZ, "pink", PLAIN_DB - 30),
+    "20 dB white": (AGENT_HZ, "white", PLAIN_DB - 20),
+    "20 dB pink": (AGENT_HZ, "pink", PLAIN_DB - 20),
+    "8 kHz": (8_000, None, 0.0),
+    "16 kHz": (16_000, None, 0.0),
+    "μ-law": (8_000, None, 0.0),
+}
+"""Each line with its rate, and the colour and level of noise that begins 60 to 800 ms before the sentence does."""
+
+
+def error_ms(first: FirstSound, line: str) -> float | None:
+    """The measured TTFA of a sentence over a line, minus the true one; None where the turn has none."""
+    rng = np.random.default_rng(zlib.crc32(f"{first.voice} {first.text} {line}".encode()))
+    rate_hz, colour, noise_db = LINES[line]
+    lead_s = rng.uniform(0.06, 0.8) if colour else rng.uniform(0.0, 0.3)
+    sound = np.concatenate([np.zeros(round(lead_s * first.rate_hz)), first.sound])
+    begins_s = round(lead_s * first.rate_hz) / first.rate_hz + first.begins / first.rate_hz
+    sound = soxr.resample(sound, first.rate_hz, rate_hz, quality="VHQ")
+    if colour is not None:
+        sound = sound + coloured_noise(len(sound), noise_db, rng, colour)
+    if line == "μ-law":
+        sound = decode(encode(to_int16(sound), "ulaw"), "ulaw") / 32768
+    said = Said(0.3, soxr.resample(sound, rate_hz, AGENT_HZ, quality="VHQ"))
+    ttfa_ms = measure(make_recording(said, total_s=10.0).recording).ttfa_ms
+    return None if ttfa_ms is None else ttfa_ms - (0.3 + begins_s) * 1000
+
+
+def main() -> None:
+    """Print p50 and p95 of the error's size, in ms, by line and first sound, and the share without a figure."""
+    sounds = list(spoken(CHOOSING if "choosing" in sys.argv[1:] else REPORTING))
+    print(f"{'line':20}" + "".join(f"{kind:>14}" for kind in (*SENTENCES, "all")) + "  none")
+    for line in LINES:
+        errors = [(first.kind, error_ms(first, line)) for first in sounds]
+        row = []
+        for kind in (*SENTENCES, None):
+            sizes = [abs(e) for k, e in errors if e is not None and kind in (k, None)]
+            row.append(f"{np.percentile(sizes, 50):.1f}, {np.percentile(sizes, 95):.1f}")
+        print(
+            f"{line:20}" + "".join(f"{cell:>14}" for cell in row) + f"  {np.mean([e is None for _, e in errors]):.1%}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,8 +1,8 @@
 """Sentences by their first sound, in the voices that ship, with the sample at which each begins.
 
 An error measured on a programmed vowel holds for no agent that begins with /k/, /f/ or /th/: a burst is 10 ms, apart from its
-vowel, and a weak fricative is 30 to 40 dB under it. So the calibration's agent speaks real synthesised sentences, as many of each
-class of first sound, by hibari and, where its weights are stored, Piper joe; nothing is downloaded for it.
+vowel, and a weak fricative is 30 to 40 dB under it. So the calibration's agent speaks real synthesised sentences, as many of
+each class of first sound, by hibari and, where its weights are stored, Piper joe; nothing is downloaded for it.
 
 The truth is of the sentence as synthesised, before level, noise and wire.
 """
