@@ -21,7 +21,6 @@ from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import endpointing, waterfall
 from harness.timing.barge_in import BargeIn, heard_sample, judge_barge_in
 from harness.timing.chain import Reply, Stamps, heard_reply
-from harness.timing.crosscheck import disagreement
 from harness.timing.echo import without_echo
 from harness.timing.events import judge_event
 from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, StagesFrom, TurnTiming, Utterance, Waterfall
@@ -159,7 +158,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     replies = [s for s in vocal if times.of_heard(s.end) > 0]
     answer = replies[0] if replies and times.of_heard(replies[0].start) < NO_REPLY_MS else None
     onset_ms = times.of_heard(answer.start) if answer else None
-    discarded = _discarded(session, turn, answer, voiced) if answer else None
+    discarded = _discarded(session, turn) if answer else None
     early = onset_ms is not None and onset_ms < 0
     speech = next((s for s in replies if s.kind == "speech"), None) if answer else None
     pauses = [(_caller_ms(times, caller.rate_hz, p.start_sample), _caller_ms(times, caller.rate_hz, p.end_sample))
@@ -233,7 +232,7 @@ def _endpointing(
     utterances = [(times.of_heard(s.start), times.of_heard(s.end)) for s in voiced]
     answer = next((s for s in voiced if _is_said(s) and 0 <= times.of_heard(s.start) < NO_REPLY_MS), None)
     audible = _audible(session, answer, times) if answer else None
-    discarded = _discarded(session, turn, answer, voiced) if answer else None
+    discarded = _discarded(session, turn) if answer else None
     windows = endpointing.windows_of([span for span, _ in spans])
     last_pause_ms = windows[-1][1] if windows else times.of_ns(begin_ns)
     return Endpointing(
@@ -277,15 +276,8 @@ def _is_said(sound: Sound) -> bool:
     return sound.kind not in ("nonvocal", "withdrawn")
 
 
-def _discarded(session: _Session, turn: SpokenTurn, answer: Sound, voiced: Sequence[Sound]) -> str | None:
-    if _last_of(session.recording.caller, turn) is None:
-        return SILENT_TURN
-    if answer.kind == "breath":
-        # A breath has no pitch; the following word must have one.
-        after = (s for s in session.sounds if s.start >= answer.end and _is_said(s))
-        answer = next(after, answer)
-    before = [s.end for s in voiced if s.end <= answer.start]
-    return disagreement(session.track.samples, answer.start, max(before, default=0))
+def _discarded(session: _Session, turn: SpokenTurn) -> str | None:
+    return SILENT_TURN if _last_of(session.recording.caller, turn) is None else None
 
 
 def _within(times: _Times, sound: Sound, begin_ns: int, until_ns: int | None) -> bool:
