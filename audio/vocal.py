@@ -10,7 +10,7 @@ reset for every stretch of sound, and inside a stretch after two seconds that en
 
 At its recommended threshold the model accepts melodies, hums and blips, but with little conviction and for little time: 99 %
 of voices, whispered ones aside, have 128 ms at 0.9 and more, of 440 other sounds none has. What lies between is air or a
-note: a whisper goes on for a quarter of a second without a pitch, a note never does (docs/decisions/timing-speech-or-not).
+note: a whisper goes on for a fifth of a second without a pitch, a note never does (docs/decisions/timing-speech-or-not).
 """
 
 from collections.abc import Callable
@@ -35,9 +35,9 @@ LEAVE: Final = 0.35
 """Hysteresis of 0.15, as the model's authors use."""
 SURE: Final = 0.9
 SURE_WINDOWS: Final = 4
-AIRY_WINDOWS: Final = 8
-"""Windows over `ENTER` of a voice without pitch: 256 ms, longer than a blip or a cough that the model half accepts."""
-MOST_PITCHED: Final = 0.55
+AIRY_WINDOWS: Final = 6
+"""Windows over `ENTER` of a voice without pitch: 192 ms, longer than a blip or a cough that the model half accepts."""
+MOST_PITCHED: Final = 0.45
 """Share of frames with a pitch: whispers and breathy voices 0–0.51, music and notes that the model half accepts 0.47–1."""
 LEVEL_DB: Final = -20.0
 MOST_GAIN_DB: Final = 40.0
