@@ -1,9 +1,9 @@
-"""The tonality of a sound: steady pitch, as in music and never in a voice, which the speech model wrongly takes for a voice.
+"""The tonality of a sound: steady pitch, as of music or a hum in a room.
 
-Silero accepts sustained chords at any level. A note keeps each of its partials at one frequency; a voice glides all the
-time, and its fifth harmonic glides five times as far. So: how much of the energy between 300 and 3,400 Hz lies in spectral
-lines that stay in place for a quarter of a second? Piper's voice: 0.0–0.3 over ten sentences; chords of notes from 1 s
-down to 150 ms: 0.86–1.0.
+A note keeps each of its partials at one frequency; a voice glides, and its fifth harmonic glides five times as far. So: how
+much of the energy between 300 and 3,400 Hz lies in spectral lines that stay in place for a quarter of a second? Piper's voice: 0.0–0.3
+over ten sentences; chords of notes from 1 s down to 150 ms: 0.86–1.0. A voice of one pitch reaches 0.8, so this finds what sounds
+*beside* speech and never says that something is no voice.
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ HOP: Final = 256
 STEADY_FRAMES: Final = 5
 """Five windows of 128 ms, 32 ms apart: 256 ms."""
 MUSICAL: Final = 0.75
-"""Threshold midway between the steadiest speech and the liveliest music measured."""
+"""Threshold midway between the steadiest natural speech and the liveliest music measured."""
 _BAND_HZ: Final = (300, 3_400)
 _PEAK_DB: Final = 10.0
 """Least level of a spectral line over the mean of the 400 Hz around it."""

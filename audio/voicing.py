@@ -1,9 +1,9 @@
-"""The detection of pitch in a sound: the second detector, which shares only the samples with the speech model.
+"""The detection of pitch in a sound, which shares only the samples with the speech model.
 
 A voice repeats itself every 2.5–14 ms; noise, breath and clicks do not. The normalised autocorrelation of 32 ms frames
-measures how well a frame repeats, independent of training data and levels. It cannot separate a voice from music, so it never
-decides alone: it shows where the model must be wrong, because its detected speech has no pitch for long, or because a
-pitch existed well before the onset.
+measures how well a frame repeats, independent of training data and levels. It cannot separate a voice from music, and a whisper
+has none, so it never decides alone: it tells a whisper from a note where the speech model is in doubt, a breath from a
+word, and where in noise a voice may have begun.
 """
 
 from typing import Final

@@ -4,10 +4,10 @@ Every item is one sound in silence or noise, run through `find_sounds` as a call
 overlaps it; *late* if that begins over 100 ms after it; a sound is *taken* if any of it counts as vocal. Rules were chosen on
 the half `fit` and are reported on `held`: other speakers, other texts, other seeds, other pieces of music.
 
-Voices come from what is installed: the harness's own (hibari, Piper), `flite` and `espeak-ng`, and people: the prompts of Debian's
-`asterisk-core-sounds-{en,es,fr,it,ru}-wav` (recorded, CC BY-SA) at 8 kHz. Music on hold is of `asterisk-moh-opsound-wav`, earcons of
-`sound-theme-freedesktop`. Whispers, breathy and monotone voices are these voices through WORLD. A source that is missing is left
-out and said.
+Voices come from what is installed: the harness's own (hibari, Piper), `flite` and `espeak-ng`, and people: the prompts of
+Debian's `asterisk-core-sounds-{en,es,fr,it,ru}-wav` (recorded, CC BY-SA, 8 kHz). Music on hold is of
+`asterisk-moh-opsound-wav`, earcons of `sound-theme-freedesktop`. Whispers, breathy and monotone voices are these voices
+through WORLD. A source that is missing is left out.
 """
 
 import shutil
@@ -131,10 +131,10 @@ def narrow(sound: Floats, rate_hz: int, *, mu_law: bool = False) -> Floats:
 def spoken(half: Half) -> Iterator[tuple[str, Floats]]:
     """Engine or person, and one utterance at its own level."""
     texts = TEXTS[half]
-    yield from _made_by("flite", half, FLITE[half], texts)
-    yield from _made_by("espeak-ng", half, ESPEAK[half], texts)
+    yield from _made_by("flite", FLITE[half], texts)
+    yield from _made_by("espeak-ng", ESPEAK[half], texts)
     for language, said in FOREIGN[half].items():
-        yield from _made_by("espeak-ng", half, (language,), said)
+        yield from _made_by("espeak-ng", (language,), said)
     hibari, piper = HibariSynthesiser(), PiperSynthesiser(resolve("piper-joe"))
     for k, text in enumerate(texts):
         stretch = Stretch(text, Ending("turn_end"), 0)
@@ -147,7 +147,7 @@ def spoken(half: Half) -> Iterator[tuple[str, Floats]]:
             yield f"people ({speaker_name[:2]})", to_full(sound, rate)
 
 
-def _made_by(program: str, half: Half, voices: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[str, Floats]]:
+def _made_by(program: str, voices: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[str, Floats]]:
     if shutil.which(program) is None:
         print(f"left out: {program} is not installed", file=sys.stderr)
         return
@@ -169,7 +169,7 @@ def _prompts(folder: Path) -> list[Path]:
     return [*found[::16], *sorted((folder / "digits").glob("[0-9].wav"))[::2]]
 
 
-def through_world(sound: Floats, manner: str, rng: np.random.Generator) -> Floats:
+def through_world(sound: Floats, manner: str) -> Floats:
     """A voice spoken in another manner: whispered, breathy, monotone, low or high."""
     import pyworld
 
@@ -206,7 +206,7 @@ def voices(half: Half, rng: np.random.Generator) -> Iterator[Item]:
         yield Item("voice, μ-law 8 kHz", narrow(at_db(sound, -22), 8_000, mu_law=True), True)
         if name.startswith(("hibari", "Piper", "people", "flite")):
             manner = ("whispered", "breathy", "monotone", "low", "high", "whispered")[k % 6]
-            made = through_world(sound, manner, rng)
+            made = through_world(sound, manner)
             yield Item(manner, at_db(made, -38 if manner == "whispered" else -22), True)
 
 
@@ -228,7 +228,7 @@ def sounds(half: Half, rng: np.random.Generator) -> Iterator[Item]:
         "melody": lambda g: _melody(g),
         "typing": lambda g: _clicks(g, int(g.integers(4, 14)), 2.0),
         "click": lambda g: _clicks(g, 1, 0.1),
-        "cough": lambda g: _bursts(g, int(g.integers(1, 3)), (0.15, 0.3), 0.0),
+        "cough": lambda g: _bursts(g, int(g.integers(1, 3)), (0.15, 0.3)),
         "breath": lambda g: breath(float(g.uniform(0.2, 0.9)), -20, HEARD_RATE_HZ, g),
         "voiced blip": lambda g: _blip(g),
         "mains hum": lambda g: _tones(g, [50.0, 100.0, 150.0, 250.0], 3.0),
@@ -321,7 +321,7 @@ def _clicks(rng: np.random.Generator, count: int, seconds: float) -> Floats:
     return sound
 
 
-def _bursts(rng: np.random.Generator, count: int, length_s: tuple[float, float], voiced: float) -> Floats:
+def _bursts(rng: np.random.Generator, count: int, length_s: tuple[float, float]) -> Floats:
     parts = []
     for _ in range(count):
         t = _time(float(rng.uniform(*length_s)))
@@ -351,11 +351,13 @@ def see(item: Item, rng: np.random.Generator) -> Seen:
     if item.noise_db is not None:
         track = track + coloured_noise(len(track), item.noise_db, rng, item.colour)
     steps = np.clip(np.round(track * 32768), -32768, 32767).astype(np.float32) / 32768
-    vocal = [s for s in find_sounds(HeardTrack(steps, (), (), 0), silero()) if s.kind not in ("nonvocal", "breath")]
+    found = find_sounds(HeardTrack(np.asarray(steps, np.float32), (), (), 0), silero())
+    vocal = [s for s in found if s.kind not in ("nonvocal", "breath")]
     if not item.voice:
         return Seen(item, bool(vocal), None, None)
     first, last = first_sample(item.samples, HEARD_RATE_HZ), last_sample(item.samples, HEARD_RATE_HZ)
-    assert first is not None and last is not None
+    assert first is not None
+    assert last is not None
     begin, end = len(lead) + first, len(lead) + last
     over = [s for s in vocal if s.start < end and s.end > begin]
     if not over:
@@ -367,23 +369,16 @@ def table(seen: Sequence[Seen]) -> Iterator[str]:
     """One line a family: the share found (or taken), and of the found the share that begins late and the error of the end."""
     families: dict[str, list[Seen]] = defaultdict(list)
     for one in seen:
+        voice = "all whispers" if one.item.family == "whispered" else "all voices but whispers"
         families[one.item.family].append(one)
-        families[
-            "all voices but whispers"
-            if one.item.voice and one.item.family != "whispered"
-            else "all whispers"
-            if one.item.voice
-            else "all other sounds"
-        ].append(one)
+        families[voice if one.item.voice else "all other sounds"].append(one)
     for name, some in families.items():
-        share = f"{sum(s.taken for s in some):4d} of {len(some):4d} ({np.mean([s.taken for s in some]):6.1%})"
-        late = [s.late_s for s in some if s.late_s is not None]
-        ends = [s.end_s for s in some if s.end_s is not None]
-        rest = (
-            f"  late {np.mean([x > LATE_S for x in late]):5.1%}, end off p50 {np.median(np.abs(ends)) * 1000:4.0f} p95 {np.quantile(np.abs(ends), 0.95) * 1000:4.0f} ms"
-            if late
-            else ""
-        )
+        taken = [s.taken for s in some]
+        share = f"{sum(taken):4d} of {len(some):4d} ({np.mean(taken):6.1%})"
+        late = [s.late_s > LATE_S for s in some if s.late_s is not None]
+        ends_ms = [abs(s.end_s) * 1000 for s in some if s.end_s is not None]
+        end = f"end off p50 {np.median(ends_ms):4.0f} p95 {np.quantile(ends_ms, 0.95):4.0f} ms" if ends_ms else ""
+        rest = f"  late {np.mean(late):5.1%}, {end}" if late else ""
         yield f"{'found' if some[0].item.voice else 'taken':6} {name:34} {share}{rest}"
 
 

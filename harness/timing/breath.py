@@ -74,7 +74,7 @@ def _first_pitch(samples: NDArray[np.float32], onset: int, end: int) -> int | No
     narrow = samples[onset : min(end, onset + round(_PITCH_WITHIN_S * HEARD_RATE_HZ))]
     pitched = voicing(soxr.resample(narrow, HEARD_RATE_HZ, PITCH_HZ, quality="HQ").astype(np.float32)) >= VOICED
     if len(pitched) < _PITCH_RUN:
-        # Broken off before a voiced sound could end; the cross-check decides whether it counts.
+        # Broken off before a voiced sound could end.
         return None
     run = np.flatnonzero(np.convolve(pitched, np.ones(_PITCH_RUN), "valid") >= _PITCH_RUN - 0.5)
     if not len(run):

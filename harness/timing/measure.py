@@ -6,7 +6,6 @@ change it. Negative times stay negative: an agent that starts before the caller 
 make that its best result. Pure: no clock is read, no file opened, nothing random.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -18,17 +17,15 @@ from harness.errors import UserError
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
 from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
 from harness.recording.why_silent import why_silent
-from harness.replies.kinds import Word as TimedWord
 from harness.servers.samples import ServerSample
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import endpointing, waterfall
 from harness.timing.barge_in import BargeIn, heard_sample, judge_barge_in
 from harness.timing.chain import Reply, heard_reply
-from harness.timing.crosscheck import disagreement
 from harness.timing.echo import agent_alone
 from harness.timing.events import judge_event
 from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, TurnTiming, Utterance, Waterfall
-from harness.timing.labelled import REPLIES, TALK, labelled, tool_spans
+from harness.timing.labelled import REPLIES, TALK, labelled
 from harness.timing.marks_chosen import SessionStamps, stamps_in
 from harness.timing.overlap import judge_overlap
 from harness.timing.pacing import pacing
@@ -169,7 +166,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     replies = [s for s in sounds if s.kind in REPLIES and times.of_heard(s.end) > 0]
     answer = replies[0] if replies and times.of_heard(replies[0].start) < NO_REPLY_MS else None
     onset_ms = times.of_heard(answer.start) if answer else None
-    discarded = _discarded(session, turn, answer, sounds) if answer else None
+    discarded = _discarded(session, turn) if answer else None
     early = onset_ms is not None and onset_ms < 0
     speech_ms = next((times.of_heard(s.start) for s in replies if s.kind == "answer"), None) if answer else None
     pauses = [(_caller_ms(times, caller.rate_hz, p.start_sample), _caller_ms(times, caller.rate_hz, p.end_sample))
@@ -246,7 +243,7 @@ def _endpointing(
     utterances = [(times.of_heard(s.start), times.of_heard(s.end)) for s in sounds if s.kind in TALK]
     answer = next((s for s in sounds if s.kind in REPLIES and 0 <= times.of_heard(s.start) < NO_REPLY_MS), None)
     audible = _audible(session, answer, times) if answer else None
-    discarded = _discarded(session, turn, answer, sounds) if answer else None
+    discarded = _discarded(session, turn) if answer else None
     windows = endpointing.windows_of([span for span, _ in spans])
     last_pause_ms = windows[-1][1] if windows else times.of_ns(begin_ns)
     return Endpointing(
@@ -300,11 +297,8 @@ def _context(session: _Session, times: _Times) -> tuple[list[TimedWord] | None, 
     return [(w, start_s * 1000 - said_ms, end_s * 1000 - said_ms) for w, start_s, end_s in session.words], tools
 
 
-def _discarded(session: _Session, turn: SpokenTurn, answer: Sound, sounds: Sequence[Sound]) -> str | None:
-    if _last_of(session.recording.caller, turn) is None:
-        return SILENT_TURN
-    before = [s.end for s in sounds if s.kind != "nonvocal" and s.end <= answer.start]
-    return disagreement(session.track.samples, answer.start, max(before, default=0))
+def _discarded(session: _Session, turn: SpokenTurn) -> str | None:
+    return SILENT_TURN if _last_of(session.recording.caller, turn) is None else None
 
 
 def _within(times: _Times, sound: Sound, begin_ns: int, until_ns: int | None) -> bool:

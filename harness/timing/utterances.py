@@ -2,9 +2,9 @@
 
 First the track is cut into stretches of any sound; each goes through the speech model separately, with a little of
 the sound before it. Accepted windows that are close together are one utterance, whose start `harness.audio.onset` then finds.
-Sound that the model does not accept (clicks, comfort noise) stays in the list as `nonvocal`, and so does sound whose pitch does
-not move, as in music: it is listed, and never an answer. Nor is an utterance that its agent took back before it had said
-anything (`harness.recording.withdrawn`).
+Sound that the model does not accept, or accepts with little conviction (clicks, comfort noise, music: `harness.audio.vocal`),
+stays in the list as `nonvocal`: it is listed, and never an answer. Nor is an utterance that its agent took back before it
+had said anything (`harness.recording.withdrawn`).
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 
 from harness.audio.level import WINDOW_S, block_power, speech_power
 from harness.audio.onset import find_onset
-from harness.audio.tonality import MUSICAL, tonality
-from harness.audio.tonality import RATE_HZ as TONALITY_HZ
-from harness.audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
+from harness.audio.vocal import RATE_HZ, SURE, WINDOW, VocalDetector, at_one_level, is_voice, vocal_spans
 from harness.audio.voicing import FRAME, HOP_S, VOICED, voicing
 from harness.audio.voicing import RATE_HZ as PITCH_HZ
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
@@ -38,8 +36,6 @@ UTTERANCE_GAP_S: Final = 0.5
 REGION_GAP_S: Final = 0.3
 LEAD_S: Final = 0.32
 """Ten windows of the sound before, for the model's memory."""
-MUSIC_S: Final = 1.5
-"""Long enough for several notes, or several syllables."""
 ATTACK_BEFORE: Final = round(0.02 * HEARD_RATE_HZ)
 """An attack is softer than `AUDIBLE_POWER` for this long at most."""
 NOISY_DB: Final = 15.0
@@ -51,6 +47,13 @@ PITCH_ERROR_S: Final = 0.010
 SOUND_S: Final = 0.030
 BLOCK_S: Final = 0.002
 END_DB: Final = 40.0
+END_OVER_NOISE_DB: Final = 5.0
+"""Over noise a voice ends where 8 ms of it last rise by this over the noise after it; steady noise rises by 3."""
+AFTER_S: Final = 0.25
+LEAST_SURE: Final = 2
+"""Windows of conviction in the first piece of an utterance; a piece well before it with fewer is a note or a tick."""
+NOTE_GAP_S: Final = 0.1
+"""Longer than the closure of a stop consonant, over which a weak first sound belongs to its word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,18 @@ class Sound:
     ending: Ending = "itself"
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A piece of sound that the model accepts, in samples of the heard track: where its stretch begins, the first accepted
+    window, and the end of its sound; the model's probabilities, and its sound at 16 kHz."""
+
+    region: int
+    accepted: int
+    end: int
+    probabilities: NDArray[np.float32]
+    narrow: NDArray[np.float32]
+
+
 def find_sounds(
     track: HeardTrack, vocal: VocalDetector, clears: Sequence[int] = (), interrupted: Sequence[int] = ()
 ) -> tuple[Sound, ...]:
@@ -71,13 +86,14 @@ def find_sounds(
     At each of `clears` (samples) the agent broke off: the next sound is another utterance, however soon it comes. At each of
     `interrupted` somebody spoke or coughed into its reply: audio taken back after that was taken back for them.
     """
-    sounds: list[Sound] = []
-    for start, end in _regions(track.samples, clears):
-        sounds += _region_sounds(track.samples, start, end, vocal)
-    whole = _with_breaths(track.samples, _joined([s for s in sounds if s.kind != "nonvocal"], clears))
+    regions = _regions(track.samples, clears)
+    pieces = [piece for start, end in regions for piece in _pieces(track.samples, start, end, vocal)]
+    whole = _with_breaths(track.samples, _spoken(track.samples, pieces, clears))
     spoken = _without_withdrawn(whole, clears, interrupted)
-    breaths = [s for s in spoken if s.kind == "breath"]
-    other = [s for s in sounds if s.kind == "nonvocal" and not any(s.start < b.end and b.start < s.end for b in breaths)]
+    # Sound of which any part is spoken is listed as that alone.
+    other = [
+        Sound(*region, "nonvocal") for region in regions if not any(s.start < region[1] and region[0] < s.end for s in spoken)
+    ]
     return tuple(sorted([*spoken, *other], key=lambda s: s.start))
 
 
@@ -110,32 +126,60 @@ def _regions(samples: NDArray[np.float32], clears: Sequence[int]) -> list[tuple[
     return [(int(s) * block, min(int(e) * block, len(samples))) for s, e in zip(starts, ends, strict=True)]
 
 
-def _region_sounds(samples: NDArray[np.float32], start: int, end: int, vocal: VocalDetector) -> list[Sound]:
+def _pieces(samples: NDArray[np.float32], start: int, end: int, vocal: VocalDetector) -> list[_Piece]:
+    """The pieces of a stretch of sound that the model accepts."""
     begin = max(0, start - round(LEAD_S * HEARD_RATE_HZ))
     window = WINDOW * HEARD_RATE_HZ // RATE_HZ
     # The model must get the end of the last window as well, so the stretch is padded with silence.
     narrow = soxr.resample(np.pad(samples[begin:end], (0, 2 * window)), HEARD_RATE_HZ, RATE_HZ, quality="HQ")
-    spans = vocal_spans(vocal(narrow.astype(np.float32)))
-    if not spans:
-        return [Sound(start, end, "nonvocal")]
-    found: list[Sound] = []
-    for first, past in spans:
+    level = at_one_level(narrow.astype(np.float32))
+    probabilities = vocal(level)
+    found = []
+    for first, past in vocal_spans(probabilities):
         if begin + past * window <= start:
             # Only sound before this stretch was accepted, and it has been examined already.
             continue
         # A short sound may be accepted in the silence after it; the accepted part is the sound.
         accepted = max(min(begin + first * window, end - window), start)
-        stop = _sound_end(samples, accepted, min(end, begin + (past + 1) * window))
-        if found and accepted - found[-1].end < UTTERANCE_GAP_S * HEARD_RATE_HZ:
-            found[-1] = Sound(found[-1].start, stop, "speech")
+        stop = speech_end(samples, accepted, min(end, begin + (past + 1) * window))
+        found.append(_Piece(start, accepted, stop, probabilities[first:past], level[first * WINDOW : past * WINDOW]))
+    return found
+
+
+def _spoken(samples: NDArray[np.float32], pieces: Sequence[_Piece], clears: Sequence[int]) -> list[Sound]:
+    """The utterances that the pieces make: those close together are one, and together they are a voice or none."""
+    found: list[Sound] = []
+    for group in _groups(pieces, clears):
+        voice = _from_the_voice(group)
+        if not is_voice(np.concatenate([p.probabilities for p in voice]), np.concatenate([p.narrow for p in voice])):
             continue
-        onset = _onset(samples, accepted, found[-1].end if found else max(0, start - ATTACK_BEFORE))
-        if _is_music(samples, onset, min(end, onset + round(MUSIC_S * HEARD_RATE_HZ))):
-            continue
-        onset = max(onset, found[-1].end if found else 0)
-        if onset < stop:
-            found.append(Sound(onset, stop, "speech"))
-    return found or [Sound(start, end, "nonvocal")]
+        before = max([found[-1].end if found else 0, *(c for c in clears if c <= voice[0].accepted)])
+        earliest = max(before, voice[0].region - ATTACK_BEFORE, *(p.end for p in group[: len(group) - len(voice)]), 0)
+        onset = _onset(samples, voice[0].accepted, earliest)
+        if onset < voice[-1].end:
+            found.append(Sound(onset, voice[-1].end, "speech"))
+    return found
+
+
+def _from_the_voice(group: list[_Piece]) -> list[_Piece]:
+    """The pieces without those before the first that is sure, if a quiet separates them from it: notes and ticks."""
+    sure = next((k for k, p in enumerate(group) if np.count_nonzero(p.probabilities >= SURE) >= LEAST_SURE), 0)
+    while sure and group[sure].accepted - group[sure - 1].end < NOTE_GAP_S * HEARD_RATE_HZ:
+        sure -= 1
+    return group[sure:]
+
+
+def _groups(pieces: Sequence[_Piece], clears: Sequence[int]) -> list[list[_Piece]]:
+    """The pieces with the pauses of one utterance between them, together; a clear between two separates them."""
+    groups: list[list[_Piece]] = []
+    for piece in pieces:
+        last = groups[-1][-1] if groups else None
+        near = last is not None and piece.accepted - last.end < UTTERANCE_GAP_S * HEARD_RATE_HZ
+        if near and last is not None and not any(last.accepted < clear <= piece.accepted for clear in clears):
+            groups[-1].append(piece)
+        else:
+            groups.append([piece])
+    return groups
 
 
 def _onset(samples: NDArray[np.float32], accepted: int, earliest: int) -> int:
@@ -157,29 +201,16 @@ def _onset(samples: NDArray[np.float32], accepted: int, earliest: int) -> int:
     return min(onset.sample, find_onset(samples, HEARD_RATE_HZ, first, earliest).sample)
 
 
-def _is_music(samples: NDArray[np.float32], start: int, end: int) -> bool:
-    narrow = soxr.resample(samples[start:end], HEARD_RATE_HZ, TONALITY_HZ, quality="HQ")
-    return tonality(narrow) > MUSICAL
-
-
-def _sound_end(samples: NDArray[np.float32], start: int, end: int) -> int:
-    """The end of the last 8 ms that are within 40 dB of the sound's own level."""
+def speech_end(samples: NDArray[np.float32], start: int, end: int) -> int:
+    """The end of the speech that is accepted up to `end`, at 48 kHz: of its last 8 ms within 40 dB of its own level, and over
+    noise of the last that rise out of the noise after it."""
     block = round(HEARD_RATE_HZ * WINDOW_S)
     stretch = samples[start:end]
-    loud = np.flatnonzero(block_power(stretch, block) >= speech_power(stretch, HEARD_RATE_HZ) * 10 ** (-END_DB / 10))
+    after = block_power(samples[end : end + round(AFTER_S * HEARD_RATE_HZ)], block)
+    noise = float(np.median(after)) if len(after) else 0.0
+    least = max(speech_power(stretch, HEARD_RATE_HZ) * 10 ** (-END_DB / 10), noise * 10 ** (END_OVER_NOISE_DB / 10))
+    loud = np.flatnonzero(block_power(stretch, block) >= least)
     return start + min((int(loud[-1]) + 1) * block, len(stretch)) if len(loud) else end
-
-
-def _joined(sounds: list[Sound], clears: Sequence[int]) -> list[Sound]:
-    """The sounds, with neighbouring regions joined when the gap between them is a pause inside an utterance."""
-    joined: list[Sound] = []
-    for sound in sounds:
-        near = joined and sound.start - joined[-1].end < UTTERANCE_GAP_S * HEARD_RATE_HZ
-        if near and not any(joined[-1].start < clear <= sound.start for clear in clears):
-            joined[-1] = Sound(joined[-1].start, sound.end, "speech")
-        else:
-            joined.append(sound)
-    return joined
 
 
 def _with_breaths(samples: NDArray[np.float32], spoken: list[Sound]) -> list[Sound]:

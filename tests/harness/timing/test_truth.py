@@ -15,18 +15,15 @@ from benchmarks.made_recordings import (
     LEAD_S,
     Said,
     make_recording,
-    noise,
     onset_ms,
-    pcm,
     silence,
     voice,
 )
 from benchmarks.made_sounds import music
 from benchmarks.truth_suite import Trial, figures, run_suite
 from harness.calibrate.voice import coloured_noise
-from harness.recording.playout import HEARD_RATE_HZ, heard, resample
+from harness.recording.playout import heard
 from harness.timing import measure
-from harness.timing.crosscheck import EARLIER_PITCH, NO_PITCH, disagreement
 from harness.timing.echo import without_echo
 
 
@@ -86,24 +83,6 @@ def test_a_track_without_echo_is_left_exactly_as_it_is() -> None:
     recording = make_recording(Said(-0.5, voice(2.0))).recording
     track = heard(recording)
     assert without_echo(track, recording.caller) is track.samples
-
-
-def test_sound_that_the_model_accepts_but_has_no_pitch_is_discarded_by_name() -> None:
-    recording = make_recording(Said(0.5, noise(1.0, -20))).recording
-    track = heard(recording)
-    onset = int(np.flatnonzero(np.abs(track.samples) > 0.01)[0])
-    assert disagreement(track.samples, onset, 0) == NO_PITCH
-    timing = measure(recording, vocal=lambda x: np.ones(len(x) // 512, np.float32))
-    assert timing.discarded == NO_PITCH
-    assert timing.ttfa_ms is None
-    assert not timing.no_reply
-
-
-def test_an_onset_put_too_late_is_discarded_by_name() -> None:
-    samples = resample(pcm(np.concatenate([silence(0.5), voice(1.5)])), AGENT_HZ)
-    true = round((0.5 + onset_ms(voice(1.5)) / 1000) * HEARD_RATE_HZ)
-    assert disagreement(samples, true, 0) is None
-    assert disagreement(samples, true + round(0.12 * HEARD_RATE_HZ), 0) == EARLIER_PITCH
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
