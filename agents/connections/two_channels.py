@@ -35,11 +35,13 @@ ONE_EMPTY: Final = "every other sample is zero: two channels sent as one are hea
 def paired(samples: Int16) -> str:
     """The reason to take sound for two channels sent as one; empty if it is one."""
     signal = samples[: len(samples) // 2 * 2].astype(np.float64)
+    if not (signal[0::2].any() and signal[1::2].any()):
+        return ONE_EMPTY if signal.any() else ""
+    # An offset, and code that fills with one value, are alike in any two samples.
+    signal -= signal.mean()
     first, second = signal[0::2], signal[1::2]
     if len(first) < 2 or not signal.any():
         return ""
-    if not first.any() or not second.any():
-        return ONE_EMPTY
     return TWICE if _unexplained(first, second) <= MOST_UNLIKE * _unexplained(second[:-1], first[1:]) else ""
 
 
@@ -61,7 +63,7 @@ class TwoChannels:
         if self._over:
             return ""
         samples = np.frombuffer(pcm[: len(pcm) // 2 * 2], "<i2").astype(np.int16)
-        if not len(samples) or np.sqrt(np.mean(samples.astype(np.float64) ** 2)) <= AUDIBLE_RMS:
+        if not len(samples) or np.std(samples.astype(np.float64)) <= AUDIBLE_RMS:
             return ""
         # A piece of odd length would turn the pairs round.
         self._pieces.append(samples[: len(samples) // 2 * 2])

@@ -11,8 +11,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.audio.pcm import FULL_SCALE
-
 FILL_S: Final = 0.010
 """Shortest stretch of one value that is a fill. Half a period of a 50 Hz tone that clips, the longest flat top of any sound
 that a telephone carries, is as long; digital silence is a fill of zero."""
@@ -23,7 +21,7 @@ LEAST_OFFSET: Final = 10 ** (-70 / 20)
 
 def around_zero(pcm: NDArray[np.int16], rate_hz: int) -> NDArray[np.float32]:
     """The samples as float32 in ±1, mono at `rate_hz`, without offset and fills."""
-    samples = pcm.astype(np.float32) / np.float32(FULL_SCALE)
+    samples = pcm.astype(np.float32) / np.float32(32768)
     if not len(pcm):
         return samples
     fills = _fills(pcm, max(2, round(rate_hz * FILL_S)))

@@ -6,6 +6,7 @@ change it. Negative times stay negative: an agent that starts before the caller 
 make that its best result. Pure: no clock is read, no file opened, nothing random.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -17,6 +18,7 @@ from harness.errors import UserError
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
 from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
 from harness.recording.why_silent import why_silent
+from harness.replies.kinds import Word as TimedWord
 from harness.servers.samples import ServerSample
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import endpointing, waterfall
@@ -25,7 +27,7 @@ from harness.timing.chain import Reply, heard_reply
 from harness.timing.echo import agent_alone
 from harness.timing.events import judge_event
 from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, TurnTiming, Utterance, Waterfall
-from harness.timing.labelled import REPLIES, TALK, labelled
+from harness.timing.labelled import REPLIES, TALK, labelled, tool_spans
 from harness.timing.marks_chosen import SessionStamps, stamps_in
 from harness.timing.overlap import judge_overlap
 from harness.timing.pacing import pacing

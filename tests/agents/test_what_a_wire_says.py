@@ -283,6 +283,12 @@ async def test_two_channels_in_one_are_noticed_and_one_is_not(rate_hz: int, pitc
         assert len(named(events, ODD_SOUND)) <= 1
 
 
+async def test_an_offset_and_a_fill_are_no_second_channel() -> None:
+    filled = np.concatenate([np.full(24_000, 4_000), voice(1.6, 24_000, 120.0) // 4 + 4_000]).astype(np.int16)
+    events = await call("raw-pcm", says(*(filled[at : at + 480].tobytes() for at in range(0, len(filled), 480))))
+    assert not named(events, ODD_SOUND)
+
+
 async def test_sound_that_changes_its_rate_comes_with_each_rate() -> None:
     start = json.dumps({"type": "start", "sample_rate": 8_000})
     events = await call("raw-pcm", says(SOUND, start, SOUND), output_rate_hz=24_000)
