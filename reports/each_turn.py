@@ -8,6 +8,7 @@ from harness.figures.latency import begins_with_filler
 from harness.store.session import Session
 from harness.store.unspoken import unspoken_of
 from harness.timing.figures import TurnTiming
+from harness.wording import milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +89,7 @@ def _labels(turn: TurnTiming) -> Iterator[str]:
     yield from turn.labels
     if turn.answer_ms is None and begins_with_filler(turn):
         yield "a filler, and no answer"
+    if turn.stalled_ms is not None:
+        yield f"its stream stalled for {milliseconds(turn.stalled_ms)}"
     if turn.why_silent:
         yield turn.why_silent

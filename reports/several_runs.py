@@ -314,6 +314,7 @@ def _by_names(part: Part) -> circumstances.Circumstances:
         "reported_stages",
         "other_wires",
         "odd_sound",
+        "stalled",
         "why_silent",
         "throttled",
         "unwatched",

@@ -37,7 +37,7 @@ Code = Literal[
     "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
     "no_certificate", "machines", "red_lines", "few_people", "seat_error", "seat_losses", "seat_unrated",
     "rehearsal", "speakers", "other_wire", "recorded_calls", "open_turns", "sides_swapped", "other_language",
-    "gpu_clocks", "gpu_shared", "to_judge", "why_silent", "odd_sound", "unspoken",
+    "gpu_clocks", "gpu_shared", "to_judge", "why_silent", "odd_sound", "unspoken", "stalled",
 ]  # fmt: skip
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
 IDLE_PERCENT: Final = 1.0
@@ -98,6 +98,8 @@ KINDS: Final[Mapping[Code, Kind]] = {
                          "TTFA and TTFT are not affected."),
     "reported_stages": Kind("note", "Reported stages", "{}: TTFT and the stages of the waterfall are {}; the borders between "
                             "stages are accurate to {:,.0f} ms on the worst turn. TTFA is not affected."),
+    "stalled": Kind("warn", "Stalled stream", "{} sends sound without end, and its stream stalled in {}, for {} at most. Late "
+                    "silence was dropped, as players do; a reply that came with it was heard late."),
     "odd_sound": Kind("warn", "Sound", "{}: {}."),
     "other_wire": Kind("note", "Another wire", "{}: {}."),
     "unwatched": Kind("note", "Others not measured"),
@@ -372,6 +374,8 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
         yield worded("reported_stages", name, IN_FULL[source], worst_ms)
     for name, why in sorted(known.other_wires.items()):
         yield worded("other_wire", name, why)
+    for name, (turns, longest_ms) in sorted(known.stalled.items()):
+        yield worded("stalled", name, counted(turns, "turn"), milliseconds(longest_ms))
     for name, why in sorted(known.odd_sound.items()):
         yield worded("odd_sound", name, why)
     if known.unwatched:

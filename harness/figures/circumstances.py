@@ -44,6 +44,8 @@ class Circumstances(BaseModel):
     """Agent → why its sound cannot be meant as it was sent."""
     why_silent: dict[str, str] = Field(default_factory=dict)
     """Agent → the most frequent reason of its turns without a reply that its wire named."""
+    stalled: dict[str, tuple[int, float]] = Field(default_factory=dict)
+    """Agent → turns in which its stream of sound stalled, and the longest stall in ms."""
     throttled: dict[str, int] = Field(default_factory=dict)
     """Agent → turns during which a core of its machine was slowed down for heat."""
     gpu_clocks: tuple[str, ...] = ()

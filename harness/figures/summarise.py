@@ -256,6 +256,7 @@ def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[
         reported_stages=_reported_stages(selection.sessions),
         other_wires=other_wires(selection),
         odd_sound=odd_sound(selection),
+        stalled=_stalled(selection.sessions),
         why_silent=_why_silent(selection.sessions),
         throttled=Counter(
             s.key.agent
@@ -288,6 +289,14 @@ def _why_silent(sessions: Sequence[Session]) -> dict[str, str]:
     """Agent → the reason that its wire named most often for a turn without a reply, with the number of such turns."""
     named = Counter((s.key.agent, t.why_silent) for s in sessions for t in s.turn_timings if t.no_reply and t.why_silent)
     return {agent: f"{why} ({counted(turns, 'turn')})" for (agent, why), turns in reversed(named.most_common())}
+
+
+def _stalled(sessions: Sequence[Session]) -> dict[str, tuple[int, float]]:
+    """Agent → turns in which its stream of sound stalled, and the longest stall in ms."""
+    found: dict[str, list[float]] = {}
+    for session in sessions:
+        found.setdefault(session.key.agent, []).extend(t.stalled_ms for t in session.turn_timings if t.stalled_ms is not None)
+    return {agent: (len(stalls), max(stalls)) for agent, stalls in found.items() if stalls}
 
 
 def _unsure_clocks(sessions: Sequence[Session]) -> dict[str, tuple[int, float]]:

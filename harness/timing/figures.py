@@ -220,6 +220,9 @@ class TurnTiming:
     no_reply: bool = False
     yield_ms: float | None = None
     underruns: int = 0
+    stalled_ms: float | None = None
+    """Longest stall of a stream without end, from the turn's begin to the next one's: its sound was late by as much until late
+    silence had been dropped. None without a stall, and for agents that send their replies alone."""
     tokens_per_s: float | None = None
     inter_token_gap_p95_ms: float | None = None
     tts_real_time_factor: float | None = None

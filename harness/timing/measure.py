@@ -15,7 +15,7 @@ from harness.agents import marks
 from harness.audio.level import last_sample
 from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.errors import UserError
-from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
+from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, Underrun, heard
 from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
 from harness.recording.why_silent import why_silent
 from harness.replies.kinds import Word as TimedWord
@@ -204,6 +204,9 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         cut_in=floor.cut_in,
         no_reply=answer is None,
         underruns=sum(_is_between(times.of_ns(caller.t0_ns) + u.at_ms, times, until_ns) for u in session.track.underruns),
+        stalled_ms=max(
+            (gap.duration_ms for gap in session.track.stalls if _ends_between(gap, session, begin_ns, until_ns)), default=None
+        ),
         tokens_per_s=streamed.get("tokens_per_s"),
         inter_token_gap_p95_ms=streamed.get("inter_token_gap_p95_ms"),
         tts_real_time_factor=streamed.get("real_time_factor"),
@@ -221,6 +224,11 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         why_silent=why_silent(recording.marks, None if first else begin_ns, until_ns) if answer is None else None,
         event=_event(session, turn, vocal, until_ns),
     )
+
+
+def _ends_between(gap: Underrun, session: _Session, begin_ns: int, until_ns: int | None) -> bool:
+    end_ns = session.track.t0_ns + (gap.at_ms + gap.duration_ms) * NS_PER_MS
+    return end_ns >= begin_ns and (until_ns is None or end_ns < until_ns)
 
 
 def _withdrawn(sounds: Sequence[Sound]) -> float | None:
