@@ -57,7 +57,7 @@ async def test_waves_are_played_until_the_time_is_over() -> None:
     async with metrology_agent(1, 20, keep_arrivals=False, delay_ms=200) as agent:
         limits = Limits(quiet_s=0.2, no_reply_s=2.0, total_s=4.0)
         found = await soak(
-            lambda k: SessionPlan(ConnectionSpec("raw-pcm", f"{agent.url}/{k}"), (turn,), 16_000, limits=limits), 2, 3.0,
+            lambda k: SessionPlan(ConnectionSpec("raw-pcm", f"{agent.url}/{k}"), (turn,), 16_000, limits=limits, reply_ends_after_ms=300), 2, 3.0,
             agent_pid=agent.pid,
         )  # fmt: skip
     assert len(found.looks) >= 2
