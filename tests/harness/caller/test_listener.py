@@ -105,7 +105,7 @@ def test_a_reply_that_arrives_at_once_is_examined_as_it_is_heard() -> None:
     assert listener.speech == []
     listener.advance(at(300), 2)
     assert listener.speaking(at(300))
-    assert spans(until(listener, 1_000)) == near((0, 1_000))
+    assert spans(until(listener, 1_000)) == [pytest.approx((0, 1_000), abs=3 * WINDOW_MS)]
     assert spans(until(listener, 3_000)) == near((0, 2_000))
 
 
@@ -178,7 +178,7 @@ def test_noise_behind_a_voice_does_not_prolong_it() -> None:
     listener = Listener()
     listener.hear(at(0), np.concatenate([sound(1_500), noise(6_000, -45)]), RATE_HZ)
     ((_, end_ms),) = spans(until(listener, 9_000))
-    assert end_ms == pytest.approx(1_500, abs=200)
+    assert end_ms == pytest.approx(1_500, abs=400)
 
 
 def test_music_behind_a_voice_does_not_prolong_it_for_long() -> None:
