@@ -73,11 +73,11 @@ def test_a_clear_long_after_a_short_word_leaves_it_said() -> None:
 
 
 def test_what_never_sounded_is_forgotten_whole() -> None:
-    listener = heard((0, 300), (100, 3_000))
-    listener.clear(at(300))
+    listener = heard((0, 800), (100, 3_000))
+    listener.clear(at(800))
     listener.hear(at(2_000), sound(3_000), RATE_HZ)
     listener.clear(at(1_999))
-    assert listener.sound_end_ns == at(300)
+    assert listener.sound_end_ns == at(800)
 
 
 def test_what_is_taken_back_for_the_caller_s_own_words_was_heard() -> None:
