@@ -83,7 +83,7 @@ def _alone(theirs: Blocks, mine: Blocks) -> NDArray[np.bool_]:
 
 
 def _like_the_leak(alone: NDArray[np.bool_], ratio: Blocks) -> NDArray[np.bool_]:
-    """Of the blocks in which the other side is the louder, those in which this side is silent: there the ratio is the leak's."""
+    """Of the blocks in which the other side is the louder, those in which this side is silent."""
     for _ in range(3):
         if not alone.any():
             return alone
@@ -152,7 +152,7 @@ def _response(signal: Float32, other: Float32, alone: NDArray[np.bool_], delay: 
         square += rows.T @ rows
         crossed += rows.T @ signal[at]
     square[np.diag_indices(TAPS)] += RIDGE * np.trace(square) / TAPS + 1e-12
-    return np.linalg.solve(square, crossed), shift
+    return np.asarray(np.linalg.solve(square, crossed), np.float64), shift
 
 
 def _smeared(power: Blocks) -> Blocks:

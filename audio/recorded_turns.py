@@ -123,7 +123,7 @@ def least_sound(level: NDArray[np.float64], speech: float) -> float:
 
 
 def swells(level: NDArray[np.float64], speech: float) -> float:
-    """The power that a channel's noise reaches at times, where nothing loud is near; 0 where too little of it is heard alone."""
+    """The power that a channel's noise reaches at times, where nothing loud is near; 0 where too little is heard of it."""
     near = np.convolve(level >= speech * 10 ** (-LOUD_DB / 10), np.ones(2 * round(BESIDE_S / WINDOW_S) + 1), "same") > 0.5
     noise = level[~near[: len(level)]]
     return float(np.percentile(noise, SWELL_PERCENTILE)) if len(noise) * WINDOW_S >= LEAST_NOISE_S else 0.0

@@ -15,6 +15,7 @@ The level is the mean of six bands in decibels, because one band's own beats (4 
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -73,7 +74,7 @@ def _levels(signal: Float32) -> Levels:
 
     window = get_window("hann", WINDOW).astype(np.float32)
     frequencies = np.fft.rfftfreq(WINDOW, 1 / RATE_HZ)
-    bands = [(frequencies >= low) & (frequencies < high) for low, high in zip(EDGES_HZ, EDGES_HZ[1:], strict=False)]
+    bands = [(frequencies >= low) & (frequencies < high) for low, high in pairwise(EDGES_HZ)]
     padded = np.pad(signal, (WINDOW // 2, WINDOW))
     count = signal.size // HOP + 1
     powers = np.empty((len(bands), count))

@@ -51,12 +51,15 @@ class Tally:
         """One line of the table."""
         ends, waits = np.abs(self.ends_ms or [np.nan]), np.abs(self.waits_ms or [np.nan])
         good = sum(abs(y) <= RIGHT_MS for y in self.yields_ms)
-        return (
-            f"{name:34} turns {self.found:3}/{self.turns:3} +{self.extra} | ends p50 {np.median(ends):5.0f} p95 {np.percentile(ends, 95):5.0f}"
-            f" ≤100: {100 * np.mean(ends <= RIGHT_MS):4.0f} % bias {np.median(self.ends_ms or [np.nan]):+5.0f} | TTFA p50 {np.median(waits):5.0f}"
-            f" p95 {np.percentile(waits, 95):5.0f} | yields {good}/{len(self.yields_ms)}/{self.yields} +{self.false_yields}"
-            f"{' | refused ' + str(len(self.refused)) if self.refused else ''}"
-        )
+        parts = [
+            f"{name:34} turns {self.found:3}/{self.turns:3} +{self.extra}",
+            f"ends p50 {np.median(ends):5.0f} p95 {np.percentile(ends, 95):5.0f} ≤100: {100 * np.mean(ends <= RIGHT_MS):4.0f} %"
+            f" bias {np.median(self.ends_ms or [np.nan]):+5.0f}",
+            f"TTFA p50 {np.median(waits):5.0f} p95 {np.percentile(waits, 95):5.0f}",
+            f"yields {good}/{len(self.yields_ms)}/{self.yields} +{self.false_yields}",
+            f"refused {len(self.refused)}",
+        ]
+        return " | ".join(parts)
 
 
 def compare(tally: Tally, call: MadeCall, made: TwoSides, vocal: VocalDetector) -> None:

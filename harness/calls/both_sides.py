@@ -1,10 +1,10 @@
 """Both sides of a call, each with the stretches of its own speech: without offset, level, leak, noise and room.
 
-A recording of others has all of these, and each can pass for speech: the other side's voice in a channel, a room's tail, people
-in the background, a constant offset. So the one method is the same for both sides, and it is relative throughout: the offset
-is taken off, the other side's leak is subtracted (`harness.audio.leak`), speech is found against the channel's own speech and
-noise (`recorded_turns`), its edges by the change point (`recorded_edges`), and the tail of a room is cut (`room_tail`). Where
-the two sides cannot be distinguished, nothing is measured, with the reason.
+A recording of others has all of these, and each can pass for speech: the other side's voice in a channel, a room's tail,
+people in the background, a constant offset. So the one method is the same for both sides, and it is relative throughout: the
+offset is taken off, the other side's leak is subtracted (`harness.audio.leak`), speech is found against the channel's own
+speech and noise (`recorded_turns`), its edges by the change point (`recorded_edges`), and the tail of a room is cut
+(`room_tail`). Where the two sides cannot be distinguished, nothing is measured, with the reason.
 
 Pure: no file, no clock.
 """
@@ -114,7 +114,8 @@ def _refuse_other_people(signal: Float32, own: NDArray[np.bool_] | None) -> None
     reaches = swells(level if own is None else level[own[: len(level)]], speech)
     if reaches > max(speech * 10 ** (-UNDER_SPEECH_DB / 10), floor * 10 ** (UNSTEADY_DB / 10)):
         raise TooNoisy(
-            f"other people or another unsteady noise are in it, only {decibels(speech) - decibels(reaches):.0f} dB below its speech"
+            f"other people or another unsteady noise are in it, only "
+            f"{decibels(speech) - decibels(reaches):.0f} dB below its speech"
         )
 
 

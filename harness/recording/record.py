@@ -99,7 +99,7 @@ class Recording:
     """Number of turns (neither interruption nor event) that the caller meant to speak; None where nobody planned, or in an
     older run. Those that are not in `caller.turns` are unspoken."""
     agent_own: tuple[tuple[int, int], ...] | None = None
-    """Of a call that already happened: the stretches of `agent_pcm` that are the agent's own sound, and no noise, no room's
-    tail and no leak of the caller; None where all of it is the agent's."""
+    """Of a call that already happened: the stretches of `agent_pcm` that are the agent's own sound, and no noise, no
+    room's tail and no leak of the caller; None where all of it is the agent's."""
     line_reports: tuple[LineReport, ...] = ()
     """The far end's reports on the line (RTCP), in order."""

@@ -1,0 +1,65 @@
+"""A call is measured alike whatever its line, its recorder and its room add."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.audio.leak import find_leak
+from harness.audio.pcm import Int16, to_float
+from harness.audio.room_tail import without_tails
+from harness.audio.vocal import silero
+from harness.calls.as_recording import TwoSides, as_recording
+from harness.errors import UserError
+from harness.measuring.timings import timings_of
+from harness.recording.files import load, save
+from harness.store.step_failure import StepFailure
+from tests.harness.calls.made_calls import RATE_HZ, sides
+
+CALL = sides([(1.0, 2.6), (6.0, 7.6)], [(3.4, 5.0), (8.4, 9.8)], 12.0)
+
+
+def ends_and_waits(call: TwoSides) -> list[tuple[float, float | None]]:
+    recording = as_recording(call, silero())
+    found = timings_of("x", lambda: recording, lambda: None, silero())
+    assert not isinstance(found, StepFailure), found
+    return [(turn.spoken_end_ms, turn.ttfa_ms) for turn in found]
+
+
+def plus(one: Int16, other: np.ndarray, db: float) -> Int16:  # type: ignore[type-arg]
+    return np.clip(np.round(one + other.astype(np.float64) * 10 ** (db / 20)), -32_768, 32_767).astype(np.int16)
+
+
+@pytest.mark.parametrize("db", [-38, -24, -15])
+def test_crosstalk_of_both_sides_changes_nothing(db: float) -> None:
+    mixed = replace(CALL, caller=plus(CALL.caller, CALL.agent, db), agent=plus(CALL.agent, CALL.caller, db))
+    np.testing.assert_allclose(np.array(ends_and_waits(mixed), float), np.array(ends_and_waits(CALL), float), atol=20)
+
+
+def test_a_constant_offset_and_a_faint_line_change_nothing() -> None:
+    faint = TwoSides(
+        (CALL.caller // 12 + 3_000).astype(np.int16), RATE_HZ, (CALL.agent // 12 - 1_500).astype(np.int16), RATE_HZ
+    )
+    np.testing.assert_allclose(np.array(ends_and_waits(faint), float), np.array(ends_and_waits(CALL), float), atol=20)
+
+
+def test_a_leak_as_loud_as_speech_is_no_figure() -> None:
+    with pytest.raises(UserError, match=r"cannot be told|speaks into"):
+        as_recording(replace(CALL, caller=plus(CALL.caller, CALL.agent, -3)), silero())
+
+
+def test_two_voices_are_no_leak_of_each_other() -> None:
+    assert find_leak(to_float(CALL.caller), to_float(CALL.agent)) is None
+
+
+def test_a_dry_channel_has_no_room() -> None:
+    speech = ((1.0, 2.6), (6.0, 7.6))
+    assert without_tails(to_float(CALL.caller), speech) == (speech, None)
+
+
+def test_the_agents_own_stretches_are_stored(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("call")
+    recording = as_recording(CALL, silero())
+    save(recording, folder)
+    assert recording.agent_own
+    assert load(folder).agent_own == recording.agent_own
