@@ -40,7 +40,7 @@ AIRY_WINDOWS: Final = 6
 MOST_PITCHED: Final = 0.45
 """Share of frames with a pitch: whispers and breathy voices 0–0.51, music and notes that the model half accepts 0.47–1."""
 LEVEL_DB: Final = -20.0
-MOST_GAIN_DB: Final = 40.0
+MOST_GAIN_DB: Final = 20.0
 _LOUDEST_S: Final = 0.25
 """Longer than a click, shorter than a word."""
 _RESET_AFTER: Final = round(2.0 * RATE_HZ / WINDOW)
