@@ -9,7 +9,7 @@ Non-speech disturbs the model's memory (music and long noise make it miss the sp
 reset for every stretch of sound, and inside a stretch after two seconds that end in clear non-speech.
 
 At its recommended threshold the model accepts melodies, hums and blips, but with little conviction and for little time: 99 %
-of voices, whispered ones aside, have 128 ms at 0.9 and more, of 440 other sounds none has. What lies between is air or a
+of voices, whispered ones aside, have 64 ms at 0.95 and more, of 440 other sounds none has. What lies between is air or a
 note: a whisper goes on for a fifth of a second without a pitch, a note never does (docs/decisions/timing-speech-or-not).
 """
 
@@ -33,14 +33,14 @@ ENTER: Final = 0.5
 """The model's own recommended threshold."""
 LEAVE: Final = 0.35
 """Hysteresis of 0.15, as the model's authors use."""
-SURE: Final = 0.9
-SURE_WINDOWS: Final = 4
+SURE: Final = 0.95
+SURE_WINDOWS: Final = 2
 AIRY_WINDOWS: Final = 6
 """Windows over `ENTER` of a voice without pitch: 192 ms, longer than a blip or a cough that the model half accepts."""
 MOST_PITCHED: Final = 0.45
 """Share of frames with a pitch: whispers and breathy voices 0–0.51, music and notes that the model half accepts 0.47–1."""
 LEVEL_DB: Final = -20.0
-MOST_GAIN_DB: Final = 40.0
+MOST_GAIN_DB: Final = 20.0
 _LOUDEST_S: Final = 0.25
 """Longer than a click, shorter than a word."""
 _RESET_AFTER: Final = round(2.0 * RATE_HZ / WINDOW)

@@ -116,7 +116,7 @@ def to_full(samples: NDArray[np.floating], rate_hz: int) -> Floats:
 
 def at_db(sound: Floats, db: float) -> Floats:
     """The sound with its active level at `db` of full scale."""
-    return sound * 10 ** (db / 20) / np.sqrt(max(speech_power(sound, HEARD_RATE_HZ), 1e-20))
+    return np.asarray(sound * 10 ** (db / 20) / np.sqrt(max(speech_power(sound, HEARD_RATE_HZ), 1e-20)), np.float64)
 
 
 def narrow(sound: Floats, rate_hz: int, *, mu_law: bool = False) -> Floats:

@@ -128,10 +128,11 @@ def _regions(samples: NDArray[np.float32], clears: Sequence[int]) -> list[tuple[
 
 def _pieces(samples: NDArray[np.float32], start: int, end: int, vocal: VocalDetector) -> list[_Piece]:
     """The pieces of a stretch of sound that the model accepts."""
-    begin = max(0, start - round(LEAD_S * HEARD_RATE_HZ))
+    begin = start - round(LEAD_S * HEARD_RATE_HZ)
     window = WINDOW * HEARD_RATE_HZ // RATE_HZ
-    # The model must get the end of the last window as well, so the stretch is padded with silence.
-    narrow = soxr.resample(np.pad(samples[begin:end], (0, 2 * window)), HEARD_RATE_HZ, RATE_HZ, quality="HQ")
+    # The model needs silence before a voice that opens the call, and the end of the last window.
+    padded = np.pad(samples[max(0, begin) : end], (max(0, -begin), 2 * window))
+    narrow = soxr.resample(padded, HEARD_RATE_HZ, RATE_HZ, quality="HQ")
     level = at_one_level(narrow.astype(np.float32))
     probabilities = vocal(level)
     found = []
