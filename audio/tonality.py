@@ -2,8 +2,8 @@
 
 A note keeps each of its partials at one frequency; a voice glides, and its fifth harmonic glides five times as far. So: how
 much of the energy between 300 and 3,400 Hz lies in spectral lines that stay in place for a quarter of a second? Piper's
-voice: 0.0–0.3 over ten sentences; chords of notes from 1 s down to 150 ms: 0.86–1.0. A voice of one pitch reaches 0.8, so this
-finds what sounds *beside* speech and never says that something is no voice.
+voice: 0.0–0.3 over ten sentences; chords of notes from 1 s down to 150 ms: 0.86–1.0. A voice of one pitch reaches 0.8, so
+this finds sounds *beside* speech and never says that something is no voice.
 """
 
 from typing import Final

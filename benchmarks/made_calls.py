@@ -7,6 +7,7 @@ truth is the dry sound before anything is done to it: the last sample within 40 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -105,17 +106,20 @@ Change = Callable[[Sides, np.random.Generator], Sides]
 
 def made_calls(which: SetName, cache: Path | None = None) -> Iterator[MadeCall]:
     """The four calls of a set."""
-    synthesisers = {HIBARI: HibariSynthesiser(), "piper-joe": PiperSynthesiser(models.resolve("piper-joe"))}
+    synthesisers: dict[str, HibariSynthesiser | PiperSynthesiser] = {
+        HIBARI: HibariSynthesiser(),
+        "piper-joe": PiperSynthesiser(models.resolve("piper-joe")),
+    }
     for k, (caller, agent) in enumerate(_VOICES[which]):
 
-        def said(text: str, voice: str) -> Float32:
+        def said(voice: str, text: str) -> Float32:
             by = CALLER_VOICES[voice]
             turn = render_turn(text, None, synthesisers[by.weight], cache, by.speaker)
             sound = resample_float(to_float(turn.samples), turn.rate_hz, RATE_HZ)
             sound = sound[first_sample(sound, RATE_HZ) : (last_sample(sound, RATE_HZ) or 0) + 1]
             return np.asarray(sound * 10 ** (LEVEL_DB / 20) / speech_power(sound, RATE_HZ) ** 0.5, np.float32)
 
-        yield _call(f"{which}-{caller}-{agent}", which, k, lambda t, v=caller: said(t, v), lambda t, v=agent: said(t, v))
+        yield _call(f"{which}-{caller}-{agent}", which, k, partial(said, caller), partial(said, agent))
 
 
 def _call(name: str, which: SetName, k: int, caller: Callable[[str], Float32], agent: Callable[[str], Float32]) -> MadeCall:

@@ -116,7 +116,8 @@ def to_full(samples: NDArray[np.floating], rate_hz: int) -> Floats:
 
 def at_db(sound: Floats, db: float) -> Floats:
     """The sound with its active level at `db` of full scale."""
-    return np.asarray(sound * 10 ** (db / 20) / np.sqrt(max(speech_power(sound, HEARD_RATE_HZ), 1e-20)), np.float64)
+    scaled: Floats = sound * 10 ** (db / 20) / np.sqrt(max(speech_power(sound, HEARD_RATE_HZ), 1e-20))
+    return scaled
 
 
 def narrow(sound: Floats, rate_hz: int, *, mu_law: bool = False) -> Floats:

@@ -26,7 +26,7 @@ def ends_and_waits(call: TwoSides) -> list[tuple[float, float | None]]:
     return [(turn.spoken_end_ms, turn.ttfa_ms) for turn in found]
 
 
-def plus(one: Int16, other: np.ndarray, db: float) -> Int16:  # type: ignore[type-arg]
+def plus(one: Int16, other: np.ndarray, db: float) -> Int16:
     return np.clip(np.round(one + other.astype(np.float64) * 10 ** (db / 20)), -32_768, 32_767).astype(np.int16)
 
 
