@@ -136,13 +136,16 @@ def _pieces(samples: NDArray[np.float32], start: int, end: int, vocal: VocalDete
     level = at_one_level(narrow.astype(np.float32))
     probabilities = vocal(level)
     found = []
-    for first, past in vocal_spans(probabilities):
+    spans = vocal_spans(probabilities)
+    # The model accepts the next voice a window late.
+    quiet_until = [begin + (first - 1) * window for first, _ in spans[1:]] + [len(samples)]
+    for (first, past), until in zip(spans, quiet_until, strict=False):
         if begin + past * window <= start:
             # Only sound before this stretch was accepted, and it has been examined already.
             continue
         # A short sound may be accepted in the silence after it; the accepted part is the sound.
         accepted = max(min(begin + first * window, end - window), start)
-        stop = speech_end(samples, accepted, min(end, begin + (past + 1) * window))
+        stop = speech_end(samples, accepted, min(end, begin + (past + 1) * window), until)
         found.append(_Piece(start, accepted, stop, probabilities[first:past], level[first * WINDOW : past * WINDOW]))
     return found
 
@@ -202,12 +205,12 @@ def _onset(samples: NDArray[np.float32], accepted: int, earliest: int) -> int:
     return min(onset.sample, find_onset(samples, HEARD_RATE_HZ, first, earliest).sample)
 
 
-def speech_end(samples: NDArray[np.float32], start: int, end: int) -> int:
+def speech_end(samples: NDArray[np.float32], start: int, end: int, until: int) -> int:
     """The end of the speech that is accepted up to `end`, at 48 kHz: of its last 8 ms within 40 dB of its own level, and over
-    noise of the last that rise out of the noise after it."""
+    noise of the last that rise out of the noise after it. From `until` on another voice may sound."""
     block = round(HEARD_RATE_HZ * WINDOW_S)
     stretch = samples[start:end]
-    after = block_power(samples[end : end + round(AFTER_S * HEARD_RATE_HZ)], block)
+    after = block_power(samples[end : min(until, end + round(AFTER_S * HEARD_RATE_HZ))], block)
     noise = float(np.median(after)) if len(after) else 0.0
     least = max(speech_power(stretch, HEARD_RATE_HZ) * 10 ** (-END_DB / 10), noise * 10 ** (END_OVER_NOISE_DB / 10))
     loud = np.flatnonzero(block_power(stretch, block) >= least)

@@ -95,6 +95,16 @@ def test_a_voice_in_steady_noise_is_found_each_time_and_ends_where_it_ends(db: f
     assert [u.end_ms for u in said] == pytest.approx([5_100, 12_300], abs=100)
 
 
+def test_the_next_phrase_is_no_noise_after_the_one_before() -> None:
+    """A loud syllable, the quiet rest of its phrase, a short pause, and a phrase nearly as loud as the syllable."""
+    phrase = voice(0.7)
+    phrase[round(0.12 * AGENT_HZ) :] *= 0.25
+    sound = np.concatenate([phrase, silence(0.12), voice(1.5, 2) * 0.7])
+    (said,) = measure(make_recording(Said(AT_S, sound)).recording).utterances
+    assert said.kind == "answer"
+    assert said.end_ms - said.start_ms == pytest.approx(2_320, abs=60)
+
+
 def test_speech_ends_before_the_noise_that_goes_on() -> None:
     speech = voice(1.0)
     narrow = np.concatenate([speech, silence(0.5)])
@@ -102,4 +112,6 @@ def test_speech_ends_before_the_noise_that_goes_on() -> None:
     noisy += coloured_noise(len(noisy), -50, np.random.default_rng(1)).astype(np.float32)
     last = last_sample(speech, AGENT_HZ)
     assert last is not None
-    assert speech_end(noisy, 0, round(1.2 * HEARD_RATE_HZ)) / HEARD_RATE_HZ == pytest.approx(last / AGENT_HZ, abs=0.03)
+    assert speech_end(noisy, 0, round(1.2 * HEARD_RATE_HZ), len(noisy)) / HEARD_RATE_HZ == pytest.approx(
+        last / AGENT_HZ, abs=0.03
+    )
