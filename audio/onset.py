@@ -13,8 +13,7 @@ the slope of the visible part.
 
 A fricative is speech too where it is 30 to 40 dB under its vowel, so the level is compared with that of the speech which
 follows, gated as in ITU-T P.56, and not with its first vowel. Sound that begins out of silence shortly before the vowel is
-noise only if the speech never falls below it; else it was a consonant. In noise, a consonant before the voice is searched
-in bands (`onset_bands`).
+noise only if the speech never falls below it; else it was a consonant.
 
 Joined to the speech is a piece separated from it by less than the closure of a stop consonant (the /s/ of "stay"). A click
 is not: it is shorter than any speech sound and separate. The burst of a plosive is as short, but air follows it until the
@@ -56,8 +55,6 @@ BURIED_DB: Final = 20.0
 CLOSURE_S: Final = 0.09
 """The longest silence inside a word: the closure of a stop consonant."""
 CLICK_S: Final = 0.03
-LEAST_CONSONANT: Final = 3
-"""Blocks of bands; less is within the error of the voice's own onset."""
 BURST_S: Final = 0.02
 """A click this near is taken for the burst of an unaspirated plosive, whose voice begins 10 to 25 ms after it."""
 AIR_DB: Final = 66.0
@@ -126,12 +123,9 @@ def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int, earlie
     if floor <= speech * 10 ** (-CLEAN_DB / 10):
         start = _walk_back(level, trailing >= edge, search_from, speech)
     elif floor >= loudest * 10 ** (-BURIED_DB / 10):
-        start = _with_consonant(
-            samples[begin:core_end], rate_hz, level, _emergence(samples[begin:core_end], rate_hz, level, search_from)
-        )
+        start = _emergence(samples[begin:core_end], rate_hz, level, search_from)
     else:
         start = search_from + _change_point(samples[begin:core_end], rate_hz, level, search_from)
-        start = _with_consonant(samples[begin:core_end], rate_hz, level, start)
     if floor < edge:
         # What is heard over a quiet floor before the speech comes within 40 dB is a synthesiser's own hiss.
         start += int(next(iter(np.flatnonzero(trailing[start:] >= edge + floor)), 0))
@@ -177,21 +171,9 @@ def _emergence(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.flo
     narrow = soxr.resample(samples.astype(np.float64), rate_hz, onset_bands.RATE_HZ, quality="HQ")
     first = int(np.flatnonzero(level > SILENT)[0])
     sound = narrow[round(first * BLOCK_S * onset_bands.RATE_HZ) :]
-    wide = round(onset_bands.BLOCK_S / BLOCK_S)
+    wide = round(onset_bands.BLOCK / onset_bands.RATE_HZ / BLOCK_S)
     until = (len(level) - round(CORE_S / BLOCK_S) - first) // wide
     return first + wide * onset_bands.emergence(sound, (search_from - first) // wide, until)
-
-
-def _with_consonant(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.float64], voice: int) -> int:
-    """The block at which a consonant begins that noise hides before the block `voice`, else `voice`."""
-    first, wide = int(np.flatnonzero(level > SILENT)[0]), round(onset_bands.BLOCK_S / BLOCK_S)
-    until = (voice - first) // wide
-    if until < round(FLOOR_MIN_S / onset_bands.BLOCK_S):
-        return voice
-    wideband = soxr.resample(samples.astype(np.float64), rate_hz, onset_bands.CONSONANT_HZ, quality="HQ")
-    sound = wideband[round(first * BLOCK_S * onset_bands.CONSONANT_HZ) :]
-    begins = onset_bands.consonant_before(sound, until)
-    return first + wide * begins if until - begins > LEAST_CONSONANT else voice
 
 
 def _change_point(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.float64], search_from: int) -> int:

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 RATE_HZ: Final = 8_000
-CONSONANT_HZ: Final = 16_000
-"""The rate at which a consonant is searched: /s/ and /f/ have most of their power over 4 kHz."""
-BLOCK_S: Final = 0.001
+BLOCK: Final = 8
+"""One millisecond."""
 _CENTRES_HZ: Final = np.arange(250, 3_700, 300)
 _WIDTH_HZ: Final = 120.0
 """Standard deviation of each band: about three harmonics of a voice, and a blur of 1.3 ms in time."""
@@ -31,25 +30,8 @@ _EVIDENCE: Final = 0.6
 _FEW: Final = 80
 """Number of noise blocks at which evidence counts half, because their mean is then uncertain itself."""
 _NOTHING_SAID: Final = 0.15
-_CONSONANT_CENTRES_HZ: Final = np.arange(500, 7_800, 500)
-_CONSONANT_WIDTH_HZ: Final = 200.0
-_CONSONANT_LEVELS_DB: Final = np.arange(-12, 25, 4)
-_CONSONANT_REACH: Final = 250
-"""Blocks before the voice: the longest first consonants of synthesisers are 200 ms."""
-_ABSENT: Final = 0.4
-"""Share of the bands in which a consonant has nothing."""
-_CERTAIN: Final = 9.0
-"""Log-likelihood ratio over which a consonant is there."""
-_BEYOND_CLICK: Final = 2.0
-"""Least of the evidence that the rest of a consonant bears, besides its loudest stretch of a click's length."""
-_CLICK: Final = 30
-"""Blocks; as `harness.audio.onset.CLICK_S`."""
-_UNLIKE: Final = 8
-"""Blocks after the start of the search in which nothing may begin: noise that differs from its own first part begins there."""
 _LEAST_NOISE: Final = 24
 _MARGIN: Final = 8
-_EMPTY: Final = 1e-6
-"""A band with this share of the loudest one's noise lies over the sound's own bandwidth."""
 _EDGE: Final = 4
 """Blocks at the start during which the filters settle."""
 
@@ -59,7 +41,7 @@ def emergence(sound: NDArray[np.float64], search_from: int, until: int) -> int:
 
     The noise comes first; from block `until` on speech is surely under way, and before `search_from` it is not.
     """
-    power = _band_power(sound, RATE_HZ, _CENTRES_HZ, _WIDTH_HZ)
+    power = _band_power(sound)
     search_from = max(_EDGE, min(search_from, len(power) - 1))
     noise_end = max(_LEAST_NOISE, until // 2)
     start = _most_likely(power, noise_end, search_from)
@@ -67,71 +49,18 @@ def emergence(sound: NDArray[np.float64], search_from: int, until: int) -> int:
     return start if better == noise_end else _most_likely(power, better, search_from)
 
 
-def consonant_before(sound: NDArray[np.float64], voice: int) -> int:
-    """The block in which a consonant before the voice begins, `voice` if there is none; mono at 16 kHz, from the first sound.
-
-    A fricative is 30 dB and more under its vowel: noise of 20 dB hides it in the sum, and each pitch period of the vowel
-    outweighs all of it. It is steady over its length, so here one level is taken for all of a band from a start to the voice.
-    """
-    first = max(_EDGE, voice - _CONSONANT_REACH)
-    noise_end = first if first >= _LEAST_NOISE + _UNLIKE else max(_LEAST_NOISE, voice // 2)
-    power = _band_power(
-        sound[: round((voice + 10) * BLOCK_S * CONSONANT_HZ)], CONSONANT_HZ, _CONSONANT_CENTRES_HZ, _CONSONANT_WIDTH_HZ
-    )
-    begins = voice
-    for _ in range(2):
-        if noise_end > voice - _EDGE:
-            return voice
-        noise = power[2:noise_end].mean(axis=0)
-        heard = noise > noise.max() * _EMPTY
-        ratio, trust = power[first:voice, heard] / noise[heard], _EVIDENCE * noise_end / (noise_end + _FEW)
-        begins = first + _earliest(ratio, trust)
-        quiet = _without_loudest(ratio, begins - first)
-        if begins < voice and _evidence(quiet, trust)[begins - first] < _BEYOND_CLICK:
-            begins = first + _earliest(quiet, trust)
-        noise_end = max(_LEAST_NOISE, begins - _MARGIN)
-    return begins
-
-
-def _earliest(ratio: NDArray[np.float64], trust: float) -> int:
-    """The row in which a consonant begins that lasts to the end; the number of rows if there is none."""
-    evidence = _evidence(ratio, trust)
-    best = int(np.argmax(evidence))
-    return best if best > _UNLIKE and evidence[best] > _CERTAIN else len(ratio)
-
-
-def _without_loudest(ratio: NDArray[np.float64], begins: int) -> NDArray[np.float64]:
-    """The same with noise in place of the loudest stretch of a click's length: a consonant is more than that."""
-    quiet = ratio.copy()
-    if begins < len(ratio):
-        loud = np.convolve(ratio[begins:].mean(axis=1), np.ones(_CLICK))[_CLICK - 1 :]
-        start = begins + int(np.argmax(loud))
-        quiet[start : start + _CLICK] = 1.0
-    return quiet
-
-
-def _evidence(ratio: NDArray[np.float64], trust: float) -> NDArray[np.float64]:
-    """For a start at each row, how much likelier a consonant from there to the last row is than noise alone."""
-    variance = 1 + 10 ** (_CONSONANT_LEVELS_DB / 10)
-    total, length = np.cumsum(ratio[::-1], axis=0)[::-1], np.arange(len(ratio), 0, -1)
-    each = trust * (total[:, :, None] * (1 - 1 / variance) - length[:, None, None] * np.log(variance))
-    said = np.logaddexp.reduce(each, axis=2) - np.log(len(variance))
-    evidence: NDArray[np.float64] = np.logaddexp(np.log(_ABSENT), np.log(1 - _ABSENT) + said).sum(axis=1)
-    return evidence
-
-
-def _band_power(sound: NDArray[np.float64], rate_hz: int, centres_hz: NDArray[np.int_], width_hz: float) -> NDArray[np.float64]:
+def _band_power(sound: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean power of each block (rows) in each band (columns)."""
     from scipy.signal import fftconvolve  # as in audio.onset: half a second to load, only for measurements
 
-    spread_s, block = 1 / (2 * np.pi * width_hz), round(rate_hz * BLOCK_S)
-    reach = int(4 * spread_s * rate_hz)
-    t = np.arange(-reach, reach + 1) / rate_hz
+    spread_s = 1 / (2 * np.pi * _WIDTH_HZ)
+    reach = int(4 * spread_s * RATE_HZ)
+    t = np.arange(-reach, reach + 1) / RATE_HZ
     window = np.exp(-(t**2) / (2 * spread_s**2))
-    filters = window * np.exp(2j * np.pi * centres_hz[:, None] * t)
+    filters = window * np.exp(2j * np.pi * _CENTRES_HZ[:, None] * t)
     bands = np.abs(fftconvolve(np.tile(sound, (len(filters), 1)), filters, "same", axes=1)) ** 2
-    blocks = bands.shape[1] // block
-    mean: NDArray[np.float64] = bands[:, : blocks * block].reshape(len(filters), blocks, block).mean(axis=2).T
+    blocks = bands.shape[1] // BLOCK
+    mean: NDArray[np.float64] = bands[:, : blocks * BLOCK].reshape(len(filters), blocks, BLOCK).mean(axis=2).T
     return mean
 
 

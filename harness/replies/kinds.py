@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from harness.replies.phrases import asks_to_wait, is_continuer, is_empty, is_misheard
+from harness.replies.phrases import are_said_alone, asks_to_wait, is_continuer, is_empty, is_misheard
 
 ReplyKind = Literal["backchannel", "filler", "answer"]
 Word = tuple[str, float, float]
@@ -105,10 +105,13 @@ def _is_backchannel(parts: Sequence[Part], at: int, talk_ms: float, begin_ms: fl
         return more or part.end_ms <= 0 or is_continuer(words, wordless=True)
     if part.start_ms - talk_ms < PARTED_MS:
         return False
+    if more and length_ms < MURMUR_MS and not are_said_alone(words):
+        # Nobody answers in so short a phrase and pauses: else the first syllables of any sentence would buy a figure.
+        return True
     if words and not doubtful:
         return is_continuer(words, wordless=not more)
-    if not more or length_ms < MURMUR_MS:
-        return more
+    if not more:
+        return False
     if said is not None and length_ms < BACKCHANNEL_MS:
         return True  # The transcriber heard words elsewhere, and none here.
     # Another murmur in the gap makes it no narrower.

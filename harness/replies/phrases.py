@@ -111,6 +111,13 @@ def is_continuer(words: Sequence[str], *, wordless: bool = False) -> bool:
     return bool(words) and all(_sounds_like(w) in (_WORDLESS if wordless else _CONTINUERS) for w in words)
 
 
+def are_said_alone(words: Sequence[str]) -> bool:
+    """True if words are there that people say alone before a pause, as an opener or a request to wait, and no continuer."""
+    if not words or is_continuer(words):
+        return False
+    return is_empty(words) or asks_to_wait(words) or all(plain(w) in _ALONE for w in words)
+
+
 def is_misheard(words: Sequence[str]) -> bool:
     """True if a short voice that was transcribed like this may have been a hum.
 

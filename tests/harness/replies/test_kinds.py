@@ -92,6 +92,14 @@ def test_a_word_that_the_transcriber_puts_before_its_sound_is_the_answer_s() -> 
     assert kinds((300, 650), (997, 3_000), words=words) == [B, A]
 
 
+def test_the_first_syllables_of_a_sentence_before_a_pause_are_a_murmur() -> None:
+    """Nobody answers in so short a phrase and pauses, so it buys no figure; an opener that people say alone is a filler."""
+    later = spoken("you and I am here with you", 997, 3_000)
+    assert kinds((300, 650), (997, 3_000), words=[*spoken("I hear", 300, 650), *later]) == [B, A]
+    assert kinds((300, 650), (997, 3_000), words=[*spoken("Oh no.", 300, 650), *later]) == [A, A]
+    assert kinds((300, 650), words=spoken("I see.", 300, 650)) == [A]
+
+
 def test_a_word_that_the_transcriber_made_of_a_hum_is_not_believed() -> None:
     later = spoken("you could ask her about it", 700, 3_000)
     assert kinds((300, 500), (850, 3_000), words=[("And", 0, 400), *later]) == [B, A]

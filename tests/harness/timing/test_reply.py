@@ -110,7 +110,7 @@ def test_a_request_to_wait_is_a_filler_by_its_words_or_by_the_tool_behind_it() -
 @pytest.mark.parametrize("at_s", [-0.11, -0.05, -1.2])
 def test_a_continuer_over_the_caller_is_no_cut_in_and_costs_the_answer_nothing(at_s: float) -> None:
     plain = measure(make_recording(Said(0.691, ANSWER)).recording)
-    timing = measure(make_recording(Said(at_s, voice(0.2)), Said(0.691, ANSWER)).recording)
+    timing = measure(make_recording(Said(at_s, voice(0.4)), Said(0.691, ANSWER)).recording)
     assert timing.backchannels == 1
     assert timing.endpointing is not None
     assert not timing.endpointing.talking_at_end
