@@ -160,7 +160,7 @@ def render(view: PageView) -> str:
             sections=sections,
             finding_value=finding_value,
             finding_interval=finding_interval,
-            metrics=METRICS,
+            metrics=elo_latency.offered(view),
             default_metric=elo_latency.default_metric(view),
             conditions=conditions(view),
             emotions=sorted({context.emotion for context in view.contexts}),

@@ -71,6 +71,12 @@ def default_choice(view: PageView) -> Choice:
     return Choice(view.conditions[0] if view.conditions else "", default_metric(view), "p50", "all")
 
 
+def offered(view: PageView) -> dict[str, str]:
+    """The figures of the latency axis; the answer is one where any agent has it, which no run has that was timed before."""
+    known = any(part.latency("answer").n for agent in view.agents for part in agent.slices.values())
+    return {key: label for key, label in METRICS.items() if key != "answer" or known}
+
+
 def default_metric(view: PageView) -> str:
     """The figure of the first setting: TTFA (TTFT if no agent speaks), or the answer where it decides for any agent. Where an
     agent's answer is not known, its point would be missing there, so that TTFA stays."""
