@@ -41,10 +41,11 @@ SHORTEST_WORD_S: Final = 0.08
 """A voiced blip that is shorter, and stands alone, is no word."""
 LOUD_DB: Final = 15.0
 BESIDE_S: Final = 0.5
-LEAST_NOISE_S: Final = 1.0
+LEAST_NOISE_S: Final = 5.0
 SWELL_PERCENTILE: Final = 95.0
 OVER_SWELLS_DB: Final = 3.0
-"""The blocks that show how the noise swells: half a second from all that is loud, and at least a second of them."""
+"""The blocks that show how the noise swells: half a second from all that is loud, and five seconds of them, so that one breath
+in a pause is no such swell."""
 BLOCK: Final = round(RATE_HZ * WINDOW_S)
 SYLLABLE: Final = 6
 """Blocks over which the level of a syllable is taken: 48 ms."""

@@ -152,7 +152,7 @@ def _picked_up(recording: Recording | None) -> str:
 
 def _greeting(profile: AgentProfile, timing: TurnTiming) -> Check:
     found = timing.greeting
-    if found is None and profile.speaks_first is None and timing.cut_in:
+    if found is None and profile.speaks_first is None and (timing.cut_in or timing.backchannels):
         late = f"none within {FIND_OUT_S:g} s; if its speech during the caller's turn is one, set greets = true"
         return Check("greeting", "unknown", late)
     if found is None:

@@ -96,7 +96,7 @@ def test_a_folder_that_lost_its_files_is_said_and_is_no_error(monkeypatch: pytes
     for module in (vocal, extras):
         monkeypatch.setattr(module, "find_spec", importlib.util.find_spec)
     with pytest.raises(vocal.DetectorMissing, match="pip install"):
-        vocal.silero.__wrapped__()
+        vocal._model.__wrapped__()
     with pytest.raises(UserError, match=r"missing: onnxruntime\)"):
         extras.require_local("hearing")
 

@@ -87,12 +87,12 @@ def test_a_turn_that_began_with_a_murmur_moved_because_of_it(store: RunStore) ->
 
 
 def test_the_judged_reply_has_all_its_words_but_a_backchannel_s(store: RunStore) -> None:
-    recording = make_recording(Said(-0.1, voice(0.2)), Said(0.6, voice(0.4)), Said(2.0, voice(2.0, seed=1))).recording
+    recording = make_recording(Said(-0.3, voice(0.4)), Said(0.6, voice(0.4)), Said(2.0, voice(2.0, seed=1))).recording
     caller = recording.caller
     lasts_s = (caller.speech_end_sample - caller.speech_start_sample) / caller.rate_hz
     session = store.sessions()[0]
     save(recording, session.folder)
-    said = [("Mm-hm.", -0.1, 0.1), ("Okay.", 0.6, 1.0), ("Ask", 2.1, 2.4), ("her.", 2.4, 2.9)]
+    said = [("Mm-hm.", -0.3, 0.1), ("Okay.", 0.6, 1.0), ("Ask", 2.1, 2.4), ("her.", 2.4, 2.9)]
     words = tuple((w, lasts_s + start, lasts_s + end) for w, start, end in said)
     transcribe_all(store, RunProgress(quiet=True), lambda *_: Heard(" ".join(w for w, _, _ in words), words))
     judged = store.session(session.id)

@@ -36,7 +36,7 @@ def test_one_that_the_caller_talked_over_is_neither_cut_in_nor_reply(length_s: f
 
 
 def test_what_begins_after_the_caller_has_begun_is_a_cut_in_as_ever() -> None:
-    timing = measure(make_recording(before(0.1, 0.2), Said(-1.0, voice(0.8)), ANSWER).recording)
+    timing = measure(make_recording(before(0.1, 0.4), Said(-1.0, voice(0.8)), ANSWER).recording)
     assert timing.cut_in
     assert timing.greeting is not None
     assert measure(make_recording(Said(-1.0, voice(0.5)), ANSWER).recording).greeting is None

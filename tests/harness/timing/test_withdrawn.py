@@ -23,25 +23,25 @@ def _taken_back_after(ms: float, *then: Said, at_s: float = 2.485) -> TurnTiming
     return measure(make_recording(Said(at_s, FALSE_START), *then, clears_s=[onset_s + ms / 1000]).recording)
 
 
-def test_the_answer_is_what_came_after_sound_that_was_taken_back_in_31_ms() -> None:
-    timing = _taken_back_after(31, Said(4.29, ANSWER))
+def test_the_answer_is_what_came_after_sound_that_was_taken_back_in_150_ms() -> None:
+    timing = _taken_back_after(150, Said(4.29, ANSWER))
     assert [u.kind for u in timing.utterances] == ["withdrawn", "answer"]
     assert timing.ttfa_ms == pytest.approx(ANSWER_MS, abs=2)
     assert timing.first_speech_ms == timing.ttfa_ms
     assert timing.endpointing is not None
     assert timing.endpointing.dead_air_ms == timing.ttfa_ms
-    assert timing.withdrawn_ms == pytest.approx(31, abs=4)
+    assert timing.withdrawn_ms == pytest.approx(150, abs=4)
     assert timing.discarded is None
     assert timing.waterfall is not None
     assert sum(s.duration_ms for s in timing.waterfall.stages) == pytest.approx(timing.ttfa_ms)
 
 
 def test_sound_that_nothing_replaces_is_no_reply() -> None:
-    timing = _taken_back_after(31)
+    timing = _taken_back_after(150)
     assert timing.no_reply
     assert timing.ttfa_ms is None
     assert timing.reply_end_ms is None
-    assert timing.withdrawn_ms == pytest.approx(31, abs=4)
+    assert timing.withdrawn_ms == pytest.approx(150, abs=4)
 
 
 @pytest.mark.parametrize(("ms", "withdrawn"), [(SAID_MS - 12, True), (SAID_MS + 12, False)])
@@ -52,7 +52,7 @@ def test_what_is_longer_than_a_backchannel_was_said_though_it_was_taken_back(ms:
     assert timing.answer_ms == pytest.approx(ANSWER_MS, abs=2)
 
 
-@pytest.mark.parametrize("ms", [50, 100, 190, 205, 300, 400, 500, 600, 690, 710, 800, 900])
+@pytest.mark.parametrize("ms", [120, 190, 205, 300, 400, 500, 600, 690, 710, 800, 900])
 def test_no_length_of_a_sound_that_is_taken_back_buys_an_answer(ms: int) -> None:
     """Under the bound of a backchannel it buys no TTFA either: 190 and 205 ms of a syllable are alike."""
     timing = _taken_back_after(ms, Said(4.29, ANSWER), at_s=0.3)
@@ -64,22 +64,22 @@ def test_no_length_of_a_sound_that_is_taken_back_buys_an_answer(ms: int) -> None
 @pytest.mark.parametrize(("after_ms", "withdrawn"), [(TAKEN_BACK_MS - 12, True), (TAKEN_BACK_MS + 12, False)])
 def test_a_clear_takes_back_only_what_still_sounds_or_is_under_way(after_ms: float, withdrawn: bool) -> None:
     """Spoken in full and over, "mm" stays said, whatever is cleared later."""
-    short = voice(0.15)
-    made = make_recording(Said(1.0, short), Said(4.29, ANSWER), clears_s=[1.15 + after_ms / 1000])
+    short = voice(0.4)
+    made = make_recording(Said(1.0, short), Said(4.29, ANSWER), clears_s=[1.4 + after_ms / 1000])
     assert (measure(made.recording).withdrawn_ms is not None) == withdrawn
 
 
 def test_without_a_clear_no_sound_is_withdrawn() -> None:
-    timing = measure(make_recording(Said(1.0, voice(0.1)), Said(4.29, ANSWER)).recording)
+    timing = measure(make_recording(Said(1.0, voice(0.4)), Said(4.29, ANSWER)).recording)
     assert timing.withdrawn_ms is None
     assert [u.kind for u in timing.utterances] == ["backchannel", "answer"]
 
 
 def test_several_are_counted_together() -> None:
-    made = make_recording(Said(0.5, voice(0.5)), Said(1.5, voice(0.5)), Said(4.29, ANSWER), clears_s=[0.6, 1.55])
+    made = make_recording(Said(0.5, voice(0.5)), Said(1.5, voice(0.5)), Said(4.29, ANSWER), clears_s=[0.65, 1.7])
     timing = measure(made.recording)
     starts = 2 * onset_ms(voice(0.5))
-    assert timing.withdrawn_ms == pytest.approx(150 - starts, abs=6)
+    assert timing.withdrawn_ms == pytest.approx(350 - starts, abs=6)
     assert timing.ttfa_ms == pytest.approx(ANSWER_MS, abs=2)
 
 
