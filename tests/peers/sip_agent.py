@@ -27,7 +27,8 @@ import numpy as np
 import soxr
 
 from harness.audio.pcm import decode, encode
-from harness.calibrate.program import AGENT_HZ, draw, render
+from harness.calibrate.first_sounds import sentence, voices
+from harness.calibrate.program import AGENT_HZ, REPLY_S, draw, render
 from harness.caller.pacer import precise_loop
 from harness.caller.server import raise_priority
 
@@ -384,6 +385,9 @@ def place(written: str) -> Address:
 
 
 async def serve(asked: argparse.Namespace) -> None:
+    # A voice takes a second to load, in which a telephone would not even ring.
+    for voice in voices():
+        sentence(voice, "Hello.", REPLY_S)
     agent = Agent(asked.behaviour, asked.seed, asked.delay_s)
     agent.port = await opened(agent.take, asked.port)
     if asked.register:

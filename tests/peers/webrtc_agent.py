@@ -23,7 +23,8 @@ from aiortc import RTCPeerConnection, RTCRtpSender, RTCSessionDescription
 from aiortc.mediastreams import MediaStreamTrack
 from av import AudioFrame
 
-from harness.calibrate.program import AGENT_HZ, draw, render
+from harness.calibrate.first_sounds import sentence, voices
+from harness.calibrate.program import AGENT_HZ, REPLY_S, draw, render
 from harness.caller.server import raise_priority
 
 RATE_HZ = 48_000
@@ -174,6 +175,8 @@ def main() -> None:
         site = web.TCPSite(runner, "127.0.0.1", asked.port)
         await site.start()
         port = runner.addresses[0][1]
+        for voice in voices():
+            sentence(voice, "Hello.", REPLY_S)
         print(json.dumps({"event": "ready", "url": f"http://127.0.0.1:{port}/api/offer"}), flush=True)
         await asyncio.Event().wait()
 
