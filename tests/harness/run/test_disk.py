@@ -23,7 +23,7 @@ contexts:
   - {{id: short, subset: regular, emotion: sadness, problem: loss, turns: [{{role: seeker, text: "{SHORT}"}}]}}
   - {{id: long, subset: regular, emotion: sadness, problem: loss, turns: [{{role: seeker, text: "{LONG}"}}]}}
 """
-ONLY_THE_SHORT_FITS = 670_000
+ONLY_THE_SHORT_FITS = 900_000
 """Bytes a file may have: the caller hands over its two signals plain, 64 kB a second of a call."""
 
 
