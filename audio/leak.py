@@ -1,11 +1,11 @@
 """The other side of a call in this side's channel: found, subtracted, and what remains of it blanked.
 
 Lines mix, and a loudspeaker is heard by the microphone beside it, so each channel may hold the other one, later and 15 to
-40 dB down. To a speech model that is speech. What tells it from this side's own speech is that the other side explains it:
+40 dB down. To a speech model that is speech. The difference from this side's own speech is that the other side explains it:
 wherever the other side alone speaks, this channel is the other one after the same delay. So the delay is sought where the
 other side is the louder (each against its own speech), every frequency counting alike (the phase transform, Knapp and Carter
 1976): an echo comes after the same delay each time, another voice and a room's noise do not. Then a short filter is fitted over
-those stretches and its output subtracted. A codec or a room leaves some of it; so 10 ms that are no louder than what is left
+those stretches and its output subtracted. A codec or a room leaves some of it; so 8 ms that are no louder than the rest
 where only the other side speaks are blanked. A channel without a leak is returned exactly as it is.
 
 Pure, for two signals at 16 kHz from the same instant.
@@ -22,11 +22,11 @@ from harness.audio.pcm import Float32
 
 RATE_HZ: Final = 16_000
 BLOCK: Final = 128
-"""10 ms: as long as the shortest sounds of speech that are told apart."""
+"""8 ms: as long as the shortest sounds of speech that can be distinguished."""
 LONGEST_S: Final = 0.5
 SEGMENT: Final = RATE_HZ
 MOST_SEGMENTS: Final = 400
-"""Segments of a second in which the delay is sought: more tell nothing new, and an hour has thousands."""
+"""Segments of a second in which the delay is sought: more say nothing new, and an hour has thousands."""
 BAND_HZ: Final = (300.0, 3_400.0)
 HEARD: Final = 12.0
 TAPS: Final = 256
@@ -44,7 +44,7 @@ Blocks = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """The other side in a channel. `own`: for each 10 ms of it, True if it is more than the leak."""
+    """The other side in a channel. `own`: for each 8 ms of it, True if it is more than the leak."""
 
     delay_s: float
     gain_db: float

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 WINDOW_S: Final = 0.008
 EDGE_DB: Final = 40.0
 GATE_DB: Final = 15.9
+AUDIBLE_RMS: Final = 33.0
+"""−60 dB of full scale, in steps of 16 bits: 20 dB under quiet speech, over the rounding noise of a silent synthesiser."""
 SILENCE_DB: Final = -120.0
 """The value for digital silence, in dB of full scale: below every 16-bit signal."""
 

@@ -25,13 +25,14 @@ from harness.agents.connections.credentials import value_of
 from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.sip_causes import no_answer
 from harness.agents.connections.sip_codecs import FRAME_MS, CodecName, agreed, caller_rate_hz, description
-from harness.agents.connections.sip_sound import AUDIBLE_RMS, CallSound
+from harness.agents.connections.sip_sound import CallSound
 from harness.agents.connections.udp_port import Address, own_address, resolved
 from harness.agents.connections.websocket import place_of
 from harness.agents.connections.what_to_check import ROWS, Fault, Place, sentence
 from harness.agents.connections.wire import defect, refuse_history
 from harness.agents.message import Message
 from harness.agents.profile_spoken import SpokenElsewhere
+from harness.audio.level import AUDIBLE_RMS
 
 if TYPE_CHECKING:
     from harness.agents.connections.sip_line import SipLine

@@ -20,11 +20,10 @@ from harness.agents.connections.rtp_packet import Keypad, packed, unpacked
 from harness.agents.connections.rtp_stream import NS_PER_S, RtpPacket, RtpStream
 from harness.agents.connections.sip_codecs import COMFORT_NOISE, FRAME_MS, Agreed, voice_of
 from harness.agents.connections.udp_port import Address, UdpPort, bound_pair
+from harness.audio.level import AUDIBLE_RMS
 
 MOST_FOREIGN: Final = 50
 """Most packets in a row of a codec that was not agreed: a second of them is not an accident."""
-AUDIBLE_RMS: Final = 33.0
-"""−60 dB of full scale, as the caller's own ear has it (`harness.caller.speech_gate`)."""
 SOFT_DB: Final = 20.0
 """Sound so far under the loudest of the call is no speech: the noise of a room or a line."""
 KEPT: Final = 25

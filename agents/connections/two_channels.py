@@ -12,14 +12,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.audio.level import AUDIBLE_RMS
 from harness.audio.pcm import Int16
 
 Floats = NDArray[np.float64]
 
 ENOUGH_S: Final = 1.0
 """Audible sound that is looked at."""
-AUDIBLE_RMS: Final = 33.0
-"""−60 dB of full scale."""
 MOST_UNLIKE: Final = 0.5
 """Largest ratio of the unexplained power within pairs to that between them. Speech of one channel has .91–1.13 (twelve
 recordings of flite, espeak-ng and Piper at 8 to 48 kHz, through μ-law too), noise and tones 1.0; two equal channels have 0, and

@@ -11,10 +11,9 @@ from typing import Final
 import numpy as np
 
 from harness.agents.connections.what_to_check import Place, sentence
-from harness.audio.level import block_power
+from harness.audio.level import AUDIBLE_RMS, block_power
 from harness.audio.pcm import FULL_SCALE, Int16, resample, to_float
 from harness.audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
-from harness.caller.speech_gate import AUDIBLE_RMS
 from harness.recording.agent_words import understood
 from harness.recording.record import Recording
 from harness.recording.why_silent import why_silent

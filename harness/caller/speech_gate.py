@@ -17,15 +17,14 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
+from harness.audio.level import AUDIBLE_RMS
 from harness.audio.pcm import FULL_SCALE
 from harness.audio.vocal import ENTER, RATE_HZ, WINDOW, SpeechStream, speech_stream
 from harness.caller.due_sound import BRIDGED_NS, WINDOW_MS, Window
+from harness.replies.kinds import APART_MS
 from harness.timeline import NS_PER_MS
 
-AUDIBLE_RMS: Final = 33.0
-"""−60 dB of full scale: 20 dB under quiet speech, over the rounding noise of a silent synthesiser."""
-PAUSE_NS: Final = 500 * NS_PER_MS
-"""Longer pauses separate two utterances (`harness.timing.utterances`)."""
+PAUSE_NS: Final = round(APART_MS * NS_PER_MS)
 _WINDOW_NS: Final = WINDOW_MS * NS_PER_MS
 _OVER_FLOOR: Final = 10**0.6
 """6 dB: the windows of steady noise are within 1 dB of each other, and speech so close to noise is not understood."""
@@ -45,7 +44,7 @@ _TIRED: Final = 62
 _GLANCE: Final = 4
 """The windows of each such look."""
 _RUN: Final = 8
-"""Windows that a second look may take. The model, entered in the middle of speech, accepted within 8 in 97 % of 540 tries."""
+"""Windows that a second look may take, a quarter of a second: in the middle of speech, the model mostly accepts by then."""
 _AGAIN_NS: Final = 3_000 * NS_PER_MS
 _FOLLOWED_MS: Final = 96
 """The length of a window of which only the level is needed."""

@@ -26,15 +26,13 @@ from harness.audio.vocal import RATE_HZ, VocalDetector
 from harness.errors import UserError
 
 NEAREST_LEAK_DB: Final = -9.0
-"""A leak that is this loud against the speech of its channel cannot be told from it."""
+"""A leak that is this loud against the speech of its channel cannot be distinguished from it."""
 UNDER_SPEECH_DB: Final = 25.0
 UNSTEADY_DB: Final = 8.0
 """Noise that swells by more than this, to less than 25 dB under the speech, is refused: with people at 22 dB under it, 2 of 15
 turns of the choosing set were wrong, and a quarter of the ends over 100 ms."""
 LEAST_LEAK: Final = 3
 """Blocks of 8 ms: a shorter stretch without own sound may be a dip of the voice."""
-LONG_ROOM_S: Final = 0.7
-"""A room that rings as long hides the last soft sounds of a turn: of 51 ends in one of 0.8 s a fifth were over 100 ms off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ def own_sides(caller: tuple[Int16, int], agent: tuple[Int16, int], vocal: VocalD
     """The caller's side and the agent's, each from its samples and their rate.
 
     Raises:
-        UserError: a side is never silent, the two cannot be told apart, or the caller says nothing; a clause that says why.
+        UserError: a side is never silent, the two cannot be distinguished, or the caller says nothing; a clause that says why.
     """
     signals, offsets = zip(*(_without_offset(*side) for side in (caller, agent)), strict=True)
     leaks = _leaks(signals[0], signals[1])
@@ -60,7 +58,7 @@ def own_sides(caller: tuple[Int16, int], agent: tuple[Int16, int], vocal: VocalD
         if leak is not None and leak.gain_db > NEAREST_LEAK_DB:
             raise UserError(
                 f"nothing is measured, because the {other} is in the {side}'s channel, only {-leak.gain_db:.0f} dB under the "
-                f"{side}: who speaks cannot be told"
+                f"{side}: nobody can say which of them speaks"
             )
     found = []
     for side, signal, offset, leak in zip(("caller", "agent"), signals, offsets, leaks, strict=True):

@@ -29,6 +29,7 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
+from harness.audio.level import AUDIBLE_RMS
 from harness.recording.record import Arrival, Recording
 from harness.recording.zero_line import around_zero
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
@@ -38,8 +39,8 @@ HEARD_RATE_HZ: Final = 48_000
 """A whole multiple of every common agent rate, so that resampling moves no sample."""
 UNDERRUN_MS: Final = 5.0
 """A shorter gap cannot be heard; socket jitter alone is shorter."""
-QUIET_RMS: Final = 0.001
-"""−60 dB of full scale: a packet below it may always be dropped."""
+QUIET_RMS: Final = AUDIBLE_RMS / 32768
+"""A packet below it may always be dropped."""
 LOUD_PERCENTILE: Final = 95.0
 QUIET_DB: Final = 15.0
 """A packet so far under the call's loud packets may be dropped too: between speech and the noise of a poor line (20 dB).

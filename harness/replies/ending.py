@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from harness.agents.reply_signs import ReplySign
+from harness.replies.kinds import MURMUR_MS
 from harness.timeline import NS_PER_MS
 
-MURMUR_MS: Final = 500
-"""Shorter speech may be a backchannel alone: "Mm-hm." lasts 0.2 to 0.4 s. A longer one ends like any short reply."""
 LITTLE_MS: Final = 3_000
 """Speech that may be a filler: stock phrases are one or two clauses ("Let me think about that for a moment.": 1.5 s)."""
 AFTER_LITTLE_MS: Final = 3_800

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
+from harness.recording.withdrawn import SAID_MS
 from harness.replies.phrases import are_said_alone, asks_to_wait, is_continuer, is_empty, is_misheard
 
 ReplyKind = Literal["backchannel", "filler", "answer"]
@@ -26,10 +27,10 @@ _Said = Sequence[Sequence[str]] | None
 PARTED_MS: Final = 250.0
 """Shorter gaps are joints of fluent speech: closures of plosives, and most pauses at a comma."""
 APART_MS: Final = 500.0
-"""Longer gaps part utterances (`harness.timing.utterances`): between sentences synthesisers leave 200–400 ms."""
+"""Longer gaps part utterances: between sentences synthesisers leave 200–400 ms."""
 MURMUR_MS: Final = 500.0
 """Without words, a voice shorter than this is a backchannel although the next is nearer than `APART_MS`."""
-BACKCHANNEL_MS: Final = 700.0
+BACKCHANNEL_MS: Final = SAID_MS
 """Longest backchannel that stands alone: "mm-hm", "oh no", "I see". Longer voice takes the floor."""
 WORD_ERROR_MS: Final = 200.0
 """A transcriber's time of a word is wrong by up to this."""

@@ -22,7 +22,7 @@ from harness.audio.voicing import FRAME, HOP_S, VOICED, voicing
 from harness.audio.voicing import RATE_HZ as PITCH_HZ
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
 from harness.recording.withdrawn import is_withdrawn, was_taken_back
-from harness.replies.kinds import Ending
+from harness.replies.kinds import APART_MS, Ending
 from harness.timeline import samples_to_ns
 from harness.timing.breath import breath_before
 from harness.timing.figures import UtteranceKind
@@ -31,8 +31,7 @@ from harness.timing.pauses import inner_pauses
 AUDIBLE_POWER: Final = 10 ** (-65 / 10)
 """−65 dB of full scale; the rounding of 16 bits is at −98, a whisper above −50."""
 ROUNDING_POWER: Final = 10 ** (-98 / 10)
-UTTERANCE_GAP_S: Final = 0.5
-"""Pauses inside an utterance are shorter: between sentences synthesisers leave 200–400 ms."""
+UTTERANCE_GAP_S: Final = APART_MS / 1000
 REGION_GAP_S: Final = 0.3
 LEAD_S: Final = 0.32
 """Ten windows of the sound before, for the model's memory."""

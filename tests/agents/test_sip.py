@@ -174,7 +174,7 @@ async def test_a_call_that_ends_is_recorded_until_then_and_its_end_is_named(
     assert outcome.failure_kind == kind
     assert words in outcome.detail
     assert recording.ended == (kind or "closed")
-    assert np.abs(recording.agent_pcm.astype(int)).max() > 100, "a sentence may begin with a soft sound; silence is 8"
+    assert np.abs(recording.agent_pcm.astype(int)).max() > 300
     assert len(recording.caller.played) > len(tone)
     assert [mark.name for mark in recording.marks][:2] == ["sip.ringing", "sip.answered"]
     if kind != "closed_early":

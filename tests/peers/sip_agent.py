@@ -202,6 +202,10 @@ class Call:
         self.timestamp += 800
 
 
+LEVEL_DB = -14.0
+"""Loud: some behaviours end the call within the first, soft sound of a sentence."""
+
+
 class Agent:
     """All calls at one port."""
 
@@ -265,7 +269,7 @@ class Agent:
     async def _made(self, behaviour: str, invite: Message, to: Address, *, called: bool) -> Call:
         call = Call(self, behaviour, invite, to, f"{self._rng.integers(1 << 30):x}", called)
         self._calls[invite.one("call-id")] = call
-        program = draw(self._rng)
+        program = replace(draw(self._rng), level_db=LEVEL_DB)
         if self._delay_s is not None:
             program = replace(program, delay_s=self._delay_s)
         samples, onset_ms = render(program)

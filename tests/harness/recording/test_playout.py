@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from harness.recording.playout import HEARD_RATE_HZ, heard, lay_out, stereo
 from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
+from harness.timing import measure_turns
 
 T0 = 1_000_000_000
 RATE = 24_000
@@ -128,6 +129,7 @@ def _endless(stall_at_ms: float, stall_ms: float, voice_at_ms: float, level: int
         square = np.where(np.arange(count) // 12 % 2, -level, level)
         pcm.append(square if speaks else np.full(count, fill))
     silence = np.zeros(16_000 * 6, np.int16)
+    silence[8_000:40_000] = np.where(np.arange(32_000) // 40 % 2, -3_000, 3_000)
     departures = T0 + (np.arange(300, dtype=np.int64) + 1) * 20_000_000
     turn = SpokenTurn(round(SPOKEN_MS[0] * 16), round(SPOKEN_MS[1] * 16))
     caller = CallerTrack(16_000, silence, silence, T0, departures, turn.start_sample, turn.end_sample, turns=(turn,))
@@ -146,6 +148,20 @@ def test_an_endless_stream_has_caught_up_before_its_answer(stall_ms: float, fill
     assert _voice_ms(recording) == pytest.approx(_voice_ms(_endless(0, 0, 3_300, fill=fill)), abs=1)
     (stall,) = heard(recording).stalls
     assert stall.duration_ms == pytest.approx(stall_ms, abs=FRAME_MS)
+
+
+def _sounding(sound: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A detector that takes every loud window for a voice."""
+    windows = sound[: len(sound) // 512 * 512].reshape(-1, 512)
+    sure: NDArray[np.float32] = ((windows**2).mean(axis=1) > 1e-4).astype(np.float32)
+    return sure
+
+
+def test_a_stall_is_said_with_its_turn_and_moves_no_answer() -> None:
+    (stalled,), (steady,) = (measure_turns(_endless(900, ms, 3_300), _sounding) for ms in (720, 0))
+    assert stalled.stalled_ms == pytest.approx(720, abs=FRAME_MS)
+    assert steady.stalled_ms is None
+    assert stalled.ttfa_ms == pytest.approx(steady.ttfa_ms, abs=1)
 
 
 def test_a_voice_that_came_late_is_heard_late() -> None:

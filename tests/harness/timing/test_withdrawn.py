@@ -44,6 +44,14 @@ def test_sound_that_nothing_replaces_is_no_reply() -> None:
     assert timing.withdrawn_ms == pytest.approx(150, abs=4)
 
 
+@pytest.mark.parametrize("ms", [31, 50])
+def test_a_blip_that_is_taken_back_is_no_speech_at_all(ms: float) -> None:
+    timing = _taken_back_after(ms, Said(4.29, ANSWER))
+    assert [u.kind for u in timing.utterances] == ["nonvocal", "answer"]
+    assert timing.ttfa_ms == timing.answer_ms == pytest.approx(ANSWER_MS, abs=2)
+    assert timing.backchannels == 0
+
+
 @pytest.mark.parametrize(("ms", "withdrawn"), [(SAID_MS - 12, True), (SAID_MS + 12, False)])
 def test_what_is_longer_than_a_backchannel_was_said_though_it_was_taken_back(ms: float, withdrawn: bool) -> None:
     timing = _taken_back_after(ms, Said(4.29, ANSWER))
