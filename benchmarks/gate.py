@@ -35,10 +35,12 @@ from scipy import stats
 from scipy.special import expit
 
 from harness.gate.decide import Rule, Verdict, overall, tail_of, verdict_of
-from harness.ranking.bounds import EloOverReference, Percentile, Share
-from harness.ranking.clustered_share import stays_under
+from harness.ranking.elo_bounds import EloOverReference
 from harness.ranking.leaderboard import leaderboard
-from harness.ranking.scale import ELO_PER_LOGIT, Floats
+from harness.ranking.scale import ELO_PER_LOGIT
+from harness.statistics.arrays import Floats
+from harness.statistics.bounds import Percentile, Share
+from harness.statistics.share_bounds import stays_under
 from harness.store.judgment import Judgment
 
 CONTEXT_SD: Final = 0.3

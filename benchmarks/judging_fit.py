@@ -25,7 +25,7 @@ from harness import models
 from harness.judging.embedded import Head
 from harness.judging.reply_features import BLOCKS, SIZE
 from harness.judging.sentence_encoder import SentenceEncoder
-from harness.ranking.clustered_means import clustered_share
+from harness.statistics.clustered_means import clustered_share
 
 DATA = Path(__file__).parents[1] / "harness" / "judging" / "data"
 FIRST_FIT_WEIGHT = 0.25

@@ -16,7 +16,7 @@ from harness.judging.embedded import HELD_OUT_PATH, load_head
 from harness.judging.load_judge import open_judge
 from harness.judging.validation.checks import ask_pairs, summarise
 from harness.judging.validation.labelled import LabelledPair
-from harness.ranking.clustered_means import clustered_share
+from harness.statistics.clustered_means import clustered_share
 
 RECORD = Path(__file__).parents[1] / "harness" / "judging" / HELD_OUT_PATH
 KEYWORDS = re.compile(

@@ -28,8 +28,8 @@ from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.load_judge import open_judge
 from harness.judging.schema import Strict
 from harness.progress import RunProgress
-from harness.ranking.exact import share_interval
 from harness.scenarios.context import Turn
+from harness.statistics.exact import share_interval
 from harness.verdicts.judge import weights_for
 from harness.wording import counted, share, share_band
 

@@ -24,8 +24,8 @@ import psutil
 from harness.judging.judge import Question
 from harness.judging.load_judge import open_judge
 from harness.judging.validation.red_lines import shipped_red_lines
-from harness.ranking.clustered_means import clustered_mean, clustered_share
 from harness.scenarios.context import Turn
+from harness.statistics.clustered_means import clustered_mean, clustered_share
 
 SEED: Final = 34
 """Of the draws; any number would do, and it is not to be chosen by its result."""

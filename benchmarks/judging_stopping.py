@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.ranking import leaderboard
-from harness.ranking.scale import Floats, to_elo
+from harness.ranking.scale import to_elo
 from harness.ranking.stopping import GOALS, Goal, UntilSeparated, planned_looks
+from harness.statistics.arrays import Floats
 from harness.store.judgment import Judgment
 
 CONTEXT_SD, PAIR_SD = 0.6, 0.4

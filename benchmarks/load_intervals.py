@@ -10,8 +10,8 @@ import sys
 import numpy as np
 
 from harness.figures.load_steps import STRETCH_S
-from harness.ranking.percentiles import quantiles_of
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
+from harness.statistics.percentiles import quantiles_of
 
 SERVERS = 8
 SERVICE_S = 1.0

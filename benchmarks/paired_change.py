@@ -31,11 +31,12 @@ from scipy import stats
 from scipy.special import expit
 
 from harness.figures.latency import latency_values
-from harness.ranking.bounds import Evidence, Percentile, Share, Worsening
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.leaderboard import leaderboard
-from harness.ranking.paired import change_of_shares, change_of_times
-from harness.ranking.scale import ELO_PER_LOGIT, Bools, Floats
+from harness.ranking.scale import ELO_PER_LOGIT
+from harness.statistics.arrays import Bools, Floats
+from harness.statistics.bounds import Evidence, Percentile, Share, Worsening
+from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.paired import change_of_shares, change_of_times
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
@@ -213,7 +214,7 @@ def observed(folders: Sequence[Path]) -> None:
         for what, among in (("same voices", alike), ("other voices", [c for c in shared if c not in alike])):
             pairs = np.array([pair for c in among for pair in zip(new[c], old[c], strict=True)]).reshape(-1, 2)
             pairs = np.log(pairs[np.isfinite(pairs).all(axis=1)])
-            if len(pairs) >= FEWEST_CONTEXTS:
+            if len(pairs) >= FEWEST_CLUSTERS:
                 print(f"{agent}, {one} and {two}, {what}: {len(pairs)} turns, ρ {np.corrcoef(pairs.T)[0, 1]:.2f}")
 
 

@@ -22,10 +22,10 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.ranking.board import Interval
-from harness.ranking.clustered_means import clustered_share
-from harness.ranking.percentiles import quantiles_of
 from harness.scenarios.pause_law import PER_TURN
+from harness.statistics.clustered_means import clustered_share
+from harness.statistics.interval import Interval
+from harness.statistics.percentiles import quantiles_of
 
 PACKS: Final = 400
 SEED: Final = 2026

@@ -25,14 +25,16 @@ import numpy as np
 from scipy.stats import norm
 
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ordinal_design
-from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
 from harness.ranking.elo_intervals import Covariance, clustered, max_t, of_differences
-from harness.ranking.exact import quantile_interval, share_interval
 from harness.ranking.leaderboard import paper_half_width
 from harness.ranking.ordinal import pin
-from harness.ranking.percentiles import weighted_quantile
-from harness.ranking.scale import ELO_PER_LOGIT, Floats
+from harness.ranking.refit import refit
+from harness.ranking.scale import ELO_PER_LOGIT
 from harness.ranking.verdicts import Votes
+from harness.statistics.arrays import Floats
+from harness.statistics.bootstrap import draw_contexts, percentile_interval
+from harness.statistics.exact import quantile_interval, share_interval
+from harness.statistics.percentiles import weighted_quantile
 
 JUDGES = 3
 DESIGNS = {"full": (5, 10, 0.0), "sparse": (8, 8, 0.3)}

@@ -17,8 +17,8 @@ import numpy as np
 
 from harness.ranking import ordinal, ordinal_design
 from harness.ranking.fits import fit_votes
-from harness.ranking.scale import Floats
 from harness.ranking.verdicts import Votes
+from harness.statistics.arrays import Floats
 
 SYSTEMS, RATERS, RATERS_PER_PAIR = 4, 15, 5
 CONTEXT_SD, PAIR_SD, TASTE_SD, POSITION_SD = 0.6, 0.4, 0.4, 0.3

@@ -19,10 +19,11 @@ from scipy.stats import norm
 
 from harness.ranking import Board, leaderboard
 from harness.ranking.bradley_terry import wins_by_context
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.model import PRIMARY, Method, RatingModel
-from harness.ranking.scale import ELO_PER_LOGIT, Floats
+from harness.ranking.scale import ELO_PER_LOGIT
 from harness.ranking.unbounded import standing
+from harness.statistics.arrays import Floats
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.judgment import Judgment, Winner
 from harness.store.judgment_columns import table_of
 
@@ -145,7 +146,7 @@ def judge(tally: Tally, board: Board, rows: Sequence[Judgment], theta: Floats) -
             row = board[name]
             assert row.part == number
             if row.interval is None:
-                tally.without += bool(stands.core.all()) and row.contexts >= FEWEST_CONTEXTS
+                tally.without += bool(stands.core.all()) and row.contexts >= FEWEST_CLUSTERS
                 continue
             low, high = row.interval
             inside = (low is None or low <= value) and (high is None or value <= high)

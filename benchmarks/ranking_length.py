@@ -13,7 +13,8 @@ import argparse
 import numpy as np
 
 from harness.ranking import RatingModel, leaderboard
-from harness.ranking.scale import ELO_PER_LOGIT, Floats
+from harness.ranking.scale import ELO_PER_LOGIT
+from harness.statistics.arrays import Floats
 from harness.store.judgment import Judgment
 
 SYSTEMS, CONTEXTS, JUDGES = 4, 30, 2

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.ranking import ordinal, ordinal_bootstrap, ordinal_design
-from harness.ranking.bootstrap import draw_contexts
 from harness.ranking.verdicts import gather
+from harness.statistics.bootstrap import draw_contexts
 from harness.store import judgment_files
 from tests import large_run
 

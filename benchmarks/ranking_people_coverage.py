@@ -25,8 +25,9 @@ from harness.ranking import bradley_terry, draw_pairs, prediction_powered
 from harness.ranking.connectivity import is_bounded
 from harness.ranking.draw_pairs import chance_to_stay
 from harness.ranking.prediction_powered import PeoplesFit, Sample, fit
-from harness.ranking.scale import ELO_PER_LOGIT, Floats, Ints
+from harness.ranking.scale import ELO_PER_LOGIT
 from harness.ranking.votes_needed import half_width_elo
+from harness.statistics.arrays import Floats, Ints
 
 REPORT_SEED: Final = 2026
 CHOOSE_SEED: Final = 7

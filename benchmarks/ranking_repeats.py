@@ -14,7 +14,8 @@ from typing import Final
 import numpy as np
 
 from harness.ranking import bradley_terry
-from harness.ranking.scale import ELO_PER_LOGIT, Floats, Ints
+from harness.ranking.scale import ELO_PER_LOGIT
+from harness.statistics.arrays import Floats, Ints
 
 SYSTEMS: Final = 6
 CONTEXTS: Final = 40

@@ -19,9 +19,10 @@ import evalica
 import numpy as np
 
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ordinal_design
-from harness.ranking.bootstrap import draw_contexts, refit
+from harness.ranking.refit import refit
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.ranking.verdicts import Votes
+from harness.statistics.bootstrap import draw_contexts
 
 SYSTEMS, CONTEXTS, PAIRS, JUDGES = 18, 300, 28, 5
 DRAWS = 1000

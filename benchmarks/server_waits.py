@@ -20,13 +20,13 @@ from harness.caller.exchange import take_raw
 from harness.experiment import Experiment
 from harness.load.steps import wave
 from harness.progress import RunProgress
-from harness.ranking.exact import quantile_interval
 from harness.run.call_plan import call_plan
 from harness.run.caller_turns import render_turns
 from harness.run.plan import make_plan
 from harness.run.running_agents import RunningAgents
 from harness.run.weights import weights_of_agents
 from harness.servers.split import ServerSplit
+from harness.statistics.exact import quantile_interval
 from harness.timing import measure_turns
 
 AGENT = "polaris-like"

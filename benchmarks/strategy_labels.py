@@ -21,9 +21,9 @@ from benchmarks.judging_sets.strategies import agreement, both, replies, settled
 from harness.labelling.label_replies import Material, label_replies, labelling_judge
 from harness.labelling.labeller_record import MeasuredLabeller, write_measured
 from harness.progress import RunProgress
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.scale import Floats
 from harness.ranking.strategies import STRATEGIES, StrategyLabel, check_labeller
+from harness.statistics.arrays import Floats
+from harness.statistics.bootstrap import draw_contexts, percentile_interval
 from harness.verdicts.judge import weights_for
 
 DRAWS: Final = 2000

@@ -12,7 +12,7 @@ from benchmarks.made_recordings import AGENT_HZ, CALLER_HZ, Said, make_recording
 from benchmarks.made_sounds import music
 from benchmarks.truth_suite import figures, run_suite
 from harness.calibrate.voice import coloured_noise
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
 from harness.timing import measure
 from harness.timing.figures import TurnTiming
 

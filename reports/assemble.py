@@ -16,7 +16,6 @@ from harness.experiment import BUDGET_MS
 from harness.figures.cells import Cell
 from harness.figures.onset_error import largest
 from harness.figures.summary import RunSummary
-from harness.ranking.clustered_means import clustered_share
 from harness.ranking.ranking import MANY
 from harness.reports import audits, strategies, telemetry
 from harness.reports.listening.section import listening_views
@@ -43,6 +42,7 @@ from harness.reports.view import (
     TurnView,
 )
 from harness.scenarios.context import Context
+from harness.statistics.clustered_means import clustered_share
 from harness.store.judgment import Judgment, is_reference, reference_name
 from harness.store.judgment_table import JudgmentTable
 from harness.store.manifest import SEAT_KINDS

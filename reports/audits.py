@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from harness.ranking import bias
 from harness.ranking.agreement import agreement
 from harness.ranking.ballot_figures import Figure
-from harness.ranking.clustered_means import clustered_share
 from harness.ranking.judge_vs_person import BesidePeople, beside_people
 from harness.ranking.ranking import MANY
 from harness.ranking.verdicts import Texts
 from harness.reports.view import Estimate, Finding
+from harness.statistics.clustered_means import clustered_share
 from harness.store.judgment import AXES, Judgment
 
 

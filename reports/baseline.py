@@ -17,9 +17,9 @@ import numpy as np
 from harness.figures.paired_runs import not_shared
 from harness.figures.quality_state import QUOTED
 from harness.ranking.board import QualityState
-from harness.ranking.clustered_means import clustered_mean
 from harness.reports.changes import BaselineView, Change
 from harness.reports.view import Estimate, PageView, TurnView
+from harness.statistics.clustered_means import clustered_mean
 from harness.store.judgment import is_reference
 from harness.wording import share
 

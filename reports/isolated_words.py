@@ -8,8 +8,8 @@ from harness.figures.interference import STAGES, Ratio, Slowing
 from harness.figures.load_knee import calls_a_second
 from harness.figures.load_steps import STRETCH_S
 from harness.load.isolated import Isolated
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.exact import TURNS_FOR_P95
+from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds
 
 IS: Final = {"asr": "transcription begun to words", "llm": "request to first token", "tts": "text to first audio"}
@@ -126,10 +126,10 @@ def _cautions(found: Isolated, *, is_open: bool) -> Iterator[str]:
             "machine, or who else uses it, changed meanwhile, and the ratios may show that."
         )
     more = "a longer --for" if is_open else "more --rounds"
-    if matrix.stretches < FEWEST_CONTEXTS:
+    if matrix.stretches < FEWEST_CLUSTERS:
         few = counted(matrix.stretches, "stretch", "stretches")
         yield (
-            f"{few} of {STRETCH_S:.0f} s in the shortest configuration: an interval needs {FEWEST_CONTEXTS}, so a ratio "
+            f"{few} of {STRETCH_S:.0f} s in the shortest configuration: an interval needs {FEWEST_CLUSTERS}, so a ratio "
             f"without one may be chance; {more} gives intervals."
         )
     turns = min((time.turns for time in matrix.times if time.turns), default=TURNS_FOR_P95)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.gate.load_check import LoadTest, refuse_other_load
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.exact import TURNS_FOR_P95
-from harness.ranking.stretches import Drawn
+from harness.statistics.drawn_quantiles import Drawn
+from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.wording import counted, milliseconds
 
@@ -45,7 +45,7 @@ class LoadChange:
             return f"{what} was {before} and is {now}"
         of = f", from {milliseconds(self.before_ms)} to {milliseconds(self.now_ms)}"
         if self.interval is None:
-            few = f"under {FEWEST_CONTEXTS} stretches of time it has no interval"
+            few = f"under {FEWEST_CLUSTERS} stretches of time it has no interval"
             return f"{what} changed by {self._percent(self.change)} %{of}; {few}"
         low, high = self.interval
         if low > 0:
@@ -123,7 +123,7 @@ def _change(now: LoadTest, before: LoadTest, offered: float) -> LoadChange:
         return LoadChange(agent, step, offered, before_ms, now_ms)
     ratio = new.ratio(old)
     ends = ratio.bounds(END)
-    return LoadChange(agent, step, offered, before_ms, now_ms, ratio.value, ends if ratio.contexts >= FEWEST_CONTEXTS else None)
+    return LoadChange(agent, step, offered, before_ms, now_ms, ratio.value, ends if ratio.contexts >= FEWEST_CLUSTERS else None)
 
 
 def _notes(now: LoadTest, before: LoadTest) -> Iterator[str]:

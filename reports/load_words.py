@@ -16,9 +16,9 @@ from harness.load.caller_error import CallerError
 from harness.load.ceiling import LoadResult
 from harness.load.limits import limit_of
 from harness.load.result import LoadStep
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.exact import TURNS_FOR_P95
-from harness.ranking.percentiles import Quantiles
+from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.percentiles import Quantiles
 from harness.store.load_files import LoadMade
 from harness.store.unspoken import reasons_words
 from harness.timing.figures import OVER_LIMIT_TEXT
@@ -124,11 +124,11 @@ def sentences(result: LoadResult) -> Iterator[str]:
     yield from (nothing_of_agent(step) for step in result.steps if not step.says_of_agent)
     yield from (_cut_short(step) for step in result.steps if step.unspoken)
     stretches = [step.figures.stretches for step in result.steps if step.figures is not None and step.says_of_agent]
-    least = min(stretches, default=FEWEST_CONTEXTS)
-    if least < FEWEST_CONTEXTS:
+    least = min(stretches, default=FEWEST_CLUSTERS)
+    if least < FEWEST_CLUSTERS:
         longer = "a longer --for" if result.arrivals is not None else "more --rounds"
         yield (
-            f"{counted(least, 'stretch', 'stretches')} of {STRETCH_S:.0f} s: an interval needs {FEWEST_CONTEXTS}, because "
+            f"{counted(least, 'stretch', 'stretches')} of {STRETCH_S:.0f} s: an interval needs {FEWEST_CLUSTERS}, because "
             f"calls that overlap share a queue; {longer} gives it."
         )
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
-from harness.ranking.clustered_means import SEED
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.percentiles import weighted_quantile
 from harness.reports.view import Estimate, PageView
+from harness.statistics.bootstrap import DRAWS, draw_contexts, percentile_interval
+from harness.statistics.clustered_means import SEED
+from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.percentiles import weighted_quantile
 from harness.timing.figures import NO_REPLY_MS
 
 ByConversation = Mapping[str, Sequence[float]]
@@ -49,7 +49,7 @@ def paired(one: ByConversation, other: ByConversation) -> Paired | None:
         return None
     differences = np.array([float(np.mean(one[name])) - float(np.mean(other[name])) for name in shared])
     value = float(np.median(differences))
-    if len(shared) < FEWEST_CONTEXTS:
+    if len(shared) < FEWEST_CLUSTERS:
         return Paired(Estimate(value), len(shared))
     often = draw_contexts(len(shared), DRAWS, np.random.default_rng(SEED))
     low, high = percentile_interval(weighted_quantile(differences, often, 0.5), len(shared))

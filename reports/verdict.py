@@ -19,7 +19,6 @@ from typing import Final, Literal
 from harness.figures.answer_words import filler_words
 from harness.figures.cells import JudgeSummary
 from harness.figures.seat_words import beside_words
-from harness.ranking.percentiles import Quantiles
 from harness.reports.view import (
     UNKNOWN,
     AgentView,
@@ -31,6 +30,7 @@ from harness.reports.view import (
 )
 from harness.reports.wording import elo, elo_interval, latency, latency_interval, share_interval
 from harness.scenarios.context import by_a_person
+from harness.statistics.percentiles import Quantiles
 from harness.store.judgment import reference_id
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share

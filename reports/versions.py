@@ -1,7 +1,7 @@
 """A version of an agent against an earlier one on the same callers: how much slower, and how much kinder, each with its
 interval.
 
-Both halves are paired by conversation. A wait is compared with the wait on the same turn (`harness.ranking.paired`). An Elo
+Both halves are paired by conversation. A wait is compared with the wait on the same turn (`harness.statistics.paired`). An Elo
 is relative to its board, so the two versions are rated on *one* board, of both runs' verdicts, where the baseline's agent has
 a name of its own; the covariance of that fit is clustered by conversation, so the part that a conversation has in both
 versions cancels in their difference. That takes verdicts of one judge on both, against the same reference replies, or
@@ -21,13 +21,13 @@ from harness.figures.summary import RunSummary
 from harness.gate.evidence import Cells
 from harness.ranking.board import Board, QualityState
 from harness.ranking.chosen import judges_of
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.leaderboard import leaderboard
 from harness.reports.changes import Change
 from harness.reports.runs_differ import differences
 from harness.reports.several_runs import joint_rows, peoples_axis, way_to_people
 from harness.reports.shown_runs import Names, Part, only_condition, part
 from harness.reports.view import METRICS, UNKNOWN, Estimate
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.judgment_columns import table_of
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD
@@ -212,7 +212,7 @@ def _slower(cells: Sequence[Cells], agent: str, was: str, condition: str, *, spo
     if change is None:
         known = [each.evidence(path, name, place) for each, name in both]
         missing = [which for which, evidence in zip((NOW, BEFORE), known, strict=True) if evidence is None]
-        why = f"{missing[0]} has none" if missing else f"under {FEWEST_CONTEXTS} shared conversations there is no interval"
+        why = f"{missing[0]} has none" if missing else f"under {FEWEST_CLUSTERS} shared conversations there is no interval"
         return Slower(figure, why_not=why)
     low, high = change.bounds(END)
     what = "speaker" if now.over_speakers(path) else "shared conversation"
@@ -282,8 +282,8 @@ def _difference(board: Board, names: tuple[str, str], state: QualityState, rater
     found = board.difference(*names)
     if found.quoted is None:
         why = (
-            f"{counted(fewest, 'conversation')} with verdicts on both, and an interval needs {FEWEST_CONTEXTS}"
-            if fewest < FEWEST_CONTEXTS
+            f"{counted(fewest, 'conversation')} with verdicts on both, and an interval needs {FEWEST_CLUSTERS}"
+            if fewest < FEWEST_CLUSTERS
             else "one of the two won or lost every comparison, so that its rating has no bound"
         )
         return Kinder(conversations=fewest, state=state, raters=raters, why_not=why)

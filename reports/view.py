@@ -17,10 +17,10 @@ from harness.figures.onset_error import OnsetError
 from harness.figures.quality_state import QUOTED
 from harness.figures.seat import BesideSeat, SeatSummary
 from harness.judging.speaks_to_judge import speaks_to_judge
-from harness.ranking.percentiles import Quantiles
 from harness.reports.changes import BaselineView
 from harness.reports.each_turn import EachTurn
 from harness.reports.vote_pairs import QuickVote
+from harness.statistics.percentiles import Quantiles
 from harness.store.unspoken import Unspoken
 
 Subset = Literal["all", "regular", "adversarial"]

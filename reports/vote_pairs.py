@@ -8,8 +8,8 @@ sure judges were of it, and nothing says of which reply.
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.listening.design import CHOICES
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.votes.vote import Option
 from harness.wording import command
 
@@ -80,7 +80,7 @@ def vote_data(vote: QuickVote) -> dict[str, Any]:
     return {
         "run": vote.run,
         "add": command("add-votes", vote.folder, "--add"),
-        "fewest": FEWEST_CONTEXTS,
+        "fewest": FEWEST_CLUSTERS,
         "systems": systems,
         "options": [[name, words] for name, (_, words) in zip(get_args(Option), CHOICES, strict=True)],
         "lines": [

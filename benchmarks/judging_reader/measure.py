@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from benchmarks.judging_reader.material import Group
-from harness.ranking.clustered_means import clustered_mean, clustered_share
+from harness.statistics.clustered_means import clustered_mean, clustered_share
 
 CLEAR = 1 / 3
 EQUAL = 0.2

@@ -14,11 +14,11 @@ from harness.judging.design import Design
 from harness.judging.judge import Judge
 from harness.judging.load_judge import open_judge
 from harness.progress import RunProgress
-from harness.ranking.bootstrap import DRAWS
 from harness.ranking.model import Method, RatingModel
 from harness.ranking.ranking import Ranking
 from harness.reports.listening.results import human_rows_of
 from harness.scenarios.context import Context
+from harness.statistics.bootstrap import DRAWS
 from harness.store.judgment import Judgment, Presentation
 from harness.verdicts.judge import weights_for
 

@@ -19,9 +19,9 @@ from harness.gate.check import Checked, CheckResult
 from harness.gate.evidence import unit_of
 from harness.gate.load_check import STRETCHES
 from harness.printable import printable
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.load_versions import LoadVersions
 from harness.reports.versions import Versions
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.unspoken import OURS, reasons_words
 from harness.wording import UNKNOWN_TEXT, counted
 
@@ -108,8 +108,8 @@ def _reason(checked: Checked) -> str:
     found = f"The interval contains the limit ({seen})"
     if shown_interval(checked) == UNKNOWN_TEXT:
         found = f"The figure has no interval yet ({shown_value(limit.figure, decision.value)})"
-    if checked.speakers is not None and checked.speakers < FEWEST_CONTEXTS:
-        found = f"{counted(checked.speakers, 'speaker')}: under {FEWEST_CONTEXTS} there is no interval ({seen})"
+    if checked.speakers is not None and checked.speakers < FEWEST_CLUSTERS:
+        found = f"{counted(checked.speakers, 'speaker')}: under {FEWEST_CLUSTERS} there is no interval ({seen})"
     if decision.more_needed is None:
         return f"{found}; how many more would settle it is not known."
     of = STRETCHES if limit.is_for_loads else ("conversation", "conversations")

@@ -13,8 +13,8 @@ from harness.scenarios.pack import Pack
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from harness.ranking.board import Interval
     from harness.scenarios.pause_law import LawName
+    from harness.statistics.interval import Interval
     from harness.turn_taking.scores import TurnTaking
     from harness.turn_taking.speakers import Carries
 
@@ -33,16 +33,16 @@ def listen_for_ends(pack: Pack, every_turn: bool) -> "TurnTaking":
 
 def table(found: "TurnTaking") -> Iterator[str]:
     """The lines for the terminal: each figure with its interval, and people's figure if it is known."""
-    from harness.ranking.elo_intervals import FEWEST_CONTEXTS
     from harness.reports.charts.pack_turn_taking import CUES
     from harness.scenarios.pause_law import PER_TURN
+    from harness.statistics.interval import FEWEST_CLUSTERS
 
     yield f"turn-taking of {'every caller turn' if found.every_turn else 'the last turns'} ({found.turns})"
     if found.recordings:
         yield f"  {found.recordings} recorded turns are left out: their pauses are in the sound, not in a text"
     contexts_few = found.auc["words"].interval is None
     if contexts_few:
-        yield f"  under {FEWEST_CONTEXTS} conversations: no interval is given, and every figure here is weak"
+        yield f"  under {FEWEST_CLUSTERS} conversations: no interval is given, and every figure here is weak"
     yield "  AUC of ends against pauses (0.5 is chance)"
     for cue, one in found.auc.items():
         people = {"words": "people 0.47 to 0.55"}.get(cue, "")

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.ranking.percentiles import Quantiles
+from harness.statistics.percentiles import Quantiles
 from harness.timing.figures import TurnTiming
 
 Unit = Literal["ms", "share", "elo"]

@@ -20,9 +20,9 @@ from harness.figures.unspoken import unspoken_words
 from harness.figures.watched import unwatched_words
 from harness.judging.validation.sentences import IN_WORDS, judge_sentence, red_lines_sentence
 from harness.judging.validation.trust import BLIND
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.wider import FEWEST_PERSONS
+from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.selection import MACHINES_DIFFER
 from harness.timing.figures import IN_FULL, NO_REPLY_TEXT
 from harness.timing.left_out import MOST_OWED_MS, MOST_OWED_SHARE
@@ -69,7 +69,7 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "judged_across_conditions": Kind("warn", "To judge again", "{}."),
     "ranking": Kind("warn", "Ranking"),
     "silence": Kind("warn", "Decided by silence", "{} went to the other side because nothing was heard from one."),
-    "few_conversations": Kind("warn", "Few conversations", f"This run has {{}}. Under {FEWEST_CONTEXTS} no interval is given, "
+    "few_conversations": Kind("warn", "Few conversations", f"This run has {{}}. Under {FEWEST_CLUSTERS} no interval is given, "
                               "and the order of agents can change with the next conversation."),
     "speakers": Kind("note", "Speakers"),
     "no_p95": Kind("note", "No 95th percentile", "With at most {} per agent there is no reliable 95th percentile; it needs "
@@ -111,7 +111,7 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "not_calibrated": Kind("note", "Not calibrated", "The error of the onset measurement was not calibrated for every session "
                            "here{}; `harness calibrate` measures it."),
     "measurement_error": Kind("note", "Measurement error", "TTFA was measured to within {} in calibration."),
-    "few_people": Kind("warn", "Few people", f"{{}} answered {{}} here. Under {FEWEST_PERSONS} persons or {FEWEST_CONTEXTS} "
+    "few_people": Kind("warn", "Few people", f"{{}} answered {{}} here. Under {FEWEST_PERSONS} persons or {FEWEST_CLUSTERS} "
                        "conversations no interval is given for them, and no agent is compared with them."),
     "seat_error": Kind("warn", "People's error", "{}: {}. A wait of unknown latency takes no part in any figure; one with "
                        "a large error does, so compare it with agents' only with care."),
@@ -271,13 +271,13 @@ def _ranking(known: Circumstances) -> Iterator[Caution]:
 
 
 def _size(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
-    if len(known.contexts) < FEWEST_CONTEXTS:
+    if len(known.contexts) < FEWEST_CLUSTERS:
         yield worded("few_conversations", counted(len(known.contexts), "conversation"))
     turns = max((cell.turns for cell in summary.whole), default=0)
     if known.speakers:
         number = bunches(known.contexts, known.speakers)
         said = speakers_sentence(known.speakers, number, turns)
-        yield worded("speakers", said, level="warn" if number < FEWEST_CONTEXTS else None)
+        yield worded("speakers", said, level="warn" if number < FEWEST_CLUSTERS else None)
     if turns < TURNS_FOR_P95:
         yield worded("no_p95", counted(turns, "turn"))
 
@@ -344,7 +344,7 @@ def _seats(summary: RunFigures) -> Iterator[Caution]:
     for seat in summary.seats:
         if not seat.is_people:
             yield worded("rehearsal", seat.agent, counted(seat.replies, "reply", "replies"))
-        elif seat.persons < FEWEST_PERSONS or seat.conversations < FEWEST_CONTEXTS:
+        elif seat.persons < FEWEST_PERSONS or seat.conversations < FEWEST_CLUSTERS:
             who = counted(seat.persons, "person", "people")
             yield worded("few_people", who, counted(seat.conversations, "conversation"))
         wrong = []

@@ -17,7 +17,7 @@ from harness.figures.seat import BesideSeat, SeatSummary
 from harness.figures.server_waits import ServerWaits
 from harness.judging.validation.trust import Trust
 from harness.ranking.board import QualityState
-from harness.ranking.percentiles import Quantiles
+from harness.statistics.percentiles import Quantiles
 from harness.store.judgment import Presentation, RedLinesCheck
 from harness.store.selection import quoted_presentation
 from harness.store.unspoken import Reason

@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from harness.figures.endpointing_laws import LawShare, OpenPause, cut_by_law
 from harness.figures.latency import heard_turns
 from harness.figures.speakers import by_speaker, speakers_of
-from harness.ranking.clustered_means import clustered_share
-from harness.ranking.percentiles import quantiles_of
+from harness.statistics.clustered_means import clustered_share
+from harness.statistics.percentiles import quantiles_of
 from harness.store.selection import NOT_TIMED, Selection, Turns
 from harness.timing.figures import Endpointing, InnerPause, TurnTiming
 from harness.timing.pause_kinds import with_kinds

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from harness.ranking.clustered_means import clustered_share
 from harness.scenarios.pause_law import LAWS, LawName, PauseLaw
+from harness.statistics.clustered_means import clustered_share
 
 Bands = Sequence[tuple[float, float | None]]
 

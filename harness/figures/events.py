@@ -13,8 +13,8 @@ from statistics import median
 from pydantic import BaseModel, ConfigDict
 
 from harness.figures.speakers import Speakers, bunch_of, speakers_of
-from harness.ranking.clustered_means import clustered_share
-from harness.ranking.clustered_share import clopper_pearson
+from harness.statistics.clustered_means import clustered_share
+from harness.statistics.share_bounds import clopper_pearson
 from harness.store.events import ASKS, Asks, CallerEvent, EventName
 from harness.store.selection import Selection
 from harness.store.session import Session

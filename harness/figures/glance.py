@@ -15,10 +15,11 @@ from harness.figures.latency import differs, filler_first, latency_values, withi
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, board_table, contexts_of, people_or_why
 from harness.figures.speakers import by_speaker, share_over_speakers, speakers_of
-from harness.ranking.board import Interval, QualityState
+from harness.ranking.board import QualityState
 from harness.ranking.chosen import judges_of
-from harness.ranking.clustered_means import clustered_share
-from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
+from harness.statistics.clustered_means import clustered_share
+from harness.statistics.interval import Interval
+from harness.statistics.percentiles import Quantiles, quantiles_of, share_of
 from harness.store.manifest import AgentEntry
 from harness.store.selection import Selection
 

@@ -28,10 +28,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from harness.figures.catalogue import CATALOGUE, HEARD, LATENCIES, Latencies
 from harness.figures.rtp_lines import LineSummary, line_of
 from harness.figures.speakers import NO_SPEAKERS, Speakers, by_speaker, share_over_speakers
-from harness.ranking.board import Interval
-from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.joint import MOST_ALIKE
-from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
+from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import Interval
+from harness.statistics.percentiles import Quantiles, quantiles_of, share_of
 from harness.store.selection import Turns
 from harness.timing.figures import TurnTiming
 from harness.timing.lost_sound import NO_LATENCY

@@ -18,12 +18,12 @@ from typing import Final
 
 import numpy as np
 
-from harness.ranking.bootstrap import percentile_interval
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.exact import TURNS_FOR_P95
-from harness.ranking.percentiles import DRAWS, weighted_quantile
-from harness.ranking.scale import Floats
-from harness.ranking.stretches import drawn_quantile
+from harness.statistics.arrays import Floats
+from harness.statistics.bootstrap import percentile_interval
+from harness.statistics.drawn_quantiles import drawn_quantile
+from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.percentiles import DRAWS, weighted_quantile
 
 STEPS_FOR_A_KNEE: Final = 3
 """With two rates the greater power is an end of what was played, never a bend."""
@@ -127,7 +127,7 @@ def _p95(steps: Sequence[CurveStep]) -> Floats:
 
 def _drawn_p95(steps: Sequence[CurveStep]) -> Floats | None:
     """(draws, steps): the p95 of each step in each draw of its stretches; None where a step has too few."""
-    if _fewest(steps) < FEWEST_CONTEXTS:
+    if _fewest(steps) < FEWEST_CLUSTERS:
         return None
     return np.stack([drawn_quantile(step.ttfa_ms, 0.95, seed=k, draws=DRAWS) for k, step in enumerate(steps)], axis=1)
 

@@ -15,9 +15,9 @@ from typing import Final
 
 from harness.figures.latency import MOST_DISCARDED
 from harness.figures.server_waits import ServerWaits, waits_of
-from harness.ranking.board import Interval
-from harness.ranking.clustered_means import clustered_share
-from harness.ranking.percentiles import Quantiles, quantiles_of
+from harness.statistics.clustered_means import clustered_share
+from harness.statistics.interval import Interval
+from harness.statistics.percentiles import Quantiles, quantiles_of
 from harness.store.load_files import LoadTurn
 from harness.store.selection import is_agents_fault
 from harness.timeline import NS_PER_S

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from harness.ranking.board import QualityState
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.peoples_axis import PeoplesAxis
 from harness.ranking.ranking import Ranking
 from harness.ranking.votes_needed import HALF_WIDTH_ELO, half_width_elo, minutes, votes_needed
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.wording import command, counted
 
 if TYPE_CHECKING:  # summaries load the judges, whom a file of judgments does not need
@@ -83,14 +83,14 @@ def way_to_people(run: Path, systems: int, contexts: int, replies: Collection[in
     `systems`: those that compete; `replies`: number of replies to each context that has any; `words`: of one vote, the caller's
     last turn and two replies.
     """
-    if contexts < FEWEST_CONTEXTS:
-        return f"People's ratings need {FEWEST_CONTEXTS} conversations, and this run has {counted(contexts, 'conversation')}."
+    if contexts < FEWEST_CLUSTERS:
+        return f"People's ratings need {FEWEST_CLUSTERS} conversations, and this run has {counted(contexts, 'conversation')}."
     if systems < 2:
         return "People's ratings need two replies to compare: play another agent, or a pack with reference replies."
     both, pairs = sum(n > 1 for n in replies), sum(comb(n, 2) for n in replies)
-    if both < FEWEST_CONTEXTS:
+    if both < FEWEST_CLUSTERS:
         return (
-            f"People's ratings need {FEWEST_CONTEXTS} conversations with two replies, and this run has "
+            f"People's ratings need {FEWEST_CLUSTERS} conversations with two replies, and this run has "
             f"{counted(both, 'such conversation')}."
         )
     votes = min(votes_needed(systems, both) or MOST_VOTES, pairs)
@@ -106,9 +106,9 @@ def way_to_people_together(runs: Sequence[str], contexts: int) -> str:
 
     How many votes that takes depends on how those of the runs meet over reference replies, so no number is promised.
     """
-    if contexts < FEWEST_CONTEXTS:
+    if contexts < FEWEST_CLUSTERS:
         return (
-            f"People's ratings need {FEWEST_CONTEXTS} conversations, and these runs have {counted(contexts, 'conversation')}."
+            f"People's ratings need {FEWEST_CLUSTERS} conversations, and these runs have {counted(contexts, 'conversation')}."
         )
     pages = f"the page of {runs[0]}" if len(runs) == 1 else f"the pages of {', '.join(runs[:-1])} and {runs[-1]}"
     return (

@@ -21,23 +21,14 @@ from harness.figures.rated_on import rated_on
 from harness.figures.silence import not_voted_on, votes_with_silences
 from harness.ranking import chosen
 from harness.ranking.board import Board
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.joint import (
-    Events,
-    JointPoint,
-    Latencies,
-    Resampled,
-    deciding,
-    lay_over,
-    resample,
-    resample_people,
-)
+from harness.ranking.joint import Events, JointPoint, Latencies, Resampled, deciding, lay_over, resample, resample_people
 from harness.ranking.leaderboard import rate, rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.peoples_axis import Pairs, PeoplesAxis, axis_of
 from harness.ranking.ranking import MANY, Ranking, rank, rank_many
 from harness.ranking.scores import Scores
 from harness.ranking.verdicts import lengths_of
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.judgment_columns import table_of
@@ -408,9 +399,9 @@ def _nothing_counts(path: Path, store: RunStore) -> str:
 
 
 def _nobody_voted(path: Path, contexts: int) -> str:
-    if contexts < FEWEST_CONTEXTS:
+    if contexts < FEWEST_CLUSTERS:
         return (
-            f"{path}: nobody has voted on these replies, and an interval needs votes on {FEWEST_CONTEXTS} conversations, of "
+            f"{path}: nobody has voted on these replies, and an interval needs votes on {FEWEST_CLUSTERS} conversations, of "
             f"which this run has {contexts}; play more first"
         )
     return f"{path}: nobody has voted on these replies; vote on the run's page, or with {command('listen', path)}"

@@ -9,8 +9,8 @@ from math import ceil
 from typing import Final
 
 from harness.figures.seat import BesideSeat, Bounded, SeatSummary
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.wider import FEWEST_PERSONS
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.manifest import PEOPLE
 from harness.wording import counted, milliseconds, share, share_band
 
@@ -56,7 +56,7 @@ def _later(beside: BesideSeat) -> str:
     here = "people do here" if beside.seat.startswith(PEOPLE) else "the rehearsal does here"
     theirs = f"{'people' if beside.seat.startswith(PEOPLE) else 'the rehearsal'}'s"
     value, ends = beside.later_ms.value, _ends(beside.later_ms)
-    if beside.persons < FEWEST_PERSONS or beside.conversations < FEWEST_CONTEXTS:
+    if beside.persons < FEWEST_PERSONS or beside.conversations < FEWEST_CLUSTERS:
         return f"{TOO_FEW} to compare its wait with {theirs}"
     if value is None or ends is None:
         return f"its wait cannot be compared with {theirs}, because too many turns got no reply"

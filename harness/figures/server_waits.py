@@ -11,8 +11,8 @@ from statistics import fmean
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.ranking.percentiles import Quantiles, quantiles_of
 from harness.servers.split import ServerSplit
+from harness.statistics.percentiles import Quantiles, quantiles_of
 from harness.store.selection import Turns
 from harness.timing.figures import TurnTiming
 

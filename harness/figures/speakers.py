@@ -10,11 +10,10 @@ is not known, it is the conversation, as in every other run.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from harness.ranking.board import Interval
-from harness.ranking.clustered_means import clustered_share
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.scenarios.context import Context
 from harness.scenarios.speakers import Speaker, speaker_of
+from harness.statistics.clustered_means import clustered_share
+from harness.statistics.interval import FEWEST_CLUSTERS, Interval
 from harness.wording import counted
 
 T = TypeVar("T")
@@ -71,9 +70,9 @@ def speakers_sentence(speakers: Speakers, number: int, turns: int) -> str:
         said += ", automatic speakers among them, which are no people"
     if number == 1:
         return f"{said}: nothing about people can be generalised, and every figure is this speaker's own."
-    if number < FEWEST_CONTEXTS:
+    if number < FEWEST_CLUSTERS:
         return (
-            f"{said}: under {FEWEST_CONTEXTS} speakers no interval of waits, cut-ins and pauses is given, and these "
+            f"{said}: under {FEWEST_CLUSTERS} speakers no interval of waits, cut-ins and pauses is given, and these "
             "figures are of these speakers alone."
         )
     return (

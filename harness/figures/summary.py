@@ -16,7 +16,7 @@ from harness.judging import DEFAULT_JUDGE, load_judge_settings
 from harness.judging.validation.against_people import shipped_checks
 from harness.judging.validation.sentences import why_unrated
 from harness.printable import visible_json
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
+from harness.statistics.interval import FEWEST_CLUSTERS
 
 _KEYS = frozenset({"agent", "condition", "mode", "presentation", "subset", "elo_over"})
 _ALWAYS_KNOWN = frozenset({"kind", "family"})
@@ -65,7 +65,7 @@ class RunSummary(RunFigures):
         reasons = [board.people_refused for board in found if board.people_refused] + list(self.people_refused.values())
         refused = [f"No people's ratings yet: {reason}." for reason in reasons]
         # The way there would say again that the run is too small.
-        too_small = bool(refused) and len(self.circumstances.contexts) < FEWEST_CONTEXTS
+        too_small = bool(refused) and len(self.circumstances.contexts) < FEWEST_CLUSTERS
         if not found and self.way_to_people:
             if refused:
                 said = ("Quality is not known: people's votes give no ratings yet.", *dict.fromkeys(refused))

@@ -26,9 +26,9 @@ from harness.figures.validity import sessions_at_fault, with_validity
 from harness.gate.budgets import Budgets, CellLimit, limits_for
 from harness.gate.decide import Decision, Rule, Verdict, decide, overall, tail_of
 from harness.gate.evidence import Cells, lower_is_better
-from harness.ranking.bounds import Evidence, Worsening
-from harness.ranking.percentiles import finite
 from harness.scenarios.context import Context
+from harness.statistics.bounds import Evidence, Worsening
+from harness.statistics.percentiles import finite
 from harness.store.judgment import Judgment
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore

@@ -23,9 +23,9 @@ from typing import Final, Literal
 import numpy as np
 from scipy import stats
 
-from harness.ranking.bounds import Bounds, Evidence, Percentile, Share
-from harness.ranking.clustered_share import alike, chance_over
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
+from harness.statistics.bounds import Bounds, Evidence, Percentile, Share
+from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.share_bounds import alike, chance_over
 
 ERROR: Final = 0.01
 """Chance of any false alarm in one check. It is set by flaps: for an agent exactly at its limit a share of `ERROR`
@@ -102,7 +102,7 @@ def more_needed(evidence: Evidence, limit: float, tail: float) -> int | None:
         needed = _for_spread(evidence, limit, tail)
     if needed is None or needed - have > MOST_MORE:
         return None
-    return max(needed - have, FEWEST_CONTEXTS - have, 1)
+    return max(needed - have, FEWEST_CLUSTERS - have, 1)
 
 
 def _for_share(seen: Share, limit: float, tail: float) -> int | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.ranking.bounds import Bounds, Evidence, percentile_of, share_of_flags
+from harness.statistics.bounds import Bounds, Evidence, percentile_of, share_of_flags
 from harness.store.selection import Turns
 from harness.store.session import Session
 from harness.timing.figures import TurnTiming

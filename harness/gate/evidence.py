@@ -25,11 +25,12 @@ from harness.figures.unspoken import unspoken_chances
 from harness.figures.word_errors import Pair, heard_pairs, understood_pairs, word_errors
 from harness.gate.disturbed import Either, cell_turns, shares, times
 from harness.ranking.board import Board
-from harness.ranking.bounds import EloOverReference, Evidence, Share, percentile_of, share_of_flags
 from harness.ranking.chosen import judges_of
+from harness.ranking.elo_bounds import EloOverReference
 from harness.ranking.leaderboard import leaderboard
-from harness.ranking.paired import change_of_shares, change_of_times
 from harness.ranking.peoples_axis import PeoplesAxis
+from harness.statistics.bounds import Evidence, Share, percentile_of, share_of_flags
+from harness.statistics.paired import change_of_shares, change_of_times
 from harness.store.judgment import Judgment, Presentation
 from harness.store.judgment_columns import table_of
 from harness.store.selection import HEARD, Selection, Turns

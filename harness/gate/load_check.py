@@ -3,7 +3,7 @@
 A limit without `rate` or `callers` is for runs, and one with either for load tests, so that one file serves both. The figures
 are those of the step's row, and a step counts stretches of time where a run counts conversations, because calls that overlap
 are not independent (`harness.figures.load_steps`). Times have the bounds of a bootstrap over stretches; shares have those of
-`harness.ranking.bounds`. A step that says nothing about its agent (its callers, frames or answers were late) decides nothing.
+`harness.statistics.bounds`. A step that says nothing about its agent (callers, frames or answers were late) decides nothing.
 
 Against a baseline, two load tests are compared step by step. They are not paired: the same seed gives the same schedule, but
 what a queue does with it is another draw each time.
@@ -21,9 +21,9 @@ from harness.gate.budgets import Budgets, CellLimit, Limit
 from harness.gate.check import Checked, CheckResult
 from harness.gate.decide import decide, overall, tail_of
 from harness.gate.evidence import filler_note, lower_is_better
-from harness.ranking.bounds import Evidence, Worsening, share_of_flags
-from harness.ranking.exact import TURNS_FOR_P95
-from harness.ranking.stretches import Drawn
+from harness.statistics.bounds import Evidence, Worsening, share_of_flags
+from harness.statistics.drawn_quantiles import Drawn
+from harness.statistics.exact import TURNS_FOR_P95
 from harness.store.load_files import LoadFile, LoadTurn, read_load, read_turns
 from harness.wording import counted
 

@@ -27,9 +27,9 @@ from harness.figures.speakers import bunch_of, speakers_of
 from harness.gate.budgets import CellLimit, Limit
 from harness.gate.decide import MOST_MORE, POWER, Rule, decide, tail_of
 from harness.gate.evidence import is_rating, unit_of
-from harness.ranking.bounds import Evidence, Percentile, Share
-from harness.ranking.scale import Floats
 from harness.scenarios.context import Context, spoken_indices
+from harness.statistics.arrays import Floats
+from harness.statistics.bounds import Evidence, Percentile, Share
 from harness.timing.endpointing import LEAST_PAUSE_S
 from harness.wording import counted
 

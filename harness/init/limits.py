@@ -15,10 +15,10 @@ from harness.errors import UserError
 from harness.gate.budgets import Limit
 from harness.gate.decide import tail_of
 from harness.gate.reach import conversations_for, fewest, out_of_reach, trials
-from harness.ranking.bounds import Share
 from harness.run.plan import lasting_s
 from harness.scenarios.context import Context
 from harness.scenarios.pack import Pack
+from harness.statistics.bounds import Share
 from harness.wording import counted
 
 PAUSES_CUT: Final = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.75)

@@ -17,9 +17,9 @@ import numpy as np
 from harness.errors import UserError
 from harness.judging.completion import Completion
 from harness.judging.rubric import spoken_words
-from harness.ranking.reliability import cohen_kappa
 from harness.ranking.strategies import STRATEGIES, StrategyLabel
 from harness.scenarios.context import Context
+from harness.statistics.reliability import cohen_kappa
 from harness.tables.csv_rows import CsvRows, Row
 from harness.tables.csv_text import csv_text
 

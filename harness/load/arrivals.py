@@ -19,7 +19,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from harness.errors import UserError
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
 from harness.timeline import NS_PER_MS, NS_PER_S
 
 Law = Literal["poisson", "burst"]

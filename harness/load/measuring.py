@@ -28,10 +28,10 @@ from harness.load.arrivals import ArrivalFigures, Arrivals, arrival_figures, lat
 from harness.load.caller_error import CallerError, too_inexact
 from harness.load.result import LoadStep, Used
 from harness.printable import printable
-from harness.ranking.scale import Floats
 from harness.recording.record import Recording
 from harness.servers.samples import ServerSample
 from harness.servers.scraper import AROUND_NS
+from harness.statistics.arrays import Floats
 from harness.store.load_files import LoadTurn
 from harness.store.selection import is_agents_fault
 from harness.store.unspoken import Unspoken, summed, unspoken

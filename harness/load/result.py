@@ -7,7 +7,7 @@ from typing import Any, Final
 from harness.figures.load_steps import LoadFigures, ShareOf
 from harness.load.arrivals import ArrivalFigures
 from harness.load.caller_error import CallerError
-from harness.ranking.percentiles import Quantiles
+from harness.statistics.percentiles import Quantiles
 from harness.store.unspoken import Reason
 
 MOST_SILENT: Final = 0.05

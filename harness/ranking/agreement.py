@@ -15,9 +15,9 @@ import numpy as np
 
 from harness.ranking.ballot_figures import DRAWS, Equivalence, Figure, Resampler
 from harness.ranking.ballots import LABELS, Ballot, ballots, is_ambiguous, label, majority, one_cell
-from harness.ranking.reliability import cohen_kappa, coincidences, fleiss_kappa, fleiss_sums, krippendorff_alpha
-from harness.ranking.scale import Floats
 from harness.ranking.verdicts import axis_rows
+from harness.statistics.arrays import Floats
+from harness.statistics.reliability import cohen_kappa, coincidences, fleiss_kappa, fleiss_sums, krippendorff_alpha
 from harness.store.judgment import AXES, Judgment
 
 MARGIN = 0.05

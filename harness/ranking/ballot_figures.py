@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.ranking.ballots import Ballot
-from harness.ranking.board import Interval
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
+from harness.statistics.bootstrap import draw_contexts, percentile_interval
+from harness.statistics.interval import FEWEST_CLUSTERS, Interval
 
 DRAWS = 2000
 
@@ -98,7 +97,7 @@ class Resampler:
 
     def _interval(self, drawn: Floats, level: float = 0.95) -> Interval | None:
         kept = drawn[np.isfinite(drawn)]
-        if self._contexts < FEWEST_CONTEXTS or kept.size == 0:
+        if self._contexts < FEWEST_CLUSTERS or kept.size == 0:
             return None
         low, high = percentile_interval(kept, self._contexts, level)
         return float(low), float(high)

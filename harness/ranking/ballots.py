@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
 from harness.store.judgment import Judgment, is_rule
 
 LABELS = ("first", "tie", "second")

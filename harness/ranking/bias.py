@@ -14,12 +14,12 @@ from scipy import stats
 
 from harness.ranking import bradley_terry
 from harness.ranking import connectivity as reach
-from harness.ranking.association import benjamini_hochberg
-from harness.ranking.board import Interval
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS, clustered
+from harness.ranking.elo_intervals import clustered
 from harness.ranking.ordinal_design import Penalty
-from harness.ranking.scale import Floats
 from harness.ranking.verdicts import Texts, Votes, gather
+from harness.statistics.arrays import Floats
+from harness.statistics.correlation import benjamini_hochberg
+from harness.statistics.interval import FEWEST_CLUSTERS, Interval
 from harness.store.judgment import Judgment
 
 FORMATTING = re.compile(r"(^|\n)\s*([-*•]|\d+[.)])\s|\*\*|__|`|^#{1,6}\s|\n\s*\n", re.MULTILINE)
@@ -126,7 +126,7 @@ def _fit_with(votes: Votes, x: Floats) -> list[tuple[float, Interval | None, flo
     found: list[tuple[float, Interval | None, float | None]] = []
     for k in range(size, size + extra):
         value, error = float(beta[k]), float(np.sqrt(covariance.matrix[k, k]))
-        if len(votes.contexts) < FEWEST_CONTEXTS or error == 0:
+        if len(votes.contexts) < FEWEST_CLUSTERS or error == 0:
             found.append((value, None, None))
             continue
         half = error * covariance.quantile()

@@ -13,14 +13,14 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS, Covariance, of_differences
+from harness.ranking.elo_intervals import Covariance, of_differences
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.ranking.unbounded import swept_share
+from harness.statistics.interval import FEWEST_CLUSTERS, Interval
 
 QualityState = Literal["people", "borne_out", "opinion", "none"]
 """State of a quality axis. `people`: by people's votes; `borne_out`: by judges that agree with people elsewhere; `opinion`: by
 other judges; `none`: not known."""
-Interval = tuple[float, float]
 Ends = tuple[float | None, float | None]
 """An interval of which one end may be unknown: (low, None) is "at least", (None, high) "at most"."""
 
@@ -119,7 +119,7 @@ class Board:
         if one.part != two.part:
             raise ValueError(f"{system} and {other} never met, directly or by a chain of opponents: no difference is known")
         gap = one.elo - two.elo
-        if self.covariance is None or min(one.contexts, two.contexts) < FEWEST_CONTEXTS:
+        if self.covariance is None or min(one.contexts, two.contexts) < FEWEST_CLUSTERS:
             return Difference(gap, None, None, None)
         if (system, other) in self.swept or (other, system) in self.swept:
             return self._of_swept(system, other, gap)
@@ -134,7 +134,7 @@ class Board:
     def _of_swept(self, system: str, other: str, gap: float) -> Difference:
         ahead = (system, other) in self.swept
         contexts = self.swept[(system, other) if ahead else (other, system)]
-        if contexts < FEWEST_CONTEXTS:
+        if contexts < FEWEST_CLUSTERS:
             return Difference(gap, None, None, None)
         least = swept_gap(contexts)
         return Difference(gap, None, (least, None) if ahead else (None, -least), 2 * 0.5**contexts)

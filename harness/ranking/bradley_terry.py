@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import expit
 
 from harness.ranking.connectivity import PRIOR_PRECISION, is_bounded
-from harness.ranking.scale import Floats
 from harness.ranking.verdicts import Votes
+from harness.statistics.arrays import Floats
 
 TOLERANCE = 1e-11
 """Largest Newton step, in log-odds, at which a fit counts as converged (2e-9 Elo)."""

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from harness.errors import UserError
-from harness.ranking.scale import Bools
+from harness.statistics.arrays import Bools
 from harness.store.judgment import AXES, is_rule
 from harness.store.judgment_table import NOT_MARKED, Column, JudgmentTable
 

@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from harness.errors import UserError
-from harness.ranking.scale import Bools
 from harness.ranking.verdicts import Lengths, Votes, votes_of
+from harness.statistics.arrays import Bools
 from harness.store.judgment import AXES
 from harness.store.judgment_table import NOT_MARKED, JudgmentTable
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from harness.ranking.scale import Bools, Floats
+from harness.statistics.arrays import Bools, Floats
 
 PRIOR_SD = 2.0
 """SD in log-odds: ±347 Elo. The printed board of the paper spans −157 … +112, so the prior matters only without data."""

@@ -17,10 +17,8 @@ import numpy as np
 from scipy import stats
 
 from harness.ranking.ordinal import pin
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
 
-FEWEST_CONTEXTS = 8
-"""Below this a spread over contexts is itself a guess, and no interval is given."""
 SMALL_SAMPLE = 50
 """Below this an interval is labelled as resting on a small-sample correction (which is always applied, and vanishes)."""
 LEAST_SHARE = 0.25

@@ -11,8 +11,8 @@ from harness.printable import printable
 from harness.ranking.board import Board, Ends, QualityState
 from harness.ranking.joint import JointFigure
 from harness.ranking.judge_vs_person import in_words
-from harness.ranking.percentiles import Quantiles
 from harness.ranking.ranking import Ranking
+from harness.statistics.percentiles import Quantiles
 from harness.store.judgment import AXES
 from harness.tables.csv_text import csv_text
 from harness.timing.figures import OVER_LIMIT_TEXT

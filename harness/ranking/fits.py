@@ -12,13 +12,14 @@ from typing import Final
 import numpy as np
 
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ordinal_design
-from harness.ranking.bootstrap import refit
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS, LEAST_SHARE, Covariance, at_least, clustered, two_way, unclustered
+from harness.ranking.elo_intervals import LEAST_SHARE, Covariance, at_least, clustered, two_way, unclustered
 from harness.ranking.model import Method
 from harness.ranking.ordinal import OrdinalFit
 from harness.ranking.ordinal_design import Penalty
-from harness.ranking.scale import Bools, Floats, Ints
+from harness.ranking.refit import refit
 from harness.ranking.verdicts import Votes
+from harness.statistics.arrays import Bools, Floats, Ints
+from harness.statistics.interval import FEWEST_CLUSTERS
 
 LEAST_MOVE: Final = 1e-3
 """Share of the standard error that independent verdicts would leave. Boards that cancel came to 1e-16, the least of 360
@@ -60,7 +61,7 @@ def fit_votes(votes: Votes, method: Method = "ordinal") -> Fitted:
     fit = _fit(votes, method)
     by_context = covariance = fit.covariance()
     people = votes.source == 1
-    if np.unique(votes.judge[people]).size >= FEWEST_CONTEXTS:
+    if np.unique(votes.judge[people]).size >= FEWEST_CLUSTERS:
         # A judge is one of a chosen few and is fixed; its rows cluster by context alone, and cancel in the difference.
         label = np.where(people, len(votes.contexts) + votes.judge, votes.context)
         both = np.where(people, (votes.judge + 1) * len(votes.contexts) + votes.context, votes.context)

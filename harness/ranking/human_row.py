@@ -17,10 +17,10 @@ import numpy as np
 
 from harness.ranking.board import Ends
 from harness.ranking.columns import too_large
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.leaderboard import rate
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.scale import ELO_PER_LOGIT
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.judgment import Judgment
 from harness.store.judgment_columns import table_of
 
@@ -139,7 +139,7 @@ def _mean(rows: Sequence[Judgment], is_human: Callable[[str], bool], model: Rati
         return None
     elo = float(np.mean([row.elo for row in people]))
     known = {row.system for row in people}
-    if board.covariance is None or board.contexts < FEWEST_CONTEXTS or known & board.separated:
+    if board.covariance is None or board.contexts < FEWEST_CLUSTERS or known & board.separated:
         return HumanRating(elo, None)
     weight = np.isin(board.names, sorted(known)) / len(known)
     half = ELO_PER_LOGIT * float(np.sqrt(weight @ board.covariance.matrix @ weight)) * board.covariance.quantile()

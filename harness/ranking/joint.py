@@ -19,16 +19,17 @@ import numpy as np
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS
 from harness.ranking import chosen
-from harness.ranking.board import Board, Ends, Interval
-from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
+from harness.ranking.board import Board, Ends
 from harness.ranking.columns import CountedBoard
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.fits import refits
 from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.peoples_axis import PeoplesAxis
-from harness.ranking.percentiles import Quantiles, quantiles_of, share_of, weighted_quantile
-from harness.ranking.scale import ELO_PER_LOGIT, Bools, Floats, Ints, to_elo
+from harness.ranking.scale import ELO_PER_LOGIT, to_elo
+from harness.statistics.arrays import Bools, Floats, Ints
+from harness.statistics.bootstrap import DRAWS, draw_contexts, percentile_interval
+from harness.statistics.interval import FEWEST_CLUSTERS, Interval
+from harness.statistics.percentiles import Quantiles, quantiles_of, share_of, weighted_quantile
 from harness.store.judgment import Judgment
 from harness.store.judgment_columns import table_of
 
@@ -266,7 +267,7 @@ def _differ(ttfa: Mapping[str, Sequence[float]], answers: Mapping[str, Sequence[
 def _is_known(board: Board, latencies: Latencies, system: str) -> bool:
     """True if resamples of a system show where it may be: not with so few conversations that no interval is given."""
     timed = sum(len(values) > 0 for values in latencies[system].values())
-    return board[system].quoted is not None and timed >= FEWEST_CONTEXTS
+    return board[system].quoted is not None and timed >= FEWEST_CLUSTERS
 
 
 def _median_ms(latency: Quantiles) -> float:
@@ -307,7 +308,7 @@ def _slope(elo: Floats, p50: Floats, elo_draws: Floats, p50_draws: Floats, conte
     whole = _least_squares(np.log10(p50[usable])[None], elo[usable][None])
     drawn = _least_squares(x, elo_draws[:, usable])
     drawn = drawn[np.isfinite(drawn)]
-    interval = _interval(drawn, contexts) if contexts >= FEWEST_CONTEXTS and drawn.size else None
+    interval = _interval(drawn, contexts) if contexts >= FEWEST_CLUSTERS and drawn.size else None
     return Slope(float(whole[0]), interval, int(usable.sum())) if np.isfinite(whole[0]) else None
 
 

@@ -20,8 +20,8 @@ from scipy.stats import spearmanr
 from harness.ranking.ballot_figures import DRAWS, Figure, Resampler
 from harness.ranking.ballots import LABELS, Ballot, ballots, label
 from harness.ranking.leaderboard import leaderboard
-from harness.ranking.reliability import cohen_kappa
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
+from harness.statistics.reliability import cohen_kappa
 from harness.store.judgment import Judgment
 
 FEWEST_SYSTEMS: Final = 3

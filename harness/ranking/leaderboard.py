@@ -13,15 +13,17 @@ import numpy as np
 from harness.ranking import bradley_terry, chosen
 from harness.ranking import connectivity as reach
 from harness.ranking import unbounded as edge
-from harness.ranking.board import Board, Ends, Interval, SystemRating
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
+from harness.ranking.board import Board, Ends, SystemRating
 from harness.ranking.chosen import Source
 from harness.ranking.columns import Counted, CountedBoard
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS, SMALL_SAMPLE, Covariance, max_t
+from harness.ranking.elo_intervals import SMALL_SAMPLE, Covariance, max_t
 from harness.ranking.fits import Fitted, fit_votes, refits
 from harness.ranking.model import PRIMARY, RatingModel
-from harness.ranking.scale import ELO_PER_LOGIT, Floats, on_scale, to_elo
+from harness.ranking.scale import ELO_PER_LOGIT, on_scale, to_elo
 from harness.ranking.verdicts import Votes
+from harness.statistics.arrays import Floats
+from harness.statistics.bootstrap import draw_contexts, percentile_interval
+from harness.statistics.interval import FEWEST_CLUSTERS, Interval
 from harness.store.judgment import Judgment
 from harness.store.judgment_columns import table_of
 from harness.store.judgment_table import JudgmentTable
@@ -138,7 +140,7 @@ def _part(counted: Counted, model: RatingModel, draws: int, seed: int) -> _Part:
     theta = fitted.theta - fitted.theta[mean].mean()
     covariance = Covariance(centre @ fitted.covariance.matrix @ centre.T, fitted.covariance.freedom)
     ends = None
-    if draws > 0 and len(votes.contexts) >= FEWEST_CONTEXTS and stands.core.all():
+    if draws > 0 and len(votes.contexts) >= FEWEST_CLUSTERS and stands.core.all():
         often = draw_contexts(len(votes.contexts), draws, np.random.default_rng(seed))
         ends = percentile_interval(to_elo(refits(votes, model.method, often, fitted)), len(votes.contexts))
     return _Part(counted, fitted, wins, stands, theta, covariance, ends)
@@ -167,7 +169,7 @@ def _ratings(part: _Part, number: int) -> list[SystemRating]:
     for k, system in enumerate(votes.systems):
         mine = int(((votes.first == k) | (votes.second == k)).sum())
         seen = contexts[k]
-        known = seen >= FEWEST_CONTEXTS and bool(core[k])
+        known = seen >= FEWEST_CLUSTERS and bool(core[k])
         drawn = known and part.draws is not None and bool(part.fitted.moves[k])
         found.append(
             SystemRating(
@@ -231,14 +233,14 @@ def _warnings(whole: Counted, found: Sequence[_Part]) -> tuple[str, ...]:
     votes = whole.votes
     notes = [text for part in found for text in reach.explain(part.wins, part.votes.systems)]
     contexts = len(votes.contexts)
-    if contexts < FEWEST_CONTEXTS:
-        notes.append(f"{contexts} contexts are too few for an interval (at least {FEWEST_CONTEXTS}).")
+    if contexts < FEWEST_CLUSTERS:
+        notes.append(f"{contexts} contexts are too few for an interval (at least {FEWEST_CLUSTERS}).")
     elif contexts < SMALL_SAMPLE:
         notes.append(f"{contexts} contexts: intervals rest on a small-sample correction.")
     seen = zip(votes.systems, _contexts_by_system(votes), strict=True)
-    rare = [name for name, count in seen if count < FEWEST_CONTEXTS <= contexts]
+    rare = [name for name, count in seen if count < FEWEST_CLUSTERS <= contexts]
     if rare:
-        notes.append(f"Judged in fewer than {FEWEST_CONTEXTS} contexts, so without an interval: {', '.join(rare)}.")
+        notes.append(f"Judged in fewer than {FEWEST_CLUSTERS} contexts, so without an interval: {', '.join(rare)}.")
     still = [name for part in found for name, moves in zip(part.votes.systems, part.fitted.moves, strict=True) if not moves]
     if still:
         notes.append(

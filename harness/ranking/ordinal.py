@@ -22,7 +22,7 @@ from scipy.sparse import csr_array, dia_array
 from scipy.special import expit
 
 from harness.ranking.ordinal_design import Design
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
 
 STEPS = 200
 TOLERANCE = 1e-10

@@ -20,8 +20,8 @@ from harness.ranking.bradley_terry import wins_by_context
 from harness.ranking.connectivity import PRIOR_PRECISION, are_bounded
 from harness.ranking.ordinal import OrdinalFit, pin
 from harness.ranking.ordinal_design import Design
-from harness.ranking.scale import Floats, Ints
 from harness.ranking.verdicts import Votes
+from harness.statistics.arrays import Floats, Ints
 
 CLOSE = 3e-4
 """Log-odds (0.05 Elo): the largest step that may be the last. A chord step is at most half of the one before (else the draw

@@ -12,8 +12,8 @@ from scipy.sparse import csr_array, issparse
 
 from harness.ranking.bradley_terry import wins_by_context
 from harness.ranking.connectivity import PRIOR_PRECISION, is_bounded
-from harness.ranking.scale import Bools, Floats, Ints
 from harness.ranking.verdicts import SOURCES, Votes
+from harness.statistics.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,13 @@ from harness.ranking.board import Board, SystemRating
 from harness.ranking.chosen import each_once, of_source, repeats_in_words
 from harness.ranking.columns import must_fit
 from harness.ranking.connectivity import is_bounded
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS, SMALL_SAMPLE, max_t
+from harness.ranking.elo_intervals import SMALL_SAMPLE, max_t
 from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import RatingModel
 from harness.ranking.prediction_powered import PeoplesFit, Sample, fit
-from harness.ranking.scale import ELO_PER_LOGIT, Bools, Floats, Ints, on_scale
+from harness.ranking.scale import ELO_PER_LOGIT, on_scale
+from harness.statistics.arrays import Bools, Floats, Ints
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.judgment import is_reference, is_rule
 from harness.store.judgment_columns import MILLION
 from harness.store.judgment_table import JudgmentTable
@@ -287,9 +289,9 @@ def _refusals_and_notes(frame: _Frame, judged: bool) -> list[str]:
     contexts = np.unique(frame.context[voted]).size
     if voted.size == 1:
         raise UserError("all votes are on one pair of replies: draw pairs at random from the whole run with `harness listen`")
-    if contexts < FEWEST_CONTEXTS:
+    if contexts < FEWEST_CLUSTERS:
         raise UserError(
-            f"people voted on {counted(contexts, 'conversation')}, and an interval needs {FEWEST_CONTEXTS}: vote on others, or "
+            f"people voted on {counted(contexts, 'conversation')}, and an interval needs {FEWEST_CLUSTERS}: vote on others, or "
             "play more if the run has no others"
         )
     met = np.zeros(len(frame.systems), dtype=bool)
@@ -310,7 +312,7 @@ def _refusals_and_notes(frame: _Frame, judged: bool) -> list[str]:
         [f"Votes on {contexts} conversations: intervals rest on a small-sample correction."] if contexts < SMALL_SAMPLE else []
     )
     raters = np.unique(frame.rater).size
-    if raters < FEWEST_CONTEXTS:
+    if raters < FEWEST_CLUSTERS:
         whose = f"{raters} people's" if raters > 1 else "one person's"
         notes.append(f"All votes are {whose}: the intervals cover other conversations, not other people.")
     return notes

@@ -29,9 +29,10 @@ import numpy as np
 from scipy.special import expit
 
 from harness.ranking.bradley_terry import breads_by_context, scores_by_context
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS, LEAST_SHARE, Covariance, at_least, two_way, unclustered
+from harness.ranking.elo_intervals import LEAST_SHARE, Covariance, at_least, two_way, unclustered
 from harness.ranking.ordinal import pin
-from harness.ranking.scale import Floats, Ints
+from harness.statistics.arrays import Floats, Ints
+from harness.statistics.interval import FEWEST_CLUSTERS
 
 SLOPE_PRECISION: Final = 1.0
 """Precision of the prior on the slope of a judge's certainty (log-odds for its root mean square), around 0: a judge that nobody
@@ -202,7 +203,7 @@ class _Terms:
         found = _squared(self.influence(theta), np.unique(context).size)
         rater = np.unique(s.rater, return_inverse=True)[1]
         people = int(rater.max()) + 1
-        if people >= FEWEST_CONTEXTS:
+        if people >= FEWEST_CLUSTERS:
             both, cell = np.unique(rater * s.contexts + context, return_inverse=True)
             by_rater = _squared(self._influence(theta, self._wins(None, rater, people)), people)
             by_both = _squared(self._influence(theta, self._wins(None, cell, both.size)), both.size)

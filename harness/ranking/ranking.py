@@ -15,10 +15,8 @@ from harness.errors import UserError
 from harness.experiment import BUDGET_MS
 from harness.ranking import chosen
 from harness.ranking.agreement import Agreement, agreement
-from harness.ranking.association import Correlation, with_external
 from harness.ranking.bias import Audit, audits
 from harness.ranking.board import Board, QualityState
-from harness.ranking.bootstrap import DRAWS
 from harness.ranking.consistency import Consistency, consistency
 from harness.ranking.human_row import HumanRatings, people_ratings
 from harness.ranking.joint import Events, JointFigure, Latencies, Resampled, lay_over, resample, resample_people
@@ -29,6 +27,8 @@ from harness.ranking.peoples_axis import Pairs, PeoplesAxis, axis_of
 from harness.ranking.rationales import CoMention, co_mention
 from harness.ranking.variants import WITH_LENGTH, Variant, kendall, variants
 from harness.ranking.verdicts import Texts, lengths_of
+from harness.statistics.bootstrap import DRAWS
+from harness.statistics.correlation import Correlation, with_external
 from harness.store.judgment import AXES, JudgeCheck, Judgment
 from harness.store.judgment_columns import table_of
 from harness.store.judgment_table import JudgmentTable

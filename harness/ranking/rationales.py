@@ -20,14 +20,14 @@ from importlib import resources
 import numpy as np
 from scipy import stats
 
-from harness.ranking.association import benjamini_hochberg
 from harness.ranking.ballots import ballots, majority
-from harness.ranking.board import Interval
-from harness.ranking.clustered_means import clustered_mean
-from harness.ranking.reliability import cohen_kappa
-from harness.ranking.scale import Floats
 from harness.ranking.strategies import occurs
 from harness.ranking.verdicts import Lengths
+from harness.statistics.arrays import Floats
+from harness.statistics.clustered_means import clustered_mean
+from harness.statistics.correlation import benjamini_hochberg
+from harness.statistics.interval import Interval
+from harness.statistics.reliability import cohen_kappa
 from harness.store.judgment import Judgment
 
 DRAWS = 2000

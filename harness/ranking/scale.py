@@ -6,14 +6,9 @@ side (unbounded.py), so the mean is that of the others. Because the mean is fixe
 *these* systems; only differences of ratings carry over to another board.
 """
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Bools: TypeAlias = NDArray[np.bool_]
+from harness.statistics.arrays import Floats
 
 ELO_CENTRE = 1500.0
 ELO_PER_LOGIT = 400.0 / np.log(10.0)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.ranking.board import Board, Ends, swept_gap
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS, Covariance, max_t
+from harness.ranking.elo_intervals import Covariance, max_t
 from harness.ranking.scale import ELO_PER_LOGIT
+from harness.statistics.interval import FEWEST_CLUSTERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def gaps(board: Board, pairs: Sequence[tuple[str, str]], *, level: float = 0.95)
     for (better, worse), width in zip(ordered, half.tolist(), strict=True):
         gap = elo[better] - elo[worse]
         band: Ends | None = None
-        if min(seen[better], seen[worse]) >= FEWEST_CONTEXTS:
+        if min(seen[better], seen[worse]) >= FEWEST_CLUSTERS:
             if contexts := board.swept.get((better, worse), 0):
                 band = (swept_gap(contexts, (1 - level) / len(ordered)), None)
             elif not {better, worse} & board.separated:

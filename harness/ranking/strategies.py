@@ -14,10 +14,9 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.ranking.board import Interval
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
+from harness.statistics.bootstrap import draw_contexts, percentile_interval
+from harness.statistics.interval import FEWEST_CLUSTERS, Interval
 
 STRATEGIES = (
     "affirmation",
@@ -134,7 +133,7 @@ def _usage(name: str, replies: Mapping[tuple[str, str], Mapping[str, State]], dr
     drawn = _figures(often @ present, often @ count)
 
     def estimate(key: str) -> Estimate:
-        if len(contexts) < FEWEST_CONTEXTS:
+        if len(contexts) < FEWEST_CLUSTERS:
             return Estimate(float(whole[key][0]), None)
         low, high = percentile_interval(drawn[key], len(contexts))
         return Estimate(float(whole[key][0]), (float(low), float(high)))

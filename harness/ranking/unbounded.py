@@ -18,9 +18,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.special import expit, logit
 
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.scale import Bools, Floats, Ints
 from harness.ranking.verdicts import Votes
+from harness.statistics.arrays import Bools, Floats, Ints
+from harness.statistics.interval import FEWEST_CLUSTERS
 
 FURTHEST = 50.0
 """Log-odds beyond which no bound is searched; a thousand conversations reach six."""
@@ -80,7 +80,7 @@ def bound(votes: Votes, theta: Floats, stands: Standing, system: int, error: flo
     other = np.where(votes.first == system, votes.second, votes.first)
     mine = ((votes.first == system) | (votes.second == system)) & against[other]
     contexts = np.unique(votes.context[mine]).size
-    if contexts < FEWEST_CONTEXTS:
+    if contexts < FEWEST_CLUSTERS:
         return None
     share = swept_share(contexts, error)
     if not stands.core.any():

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.errors import UserError
-from harness.ranking.scale import Floats, Ints
+from harness.statistics.arrays import Floats, Ints
 from harness.store.judgment import Judgment
 from harness.store.judgment_columns import table_of
 from harness.store.judgment_table import Column, JudgmentTable

@@ -16,8 +16,8 @@ from typing import Final
 
 from scipy import stats
 
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.scale import ELO_PER_LOGIT
+from harness.statistics.interval import FEWEST_CLUSTERS
 
 HALF_WIDTH_ELO: Final = 100.0
 """±100 Elo is ±14 points of the share that a system wins against the average: enough to tell a good agent from a poor one. The
@@ -37,7 +37,7 @@ def half_width_elo(systems: int, contexts: int, votes: int) -> float:
     """Half width in Elo that the 95 % interval of a rating is expected to have; infinite where it would have none."""
     # Pairs are drawn so that conversations take turns (`draw_pairs`).
     reached = min(votes, contexts)
-    if systems < 2 or reached < FEWEST_CONTEXTS:
+    if systems < 2 or reached < FEWEST_CLUSTERS:
         return math.inf
     variance = (systems - 1) ** 2 / (2 * systems * votes * VOTE_VARIANCE) + (1 - 1 / systems) * CONVERSATIONS_SD**2 / contexts
     return float(stats.t.ppf(0.975, reached - 1) * ELO_PER_LOGIT * math.sqrt(variance))

@@ -13,12 +13,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from harness.ranking.board import Interval
-from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
-from harness.ranking.clustered_means import clustered_share
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.percentiles import Quantiles, quantiles_of, weighted_quantile
-from harness.ranking.scale import Floats, Ints
+from harness.statistics.arrays import Floats, Ints
+from harness.statistics.bootstrap import DRAWS, draw_contexts, percentile_interval
+from harness.statistics.clustered_means import clustered_share
+from harness.statistics.interval import FEWEST_CLUSTERS, Interval
+from harness.statistics.percentiles import Quantiles, quantiles_of, weighted_quantile
 
 FEWEST_PERSONS: Final = 3
 """Two persons have one difference, and no spread of it."""
@@ -45,7 +44,7 @@ def quantiles_of_seat(turns: Sequence[Timed], seed: int) -> Quantiles:
     """Percentiles of the turns, with the wider intervals."""
     by_context, by_person = (
         quantiles_of(_grouped(turns, which), seed, fewest=fewest)
-        for which, fewest in (("context", FEWEST_CONTEXTS), ("person", FEWEST_PERSONS))
+        for which, fewest in (("context", FEWEST_CLUSTERS), ("person", FEWEST_PERSONS))
     )
     ends = {
         name: wider(getattr(by_context, name), getattr(by_person, name))
@@ -83,7 +82,7 @@ def later_than_seat(
     value = float(differ(np.ones((1, mine.size)), np.ones((1, theirs.size)))[0])
     if not np.isfinite(value):
         return None, None
-    if len(contexts) < FEWEST_CONTEXTS or persons.size < FEWEST_PERSONS:
+    if len(contexts) < FEWEST_CLUSTERS or persons.size < FEWEST_PERSONS:
         return value, None
     often = draw_contexts(len(contexts), DRAWS, np.random.default_rng(seed))
     by_context = _ends(differ(often[:, of_mine], often[:, of_theirs]), len(contexts))

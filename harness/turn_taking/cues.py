@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from harness.ranking.auc import Separation, separation
 from harness.scenarios.context import Context
 from harness.scenarios.turn_ends import Instant, instants
+from harness.statistics.auc import Separation, separation
 
 UNFIT_AUC: Final = 0.65
 """Above this the words said so far separate ends from pauses better than they do with people."""

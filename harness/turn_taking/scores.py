@@ -11,13 +11,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from harness.ranking.auc import Separation
-from harness.ranking.board import Interval
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.exact import share_interval
-from harness.ranking.percentiles import share_of
 from harness.scenarios.pause_law import LawName, distances
 from harness.scenarios.turn_ends import Instant, InstantKind
+from harness.statistics.auc import Separation
+from harness.statistics.exact import share_interval
+from harness.statistics.interval import FEWEST_CLUSTERS, Interval
+from harness.statistics.percentiles import share_of
 from harness.turn_taking.cues import length_gives_it_away, separated
 
 FINISHED: Final = 0.5
@@ -158,7 +157,7 @@ def _share(rows: Sequence[tuple[str, bool]], seed: int) -> Share:
     for context, held in rows:
         groups[context].append(held)
     agreed = {held for _, held in rows}
-    if len(agreed) == 1 and len(groups) >= FEWEST_CONTEXTS:
+    if len(agreed) == 1 and len(groups) >= FEWEST_CLUSTERS:
         # Every resample would give certainty. Counting a conversation once makes the interval rather wide, as clusters require.
         hits = len(groups) if True in agreed else 0
         return Share(float(True in agreed), share_interval(hits, len(groups)), len(rows))

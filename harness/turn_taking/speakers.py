@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.percentiles import share_of
 from harness.scenarios.context import Context
 from harness.scenarios.pause_law import LawName, distances
 from harness.scenarios.speakers import Speaker, speaker_of
+from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.percentiles import share_of
 from harness.turn_taking.scores import SHARES_MS, Share
 
 
@@ -39,8 +39,8 @@ class Carries:
         people = len(self.speakers)
         if people == 1:
             said = "one speaker: nothing about people can be generalised; every figure is this speaker's own"
-        elif people < FEWEST_CONTEXTS:
-            said = f"{people} speakers: under {FEWEST_CONTEXTS} no interval is given; every figure is of these speakers alone"
+        elif people < FEWEST_CLUSTERS:
+            said = f"{people} speakers: under {FEWEST_CLUSTERS} no interval is given; every figure is of these speakers alone"
         else:
             said = f"{people} speakers: intervals are over speakers, and hold for speakers recruited as these were"
         if not self.pauses_ms:

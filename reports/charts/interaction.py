@@ -7,11 +7,11 @@ is a share of: turns for cut-ins and silence, marked pauses for false starts.
 import altair as alt
 
 from harness.figures.cells import AgentSummary
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.exact import share_interval
 from harness.reports.charts.chart import Chart, Table
 from harness.reports.charts.theme import legend, of_subset, subset_spec
 from harness.reports.view import SUBSETS, PageView
+from harness.statistics.exact import share_interval
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.wording import UNKNOWN_TEXT, share
 
 _KINDS = ("cut-in", "pause cut", "no reply", "failed session")
@@ -37,7 +37,7 @@ def chart(view: PageView) -> Chart | None:
         for subset in SUBSETS
         for kind, (k, n) in _counts(a.slices[subset].cell).items()
         if n
-        for low, high in [share_interval(k, n) if contexts[subset] >= FEWEST_CONTEXTS else (None, None)]
+        for low, high in [share_interval(k, n) if contexts[subset] >= FEWEST_CLUSTERS else (None, None)]
     ]
     if not values:
         return None

@@ -1,7 +1,7 @@
 """The runs of an index as plain values: one row for each run, agent and line condition, with its change since the run before.
 
 Runs are read from the oldest to the newest, and of each agent only its last run is in memory, since two hundred runs of all
-turns would not fit. A change is paired turn by turn (`harness.ranking.paired`), because two versions that hear the same
+turns would not fit. A change is paired turn by turn (`harness.statistics.paired`), because two versions that hear the same
 callers differ by far less than two callers do. It is called worse or better only between valid runs that were measured alike:
 on another machine, with other voices or by another method, the difference is shown and may be theirs.
 """
@@ -20,13 +20,13 @@ from harness.figures.rank import Place
 from harness.figures.summarise import summarise
 from harness.gate.evidence import Cells
 from harness.ranking.board import QualityState
-from harness.ranking.percentiles import finite
 from harness.reports.assemble import assemble
 from harness.reports.index.found import find_runs
 from harness.reports.listening.results import human_rows
 from harness.reports.shown_runs import alone
 from harness.reports.verdict import Answer, kind
 from harness.reports.view import Estimate
+from harness.statistics.percentiles import finite
 from harness.store.judgment import Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore

@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.ranking.clustered_means import clustered_mean
 from harness.reports.listening.answers import Answer
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.view import Estimate
+from harness.statistics.clustered_means import clustered_mean
 from harness.store.judgment import Judgment
 from harness.votes.vote import last_counts, vote_row
 

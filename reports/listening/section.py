@@ -1,9 +1,9 @@
 """The report's section on listening tests: results in words and tables."""
 
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.listening.results import ListeningResults, listening_results
 from harness.reports.view import Estimate, ListeningView, TableView
 from harness.reports.wording import elo, elo_interval, share_interval, system_name
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.run_store import RunStore
 from harness.wording import UNKNOWN_TEXT, counted, share
 
@@ -33,8 +33,8 @@ def _view(found: ListeningResults) -> ListeningView:
     if begun := len(found.quality) - len(rated):
         people += f"; {begun} more began and rated nothing"
     notes = [f"{rater.rater} is left out: {'; '.join(rater.reasons)}." for rater in excluded]
-    if len(rated) - len(excluded) < FEWEST_CONTEXTS:
-        notes.append(f"Fewer than {FEWEST_CONTEXTS} raters count, so figures over raters have no interval.")
+    if len(rated) - len(excluded) < FEWEST_CLUSTERS:
+        notes.append(f"Fewer than {FEWEST_CLUSTERS} raters count, so figures over raters have no interval.")
     if found.completions:
         notes.append(f"{counted(found.completions, 'reply', 'replies')} by people were collected.")
     if found.with_judges is not None:

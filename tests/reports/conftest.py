@@ -18,10 +18,10 @@ from harness.agents.connection import Mark
 from harness.figures.cells import BoardSummary, Cell, JudgeSummary, PacingSummary, ReferenceSummary
 from harness.figures.circumstances import Circumstances
 from harness.figures.summary import RunSummary
-from harness.ranking.percentiles import Quantiles
 from harness.recording import files as recording_files
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
 from harness.scenarios.context import Context, Reference, Turn
+from harness.statistics.percentiles import Quantiles
 from harness.store.judgment import AxisMark, JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.pacing import Pacing

@@ -20,8 +20,6 @@ from harness.figures.onset_error import OnsetError
 from harness.figures.quality_state import QUOTED
 from harness.figures.summary import RunSummary
 from harness.ranking.board import QualityState
-from harness.ranking.exact import share_interval
-from harness.ranking.percentiles import Quantiles
 from harness.reports.view import (
     AXIS_NAMES,
     SUBSETS,
@@ -41,6 +39,8 @@ from harness.reports.view import (
     Subset,
     TurnView,
 )
+from harness.statistics.exact import share_interval
+from harness.statistics.percentiles import Quantiles
 
 _SAYINGS = (
     "that sounds like a heavy week",

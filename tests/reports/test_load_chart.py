@@ -8,8 +8,8 @@ import pytest
 from harness.load.caller_error import CallerError
 from harness.load.ceiling import LoadResult
 from harness.load.result import LoadStep
-from harness.ranking.percentiles import Quantiles
 from harness.reports.charts.load import charts
+from harness.statistics.percentiles import Quantiles
 
 RESULT = LoadResult(
     (

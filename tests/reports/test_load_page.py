@@ -16,12 +16,12 @@ from harness.load.caller_error import CallerError
 from harness.load.ceiling import LoadResult
 from harness.load.isolated import Isolated, Play
 from harness.load.result import LoadStep, Used
-from harness.ranking.percentiles import Quantiles
 from harness.reports import isolated_words
 from harness.reports.charts.load import charts
 from harness.reports.load_page import render_load, slowest, write_load_page
 from harness.reports.load_words import cautions, figures, sentences
 from harness.servers.split import ServerSplit
+from harness.statistics.percentiles import Quantiles
 from harness.store.card import CardUse
 from harness.store.load_files import LoadMade, LoadTurn
 from tests.harness.load.made_plays import plays

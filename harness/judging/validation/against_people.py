@@ -38,7 +38,7 @@ from harness.judging.validation.yardsticks import (
     raters_agree,
     reliability,
 )
-from harness.ranking.clustered_means import clustered_mean, clustered_share
+from harness.statistics.clustered_means import clustered_mean, clustered_share
 from harness.store.judgment import PeopleCheck
 
 MOST_PAIRS: Final = 1_000

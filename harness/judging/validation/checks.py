@@ -28,7 +28,7 @@ from harness.judging.validation.labelled import LabelledPair, gold_pairs
 from harness.judging.validation.red_lines import RedLine
 from harness.judging.validation.sentences import IN_WORDS
 from harness.judging.validation.trust import trust, trust_in, worst
-from harness.ranking.clustered_means import clustered_mean, clustered_share
+from harness.statistics.clustered_means import clustered_mean, clustered_share
 from harness.store.judgment import JudgeCheck, PeopleCheck, RedLinesCheck
 
 _Key = TypeVar("_Key", bound=str)

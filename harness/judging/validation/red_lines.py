@@ -25,8 +25,8 @@ from harness.files import write_whole
 from harness.judging.cache import VerdictCache, ask_all, ask_both
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.schema import Strict
-from harness.ranking.exact import share_interval
 from harness.scenarios.context import Turn
+from harness.statistics.exact import share_interval
 from harness.store.judgment import RedLinesCheck, ShareOfPairs
 
 Family = Literal[

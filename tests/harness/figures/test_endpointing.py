@@ -17,8 +17,8 @@ from harness.figures.endpointing_words import (
     talked_over,
     untimed,
 )
-from harness.ranking.exact import share_interval
 from harness.scenarios.pause_law import LAWS, PauseLaw
+from harness.statistics.exact import share_interval
 from harness.store.selection import NOT_TIMED
 from harness.timing.figures import Endpointing, Fate, InnerPause, TurnTiming
 from harness.turn_taking.detectors import DETECTORS

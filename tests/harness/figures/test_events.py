@@ -8,7 +8,7 @@ import pytest
 
 from harness.figures.events import EventRow, events_of
 from harness.figures.events_words import HEAD, event_notes, event_rows
-from harness.ranking.clustered_share import clopper_pearson
+from harness.statistics.share_bounds import clopper_pearson
 from harness.store.events import CallerEvent, EventSettings
 from harness.timing.figures import EventTaken, TurnTiming
 from harness.timing.left_out import Contention

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness.figures.latency import TurnFigures, turn_figures
-from harness.ranking.percentiles import Quantiles, quantiles_of
+from harness.statistics.percentiles import Quantiles, quantiles_of
 from harness.timing.figures import TurnTiming
 from harness.timing.lost_sound import NO_LATENCY
 

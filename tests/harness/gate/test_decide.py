@@ -7,10 +7,11 @@ import pytest
 from scipy import stats
 
 from harness.gate.decide import ERROR, Rule, decide, overall, tail_of, verdict_of
-from harness.ranking.bounds import NO_BOUNDS, Bounds, EloOverReference, Percentile, Share, Worsening, share_of_flags
-from harness.ranking.clustered_share import clopper_pearson
+from harness.ranking.elo_bounds import EloOverReference
 from harness.ranking.leaderboard import leaderboard
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
+from harness.statistics.bounds import NO_BOUNDS, Bounds, Percentile, Share, Worsening, share_of_flags
+from harness.statistics.share_bounds import clopper_pearson
 from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate
 

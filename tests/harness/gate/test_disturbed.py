@@ -12,7 +12,7 @@ from harness.gate.budgets import read_budgets
 from harness.gate.check import CheckResult, check_run
 from harness.gate.disturbed import CellTurn, cell_turns, shares, times
 from harness.gate.evidence import Cells
-from harness.ranking.bounds import percentile_of, share_of_flags
+from harness.statistics.bounds import percentile_of, share_of_flags
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, Turns
 from tests.harness.conftest import Finished

@@ -11,8 +11,8 @@ from harness.errors import UserError
 from harness.gate.budgets import read_budgets
 from harness.gate.check import CheckResult
 from harness.gate.load_check import LoadTest, check_load
-from harness.ranking.stretches import Drawn
 from harness.reports.load_versions import load_versions
+from harness.statistics.drawn_quantiles import Drawn
 from tests.harness.conftest import Finished
 from tests.harness.load.made_turns import MADE, queued, stored, turn
 

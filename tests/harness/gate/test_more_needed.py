@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from harness.gate.decide import MOST_MORE, POWER, more_needed
-from harness.ranking.bounds import Bounds, Share
+from harness.statistics.bounds import Bounds, Share
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from harness.gate.budgets import CellLimit, Limit
 from harness.gate.decide import POWER, decide, tail_of
 from harness.gate.extend_run import first_look
 from harness.gate.reach import conversations_for, fewest, flawless, out_of_reach, refuse_out_of_reach, trials
-from harness.ranking.bounds import Share
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.pack import load_pack
+from harness.statistics.bounds import Share
 from tests.harness.conftest import Finished
 
 SILENCE = Limit(figure="no_reply_rate", at_most=0.1)

@@ -10,7 +10,7 @@ from harness.judging.validation.checks import check_judge, check_judge_async
 from harness.judging.validation.labelled import LabelledPair, gold_pairs
 from harness.judging.validation.sentences import judge_sentence
 from harness.judging.validation.trust import trust_in
-from harness.ranking.clustered_means import clustered_share
+from harness.statistics.clustered_means import clustered_share
 from harness.store.judgment import AXES, JudgeCheck
 from tests.present import present
 

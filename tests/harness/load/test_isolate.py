@@ -23,10 +23,10 @@ from harness.load.isolated import HIGHEST, KNEE, LOWEST, ONLY, Isolated, Play, l
 from harness.load.result import LoadStep
 from harness.load.steps import Load
 from harness.progress import RunProgress
-from harness.ranking.percentiles import Quantiles
 from harness.reports.isolated_words import as_text, rows, sentences
 from harness.run.caller_turns import render_turns
 from harness.run.plan import make_plan
+from harness.statistics.percentiles import Quantiles
 from harness.store.load_files import LoadMade, LoadTurn
 from harness.wording import UNKNOWN_TEXT
 from tests.harness.load.made_plays import plays

@@ -8,8 +8,8 @@ import pytest
 
 from harness.figures.load_knee import CurveStep, calls_within, knee
 from harness.figures.load_steps import load_figures, stretches_of, times
-from harness.ranking.percentiles import quantiles_of
-from harness.ranking.stretches import Drawn, drawn_quantile
+from harness.statistics.drawn_quantiles import Drawn, drawn_quantile
+from harness.statistics.percentiles import quantiles_of
 from tests.harness.load.made_turns import queued, turn
 
 RATES = (1.0, 2.0, 4.0, 6.0, 8.0, 9.0)
@@ -187,5 +187,5 @@ def test_a_difference_has_the_stretches_of_the_shorter_test() -> None:
 def test_draws_in_parts_are_the_draws_of_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
     values = {str(k): [400.0 + 10 * k, 500.0 - 7 * k] for k in range(12)}
     whole = drawn_quantile(values, 0.95, seed=3, draws=500)
-    monkeypatch.setattr("harness.ranking.stretches.CELLS_AT_ONCE", 7 * 24)
+    monkeypatch.setattr("harness.statistics.drawn_quantiles.CELLS_AT_ONCE", 7 * 24)
     assert (drawn_quantile(values, 0.95, seed=3, draws=500) == whole).all()

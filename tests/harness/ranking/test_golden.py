@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from harness.ranking.association import pearson, spearman, with_external
 from harness.ranking.ranking import printed_table
-from harness.ranking.reliability import kappa
 from harness.ranking.scale import ELO_PER_LOGIT
+from harness.statistics.correlation import pearson, spearman, with_external
+from harness.statistics.reliability import kappa
 from harness.store.judgment import AXES
 from tests.present import present
 

@@ -10,7 +10,7 @@ from harness.ranking import joint, joint_figure
 from harness.ranking.joint import best_within, on_frontier
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.model import Method, RatingModel
-from harness.ranking.percentiles import quantiles_of, weighted_quantile
+from harness.statistics.percentiles import quantiles_of, weighted_quantile
 from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate
 from tests.present import present

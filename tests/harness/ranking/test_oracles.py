@@ -15,12 +15,12 @@ from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 from statsmodels.stats.multitest import multipletests
 
 from harness.ranking import bradley_terry, ordinal, ordinal_design
-from harness.ranking.association import benjamini_hochberg
 from harness.ranking.elo_intervals import clustered
 from harness.ranking.fits import rao_kupper
 from harness.ranking.ordinal_design import EXACT
-from harness.ranking.reliability import cohen_kappa, coincidences, fleiss_kappa, fleiss_sums, krippendorff_alpha
 from harness.ranking.verdicts import Votes, gather
+from harness.statistics.correlation import benjamini_hochberg
+from harness.statistics.reliability import cohen_kappa, coincidences, fleiss_kappa, fleiss_sums, krippendorff_alpha
 from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate
 from tests.present import present

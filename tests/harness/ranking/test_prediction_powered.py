@@ -9,7 +9,7 @@ from benchmarks.ranking_people_coverage import JUDGES, World, boards, draw, summ
 from harness.ranking import bradley_terry, prediction_powered
 from harness.ranking.elo_intervals import LEAST_SHARE
 from harness.ranking.prediction_powered import PeoplesFit, Sample, fit
-from harness.ranking.scale import Floats, Ints
+from harness.statistics.arrays import Floats, Ints
 
 CLOSE = 1e-6
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.wider import FEWEST_PERSONS, Timed, later_than_seat, quantiles_of_seat, share_over_seat
+from harness.statistics.interval import FEWEST_CLUSTERS
 from tests.present import present
 
 SHARED_MS = 700.0
@@ -44,8 +44,8 @@ def test_people_who_differ_make_the_interval_wide_enough_for_others() -> None:
     [
         (FEWEST_PERSONS, 12, True),
         (FEWEST_PERSONS - 1, 12, False),
-        (12, FEWEST_CONTEXTS, True),
-        (12, FEWEST_CONTEXTS - 1, False),
+        (12, FEWEST_CLUSTERS, True),
+        (12, FEWEST_CLUSTERS - 1, False),
     ],
 )
 def test_too_few_persons_or_conversations_give_no_interval(persons: int, contexts: int, given: bool) -> None:

@@ -11,12 +11,12 @@ from harness.audio.speech import RenderedTurn
 from harness.commands.turn_taking import draw, table
 from harness.errors import UserError
 from harness.figures.summarise import unfit_callers
-from harness.ranking.auc import separation
 from harness.scenarios import load_pack
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.mark_pack import write_people_pauses
 from harness.scenarios.pack import Pack
 from harness.scenarios.turn_ends import Instant, instants
+from harness.statistics.auc import separation
 from harness.turn_taking.cues import length_gives_it_away, words_separation
 from harness.turn_taking.packs import hear, listen_for_ends
 from harness.turn_taking.scores import Heard, summarised

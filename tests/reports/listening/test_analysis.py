@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from harness.figures.summary import RunSummary
-from harness.ranking.clustered_means import clustered_mean
 from harness.reports.listening.analysis import delay_effects, judgments, opinions
 from harness.reports.listening.answers import Answer, VoteStore
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.plan import Item, Slot
 from harness.reports.listening.results import human_rows, listening_results, raters_of
 from harness.reports.write import write_joint_report
+from harness.statistics.clustered_means import clustered_mean
 from harness.store.run_store import RunStore
 
 

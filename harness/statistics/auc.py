@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.ranking.board import Interval
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.percentiles import DRAWS
+from harness.statistics.bootstrap import draw_contexts, percentile_interval
+from harness.statistics.interval import FEWEST_CLUSTERS, Interval
+from harness.statistics.percentiles import DRAWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ def separation(ends: Mapping[str, Sequence[float]], pauses: Mapping[str, Sequenc
         for i, mine in enumerate(of_end):
             won[i, j] = (np.searchsorted(ordered, mine, "left").sum() + np.searchsorted(ordered, mine, "right").sum()) / 2
     auc = float(won.sum() / (n_ends * n_pauses))
-    if len(names) < FEWEST_CONTEXTS:
+    if len(names) < FEWEST_CLUSTERS:
         return Separation(auc, None, n_ends, n_pauses)
     often = draw_contexts(len(names), DRAWS, np.random.default_rng(seed))
     drawn = ((often @ won) * often).sum(axis=1)

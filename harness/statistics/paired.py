@@ -2,7 +2,7 @@
 
 Two versions of an agent that hear the same callers differ by far less than two callers do, so the callers' part is subtracted
 before anything is bounded: each turn is compared with the same turn of the other run. Conversations stay the only independent
-observations, and the bounds are those of `harness.ranking.bounds`, here of differences:
+observations, and the bounds are those of `harness.statistics.bounds`, here of differences:
 
 * of times, the *median change*: half of the turns became slower by at most this much. It is bounded between order statistics of
   the differences, whatever their law (for one turn a conversation: the sign test's interval);
@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.ranking.bounds import Bounds, Evidence, Percentile, Share
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
+from harness.statistics.bounds import Bounds, Evidence, Percentile, Share
+from harness.statistics.interval import FEWEST_CLUSTERS
 
 Trials = Mapping[str, Sequence[float]]
 """Turn → its values: one time, or one flag for each chance."""
@@ -61,7 +61,7 @@ def change_of_times(now: Trials, before: Trials, bunch: Callable[[str], str]) ->
         for new, old in zip(values, before.get(turn, ()), strict=False):
             groups.setdefault(bunch(turn), []).append(0.0 if new == old else new - old)
     found = Percentile(tuple(np.array(group) for group in groups.values()), 0.5)
-    return found if found.contexts >= FEWEST_CONTEXTS else None
+    return found if found.contexts >= FEWEST_CLUSTERS else None
 
 
 def change_of_shares(now: Chances, before: Chances, bunch: Callable[[str], str], *, lower_is_better: bool) -> Evidence | None:
@@ -73,6 +73,6 @@ def change_of_shares(now: Chances, before: Chances, bunch: Callable[[str], str],
         changes = [sign * (new - old) for new, old in pairs if new is not None and old is not None]
         groups.setdefault(bunch(turn), []).extend(changes)
     known = [group for group in groups.values() if group]
-    if len(known) < FEWEST_CONTEXTS:
+    if len(known) < FEWEST_CLUSTERS:
         return None
     return MeanChange(np.array([sum(group) for group in known]), np.array([float(len(group)) for group in known]))

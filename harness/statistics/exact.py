@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 from scipy import stats
 
-from harness.ranking.board import Interval
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
+from harness.statistics.interval import Interval
 
 TURNS_FOR_P95: Final = 60
 """A 95th percentile of fewer turns rests on fewer than three of them."""

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from harness.ranking.bounds import Worsening, percentile_of
-from harness.ranking.paired import change_of_shares, change_of_times
+from harness.statistics.bounds import Worsening, percentile_of
+from harness.statistics.paired import change_of_shares, change_of_times
 
 TAIL = 0.05
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.ranking.exact import quantile_interval, share_interval
+from harness.statistics.exact import quantile_interval, share_interval
 from tests.present import present
 
 

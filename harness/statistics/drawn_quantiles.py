@@ -2,10 +2,10 @@
 
 Turns under one load share a queue, so they are no independent observations, and neither are calls; stretches of time that are
 longer than a wait in the queue nearly are. Each draw takes as many stretches as there are, with replacement, all turns of each.
-The percentiles are widened for few stretches (`harness.ranking.bootstrap`), and under eight there is no bound.
+The percentiles are widened for few stretches (`harness.statistics.bootstrap`), and under eight there is no bound.
 
-`harness.ranking.bounds` bounds a percentile without a bootstrap, and needs about ninety independent groups for a p95: half an
-hour of each step. A draw never contains a turn slower than the slowest one seen, so these bounds are for steps with hundreds
+`harness.statistics.bounds` bounds a percentile without a bootstrap, and needs about ninety independent groups for a p95: half
+an hour of each step. A draw never contains a turn slower than the slowest one seen, so these bounds are for steps with hundreds
 of turns, of which a twentieth is beyond the p95.
 """
 
@@ -15,11 +15,11 @@ from typing import Final, Self
 
 import numpy as np
 
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.bounds import NO_BOUNDS, Bounds
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.percentiles import weighted_quantile
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
+from harness.statistics.bootstrap import draw_contexts, percentile_interval
+from harness.statistics.bounds import NO_BOUNDS, Bounds
+from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.percentiles import weighted_quantile
 
 DRAWS: Final = 10_000
 """A gate over twelve limits asks for one draw in 1,200, and few stretches ask for fewer still."""
@@ -62,7 +62,7 @@ class Drawn:
 
     def bounds(self, tail: float) -> Bounds:
         """Low and high, each missed with a chance of about `tail`; infinite under eight stretches."""
-        if self.contexts < FEWEST_CONTEXTS:
+        if self.contexts < FEWEST_CLUSTERS:
             return NO_BOUNDS
         most = np.finfo(float).max
         low, high = percentile_interval(np.clip(self.draws, -most, most), self.contexts, level=1 - 2 * tail)

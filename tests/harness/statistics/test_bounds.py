@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from harness.ranking.board import Board
-from harness.ranking.bounds import EloOverReference, Percentile, Share, Worsening, percentile_of
+from harness.ranking.elo_bounds import EloOverReference
 from harness.ranking.leaderboard import leaderboard
+from harness.statistics.bounds import Percentile, Share, Worsening, percentile_of
 from harness.store.judgment import Judgment
 
 INF: Final = float("inf")

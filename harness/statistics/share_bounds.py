@@ -31,7 +31,7 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import brentq
 
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
 
 _STEP: Final = 0.04
 _STEPS: Final = np.arange(0.0, 9.0, _STEP)

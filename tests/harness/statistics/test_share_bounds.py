@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.gate.decide import decide, tail_of
-from harness.ranking.bounds import Percentile, Share
-from harness.ranking.clustered_share import highest, lowest, stays_under
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
+from harness.statistics.bounds import Percentile, Share
+from harness.statistics.share_bounds import highest, lowest, stays_under
 
 TAILS: Final = st.sampled_from((0.05, 0.01, 0.01 / 3, 0.0005))
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from harness.ranking.bootstrap import DRAWS, draw_contexts
-from harness.ranking.clustered_means import SEED, clustered_mean, clustered_share
-from harness.ranking.exact import share_interval
+from harness.statistics.bootstrap import DRAWS, draw_contexts
+from harness.statistics.clustered_means import SEED, clustered_mean, clustered_share
+from harness.statistics.exact import share_interval
 
 
 def test_whole_bunches_are_drawn() -> None:

@@ -1,34 +1,19 @@
-"""Bootstrap over whole conversations, a thousand refits at a time.
+"""Refits of a board on bootstrap draws of its conversations, a thousand at a time.
 
-A draw takes as many contexts as there are, with replacement, all their verdicts together. The weighted win matrix of each
-context is a sufficient statistic, so a draw needs no verdict again: the draws' matrices are one matrix product, and all
-draws are refitted side by side by Newton's method from the fit of the whole data.
-
-The percentile interval of few contexts is too narrow, by the same factor as a normal interval with a divisor of n in its
-variance. `percentile_interval` widens the percentiles by exactly that (Hesterberg 2015, "expanded percentile").
+The weighted win matrix of each context is a sufficient statistic, so a draw needs no verdict again: the draws' matrices are one
+matrix product, and all draws are refitted side by side by Newton's method from the fit of the whole data.
 """
 
-from typing import Literal
-
 import numpy as np
-from scipy import stats
 from scipy.special import expit
 
 from harness.ranking.connectivity import PRIOR_PRECISION, are_bounded
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
 
-DRAWS = 1000
 STEPS = 60
 CLOSE = 2e-3
 """Log-odds (0.35 Elo). A Newton step no larger than this is the last: the rest is of the order of its square, which was
 under 0.001 Elo in every refit checked against full convergence."""
-
-
-def draw_contexts(contexts: int, draws: int, rng: np.random.Generator) -> Floats:
-    """(draws, contexts): number of times that each context is in each draw."""
-    picked = rng.integers(0, contexts, (draws, contexts), dtype=np.int32)
-    picked += np.arange(draws, dtype=np.int32)[:, None] * contexts
-    return np.bincount(picked.ravel(), minlength=draws * contexts).reshape(draws, contexts).astype(np.float64)
 
 
 def refit(wins: Floats, often: Floats, theta: Floats, precision: float) -> Floats:
@@ -69,14 +54,3 @@ def refit(wins: Floats, often: Floats, theta: Floats, precision: float) -> Float
         if active.size == 0:
             break
     return np.asarray(found - found.mean(axis=1, keepdims=True), dtype=np.float64)
-
-
-def percentile_interval(
-    draws: Floats, contexts: int, level: float = 0.95, method: Literal["linear", "inverted_cdf"] = "linear"
-) -> Floats:
-    """(2, …): expanded-percentile interval over the first axis of `draws`, for statistics of `contexts` contexts.
-
-    `method`: `inverted_cdf` for a statistic that has few values and none between them.
-    """
-    tail = float(stats.norm.cdf(np.sqrt(contexts / (contexts - 1)) * stats.t.ppf((1 - level) / 2, contexts - 1)))
-    return np.asarray(np.quantile(draws, [tail, 1 - tail], axis=0, method=method), dtype=np.float64)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
 
 Metric = Literal["nominal", "ordinal", "interval"]
 

@@ -26,12 +26,10 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 import numpy as np
-from scipy import stats
 
-from harness.ranking.board import Board, swept_gap
-from harness.ranking.clustered_share import highest, lowest, stays_under
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.scale import Bools, Floats
+from harness.statistics.arrays import Bools, Floats
+from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.share_bounds import highest, lowest, stays_under
 
 Bounds = tuple[float, float]
 """(low, high); infinite where that side has no bound."""
@@ -77,7 +75,7 @@ class Share:
         return Share(self.of - self.hits, self.of)
 
     def bounds(self, tail: float) -> Bounds:
-        if self.contexts < FEWEST_CONTEXTS:
+        if self.contexts < FEWEST_CLUSTERS:
             return NO_BOUNDS
         return lowest(self.hits, self.of, tail), highest(self.hits, self.of, tail)
 
@@ -114,7 +112,7 @@ class Percentile:
         return self._share([group <= limit for group in self.groups])
 
     def bounds(self, tail: float) -> Bounds:
-        if self.contexts < FEWEST_CONTEXTS:
+        if self.contexts < FEWEST_CLUSTERS:
             return NO_BOUNDS
         values = np.unique(np.concatenate(self.groups))
         # The lowest value that surely has `share` of the turns at or under it, the highest that has no more than that under it.
@@ -135,44 +133,6 @@ class Percentile:
 
     def _share(self, which: Sequence[Bools]) -> Share:
         return Share(np.array([float(w.sum()) for w in which]), np.array([float(w.size) for w in which]))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EloOverReference:
-    """Elo of one system above another on one board.
-
-    Where one won every comparison the bound is the binomial law's over the conversations in which they met. The covariance of a
-    fit near that edge can claim more, so it has the same limit: no run with a loss is surer of its lead than one without.
-    """
-
-    board: Board
-    system: str
-    reference: str
-    met: int
-    """Conversations in which the two were compared."""
-
-    @property
-    def value(self) -> float:
-        return self.board.difference(self.system, self.reference).elo
-
-    @property
-    def contexts(self) -> int:
-        return min(self.board[self.system].contexts, self.board[self.reference].contexts)
-
-    def bounds(self, tail: float) -> Bounds:
-        found = self.board.difference(self.system, self.reference)
-        pair = (self.system, self.reference)
-        if found.interval is None or self.met < FEWEST_CONTEXTS:
-            return NO_BOUNDS
-        if pair in self.board.swept:
-            return swept_gap(self.board.swept[pair], tail), np.inf
-        if pair[::-1] in self.board.swept:
-            return -np.inf, -swept_gap(self.board.swept[pair[::-1]], tail)
-        if found.error is None or self.board.covariance is None:
-            return NO_BOUNDS
-        half = found.error * float(stats.t.isf(tail, self.board.covariance.freedom))
-        furthest = swept_gap(self.met, tail)
-        return min(found.elo - half, furthest), max(found.elo + half, -furthest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from harness.ranking.board import Interval
+from harness.statistics.interval import Interval
 
 FEWEST = 4
 """Pairs; with fewer Fisher's z has no variance."""

@@ -12,10 +12,9 @@ from typing import Final
 
 import numpy as np
 
-from harness.ranking.board import Interval
-from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.exact import share_interval
+from harness.statistics.bootstrap import DRAWS, draw_contexts, percentile_interval
+from harness.statistics.exact import share_interval
+from harness.statistics.interval import FEWEST_CLUSTERS, Interval
 
 SEED: Final = 20_260_119
 """Fixed, so that the same values always give the same interval."""
@@ -27,7 +26,7 @@ def clustered_mean(
     weights: Sequence[float] | None = None,
     draws: int = DRAWS,
     seed: int = SEED,
-    fewest: int = FEWEST_CONTEXTS,
+    fewest: int = FEWEST_CLUSTERS,
 ) -> tuple[float, Interval | None]:
     """Mean over all (bunch, value), and its 95 % interval, for which `fewest` bunches are needed.
 
@@ -55,7 +54,7 @@ def clustered_share(
     *,
     weights: Sequence[float] | None = None,
     seed: int = SEED,
-    fewest: int = FEWEST_CONTEXTS,
+    fewest: int = FEWEST_CLUSTERS,
 ) -> tuple[float, Interval | None]:
     """The same for values between 0 and 1, whose interval never leaves these bounds and never shrinks to one of them.
 

@@ -13,11 +13,10 @@ from typing import Final
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from harness.ranking.board import Interval
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.exact import TURNS_FOR_P95, quantile_interval, share_interval
-from harness.ranking.scale import Floats
+from harness.statistics.arrays import Floats
+from harness.statistics.bootstrap import draw_contexts, percentile_interval
+from harness.statistics.exact import TURNS_FOR_P95, quantile_interval, share_interval
+from harness.statistics.interval import FEWEST_CLUSTERS, Interval
 from harness.timing.figures import NO_REPLY_MS
 
 _NO_BOUND: Final = 1e300
@@ -67,7 +66,7 @@ def finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def quantiles_of(values: Mapping[str, Sequence[float]], seed: int, *, fewest: int = FEWEST_CONTEXTS) -> Quantiles:
+def quantiles_of(values: Mapping[str, Sequence[float]], seed: int, *, fewest: int = FEWEST_CLUSTERS) -> Quantiles:
     """Percentiles and restricted mean over all values, with intervals over contexts, of which `fewest` are needed for one;
     infinite values rank slowest."""
     pooled = np.array([v for group in values.values() for v in group], dtype=np.float64)
@@ -169,7 +168,7 @@ def _of_ranked(ranked: Floats, cumulative: Floats, share: float) -> Floats:
 def share_of(values: Mapping[str, Sequence[bool]], seed: int) -> tuple[float | None, Interval | None]:
     """Share of turns (context → True where it holds, for each turn) with its interval; None without a turn."""
     pooled = [held for group in values.values() for held in group]
-    if len(pooled) == len(values) >= FEWEST_CONTEXTS:
+    if len(pooled) == len(values) >= FEWEST_CLUSTERS:
         # Where all turns agree, every resample would call it certain; Wilson's interval does not.
         return float(np.mean(pooled)), share_interval(sum(pooled), len(pooled))
     figures = quantiles_of({c: [float(held) for held in group] for c, group in values.items()}, seed)
