@@ -12,7 +12,6 @@ whose two orders disagree is half right; its half is taken as wrong for the lowe
 import argparse
 import asyncio
 import hashlib
-import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -29,7 +28,8 @@ from harness.judging.load_judge import open_judge
 from harness.judging.schema import Strict
 from harness.progress import RunProgress
 from harness.scenarios.context import Turn
-from harness.statistics.exact import share_interval
+from harness.statistics.interval import TAIL
+from harness.statistics.share_bounds import clopper_pearson
 from harness.verdicts.judge import weights_for
 from harness.wording import counted, share, share_band
 
@@ -140,7 +140,7 @@ def share_of(scores: Iterable[float]) -> Share:
     return Share(
         pairs=n,
         accuracy=right / n,
-        interval=(share_interval(math.floor(right), n)[0], share_interval(math.ceil(right), n)[1]),
+        interval=clopper_pearson(right, n, TAIL),
     )
 
 

@@ -11,8 +11,8 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.statistics.percentiles import Quantiles
 from harness.timing.figures import TurnTiming
+from harness.timing.quantiles import Quantiles
 
 Unit = Literal["ms", "share", "elo"]
 Need = Literal["sound", "marks", "words", "judge"]

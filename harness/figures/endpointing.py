@@ -20,10 +20,10 @@ from harness.figures.endpointing_laws import LawShare, OpenPause, cut_by_law
 from harness.figures.latency import heard_turns
 from harness.figures.speakers import by_speaker, speakers_of
 from harness.statistics.clustered_means import clustered_share
-from harness.statistics.percentiles import quantiles_of
 from harness.store.selection import NOT_TIMED, Selection, Turns
 from harness.timing.figures import Endpointing, InnerPause, TurnTiming
 from harness.timing.pause_kinds import with_kinds
+from harness.timing.quantiles import quantiles_of
 
 BANDS_MS: Final[tuple[tuple[float, float | None], ...]] = ((200, 400), (400, 800), (800, 1_600), (1_600, None))
 EVERY_LENGTH: Final[tuple[float, float | None]] = (200, None)
@@ -178,12 +178,12 @@ def _share(pauses: Sequence[_Pause], kind: Kind, band: tuple[float, float | None
     if not open_to_it:
         return row
     cut = [(p.bunch, float(p.found.fate == "cut")) for p in open_to_it]
-    share, interval = clustered_share(cut, seed=seed)
+    share, interval = clustered_share(cut)
     row = row.model_copy(update={"cut": round(sum(v for _, v in cut)), "of": len(cut), "share": share, "interval": interval})
     told = [(p.bunch, float(p.decided)) for p in open_to_it if p.decided is not None]
     if not told:
         return row
-    share, interval = clustered_share(told, seed=seed)
+    share, interval = clustered_share(told)
     return row.model_copy(
         update={"decided": round(sum(v for _, v in told)), "decided_share": share, "decided_interval": interval}
     )

@@ -53,7 +53,7 @@ def _under(law: PauseLaw, pauses: Sequence[OpenPause], bands: Bands, seed: int) 
         return LawShare(law=law.name)
     weight = np.array([law.between(*band) for band in bands]) / number
     share, interval = clustered_share(
-        [(pause.bunch, float(pause.cut)) for pause in pauses], weights=weight[band_of].tolist(), seed=seed
+        [(pause.bunch, float(pause.cut)) for pause in pauses], weights=weight[band_of].tolist()
     )
     return LawShare(law=law.name, share=share, interval=interval, effective_pauses=1 / float((weight**2 * number).sum()))
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from harness.figures.speakers import Speakers, bunch_of, speakers_of
 from harness.statistics.clustered_means import clustered_share
+from harness.statistics.interval import TAIL
 from harness.statistics.share_bounds import clopper_pearson
 from harness.store.events import ASKS, Asks, CallerEvent, EventName
 from harness.store.selection import Selection
@@ -127,6 +128,6 @@ def _share(values: Sequence[tuple[str, bool]], seed: int) -> tuple[float | None,
     if not values:
         return None, None
     if len({bunch for bunch, _ in values}) < len(values):
-        return clustered_share([(bunch, float(hit)) for bunch, hit in values], seed=seed)
+        return clustered_share([(bunch, float(hit)) for bunch, hit in values])
     hits = sum(hit for _, hit in values)
-    return hits / len(values), clopper_pearson(hits, len(values), 0.025)
+    return hits / len(values), clopper_pearson(hits, len(values), TAIL)

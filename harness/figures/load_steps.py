@@ -15,12 +15,12 @@ from typing import Final
 
 from harness.figures.latency import MOST_DISCARDED
 from harness.figures.server_waits import ServerWaits, waits_of
-from harness.statistics.clustered_means import clustered_share
+from harness.statistics.bounds import share_of_flags
 from harness.statistics.interval import Interval
-from harness.statistics.percentiles import Quantiles, quantiles_of
 from harness.store.load_files import LoadTurn
 from harness.store.selection import is_agents_fault
 from harness.timeline import NS_PER_S
+from harness.timing.quantiles import Quantiles, quantiles_of
 
 STRETCH_S: Final = 15.0
 """Least length of a stretch: about a call of one turn."""
@@ -166,8 +166,5 @@ def _of_calls(stretches: Stretches) -> dict[str, list[float]]:
 
 
 def _share(trials: Mapping[str, Sequence[float]]) -> ShareOf:
-    pairs = [(name, value) for name, group in trials.items() for value in group]
-    if not pairs:
-        return ShareOf(0, 0)
-    _, interval = clustered_share(pairs, seed=SEED)
-    return ShareOf(round(sum(value for _, value in pairs)), len(pairs), interval)
+    found = share_of_flags(trials)
+    return ShareOf(0, 0) if found is None else ShareOf(round(float(found.hits.sum())), int(found.of.sum()), found.interval)

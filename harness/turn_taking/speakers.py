@@ -12,8 +12,8 @@ from typing import Any
 from harness.scenarios.context import Context
 from harness.scenarios.pause_law import LawName, distances
 from harness.scenarios.speakers import Speaker, speaker_of
+from harness.statistics.bounds import share_of
 from harness.statistics.interval import FEWEST_CLUSTERS
-from harness.statistics.percentiles import share_of
 from harness.turn_taking.scores import SHARES_MS, Share
 
 
@@ -87,7 +87,7 @@ def how_far(contexts: Sequence[Context], seed: int = 0) -> Carries | None:
         pauses_ms=every,
         longer={
             limit: Share(
-                *share_of({name: [ms > limit for ms in lengths] for name, lengths in pauses.items()}, seed), len(every)
+                *share_of({name: [ms > limit for ms in lengths] for name, lengths in pauses.items()}), len(every)
             )
             for limit in SHARES_MS
         },

@@ -200,7 +200,7 @@ def _drawn(pairs: Sequence[PeoplesPair], seed: int) -> Sequence[PeoplesPair]:
 
 
 def _share(values: Sequence[tuple[str, float]], seed: int) -> tuple[float | None, tuple[float, float] | None]:
-    return clustered_share(values, seed=seed) if values else (None, None)
+    return clustered_share(values) if values else (None, None)
 
 
 def _difference(values: Sequence[tuple[str, float]], seed: int) -> tuple[float, float] | None:

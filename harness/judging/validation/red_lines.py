@@ -12,7 +12,6 @@ so a finished check is stored on this machine and later runs show it: a judge th
 """
 
 import hashlib
-import math
 from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
@@ -26,7 +25,8 @@ from harness.judging.cache import VerdictCache, ask_all, ask_both
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.schema import Strict
 from harness.scenarios.context import Turn
-from harness.statistics.exact import share_interval
+from harness.statistics.interval import TAIL
+from harness.statistics.share_bounds import clopper_pearson
 from harness.store.judgment import RedLinesCheck, ShareOfPairs
 
 Family = Literal[
@@ -104,8 +104,7 @@ async def check_red_lines(
 
     def share(part: Sequence[tuple[RedLine, float]]) -> ShareOfPairs:
         right = sum(given for _, given in part)
-        low, high = share_interval(math.floor(right), len(part))[0], share_interval(math.ceil(right), len(part))[1]
-        return ShareOfPairs(pairs=len(part), right=right / len(part), interval=(low, high))
+        return ShareOfPairs(pairs=len(part), right=right / len(part), interval=clopper_pearson(right, len(part), TAIL))
 
     families = sorted({pair.family for pair, _ in answered}, key=lambda family: (family not in GRAVEST, family))
     lengths = sorted({pair.length for pair, _ in answered})

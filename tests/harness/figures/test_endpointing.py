@@ -18,7 +18,6 @@ from harness.figures.endpointing_words import (
     untimed,
 )
 from harness.scenarios.pause_law import LAWS, PauseLaw
-from harness.statistics.exact import share_interval
 from harness.store.selection import NOT_TIMED
 from harness.timing.figures import Endpointing, Fate, InnerPause, TurnTiming
 from harness.turn_taking.detectors import DETECTORS

@@ -11,9 +11,8 @@ from harness.figures.latency import latency_values, turn_figures
 from harness.figures.speakers import by_speaker, share_over_speakers, speakers_of
 from harness.figures.summarise import summarise
 from harness.figures.summary import RunSummary
-from harness.statistics.exact import share_interval
-from harness.statistics.percentiles import quantiles_of
 from harness.store.selection import Selection
+from harness.timing.quantiles import quantiles_of
 from tests.present import ends, present
 from tests.run_of_speakers import answered_by_people, run_of_speakers
 

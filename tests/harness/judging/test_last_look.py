@@ -14,7 +14,6 @@ from benchmarks import judging_last_look
 from benchmarks.judging_last_look import PAIRS, RECORD, RedLine, in_words, look, read_looks, read_red_lines, share_of
 from benchmarks.judging_sets import Set, hashes, text_hash
 from harness.errors import UserError
-from harness.statistics.exact import share_interval
 
 JudgeOf = Callable[..., Any]
 FEWEST = {

@@ -5,7 +5,6 @@ import pytest
 
 from harness.statistics.bootstrap import DRAWS, draw_contexts
 from harness.statistics.clustered_means import SEED, clustered_mean, clustered_share
-from harness.statistics.exact import share_interval
 
 
 def test_whole_bunches_are_drawn() -> None:

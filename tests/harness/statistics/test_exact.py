@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.statistics.exact import quantile_interval, share_interval
 from tests.present import present
 
 
