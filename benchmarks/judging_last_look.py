@@ -12,6 +12,7 @@ whose two orders disagree is half right; its half is taken as wrong for the lowe
 import argparse
 import asyncio
 import hashlib
+import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -140,7 +141,7 @@ def share_of(scores: Iterable[float]) -> Share:
     return Share(
         pairs=n,
         accuracy=right / n,
-        interval=clopper_pearson(right, n, TAIL),
+        interval=(clopper_pearson(math.floor(right), n, TAIL)[0], clopper_pearson(math.ceil(right), n, TAIL)[1]),
     )
 
 

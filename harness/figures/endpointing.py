@@ -103,7 +103,7 @@ def summarise_endpointing(turns: Turns, texts: Mapping[str, Sequence[str | None]
     tells = any(found.says_decisions for _, found in timed)
     pauses = [_Pause(c, pause, bool(pause.decided) if tells else None) for c, found in timed for pause in found.pauses]
     rows = [
-        _share(_of(pauses, kind, band), kind, band, seed)
+        _share(_of(pauses, kind, band), kind, band)
         for kind in KINDS
         if kind == "all" or any(p.found.kind == kind for p in pauses)
         for band in (EVERY_LENGTH, *BANDS_MS)
@@ -115,7 +115,7 @@ def summarise_endpointing(turns: Turns, texts: Mapping[str, Sequence[str | None]
         inner_pauses_cut=(whole.cut, whole.of),
         pauses_cut_share=whole.share,
         pauses_cut_interval=whole.interval,
-        pauses_cut_by_law=cut_by_law(_open_pauses(pauses), BANDS_MS, seed),
+        pauses_cut_by_law=cut_by_law(_open_pauses(pauses), BANDS_MS),
         talking_at_end=(sum(found.talking_at_end for _, found in timed), len(timed)),
         endpointing=rows if pauses else [],
         endpointing_untimed=sum(t.endpointing is None and t.method != NOT_TIMED for _, t in counted),
@@ -172,7 +172,7 @@ def _of(pauses: Iterable[_Pause], kind: Kind, band: tuple[float, float | None]) 
     ]
 
 
-def _share(pauses: Sequence[_Pause], kind: Kind, band: tuple[float, float | None], seed: int) -> PauseShare:
+def _share(pauses: Sequence[_Pause], kind: Kind, band: tuple[float, float | None]) -> PauseShare:
     open_to_it = [p for p in pauses if p.found.fate != "already_talking"]
     row = PauseShare(pause_ms=band, kind=kind, already_talking=len(pauses) - len(open_to_it))
     if not open_to_it:

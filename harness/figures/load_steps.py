@@ -3,7 +3,7 @@
 Calls that overlap share one queue, so their waits rise and fall together: to draw them one by one would promise too narrow an
 interval, and most of all near the knee, where the figure decides. So stretches of time are drawn, all turns of a stretch
 together, as batch means do for simulated queues (Law and Kelton, "Simulation Modeling and Analysis"). A stretch is about as
-long as a call. Under eight stretches there is no interval (`benchmarks/load_intervals.py` shows what both ways cover).
+long as a call. Under eight stretches there is no interval, and under about 72 a p95 has no upper end.
 
 A call that failed through the agent's fault, a turn without reply and one that was answered before its end rank slowest, as in
 a run: an agent that turns callers away is not quicker for it.

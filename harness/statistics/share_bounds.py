@@ -39,7 +39,7 @@ _STEPS: Final = np.arange(0.0, 9.0, _STEP)
 _EVERY: Final = 12
 _COARSE: Final = _STEPS[::_EVERY]
 _NOTHING: Final = 50.0
-"""The integrand only falls, so the integral ends where it is under e^−50 of its peak: after a third of the steps with 450 conversations."""
+"""The integrand only falls; the sum ends where it is e^−50 of its peak: of 450 conversations after a third of the steps."""
 
 
 def highest(hits: Floats, of: Floats, tail: float) -> float:
@@ -79,8 +79,8 @@ def lowest(hits: Floats, of: Floats, tail: float) -> float:
 def stays_under(share: float, hits: Floats, of: Floats, tail: float) -> bool:
     """True if the upper bound is at or under a share; the same as comparing the bound, but quicker than computing it.
 
-    >>> stays_under(0.2, np.zeros(20), np.full(20, 4.0), tail=0.025), stays_under(0.1, np.zeros(20), np.full(20, 4.0), tail=0.025)
-    (True, False)
+    >>> [stays_under(share, np.zeros(20), np.full(20, 4.0), tail=0.025) for share in (0.1, 0.2)]
+    [False, True]
     """
     if _is_one_trial_each(hits, of):
         return highest(hits, of, tail) <= share

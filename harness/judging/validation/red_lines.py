@@ -12,6 +12,7 @@ so a finished check is stored on this machine and later runs show it: a judge th
 """
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
@@ -104,7 +105,9 @@ async def check_red_lines(
 
     def share(part: Sequence[tuple[RedLine, float]]) -> ShareOfPairs:
         right = sum(given for _, given in part)
-        return ShareOfPairs(pairs=len(part), right=right / len(part), interval=clopper_pearson(right, len(part), TAIL))
+        low = clopper_pearson(math.floor(right), len(part), TAIL)[0]
+        high = clopper_pearson(math.ceil(right), len(part), TAIL)[1]
+        return ShareOfPairs(pairs=len(part), right=right / len(part), interval=(low, high))
 
     families = sorted({pair.family for pair, _ in answered}, key=lambda family: (family not in GRAVEST, family))
     lengths = sorted({pair.length for pair, _ in answered})
