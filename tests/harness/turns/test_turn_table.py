@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from harness.timing.figures import Endpointing, InnerPause, TurnTiming
+from harness.timing.figures import Endpointing, InnerPause, TurnTiming, Utterance
 from harness.timing.left_out import Contention
 from harness.timing.lost_sound import NO_LATENCY
 from harness.turns import TurnTable, change, estimate
@@ -78,6 +78,13 @@ def test_a_reply_without_transcript_has_no_word_and_one_without_answer_is_slowes
     assert found is not None
     assert found.turns == 30
     assert estimate(table([turn(410.0)] * 30), "first_word_ms.p50") is None
+
+
+def test_fillers_alone_are_answers_that_never_came() -> None:
+    filler = turn(400.0, utterances=(Utterance(400.0, 900.0, "filler"),))
+    found = estimate(table([filler] * 30), "answer_ms.p50")
+    assert found is not None
+    assert found.value == np.inf
 
 
 def test_chances_of_a_turn_count_one_by_one_and_those_without_a_choice_do_not() -> None:
