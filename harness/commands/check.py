@@ -28,14 +28,11 @@ CODES: Final = {"pass": 0, "fail": 1, "cannot tell": 4}
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """The limits of a check, and how a run is played on until they are clear. `minutes`: None for a single check."""
+class _UntilClear:
+    """Options of a check that plays on. `judges`: none: those of the run; `wait_s`: for a quiet machine."""
 
-    budgets: "Budgets"
-    baseline: Path | None
-    minutes: float | None
+    minutes: float
     judges: tuple[str, ...]
-    """Of conversations that are added; empty: those of the run."""
     wait_s: float | None
 
 
@@ -123,8 +120,8 @@ def check(
         if run is not None and of_load:
             result, ended, page, since = _checked_load(run, asked, baseline)
         else:
-            how = _Asked(asked, baseline, minutes, tuple(judge or ()), wait_for_quiet)
-            result, ended, page, since = _checked(run, request, how, progress)
+            until = None if minutes is None else _UntilClear(minutes, tuple(judge or ()), wait_for_quiet)
+            result, ended, page, since = _checked(run, request, asked, baseline, until, progress)
     if junit is not None:
         write(junit, as_junit(result, page))
     if summary is not None:
@@ -152,7 +149,12 @@ def _checked_load(
 
 
 def _checked(
-    run: Path | None, request: "RunRequest | None", asked: _Asked, progress: RunProgress
+    run: Path | None,
+    request: "RunRequest | None",
+    asked: "Budgets",
+    baseline: Path | None,
+    until: _UntilClear | None,
+    progress: RunProgress,
 ) -> "tuple[CheckResult, str, Path | None, Versions | LoadVersions | None]":
     """Open or play the run, check it once or until clear, compare it with the baseline, and write its report."""
     from harness.figures.summarise import summarise
@@ -163,36 +165,31 @@ def _checked(
     from harness.reports.write import write_played
     from harness.store.run_store import RunStore
 
-    before = RunStore.open(asked.baseline) if asked.baseline is not None else None
+    before = RunStore.open(baseline) if baseline is not None else None
     before_votes = human_rows(before) if before is not None else ()
-    store = RunStore.open(run) if run is not None else _played(request, asked, before, progress)
+    store = RunStore.open(run) if run is not None else _played(request, asked, before, until, progress)
     began = len(store.manifest.context_ids)
 
     def look(at: "RunStore", number: int | None, fails_twice: bool = False) -> "CheckResult":
         progress.phase("Checking")
         return check_run(
-            at,
-            asked.budgets,
-            votes=human_rows(at),
-            baseline=before,
-            baseline_votes=before_votes,
-            look=number,
-            fails_twice=fails_twice,
+            at, asked, votes=human_rows(at), baseline=before, baseline_votes=before_votes, look=number, fails_twice=fails_twice
         )
 
     ended = ""
-    if asked.minutes is None:
+    if until is None:
         result = look(store, None)
     else:
-        judges = asked.judges or _judges_of(store)
+        judges = until.judges or _judges_of(store)
+        only = None if before is None else before.manifest.context_ids
         how = Extension(
-            minutes=asked.minutes,
+            minutes=until.minutes,
             judges=judges,
             progress=progress,
             votes=human_rows,
-            only=None if before is None else before.manifest.context_ids,
-            wait_s=asked.wait_s,
-            words=_wants_words(store, asked.budgets, judges) if request is None else request.words,
+            only=only,
+            wait_s=until.wait_s,
+            words=_wants_words(store, asked, judges) if request is None else request.words,
         )
         store, result, ended = play_until_clear(store, look, how)
         ended = "" if result.verdict != "cannot tell" else ended
@@ -219,7 +216,11 @@ def _request(asked: "Budgets", given: Named, out: Path | None, begun: bool, wait
 
 
 def _played(
-    request: "RunRequest | None", asked: _Asked, baseline: "RunStore | None", progress: RunProgress
+    request: "RunRequest | None",
+    asked: "Budgets",
+    baseline: "RunStore | None",
+    until: _UntilClear | None,
+    progress: RunProgress,
 ) -> "RunStore":
     """Play the run, after a check that its limits apply to what will be played, and that a run of it can pass them."""
     from harness.gate.budgets import limits_for
@@ -233,12 +234,12 @@ def _played(
     assert request is not None
     plan = make_plan(request.options)
     manifest = new_manifest(plan)
-    limits = limits_for(asked.budgets, manifest, plan.contexts, judged=request.options.judged)
+    limits = limits_for(asked, manifest, plan.contexts, judged=request.options.judged)
     if baseline is not None:
         refuse_unpaired(baseline, manifest, plan.contexts, limits)
     # --until-clear goes on to the end of the pack, and its first check has a part of the error if others may follow.
     left = len(plan.pack.contexts) - len(plan.contexts)
-    played, look = (plan.contexts, None) if asked.minutes is None else (plan.pack.contexts, first_look(left))
+    played, look = (plan.contexts, None) if until is None else (plan.pack.contexts, first_look(left))
     refuse_out_of_reach(limits, played, request.options, look)
     store, _ = run_all(request, progress, human_rows)
     return store
