@@ -156,6 +156,28 @@ def test_a_change_weighs_each_pause_alike_however_long_its_conversation() -> Non
     assert found.value == pytest.approx((10 - 32) / 52)
 
 
+def test_a_pause_is_compared_with_the_same_pause_also_where_the_agent_could_not_choose_before_it() -> None:
+    def run(*fates: str) -> TurnTable:
+        pauses = tuple(InnerPause(0.0, 300.0, fate, True, 0) for fate in fates)  # type: ignore[arg-type]
+        return table([turn(400.0, endpointing=Endpointing("endpointing-2", pauses, 400.0))] * 9)
+
+    found = change(run("cut", "already_talking", "kept"), run("cut", "cut", "kept"), "pauses_cut_share")
+    assert found is not None
+    assert found.value == 0.0
+
+
+def test_a_repeat_that_one_run_lost_leaves_the_other_repeats_compared() -> None:
+    def run(repeats: int) -> TurnTable:
+        return TurnTable.of(
+            (TurnKey(agent="a", context=f"c{k}", repeat=str(r)), turn(400.0 + 100 * r)) for k in range(9) for r in range(repeats)
+        )
+
+    found = change(run(2), run(1), "ttfa_ms.p50")
+    assert found is not None
+    assert found.paired
+    assert found.value == 0.0
+
+
 def test_a_change_that_others_could_have_caused_is_unclear() -> None:
     before = table([turn(400.0 + k) for k in range(24)])
     slower = table([turn(440.0 + k) for k in range(24)])
