@@ -16,8 +16,9 @@ from typing import Final
 import pytest
 
 from harness.store.session import Session
-from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
+from harness.timing.figures import NO_REPLY_MS, NO_REPLY_TEXT, TurnTiming
 from harness.turns.bounded import bounded
+from harness.wording import cannot_tell, milliseconds
 
 Figure = Callable[[TurnTiming], float | None]
 WAITS: Final = MappingProxyType({f"{name}_ms": name for name in ("ttfa", "answer", "ttft", "dead_air")})
@@ -95,7 +96,7 @@ class Call:
                 if problem := _over(turn, name, budget):
                     over.append(f"turn {number}: {problem}")
                 elif others := _of_others(turn, name, budget):
-                    open_.append(f"turn {number}: {name} {others} (budget: {budget:g})")
+                    open_.append(f"turn {number}: {name}: {others}; budget: {budget:g}")
         if open_ and not over:
             pytest.skip(open_[0])
         return over
@@ -141,7 +142,8 @@ def _of_others(turn: TurnTiming, name: str, budget: float) -> str:
     ends = bounded(turn, WAITS[name]) if name in WAITS else None
     if ends is None or ends.within(budget) != "cannot tell":
         return ""
-    return cannot_tell(ends, turn.contention.others if turn.contention is not None else ())
+    owed_ms = min(ends.high_ms, NO_REPLY_MS) - ends.low_ms
+    return cannot_tell(milliseconds(owed_ms), turn.contention.others if turn.contention is not None else ())
 
 
 def _shown(value: float | None) -> str:
