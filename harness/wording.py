@@ -34,7 +34,9 @@ def of_it_others(owed_ms: float | None) -> str:
 def programs(others: Sequence[tuple[str, float]]) -> str:
     """`chromium .4 cores, python3 .2`: programs that ran beside an agent and the cores that each had; empty without any."""
     unit = chain([" cores"], repeat(""))
-    return ", ".join(f"{name} {cores:.1f}{word}".replace(" 0.", " .") for (name, cores), word in zip(others, unit, strict=False))
+    return ", ".join(
+        f"{name} {cores:.1f}{word}".replace(" 0.", " .") for (name, cores), word in zip(others, unit, strict=False)
+    )
 
 
 def cannot_tell(part: str, others: Sequence[tuple[str, float]] = ()) -> str:

@@ -75,7 +75,9 @@ def measured(selection: Selection, condition: str, presentation: Presentation, c
                 latencies.setdefault(figure.key, {})[entry.name] = values
         if entry.name in latencies.get("ttfa", {}):
             found = turns.given("cut_in_rate")
-            cut_ins[entry.name] = {c: flags.astype(bool).tolist() for c, flags in by_cluster(turns, found, found.measured).items()}
+            cut_ins[entry.name] = {
+                c: flags.astype(bool).tolist() for c, flags in by_cluster(turns, found, found.measured).items()
+            }
     return Measured(latencies, cut_ins, selection.reply_texts(condition, presentation))
 
 

@@ -238,7 +238,9 @@ def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Ru
         return Checked(asked, "cannot tell", decision, undecided=undecided)
     decision = rule(found, limit.rule, limit.bound)
     if decision.by_others:
-        return Checked(asked, "cannot tell", decision, why=_why_others(decision, limit.figure, cells.others(asked.agent, place)))
+        return Checked(
+            asked, "cannot tell", decision, why=_why_others(decision, limit.figure, cells.others(asked.agent, place))
+        )
     if not cells.over_speakers(limit.figure):
         return Checked(asked, decision.verdict, decision)
     if decision.more_needed is not None:
@@ -291,7 +293,12 @@ def _of_invalid(checked: Checked, *, decides: bool) -> Checked:
     known."""
     if checked.verdict == "ignored":
         return checked
-    if decides and checked.decision is not None and checked.verdict != "cannot tell" and is_of_turns(checked.asked.limit.figure):
+    if (
+        decides
+        and checked.decision is not None
+        and checked.verdict != "cannot tell"
+        and is_of_turns(checked.asked.limit.figure)
+    ):
         return replace(checked, in_spite_of_disturbance=True)
     decision = checked.decision and _no_verdict(checked.decision)
     return replace(checked, verdict="cannot tell", decision=decision, invalid=True, why="")

@@ -85,7 +85,9 @@ def decide(evidence: Evidence, rule: Rule, limit: float, tail: float, *, fails_t
         interval = (surer[0], interval[1]) if rule == "at_most" else (interval[0], surer[1])
     verdict = verdict_of(interval, rule, limit)
     ends = (evidence.low.value, evidence.high.value) if isinstance(evidence, TwoEnds) else None
-    by_others = verdict == "cannot tell" and ends is not None and evidence.contexts >= FEWEST_CLUSTERS and _apart(ends, rule, limit)
+    by_others = (
+        verdict == "cannot tell" and ends is not None and evidence.contexts >= FEWEST_CLUSTERS and _apart(ends, rule, limit)
+    )
     more = more_needed(evidence, limit, tail) if verdict == "cannot tell" and not by_others else None
     return Decision(verdict, evidence.value, interval, tail, more, ends, by_others)
 

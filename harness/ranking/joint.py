@@ -84,9 +84,7 @@ class JointPoint:
     @property
     def without_chances(self) -> "JointPoint":
         """The same point for a run whose figures may not be quoted: shares of draws mean nothing there."""
-        return replace(
-            self, p_frontier=None, p_best_within_budget=None, p_frontier_range=None, p_best_within_budget_range=None
-        )
+        return replace(self, p_frontier=None, p_best_within_budget=None, p_frontier_range=None, p_best_within_budget_range=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,9 @@ def test_a_limit_that_others_alone_leave_open_names_them_and_asks_for_no_more_co
     result = check(busy_run, "ttfa_ms.p50, at_most: 2000")
     (limit,) = result.as_object()["limits"]
     assert (limit["value"], limit["range"], limit["interval"]) == (2_500.0, [1_800.0, 2_500.0], [1_800.0, 2_500.0])
-    assert limit["why"].startswith("This machine cannot tell: 700 ms others' (chromium .3 cores, python3 .2); more conversations")
+    assert limit["why"].startswith(
+        "This machine cannot tell: 700 ms others' (chromium .3 cores, python3 .2); more conversations"
+    )
     assert limit["more_needed"] is result.more_needed is None
 
 
@@ -111,9 +113,7 @@ def test_a_share_within_the_budget_counts_every_turn_of_a_busy_machine(check: Ch
 
 
 @pytest.mark.parametrize(("limit", "verdict"), [("at_most: 9000", "cannot tell"), ("at_most: 2000", "fail")])
-def test_a_p95_of_few_conversations_may_fail_and_cannot_pass(
-    check: Check, tmp_path: Path, limit: str, verdict: str
-) -> None:
+def test_a_p95_of_few_conversations_may_fail_and_cannot_pass(check: Check, tmp_path: Path, limit: str, verdict: str) -> None:
     """Seventy-two may all be quicker than the slowest twentieth, however often each is repeated."""
     run = run_of(tmp_path / "run", [TURN] * 144, repeats=2)
     (found,) = check(run, f"ttfa_ms.p95, {limit}").checked
@@ -246,4 +246,3 @@ def test_a_check_that_others_leave_open_ends_at_once_and_plays_nothing(
     assert "This machine cannot tell: 700 ms others' (chromium .3 cores, python3 .2)" in done.out
     assert "more conversations would not make this machine the agent's own" in done.out
     assert "Playing" not in done.err
-

@@ -50,7 +50,9 @@ def test_a_turn_is_within_a_budget_of_the_answer_or_says_why_not(
 
 
 def busy(ttfa_ms: float, owed_ms: float) -> TurnTiming:
-    by = Contention(others_cores=0.4, waited_cores=0.4, stolen_cores=0.0, at_most_ms={"ttfa": owed_ms}, others=(("chromium", 0.4),))
+    by = Contention(
+        others_cores=0.4, waited_cores=0.4, stolen_cores=0.0, at_most_ms={"ttfa": owed_ms}, others=(("chromium", 0.4),)
+    )
     return turn(ttfa_ms, contention=by)
 
 

@@ -103,7 +103,7 @@ def test_no_test_passes_on_an_invalid_run_and_no_agent_is_blamed_for_it(folder: 
     code, said = run(folder, *asked, "--agent-budgets", "budgets.yaml")
     assert code == 1, said
     assert "2 failed, 1 skipped" in said, "a call fails, and a limit cannot be told"
-    assert "INVALID RUN: The harness or its machine was at fault, not the agent" in said
+    assert "INVALID RUN: The harness was at fault, not the agent" in said
     assert "its event loop stood still for 26.5 ms" in said
     assert "harness doctor" in said
     assert "cannot tell: The run is invalid through no fault of the agent" in said
@@ -122,7 +122,11 @@ def test_a_limit_and_a_call_that_others_alone_leave_open_are_skipped_with_their_
     (busy_run.folder / "report.html").write_text("", encoding="utf-8")
     limits = "".join(
         f"  - {{figure: {limit}}}\n"
-        for limit in ("ttfa_ms.p50, at_most: 1500", "ttfa_ms.p50, at_least: 1000", "ttfa_ms.p50, at_most: 2000, subset: regular")
+        for limit in (
+            "ttfa_ms.p50, at_most: 1500",
+            "ttfa_ms.p50, at_least: 1000",
+            "ttfa_ms.p50, at_most: 2000, subset: regular",
+        )
     )
     (folder / "budgets.yaml").write_text(f"schema: 1\nlimits:\n{limits}", encoding="utf-8")
     asked = ("--agent", str(peer("raw-pcm-echo")), "--agent-pack", "heart-open", "--agent-out", str(busy_run.folder))

@@ -246,11 +246,11 @@ def test_a_system_of_few_timed_conversations_leaves_nobody_a_chance(simulate: Si
         assert [p.p_best_within_budget is not None for p in points] == [known, known]
 
 
-def _owing(latencies: Mapping[str, Mapping[str, Sequence[float]]], owed: Mapping[str, float]) -> dict[str, dict[str, list[Turn]]]:
+def _owing(
+    latencies: Mapping[str, Mapping[str, Sequence[float]]], owed: Mapping[str, float]
+) -> dict[str, dict[str, list[Turn]]]:
     """The same turns, of which others could have caused this much."""
-    return {
-        s: {c: [(ms - owed.get(s, 0.0), ms) for ms in turns] for c, turns in of.items()} for s, of in latencies.items()
-    }
+    return {s: {c: [(ms - owed.get(s, 0.0), ms) for ms in turns] for c, turns in of.items()} for s, of in latencies.items()}
 
 
 def test_a_busy_machine_flatters_nobody_on_the_frontier_or_within_the_budget(simulate: Simulate) -> None:
