@@ -26,9 +26,23 @@ def milliseconds(value: float | None) -> str:
     return f"{value / 1_000:.2f} s".replace("-", "−")
 
 
-def of_it_others(owed_ms: float | None) -> str:
-    """`at most 22 ms of it others'`: the part of a latency owed to other programs; empty below 1 ms or if not measured."""
-    return f"at most {milliseconds(owed_ms)} of it others'" if owed_ms is not None and owed_ms >= 1 else ""
+def of_it_others(owed_ms: float | None, others: Sequence[tuple[str, float]] = ()) -> str:
+    """`at most 22 ms of it others' (chromium .4 cores)`: the part of a latency that other programs could have caused; empty
+    below 1 ms, or if it was not measured."""
+    if owed_ms is None or owed_ms < 1:
+        return ""
+    by = programs(others)
+    return f"at most {milliseconds(owed_ms)} of it others'" + (f" ({by})" if by else "")
+
+
+def had_it_been_its_own(ends_ms: tuple[float, float] | None, others: Sequence[tuple[str, float]] = ()) -> str:
+    """`430–461 ms had the machine been its own (others: chromium .4 cores)`: the range of a latency; empty below 1 ms."""
+    if ends_ms is None or ends_ms[1] - ends_ms[0] < 1:
+        return ""
+    low, high = (milliseconds(end) for end in ends_ms)
+    low = low.removesuffix(" ms") if high.endswith(" ms") else low
+    by = programs(others)
+    return f"{low}–{high} had the machine been its own" + (f" (others: {by})" if by else "")
 
 
 def programs(others: Sequence[tuple[str, float]]) -> str:

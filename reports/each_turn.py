@@ -54,8 +54,8 @@ def _each(number: int, turn: TurnTiming, words: str | None) -> EachTurn:
     return EachTurn(
         number=number,
         spoken_end_ms=turn.spoken_end_ms,
-        ttfa_ms=None if turn.contended else turn.ttfa_ms,
-        answer_ms=None if turn.contended else turn.answer_ms,
+        ttfa_ms=turn.ttfa_ms,
+        answer_ms=turn.answer_ms,
         signed_ms=turn.signed_ms,
         first_sound_ms=turn.first_sound_ms,
         first_speech_ms=turn.first_speech_ms,
@@ -69,7 +69,7 @@ def _each(number: int, turn: TurnTiming, words: str | None) -> EachTurn:
         cut_in=turn.cut_in,
         talking_at_end=endpointing is not None and endpointing.talking_at_end,
         no_reply=turn.no_reply,
-        discarded=turn.left_out or "",
+        discarded=turn.discarded or "",
         labels=tuple(_labels(turn)),
         words=words,
     )

@@ -106,10 +106,10 @@ def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: 
         served=served(timing),
         refused=(*timing.refused, *(waterfall.refused if waterfall else ())),
         cut_in=timing.cut_in,
-        no_reply=timing.no_reply and not timing.contended,
+        no_reply=timing.no_reply,
         slowest=ranks_slowest(timing),
-        discarded=_left_out(timing),
-        labels=(*timing.labels, *_greeting(timing), *_withdrawn(timing), *_dropped(timing)),
+        discarded=timing.discarded or "",
+        labels=(*timing.labels, *_greeting(timing), *_withdrawn(timing)),
         pacing_p99_error_ms=timing.pacing_p99_error_ms,
         loop_lag_max_ms=timing.loop_lag_max_ms,
         pauses_marked=timing.pauses_marked,
@@ -153,31 +153,17 @@ def _withdrawn(timing: TurnTiming) -> tuple[str, ...]:
     return (f"withdrew {timing.withdrawn_ms:,.0f} ms of sound before it had said anything",)
 
 
-def _left_out(timing: TurnTiming) -> str:
-    """The reason why the turn gives no figure, with the figure if only the machine was at fault."""
-    why = timing.left_out or ""
-    if timing.contended and timing.ttfa_ms is not None:
-        why += f"; TTFA was {timing.ttfa_ms:,.0f} ms"
-    return why
-
-
 def _figures(timing: TurnTiming | None) -> dict[str, float]:
-    if timing is None or timing.contended:
+    if timing is None:
         return {}
-    found = {name: getattr(timing, f"{name}_ms") for name in (*METRICS, *_BESIDE) if not timing.owes_too_much(name)}
+    found = {name: getattr(timing, f"{name}_ms") for name in (*METRICS, *_BESIDE)}
     return {name: float(value) for name, value in found.items() if value is not None}
 
 
 def _others(timing: TurnTiming | None) -> dict[str, float]:
-    """The part of each figure that other programs could at most have caused, also for figures dropped because of it."""
+    """The part of each figure that other programs could at most have caused."""
     found = {name: timing.owed_ms(name) for name in METRICS if getattr(timing, f"{name}_ms") is not None} if timing else {}
     return {name: value for name, value in found.items() if value is not None}
-
-
-def _dropped(timing: TurnTiming) -> tuple[str, ...]:
-    """The dropped figures of a valid turn, each with the reason."""
-    late = [name for name in METRICS if not timing.contended and timing.owes_too_much(name)]
-    return tuple(f"{METRICS[name]} left out: {of_it_others(timing.owed_ms(name))}" for name in late)
 
 
 def _pauses(drawn: Drawing | None, timing: TurnTiming | None) -> tuple[Span, ...]:
