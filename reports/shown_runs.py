@@ -89,10 +89,9 @@ class ShownRuns:
         return len(self.parts) > 1
 
 
-def alone(store: RunStore, summary: RunSummary, beside: ShownRuns | None = None) -> ShownRuns:
-    """A page of one run; `beside`: a page with the same names, for comparison."""
-    unsaid = only_condition(store.manifest.conditions) if beside is None else beside.parts[0].names.unsaid
-    names = Names({agent.name: "" for agent in store.manifest.agents}, unsaid)
+def alone(store: RunStore, summary: RunSummary) -> ShownRuns:
+    """A page of one run."""
+    names = Names({agent.name: "" for agent in store.manifest.agents}, only_condition(store.manifest.conditions))
     only = part(store, summary, store.folder.name, names)
     cells = [cell.model_copy(update={"agent": names.of(cell.agent, cell.condition)}) for cell in summary.cells]
     seats = [seat.model_copy(update={"agent": names.of(seat.agent, seat.condition)}) for seat in summary.seats]
