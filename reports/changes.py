@@ -25,7 +25,7 @@ from harness.store.selection import WITH_DELAY, Selection
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.turns import TurnTable, change, estimate
 from harness.turns.catalogue import LATENCIES
-from harness.turns.change import TAIL, Change, Verdict
+from harness.turns.change import TAIL, Change, Verdict, verdict_of
 from harness.turns.of_run import bunch_of
 from harness.wording import milliseconds, share
 
@@ -100,7 +100,7 @@ def most_telling_first(rows: Iterable[ChangeRow]) -> tuple[ChangeRow, ...]:
 
 
 def changes(now: Version, before: Version) -> Iterator[ChangeRow]:
-    """The change of every figure that both versions have; under eight conversations a wait has no row and a share no interval."""
+    """The change of every figure that both have. Under eight conversations a wait has no row, and a share no interval."""
     yield from _preferred(now, before)
     for key, title in SHARES.items():
         ends = [estimate(each.turns, key, cluster="speaker") for each in (before, now)]
@@ -166,11 +166,11 @@ def _row(
         return ChangeRow(agent, figure, *map(unit.words, values), difference, "", contexts, "unclear")
     difference = unit.signed(sign * found.value)
     if apart(found.ends, unit.least):
-        least, greatest = (unit.signed(end) for end in found.ends)
+        least, greatest = (unit.signed(end) for end in sorted(sign * end for end in found.ends))
         difference += f"; {least} to {greatest} had the machines been their own"
-    ends = sorted(sign * end for end in found.bounds(TAIL))
-    interval = " – ".join(unit.signed(end) for end in ends if math.isfinite(end))
-    return ChangeRow(agent, figure, *map(unit.words, values), difference, interval, found.contexts, found.verdict)
+    bounds = found.bounds(TAIL)
+    interval = " – ".join(unit.signed(end) for end in sorted(sign * end for end in bounds) if math.isfinite(end))
+    return ChangeRow(agent, figure, *map(unit.words, values), difference, interval, found.contexts, verdict_of(bounds))
 
 
 def _failed(now: Version, before: Version) -> Iterator[ChangeRow]:

@@ -60,8 +60,12 @@ class Change:
     @property
     def verdict(self) -> Verdict:
         """*worse* or *better* where the 95 % interval is on one side of nothing."""
-        low, high = self.bounds(TAIL)
-        return "worse" if low > 0 else "better" if high < 0 else "unclear"
+        return verdict_of(self.bounds(TAIL))
+
+
+def verdict_of(bounds: Bounds) -> Verdict:
+    """The verdict on a change by its bounds at `TAIL`, for who has them already: they are most of the work."""
+    return "worse" if bounds[0] > 0 else "better" if bounds[1] < 0 else "unclear"
 
 
 def change(
