@@ -22,6 +22,8 @@ from harness.store.judgment_table import JudgmentTable
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, Texts, board_rows, quoted_presentation
 from harness.store.session import Session
+from harness.turns import TurnTable
+from harness.turns.of_run import table_of_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,11 @@ class Part:
     def silences(self, condition: str) -> list[Judgment]:
         """The comparisons of one condition that silence decides."""
         return [_as_on_page(row, self.names) for row in silences(self.selection, condition)]
+
+    def timed(self) -> Iterator[tuple[str, TurnTable]]:
+        """(name on the page, its rows of the table of turns) of each agent in each condition."""
+        for (agent, condition), rows in table_of_run(self.selection).groups("agent", "condition"):
+            yield self.names.of(agent, condition), rows
 
     def quoted_table(self) -> JudgmentTable:
         """The verdicts of the boards that the run is quoted on, in all its conditions."""
