@@ -102,18 +102,10 @@ def most_telling_first(rows: Iterable[ChangeRow]) -> tuple[ChangeRow, ...]:
 def changes(now: Version, before: Version) -> Iterator[ChangeRow]:
     """The change of every figure that both have. Under eight conversations a wait has no row, and a share no interval."""
     yield from _preferred(now, before)
-    for key, title in SHARES.items():
-        ends = [estimate(each.turns, key, cluster="speaker") for each in (before, now)]
-        if None not in ends:
-            old, new = ends
-            yield _row(now.agent, title, _SHARE, (old.value, new.value), changed(now.turns, before.turns, key), new.contexts)
+    yield from (row for key, title in SHARES.items() for row in _of_turns(now, before, key, title, _SHARE))
     yield from _failed(now, before)
     for figure in (each for each in LATENCIES if each.drawn):
-        path = figure.paths[0]
-        found = changed(now.turns, before.turns, path)
-        if found is not None:
-            old, new = (estimate(each.turns, path, cluster="speaker") for each in (before, now))
-            yield _row(now.agent, figure.title.split(":")[0], _MS, (old.value, new.value), found)
+        yield from _of_turns(now, before, figure.paths[0], figure.title.split(":")[0], _MS)
 
 
 def apart(ends: tuple[float, float], least: float) -> bool:
@@ -150,27 +142,27 @@ _MS: Final = _Unit(_wait, signed_ms, 1.0)
 _SHARE: Final = _Unit(share, _signed_share, 0.005)
 
 
+def _of_turns(now: Version, before: Version, path: str, title: str, unit: _Unit) -> Iterator[ChangeRow]:
+    old, new = (estimate(each.turns, path, cluster="speaker") for each in (before, now))
+    found = changed(now.turns, before.turns, path)
+    if old is not None and new is not None and (found is not None or unit is _SHARE):
+        yield _row(now.agent, title, unit, old.value, new.value, found, contexts=new.contexts)
+
+
 def _row(
-    agent: str,
-    figure: str,
-    unit: _Unit,
-    values: tuple[float, float],
-    found: Change | None,
-    contexts: int = 0,
-    *,
-    sign: int = 1,
+    agent: str, figure: str, unit: _Unit, old: float, new: float, found: Change | None, *, contexts: int, sign: int = 1
 ) -> ChangeRow:
-    """`values`: before and now; `contexts`: clusters where there is no change; `sign`: −1 where more is better."""
+    """`contexts`: clusters where there is no change; `sign`: −1 where more is better."""
+    row = ChangeRow(agent, figure, unit.words(old), unit.words(new), unit.signed(new - old), "", contexts, "unclear")
     if found is None:
-        difference = unit.signed(values[1] - values[0])
-        return ChangeRow(agent, figure, *map(unit.words, values), difference, "", contexts, "unclear")
+        return row
     difference = unit.signed(sign * found.value)
     if apart(found.ends, unit.least):
         least, greatest = (unit.signed(end) for end in sorted(sign * end for end in found.ends))
         difference += f"; {least} to {greatest} had the machines been their own"
     bounds = found.bounds(TAIL)
     interval = " – ".join(unit.signed(end) for end in sorted(sign * end for end in bounds) if math.isfinite(end))
-    return ChangeRow(agent, figure, *map(unit.words, values), difference, interval, found.contexts, verdict_of(bounds))
+    return replace(row, difference=difference, interval=interval, conversations=found.contexts, verdict=verdict_of(bounds))
 
 
 def _failed(now: Version, before: Version) -> Iterator[ChangeRow]:
@@ -190,9 +182,9 @@ def _preferred(now: Version, before: Version) -> Iterator[ChangeRow]:
     states = {now.quality, before.quality}
     undecided = _undecided(states)
     # Votes and verdicts are two scales, so only rows of the source that rates both boards are compared.
-    found = (_preferences(each, "human" if "people" in states else "judge") for each in (now, before))
+    source = "human" if "people" in states else "judge"
     title = f"Preferred to references ({undecided})" if undecided else "Preferred to references"
-    for row in _compared(now.agent, title, *found, {}, sign=-1):
+    for row in _compared(now.agent, title, _preferences(now, source), _preferences(before, source), {}, sign=-1):
         yield replace(row, verdict="unclear") if undecided else row
 
 
@@ -232,6 +224,6 @@ def _compared(
         return clusters.get(context, context)
 
     found = change_of_shares(now, before, bunch, lower_is_better=sign > 0)
-    values = tuple(float(np.mean([each[key][0] for key in both])) for each in (before, now))
+    old, new = (float(np.mean([each[key][0] for key in both])) for each in (before, now))
     measured = Change(figure, found, found, found, paired=True) if found is not None else None
-    yield _row(agent, figure, _SHARE, values, measured, len(set(map(bunch, both))), sign=sign)
+    yield _row(agent, figure, _SHARE, old, new, measured, contexts=len(set(map(bunch, both))), sign=sign)

@@ -59,15 +59,7 @@ class Kinder:
             opinion = f"a judge's opinion changed by {_rounded(found.value, '+')} Elo{_band(found)}"
             return f"{opinion}, which is no claim on kindness"
         by = "by people's votes" if self.state == "people" else f"by {self.raters}, borne out by people elsewhere"
-        match _side(found):
-            case "more":
-                return f"kinder by {found.value:.0f} Elo{_band(found)} {by}"
-            case "less":
-                return f"less kind by {-found.value:.0f} Elo{_band(found, flip=True)} {by}"
-            case "same":
-                return f"kindness unchanged within ± {_widest(found):.0f} Elo {by}"
-            case _:
-                return f"no clear change of kindness ({_rounded(found.value, '+')} Elo{_band(found)}) {by}"
+        return f"{_in_words(found, 'Elo', 'kindness', 'kinder by {} Elo', 'less kind by {} Elo')} {by}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +85,7 @@ class Slower:
             on += f", {signed_ms(self.ends[0])} to {signed_ms(self.ends[1])} had the machines been their own"
         if math.isinf(found.value):
             return f"half of the turns {'lost' if found.value > 0 else 'gained'} their reply {on}"
-        match _side(found):
-            case "more":
-                return f"{found.value:.0f} ms slower{_band(found)} {on}"
-            case "less":
-                return f"{-found.value:.0f} ms faster{_band(found, flip=True)} {on}"
-            case "same":
-                return f"{self.figure} unchanged within ± {_widest(found):.0f} ms {on}"
-            case _:
-                return f"no clear change of {self.figure} ({_rounded(found.value, '+')} ms{_band(found)}) {on}"
+        return f"{_in_words(found, 'ms', self.figure, '{} ms slower', '{} ms faster')} {on}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,12 +271,16 @@ def _clause(reason: str) -> str:
     return f"{reason[0].lower()}{reason[1:].removesuffix('.')}"
 
 
-def _side(found: Estimate) -> Literal["more", "less", "same", "unknown"]:
-    if found.low is not None and found.low > 0:
-        return "more"
-    if found.high is not None and found.high < 0:
-        return "less"
-    return "same" if found.low is not None and found.high is not None else "unknown"
+def _in_words(found: Estimate, unit: str, what: str, more: str, less: str) -> str:
+    """A change with its interval, by where that is: on one side of nothing, around it, or without an end."""
+    value, low, high = found.value or 0.0, found.low, found.high
+    if low is not None and low > 0:
+        return more.format(_rounded(value)) + _band(found)
+    if high is not None and high < 0:
+        return less.format(_rounded(-value)) + _band(found, flip=True)
+    if low is not None and high is not None:
+        return f"{what} unchanged within ± {max(abs(low), abs(high)):.0f} {unit}"
+    return f"no clear change of {what} ({_rounded(value, '+')} {unit}{_band(found)})"
 
 
 def _band(found: Estimate, *, flip: bool = False) -> str:
@@ -310,10 +298,6 @@ def _band(found: Estimate, *, flip: bool = False) -> str:
 def _rounded(value: float | None, sign: str = "") -> str:
     """A whole number with a real minus sign and never a minus zero; `sign`: + to show it for a gain too."""
     return f"{round(value or 0.0):{sign}d}".replace("-", "−")
-
-
-def _widest(found: Estimate) -> float:
-    return max(abs(found.low or 0.0), abs(found.high or 0.0))
 
 
 def _finite(end: float) -> float | None:

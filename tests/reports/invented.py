@@ -177,10 +177,10 @@ def _rows(label: str, made: Sequence[ContextView]) -> Iterator[tuple[TurnKey, Tu
     for context in made:
         for turn in context.turns:
             if turn.agent == label and turn.status == "finished":
-                ttfa_ms = turn.figures_ms.get("ttfa")
+                ttfa_ms, end_ms = turn.figures_ms.get("ttfa"), turn.spoken_end_ms or 0.0
                 yield (
                     TurnKey(agent=label, context=context.id),
-                    TurnTiming(method="invented", spoken_end_ms=turn.spoken_end_ms, ttfa_ms=ttfa_ms, no_reply=turn.no_reply),
+                    TurnTiming(method="invented", spoken_end_ms=end_ms, ttfa_ms=ttfa_ms, no_reply=turn.no_reply),
                 )
 
 
