@@ -21,6 +21,7 @@ from harness.reports.each_turn import EachTurn
 from harness.reports.vote_pairs import QuickVote
 from harness.store.unspoken import Unspoken
 from harness.timing.quantiles import Quantiles
+from harness.turns import TurnTable
 from harness.turns.catalogue import LATENCIES
 
 Subset = Literal["all", "regular", "adversarial"]
@@ -371,6 +372,8 @@ class PageView:
     judges: tuple[JudgeSummary, ...]
     failures: tuple[Failure, ...]
     contexts: tuple[ContextView, ...]
+    timed: Mapping[str, TurnTable] = field(default_factory=dict)
+    """Agent → its rows of the table of turns."""
     quality: tuple[str, ...] = ()
     """The state of the quality axis, one sentence for each condition, and the way to people's."""
     cautions: tuple[Caution, ...] = ()
