@@ -15,7 +15,6 @@ from harness.ranking.peoples_axis import PeoplesAxis
 from harness.store.judgment import Presentation, is_reference
 from harness.store.selection import HEARD, Selection
 
-
 CHANCES: Final = ("p_frontier", "p_best_within_budget", "p_frontier_range", "p_best_within_budget_range")
 """Shares of draws; an opinion has none of them."""
 
