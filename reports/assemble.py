@@ -7,6 +7,7 @@ summary does not contain (subsets, single turns, verdicts) is read from the stor
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
@@ -86,6 +87,7 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
             _context(context, planned[context.id], shown[context.id], verdicts.get(context.id, ()))
             for context in page_runs.contexts
         ),
+        timed=dict(chain.from_iterable(part.timed() for part in page_runs.parts)),
         cautions=summary.cautions,
         agreement=audits.agreements(few),
         audits=audits.audits(few, reply_texts(page_runs)) if few else (),

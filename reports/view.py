@@ -19,8 +19,9 @@ from harness.judging.speaks_to_judge import speaks_to_judge
 from harness.reports.changes import BaselineView
 from harness.reports.each_turn import EachTurn
 from harness.reports.vote_pairs import QuickVote
-from harness.statistics.percentiles import Quantiles
 from harness.store.unspoken import Unspoken
+from harness.timing.quantiles import Quantiles
+from harness.turns import TurnTable
 from harness.turns.catalogue import LATENCIES
 
 Subset = Literal["all", "regular", "adversarial"]
@@ -63,7 +64,7 @@ def percentile(figure: Quantiles, which: str) -> Estimate:
     possibly with a lower bound."""
     if which == "p50":
         return Estimate.of(None if figure.p50_over_limit else figure.p50, figure.p50_interval or (figure.p50_at_least, None))
-    return UNKNOWN if figure.p95_over_limit else Estimate.of(figure.p95, figure.p95_interval)
+    return UNKNOWN if figure.p95_over_limit else Estimate.of(figure.p95, figure.p95_interval or (figure.p95_at_least, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,6 +372,8 @@ class PageView:
     judges: tuple[JudgeSummary, ...]
     failures: tuple[Failure, ...]
     contexts: tuple[ContextView, ...]
+    timed: Mapping[str, TurnTable] = field(default_factory=dict)
+    """Agent → its rows of the table of turns."""
     quality: tuple[str, ...] = ()
     """The state of the quality axis, one sentence for each condition, and the way to people's."""
     cautions: tuple[Caution, ...] = ()

@@ -7,8 +7,8 @@ conversations that fit into the time left, so no batch is begun that would not e
 
 Sessions in which the harness was at fault (late frames, a stopped event loop) are the exception: they make a run invalid, and
 are played again before the figures are checked. That depends on no figure, so it uses up no error. Each counts as a new
-measurement of its conversation. Before that the run may fail already, whatever those sessions hide: an agent that takes twice as
-long as it may is not called again for minutes.
+measurement of its conversation. Before that the run may fail already, whatever those sessions hide: an agent that takes twice
+as long as it may is not called again for minutes.
 
 Sessions that others on the machine delayed are not played again. Their part is largest where the wait is longest, so the slow
 turns would be drawn anew until they come out quick. They stay, between their two ends, and a check that they alone leave open

@@ -92,8 +92,8 @@ class Chances:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Given:
-    """The values of a figure: `row` (values,) is the row of each, and `chance` its number among the chances of that row. A share
-    has 0 and 1; a chance of an unknown row is 0 … 1."""
+    """The values of a figure: `row` (values,) is the row of each, `chance` its number among the chances of that row. A share has
+    0 and 1; a chance of an unknown row is 0 … 1."""
 
     row: Ints
     chance: Ints

@@ -5,7 +5,7 @@ from a seed, with the same shapes a real one has: log-normal latencies, cut paus
 Everything in it says that it is invented, and nothing here is ever mixed into a real report.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -39,8 +39,12 @@ from harness.reports.view import (
     Subset,
     TurnView,
 )
-from harness.statistics.exact import share_interval
-from harness.statistics.percentiles import Quantiles
+from harness.statistics.interval import TAIL
+from harness.statistics.share_bounds import clopper_pearson
+from harness.timing.figures import TurnTiming
+from harness.timing.quantiles import Quantiles
+from harness.turns import TurnTable
+from harness.turns.table import TurnKey
 
 _SAYINGS = (
     "that sounds like a heavy week",
@@ -122,6 +126,7 @@ def invented_view(
         if made
         else (),
         contexts=tuple(made),
+        timed={label: TurnTable.of(_rows(label, made)) for label in labels},
         agreement=(Finding("Fleiss κ, judges", Estimate(0.41, 0.33, 0.5), 120, "coefficient", "invented"),),
         audits=(Finding("First reply shown wins", Estimate(0.62, 0.55, 0.7), 400, "share", "invented"),),
         strategies=_strategies(rng, labels),
@@ -167,6 +172,17 @@ def _strategies(rng: np.random.Generator, labels: Sequence[str]) -> StrategiesVi
         labeller="an invented labeller",
         checked="never checked against people",
     )
+
+
+def _rows(label: str, made: Sequence[ContextView]) -> Iterator[tuple[TurnKey, TurnTiming]]:
+    for context in made:
+        for turn in context.turns:
+            if turn.agent == label and turn.status == "finished":
+                ttfa_ms, end_ms = turn.figures_ms.get("ttfa"), turn.spoken_end_ms or 0.0
+                yield (
+                    TurnKey(agent=label, context=context.id),
+                    TurnTiming(method="invented", spoken_end_ms=end_ms, ttfa_ms=ttfa_ms, no_reply=turn.no_reply),
+                )
 
 
 def _text(rng: np.random.Generator, words: int) -> str:
@@ -273,12 +289,12 @@ def _endpointing(number: int, median: float, turns: int) -> EndpointingSummary:
         pauses_cut_interval=rows[0].interval,
         talking_at_end=(number % 3, turns),
         endpointing=rows,
-        pauses_cut_by_law=cut_by_law(single, BANDS_MS, 0),
+        pauses_cut_by_law=cut_by_law(single, BANDS_MS),
     )
 
 
 def _pause_share(band: tuple[float, float | None], kind: str, cut: int, of: int, tells: bool) -> PauseShare:
-    between = share_interval(cut, of)
+    between = clopper_pearson(cut, of, TAIL)
     return PauseShare.model_validate(
         {
             "pause_ms": band, "kind": kind, "cut": cut, "of": of, "share": cut / of, "interval": between,
