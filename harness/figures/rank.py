@@ -52,7 +52,7 @@ Contexts = frozenset[str]
 class Measured:
     """The latency tables of one condition, and the other data that its ranking needs.
 
-    `latencies`: figure → system → context → each turn (`joint.Turn`), infinite where it ranks slowest. `cut_ins`: system → context →
+    `latencies`: figure → system → context → turns, infinite where one ranks slowest. `cut_ins`: system → context →
     whether each turn was cut into. `texts`: the replies as judged.
     """
 

@@ -55,8 +55,8 @@ class Checked:
     speakers: int | None = None
     """Number of speakers behind the figure, where its interval is over them and not over conversations."""
     why: str = ""
-    """Reason for the verdict in one sentence, where none of the usual ones says it: others on this machine alone leave it open, or
-    a step of a load test says nothing of its agent."""
+    """Reason for the verdict in one sentence, where none of the usual ones says it: others on this machine alone leave it open,
+    or a step of a load test says nothing of its agent."""
     unspoken: Mapping[Reason, int] = field(default_factory=dict)
     """Reason → planned turns of the cell that were never spoken. With any that are ours, the limit decides nothing."""
     note: str = ""

@@ -3,8 +3,9 @@
 A budget here applies to one turn and is met or not; it says nothing about other turns. Statements about an agent over
 many conversations, with an interval, come from limits (`--agent-budgets`).
 
-Others on the agent's machine can only delay it, so a wait has a low and a high end (`harness.turns.bounded`): it is over its budget
-only if the low end is, and within only if the high end is. Between the two this machine cannot tell, and the test is skipped.
+Others on the agent's machine can only delay it, so a wait has a low and a high end (`harness.turns.bounded`): it is over its
+budget only if the low end is, and within only if the high end is. Between the two this machine cannot tell, and the test is
+skipped.
 """
 
 from collections.abc import Callable, Mapping
@@ -68,8 +69,8 @@ class Call:
         return self.session.heard_text or self.session.written_text or ""
 
     def assert_within(self, **budgets: float) -> None:
-        """Assert that each turn is within these budgets. A turn of which that cannot be said, through no fault of its agent, skips
-        the test.
+        """Assert that each turn is within these budgets. A turn of which nobody can say that, through no fault of its agent,
+        skips the test.
 
         Raises:
             AssertionError: a turn is over budget. pytest then shows the figures of every turn and the path of the sound too.

@@ -1,4 +1,4 @@
-"""Limits on a machine that others share, and in runs in which the harness was at fault: decided where neither can change that."""
+"""Limits on a machine that others share, and in runs in which the harness was at fault: decided where neither changes that."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -181,7 +181,8 @@ def test_a_change_of_the_gate_is_the_one_change_of_every_reader(check: Check, tm
     now, before = cut(tmp_path / "now", cuts), cut(tmp_path / "before", 0)
     (found,) = check(now, "pauses_cut_share, worse_than_baseline_by: 0.05", baseline=before).checked
     decision = present(found.decision)
-    one = present(change(*(table_of_run(Selection(run)) for run in (now, before)), "pauses_cut_share", cluster="speaker"))
+    both = [table_of_run(Selection(run)) for run in (now, before)]
+    one = present(change(both[0], both[1], "pauses_cut_share", cluster="speaker"))
     assert (decision.value, decision.interval) == (one.value, one.bounds(decision.tail))
     assert decision.value == pytest.approx(cuts / 72)
     assert found.verdict == ("fail" if cuts == 20 else "cannot tell")

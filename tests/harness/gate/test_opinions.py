@@ -144,9 +144,9 @@ def test_votes_on_pairs_drawn_at_random_are_not_mixed_with_others(tmp_path: Path
     put(store, [
         Judgment.model_validate(
             {
-                "context": f"talk-{n}", "subset": "regular", "system_a": "mine", "system_b": "ref:careful", "condition": "clean",
+                "context": f"talk-{n}", "subset": "regular", "system_a": "mine", "system_b": "ref:careful",
                 "winner": "b" if n % 4 == 0 else "a", "strength": 2, "judge": f"human:{n % 3}", "source": "human",
-                "presentation": "heard_text", "draw_rate": 1.0 if n < drawn else None,
+                "presentation": "heard_text", "draw_rate": 1.0 if n < drawn else None, "condition": "clean",
             }
         )
         for n in range(CONTEXTS)
