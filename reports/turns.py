@@ -22,7 +22,6 @@ from harness.store.unspoken import unspoken_of
 from harness.timing.figures import IN_FULL, HiddenWork, Stage, TurnTiming, Waterfall
 from harness.turns.catalogue import LATENCIES
 from harness.verdicts.conversations import conversation_of
-from harness.wording import of_it_others
 
 _BESIDE = (*(figure.key for figure in LATENCIES if not figure.drawn), "signed", "yield")
 """Shown with a turn, not offered as an axis of the joint chart."""

@@ -7,7 +7,7 @@ import pytest
 
 from harness.figures.cells import Cell
 from harness.figures.endpointing import endpointing_of, summarise_endpointing
-from harness.figures.latency import latency_values, turn_figures
+from harness.figures.latency import quantiles, turn_figures
 from harness.figures.speakers import by_speaker, speakers_of
 from harness.figures.summarise import summarise
 from harness.figures.summary import RunSummary
@@ -15,7 +15,7 @@ from harness.statistics.bounds import share_of
 from harness.statistics.interval import TAIL
 from harness.statistics.share_bounds import clopper_pearson
 from harness.store.selection import Selection
-from harness.timing.quantiles import quantiles_of
+from harness.turns import TurnTable
 from tests.present import ends, present
 from tests.run_of_speakers import answered_by_people, run_of_speakers
 
@@ -59,7 +59,7 @@ def test_without_known_speakers_every_interval_is_over_conversations_to_the_last
     selection = Selection(store)
     turns, texts = selection.turns("quick", "clean"), selection.turn_texts("quick", "clean")
     cell = quick(summarise(store))
-    assert cell.ttfa_ms == quantiles_of(latency_values(turns, "ttfa"), 7)
+    assert cell.ttfa_ms == quantiles(TurnTable.of_groups(turns), "ttfa", 7)
     by_conversation = turn_figures(turns, budgets_ms=store.manifest.budgets_ms, seed=7)
     assert {name: getattr(cell, name) for name, _ in by_conversation} == dict(by_conversation)
     assert endpointing_of(selection, "quick", "clean", turns.keys()) == summarise_endpointing(turns, texts, seed=7)
