@@ -6,7 +6,7 @@ One function for all votes: judges or people or both, speech or text, regular or
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,7 +36,6 @@ def leaderboard(
     presentation: str | None = None,
     source: Source | None = None,
     subset: str | None = None,
-    axis: str | None = None,
     bootstrap_draws: int = 0,
     seed: int = 0,
 ) -> Board:
@@ -46,8 +45,6 @@ def leaderboard(
     """
     table = table_of(judgments)
     rows, notes = chosen.once(table, presentation, source=source, subset=subset)
-    if axis is not None:
-        model = replace(model, axis_weights={axis: 1.0})
     return rate(table.where(rows), model, notes=notes, bootstrap_draws=bootstrap_draws, seed=seed)
 
 

@@ -58,15 +58,21 @@ def variants(
         except UserError:
             continue
         found.append(Variant(f"{voters}, {subset}", board, False, kendall(first, board)))
-    if model.method == "ordinal" and not model.lengths and lengths:
-        board = rate(rows, replace(model, lengths=lengths))
-        if "length" in board.terms:
-            found.append(Variant(WITH_LENGTH, board, True, kendall(first, board)))
+    if model.method == "ordinal" and not model.lengths and (board := with_length_term(rows, model, lengths or {})):
+        found.append(Variant(WITH_LENGTH, board, True, kendall(first, board)))
     for other in EXPLORATORY:
         if other != model.method:
             board = rate_counted(counted, replace(model, method=other))
             found.append(Variant(f"exploratory: {board.method}", board, True, kendall(first, board)))
     return tuple(found)
+
+
+def with_length_term(rows: JudgmentTable, model: RatingModel, lengths: Lengths) -> Board | None:
+    """The same verdicts rated with a length term; None where lengths are not known or do not differ."""
+    if not lengths:
+        return None
+    board = rate(rows, replace(model, lengths=lengths))
+    return board if "length" in board.terms else None
 
 
 def kendall(one: Board, other: Board) -> float | None:

@@ -10,6 +10,8 @@ from harness.ranking import joint, joint_figure
 from harness.ranking.joint import best_within, on_frontier
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.model import Method, RatingModel
+from harness.ranking.question import Measured, RatingQuestion
+from harness.ranking.ranking import rank
 from harness.statistics.percentiles import quantiles_of, weighted_quantile
 from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate
@@ -66,8 +68,9 @@ def test_thresholds_of_size(simulate: Simulate) -> None:
 def test_the_same_seed_gives_the_same_figure_and_variants_share_conversations(simulate: Simulate) -> None:
     rows, latencies = simulate(30, 3, 1), _latencies({"s0": 300, "s1": 400}, 30)
     words = {s: {c: [v + 100 for v in turns] for c, turns in by.items()} for s, by in latencies.items()}
-    one = joint_figure(rows, latencies, others={"first_word": words}, draws=200, seed=5)
-    assert one == joint_figure(rows, latencies, others={"first_word": words}, draws=200, seed=5)
+    asked = RatingQuestion(measured=Measured({"ttfa": latencies, "first_word": words}), draws=200, seed=5)
+    one = present(rank(rows, asked).joint)
+    assert one == rank(rows, asked).joint
     for p in one.points:
         assert p.others["first_word"].p50 == pytest.approx(present(p.latency.p50) + 100)
         assert p.others["first_word"].p50_interval == pytest.approx(tuple(v + 100 for v in present(p.latency.p50_interval)))
@@ -76,7 +79,8 @@ def test_the_same_seed_gives_the_same_figure_and_variants_share_conversations(si
 def test_cut_ins_and_refusals(simulate: Simulate) -> None:
     rows, latencies = simulate(20, 2, 1), _latencies({"s0": 300, "s1": 400}, 20)
     cuts = {"s0": {f"c{c:03}": [c < 5] for c in range(20)}}
-    by = {p.system: p for p in joint_figure(rows, latencies, cut_ins=cuts, draws=200).points}
+    asked = RatingQuestion(measured=Measured({"ttfa": latencies}, cuts), draws=200)
+    by = {p.system: p for p in present(rank(rows, asked).joint).points}
     assert by["s0"].cut_in_rate == 0.25
     assert 0 < present(by["s0"].cut_in_interval)[0] < 0.25 < present(by["s0"].cut_in_interval)[1] < 0.6
     assert by["s1"].cut_in_rate is None
