@@ -1,8 +1,8 @@
 """Ranking: from judgment rows to ratings, agreement, and the joint figure of quality and latency.
 
 Everything here is a pure function of rows, on numpy and scipy alone. A `RatingModel` defines how ratings are made, and every
-entry point takes it: `leaderboard` rates systems, `joint` and `joint_figure` put them into one plane with their latencies,
-`ranking.rank` makes the object that `harness rank --json` prints.
+entry point takes it: `leaderboard` rates systems, `joint` and `joint_figure` put them into one plane with their latencies, and
+`ranking.rank` answers a `RatingQuestion` with the object that `harness rank --json` prints.
 """
 
 from harness.ranking.board import Board, Difference, SystemRating

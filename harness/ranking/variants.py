@@ -58,8 +58,8 @@ def variants(
         except UserError:
             continue
         found.append(Variant(f"{voters}, {subset}", board, False, kendall(first, board)))
-    if model.method == "ordinal" and not model.lengths and (board := with_length_term(rows, model, lengths or {})):
-        found.append(Variant(WITH_LENGTH, board, True, kendall(first, board)))
+    if model.method == "ordinal" and not model.lengths and (longer := with_length_term(rows, model, lengths or {})):
+        found.append(Variant(WITH_LENGTH, longer, True, kendall(first, longer)))
     for other in EXPLORATORY:
         if other != model.method:
             board = rate_counted(counted, replace(model, method=other))
