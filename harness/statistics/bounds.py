@@ -165,7 +165,7 @@ class Worsening:
         return (low, high) if self.lower_is_better else (-high, -low)
 
 
-def share_of_flags(flags: Mapping[str, Sequence[float]]) -> Share | None:
+def share_of_flags(flags: Mapping[str, Sequence[float] | Floats]) -> Share | None:
     """A share from conversation → one value of 0 to 1 per trial; None without any."""
     known = [values for values in flags.values() if len(values)]
     if not known:
@@ -173,7 +173,7 @@ def share_of_flags(flags: Mapping[str, Sequence[float]]) -> Share | None:
     return Share(np.array([float(sum(v)) for v in known]), np.array([float(len(v)) for v in known]))
 
 
-def percentile_of(values: Mapping[str, Sequence[float]], share: float) -> Percentile | None:
+def percentile_of(values: Mapping[str, Sequence[float] | Floats], share: float) -> Percentile | None:
     """A percentile from conversation → values; None without any."""
     groups = tuple(np.asarray(v, dtype=np.float64) for v in values.values() if len(v))
     return Percentile(groups, share) if groups else None
