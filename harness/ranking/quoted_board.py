@@ -45,7 +45,7 @@ def of_verdicts(table: JudgmentTable, asked: RatingQuestion, *, bootstrap: bool 
 
     `bootstrap`: with the interval of resampled conversations beside the sandwich's, which takes a refit for each draw.
 
-    Raises harness.errors.UserError: no rows, several presentations or conditions with none chosen, bad axis weights, or no
+    Raises UserError: no rows, several presentations or conditions with none chosen, bad axis weights, or no
     judge where judges are asked for.
     """
     kept, notes = chosen.once(table, asked.presentation, asked.condition)

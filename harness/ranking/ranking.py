@@ -104,7 +104,7 @@ class Ranking:
 def rank(judgments: Iterable[Judgment], asked: RatingQuestion | None = None) -> Ranking:
     """Rank. The paper's printed scores are always among those to correlate with, by system name.
 
-    Raises harness.errors.UserError: no rows, several presentations or conditions with none chosen, bad axis weights, or votes
+    Raises UserError: no rows, several presentations or conditions with none chosen, bad axis weights, or votes
     that give no interval where they are asked for, or are all there is.
     """
     asked = asked or RatingQuestion()
@@ -130,7 +130,7 @@ def rank(judgments: Iterable[Judgment], asked: RatingQuestion | None = None) -> 
 def rank_table(table: JudgmentTable, asked: RatingQuestion) -> Ranking:
     """All of a ranking but the figures that compare rows with each other in pairs.
 
-    Raises harness.errors.UserError: as `rank`.
+    Raises UserError: as `rank`.
     """
     people, refused = _people(table, asked)
     if people is not None and is_peoples(people, asked):
@@ -148,7 +148,7 @@ def rank_table(table: JudgmentTable, asked: RatingQuestion) -> Ranking:
 def _people(table: JudgmentTable, asked: RatingQuestion) -> tuple[PeoplesAxis | None, str]:
     """People's axis, or the reason why there is none.
 
-    Raises harness.errors.UserError: there is none, and it is asked for.
+    Raises UserError: there is none, and it is asked for.
     """
     try:
         return axis_of(asked.people_from or table, asked.condition, asked.votes_on, asked.pairs), ""
@@ -173,7 +173,7 @@ def _with_figures(rated: OfVerdicts | PeoplesAxis, asked: RatingQuestion, rankin
 def rank_many(table: JudgmentTable, asked: RatingQuestion) -> Ranking:
     """Rank the rows of a table and say what is left out.
 
-    Raises harness.errors.UserError: as `rank`.
+    Raises UserError: as `rank`.
     """
     ranking = rank_table(table, asked)
     note = (
