@@ -232,17 +232,13 @@ def rank_condition(selection: Selection, condition: str, presentation: Presentat
     notes = notes_on_stops(store.folder, judged, condition, presentation)
     if ranking.people_votes is not None and unvoted:
         notes = [*notes, not_voted_on(unvoted)]
-    if by_answer := answer_decides(found):
+    ttfa = found.placing
+    by_answer = [name for name, values in deciding(ttfa, found.latencies.get("answer", {})).items() if values is not ttfa[name]]
+    if by_answer:
         notes = [f"Replies of {', '.join(by_answer)} begin with fillers: the answer, not TTFA, decides their chances.", *notes]
     if ranking.judges:
         notes = [*notes_on_judges(ranking.judges, checks), *notes, *notes_on_votes(judged, presentation)]
     return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in manifest.invalid), *notes])
-
-
-def answer_decides(found: Measured) -> list[str]:
-    """The systems whose answer, and not TTFA, decides their chances."""
-    deciding_ms = deciding(found.placing, found.latencies.get("answer", {}))
-    return [name for name, values in deciding_ms.items() if values is not found.placing[name]]
 
 
 def rank_rows(rows: Iterable[Judgment], asked: RatingQuestion) -> Ranking:

@@ -97,17 +97,6 @@ class JointFigure:
     draws: int
 
 
-def joint(
-    judgments: Iterable[Judgment],
-    latencies: Latencies,
-    budget_ms: float = BUDGET_MS,
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> tuple[JointPoint, ...]:
-    """Points of the systems that have latencies. See `joint_figure`."""
-    return joint_figure(judgments, latencies, budget_ms=budget_ms, draws=draws, seed=seed).points
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Resampled:
     """Drawn conversations and the ratings in them; every latency that is added shares those conversations."""

@@ -35,7 +35,6 @@ def leaderboard(
     *,
     presentation: str | None = None,
     source: Source | None = None,
-    subset: str | None = None,
     bootstrap_draws: int = 0,
     seed: int = 0,
 ) -> Board:
@@ -44,7 +43,7 @@ def leaderboard(
     Raises harness.errors.UserError: no rows, rows of several presentations with none chosen, bad axis weights.
     """
     table = table_of(judgments)
-    rows, notes = chosen.once(table, presentation, source=source, subset=subset)
+    rows, notes = chosen.once(table, presentation, source=source)
     return rate(table.where(rows), model, notes=notes, bootstrap_draws=bootstrap_draws, seed=seed)
 
 

@@ -35,11 +35,6 @@ class OfVerdicts:
         return chosen.judges_of(self.rows)
 
 
-def is_peoples(people: PeoplesAxis | None, asked: RatingQuestion) -> bool:
-    """True if people's axis is the board that answers the question."""
-    return people is not None and (asked.by_people or (asked.by_people is None and asked.model is None))
-
-
 def of_verdicts(table: JudgmentTable, asked: RatingQuestion, *, bootstrap: bool = True) -> OfVerdicts | None:
     """The board of verdicts; None where only people rated, and no model was named for their votes.
 

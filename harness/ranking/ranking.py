@@ -22,7 +22,7 @@ from harness.ranking.judge_vs_person import NOTHING, BesidePeople, beside_people
 from harness.ranking.model import PRIMARY
 from harness.ranking.peoples_axis import PeoplesAxis, axis_of
 from harness.ranking.question import RatingQuestion
-from harness.ranking.quoted_board import OfVerdicts, is_peoples, joint_figures, of_verdicts
+from harness.ranking.quoted_board import OfVerdicts, joint_figures, of_verdicts
 from harness.ranking.rationales import CoMention, co_mention
 from harness.ranking.variants import WITH_LENGTH, Variant, kendall, variants
 from harness.ranking.verdicts import lengths_of
@@ -133,7 +133,7 @@ def rank_table(table: JudgmentTable, asked: RatingQuestion) -> Ranking:
     Raises UserError: as `rank`.
     """
     people, refused = _people(table, asked)
-    if people is not None and is_peoples(people, asked):
+    if people is not None and (asked.by_people or (asked.by_people is None and asked.model is None)):
         return _with_figures(people, asked, Ranking(people.board, (), None, people_votes=people))
     rated = of_verdicts(table, asked)
     if rated is None:

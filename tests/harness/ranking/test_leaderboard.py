@@ -101,7 +101,7 @@ def test_difference_is_tighter_than_two_intervals_and_antisymmetric(simulate: Si
 
 def test_regular_and_adversarial_apart_and_together(simulate: Simulate) -> None:
     rows = simulate(40, 3, 1, seed=7)
-    parts = [leaderboard(rows, subset=s) for s in ("regular", "adversarial")]
+    parts = [leaderboard(row for row in rows if row.subset == s) for s in ("regular", "adversarial")]
     assert [p.contexts for p in parts] == [36, 4]
     assert leaderboard(rows).judgments == sum(p.judgments for p in parts)
 
