@@ -178,7 +178,7 @@ def rated_table(
     verdicts = of_verdicts(table, asked, bootstrap=False) if chosen.judges_of(table) else None
     if verdicts is None:
         return Rated(None, {}, people_refused=refused)
-    with_length = with_length_term(verdicts.rows, verdicts.model, lengths_of(asked.measured.texts))
+    with_length = with_length_term(verdicts, lengths_of(asked.measured.texts))
     points = _points(verdicts, asked, valid)
     return Rated(verdicts.board, points, with_length, people_refused=refused, judges=verdicts.judges)
 

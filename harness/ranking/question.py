@@ -45,10 +45,6 @@ class Measured:
         return {name: given for name, given in self.latencies.items() if name != PLACING}
 
 
-def _is_human(system: str) -> bool:
-    return system.startswith("human:")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingQuestion:
     """Settings of a ranking, and what is known of its replies, systems and judges."""
@@ -72,7 +68,7 @@ class RatingQuestion:
     """Scores to correlate with Elo, and the model family of systems and judges, for the audit of self-preference."""
     checks: Mapping[str, JudgeCheck] = field(default_factory=dict)
     """Judge → its check on pairs with known answers."""
-    is_human: Callable[[str], bool] = _is_human
+    is_human: Callable[[str], bool] = field(default=lambda system: system.startswith("human:"))
     """True for systems that are people's replies."""
     by_person: Callable[[Judgment], Judgment] | None = None
     """A verdict with each person as a system of their own; None: no system is several persons."""

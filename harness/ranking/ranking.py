@@ -104,13 +104,12 @@ class Ranking:
 def rank(judgments: Iterable[Judgment], asked: RatingQuestion | None = None) -> Ranking:
     """Rank. The paper's printed scores are always among those to correlate with, by system name.
 
-    Raises UserError: no rows, several presentations or conditions with none chosen, bad axis weights, or votes
-    that give no interval where they are asked for, or are all there is.
+    Raises UserError: no rows, several presentations or conditions with none chosen, bad axis weights, or votes that give no
+    interval where they are asked for, or are all there is.
     """
     asked = asked or RatingQuestion()
     given = [row for row in judgments if asked.condition in (None, row.condition)]
-    table = table_of(given)
-    ranking = rank_table(table, asked)
+    ranking = rank_table(table := table_of(given), asked)
     kept, _ = chosen.once(table, asked.presentation or ranking.board.presentation)
     rows = [row for row, stays in zip(given, kept.tolist(), strict=True) if stays]
     seed, texts, families = asked.drawn_by, asked.measured.texts, asked.scores.families
@@ -140,8 +139,8 @@ def rank_table(table: JudgmentTable, asked: RatingQuestion) -> Ranking:
         raise UserError(refused)
     board = rated.board
     beside = () if people is None else (Variant("people, all", people.board, False, kendall(board, people.board)),)
-    found = variants(rated.rows, rated.model, counted=rated.counted, primary=board, lengths=lengths_of(asked.measured.texts))
-    ranking = Ranking(board, found + beside, None, people_votes=people, people_refused=refused, judges=rated.judges)
+    found = variants(rated, lengths_of(asked.measured.texts)) + beside
+    ranking = Ranking(board, found, None, people_votes=people, people_refused=refused, judges=rated.judges)
     return _with_figures(rated, asked, ranking)
 
 

@@ -14,6 +14,7 @@ from harness.ranking.board import Ends
 from harness.ranking.export import board_csv, board_markdown
 from harness.ranking.model import PRIMARY, Method
 from harness.ranking.question import Measured, RatingQuestion
+from harness.ranking.quoted_board import of_verdicts
 from harness.ranking.ranking import rank
 from harness.ranking.ranking_object import as_object
 from harness.ranking.variants import variants
@@ -54,7 +55,8 @@ def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_pa
     ranked = rank(rows, RatingQuestion(measured=measured, draws=60, seed=4))
     joint = present(ranked.joint)
     assert _figures(ranked.board) == want
-    found = {variant.name: variant.board for variant in variants(table_of(rows))}
+    of_judges = present(of_verdicts(table_of(rows), RatingQuestion(), bootstrap=False))
+    found = {variant.name: variant.board for variant in variants(of_judges, {})}
     assert _figures(found["judges, all"]) == _figures(found["judges, regular"]) == want
     assert {v.name: _figures(v.board) for v in ranked.variants if v.name in found}["judges, regular"] == want
     for figure in (joint, joint_figure(rows, latencies, draws=60, seed=4)):
