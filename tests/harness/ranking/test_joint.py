@@ -12,8 +12,9 @@ from harness.ranking.leaderboard import leaderboard
 from harness.ranking.model import Method, RatingModel
 from harness.ranking.question import Measured, RatingQuestion
 from harness.ranking.ranking import rank
-from harness.statistics.percentiles import quantiles_of, weighted_quantile
+from harness.statistics.percentiles import weighted_quantile
 from harness.store.judgment import Judgment
+from harness.timing.quantiles import quantiles_of
 from tests.harness.conftest import Simulate
 from tests.present import present
 
