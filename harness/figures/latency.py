@@ -74,6 +74,9 @@ class WithinBudget(BaseModel):
     ttft_interval: Interval | None = None
     ttfa_interval: Interval | None = None
     answer_interval: Interval | None = None
+    ttft_range: Interval | None = None
+    ttfa_range: Interval | None = None
+    answer_range: Interval | None = None
 
 
 class TurnFigures(Latencies):
@@ -84,6 +87,8 @@ class TurnFigures(Latencies):
     discarded: dict[str, int] = Field(default_factory=dict)
     contended: int = 0
     """Turns left out because others used the agent's machine."""
+    undecided: int = 0
+    others: list[tuple[str, float]] = Field(default_factory=list)
     within_budget: WithinBudget = Field(default_factory=WithinBudget)
     filler_first: tuple[int, int] = (0, 0)
     """Replies whose first sound is not their answer, and replies of which this is known."""

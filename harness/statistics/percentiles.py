@@ -46,6 +46,8 @@ class Quantiles(BaseModel):
     p50_others_ms: float | None = None
     """The most of the percentile that others on the agent's machine could have caused; None if not measured for every turn."""
     p95_others_ms: float | None = None
+    p50_range: tuple[float, float] | None = None
+    p95_range: tuple[float, float] | None = None
 
     def beside(self, without: "Quantiles") -> "Quantiles":
         """These percentiles, with their excess over those of the same turns less the part that each could owe to others.
