@@ -15,7 +15,7 @@ from harness.statistics.percentiles import Quantiles
 from harness.store.unspoken import OURS
 from harness.timing.figures import NO_REPLY_MS
 from harness.turns.bounded import Bounded
-from harness.wording import UNKNOWN_TEXT, counted, own_machine, share
+from harness.wording import UNKNOWN_TEXT, counted, had_it_been_its_own, share
 
 INVALID: Final = "INVALID"
 
@@ -200,7 +200,7 @@ def _not_to_be_quoted(cell: Cell) -> Cell:
 
 def _latency_cell(figure: Quantiles, which: Literal["p50", "p95"], tone: str = "") -> Cell:
     estimate, over = percentile(figure, which), getattr(figure, f"{which}_over_limit")
-    small = (latency_interval(estimate), own_machine(getattr(figure, f"{which}_range")))
+    small = (latency_interval(estimate), had_it_been_its_own(getattr(figure, f"{which}_range")))
     words = "; ".join(part for part in small if part)
     return Cell(latency(figure, which), words, tone, NO_REPLY_MS if over else estimate.value)
 

@@ -167,7 +167,7 @@ def _unspoken(found: Unspoken | None) -> Json | None:
 def _turn(turn: TurnView, view: PageView) -> Json:
     known = {name: round(value, 1) for name in turn.times_ms if (value := turn.ms(name)) is not None}
     budgets = {"ttfa": view.budget_ttfa_ms, "ttft": view.budget_ttft_ms}
-    owed = {name: words for name in known if (words := owed_words(turn, name, budgets.get(name)))}
+    owed = {name: words for name in turn.times_ms if (words := owed_words(turn, name, budgets.get(name)))}
     return {
         "number": turn.number, "spoken_end_ms": turn.spoken_end_ms, "figures_ms": known, "owed": owed,
         "inner_pauses": list(turn.inner_pauses), "backchannels": turn.backchannels, "cut_in": turn.cut_in,

@@ -34,7 +34,7 @@ from harness.statistics.percentiles import Quantiles
 from harness.store.judgment import reference_id
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.turns.bounded import Bounded
-from harness.wording import UNKNOWN_TEXT, cannot_tell, counted, milliseconds, own_machine, share
+from harness.wording import UNKNOWN_TEXT, cannot_tell, counted, had_it_been_its_own, milliseconds, share
 
 Answer = Literal["yes", "no", "unclear", "no verdict", "few", "many"]
 PAUSES_CUT_LIMIT: Final = 0.05
@@ -144,7 +144,7 @@ def _fast(agent: AgentView, view: PageView, by: str) -> Half:
         return Half("unclear", "not measured", "" if agent.valid else INVALID)
     name, budget, _ = _limit(agent, view, by)
     words = f"budget {milliseconds(budget)}{'' if agent.spoken else f' of {name}'}"
-    limit = p50, budget, words, own_machine(figure.p50_range, agent.whole.cell.others)
+    limit = p50, budget, words, had_it_been_its_own(figure.p50_range, agent.whole.cell.others)
     if not agent.valid:
         return Half("unclear", latency(figure), INVALID, *limit)
     beyond = Estimate(p50.value, *(None if end is None else end - budget for end in (p50.low, p50.high)))
@@ -303,7 +303,7 @@ def _against_budget(p50_ms: float, figure: Quantiles, budget_ms: float) -> str:
     ends = Bounded(*(figure.p50_range or (p50_ms, p50_ms)))
     of_budget = f"the {milliseconds(budget_ms)} budget"
     if ends.within(budget_ms) == "cannot tell":
-        return f"within or over {of_budget}: {cannot_tell(milliseconds(ends.high_ms - ends.low_ms))}"
+        return f"within or over {of_budget}: {cannot_tell(ends.high_ms - ends.low_ms)}"
     return f"{'within' if ends.within(budget_ms) == 'fast' else 'over'} {of_budget}"
 
 

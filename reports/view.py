@@ -22,7 +22,7 @@ from harness.reports.vote_pairs import QuickVote
 from harness.statistics.percentiles import Quantiles
 from harness.turns import TurnTable
 from harness.turns.catalogue import LATENCIES
-from harness.wording import LEAST_SHOWN_MS
+from harness.wording import LEAST_RANGE_MS
 
 Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")
@@ -70,7 +70,7 @@ def percentile(figure: Quantiles, which: str) -> Estimate:
 def both_ends(figure: Quantiles, which: str) -> tuple[float, float] | None:
     """The two ends of a percentile; None if they are less than 1 ms apart, or not known."""
     found: tuple[float, float] | None = getattr(figure, f"{which}_range")
-    return found if found is not None and found[1] - found[0] >= LEAST_SHOWN_MS else None
+    return found if found is not None and found[1] - found[0] >= LEAST_RANGE_MS else None
 
 
 @dataclass(frozen=True, slots=True)

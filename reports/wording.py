@@ -1,5 +1,7 @@
 """The page's own figures as text, in addition to the common forms of `harness.wording`."""
 
+from math import isfinite
+
 from harness.figures.cells import JudgeSummary
 from harness.judging.validation.sentences import judge_sentence as sentence_of
 from harness.judging.validation.sentences import red_lines_details, red_lines_sentence
@@ -9,7 +11,7 @@ from harness.statistics.percentiles import Quantiles
 from harness.store.judgment import is_reference, reference_id
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.turns.bounded import Bounded
-from harness.wording import LEAST_SHOWN_MS, UNKNOWN_TEXT, cannot_tell, milliseconds, own_machine, share, share_band
+from harness.wording import LEAST_RANGE_MS, UNKNOWN_TEXT, cannot_tell, had_it_been_its_own, milliseconds, share, share_band
 
 
 def latency(figure: Quantiles, which: str = "p50") -> str:
@@ -32,7 +34,7 @@ def latency_interval(estimate: Estimate) -> str:
 
 def shows(ends: Bounded) -> bool:
     """True if the two ends of a latency are so far apart that a reader sees it."""
-    return ends.high_ms - ends.low_ms >= LEAST_SHOWN_MS
+    return ends.high_ms - ends.low_ms >= LEAST_RANGE_MS
 
 
 def owed_words(turn: TurnView, name: str, budget_ms: float | None) -> str:
@@ -40,9 +42,12 @@ def owed_words(turn: TurnView, name: str, budget_ms: float | None) -> str:
 
     Only a time with a budget names the programs: one is enough for a turn.
     """
-    words = own_machine(turn.times_ms[name], turn.others if budget_ms is not None else ())
+    ends = turn.times_ms[name]
+    if not isfinite(ends.high_ms):
+        return "" if ends.low_ms == ends.high_ms else "others may have caused this silence"
+    words = had_it_been_its_own(ends, turn.others if budget_ms is not None else ())
     if budget_ms is not None and turn.speed(name, budget_ms) == "cannot tell":
-        words += f"; {cannot_tell(milliseconds(turn.owed_ms(name)))}"
+        words += f"; {cannot_tell(turn.owed_ms(name) or 0.0)}"
     return words
 
 

@@ -22,7 +22,7 @@ from harness.figures.server_waits_words import TITLE, waits_notes, waits_rows
 from harness.figures.summary import RunSummary
 from harness.statistics.percentiles import Quantiles
 from harness.timing.figures import OVER_LIMIT_TEXT
-from harness.wording import own_machine, share_band
+from harness.wording import had_it_been_its_own, share_band
 
 _DASH = "–"
 _Sentence = Callable[[str, Cell], str | None]
@@ -190,7 +190,7 @@ def _own_machine(name: str, agent: Cell) -> str | None:
     parts = [
         f"{figure} p50 {_with_unit(found, 'p50')}; {words}"
         for figure, found in figures.items()
-        if (words := own_machine(found.p50_range, agent.others))
+        if (words := had_it_been_its_own(found.p50_range, agent.others))
     ]
     within = share_band(agent.within_budget.ttfa_range)
     return f"{name}: {'; '.join(parts)}{f'; in budget {within}' if agent.undecided else ''}." if parts else None

@@ -24,7 +24,7 @@ from harness.reports.charts.theme import LIGHT_CATEGORY, LIGHT_INK
 from harness.reports.view import METRICS, PageView
 from harness.reports.wording import elo_interval, latency_interval
 from harness.store.manifest import PEOPLE
-from harness.wording import milliseconds, own_machine
+from harness.wording import had_it_been_its_own, milliseconds
 
 Colour = Callable[[str], str]
 """A function from the name of a colour (`ink`, `quiet`, `line`, `limit`, `card`, `c0` … `c7`) to its value in the drawing."""
@@ -258,7 +258,7 @@ class _Drawing:
         elo_band = elo_interval(point.elo)
         fast = f"{point.agent}: {milliseconds(point.latency.value)}{f' ({band})' if band else ''}"
         if point.ends is not None:
-            fast += f", {own_machine(point.ends)}"
+            fast += f", {had_it_been_its_own(point.ends)}"
         if not point.rated:
             return fast
         last = "in a judge's opinion" if point.opinion else f"P(on the frontier) {point.p_frontier}"
