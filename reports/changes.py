@@ -47,7 +47,7 @@ class ChangeRow:
     """One figure of one agent against an earlier run, paired by conversation.
 
     `verdict`: `worse` or `better` if the interval of the difference excludes zero, `unclear` if it contains it or there are
-    too few conversations for one.
+    too few conversations for one. `own`: the two ends of the difference had the machines been their own, where they differ.
     """
 
     agent: str
@@ -58,6 +58,7 @@ class ChangeRow:
     interval: str
     conversations: int
     verdict: Verdict
+    own: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ def signed_ms(value_ms: float) -> str:
 
 
 def _signed_share(value: float) -> str:
-    return f"{'+' if value > 0 else ''}{share(value)}"
+    return f"{'+' if value > 0 else ''}{share(value)}".replace("-", "−")
 
 
 _MS: Final = _Unit(_wait, signed_ms, 1.0)
@@ -159,13 +160,21 @@ def _row(
     row = ChangeRow(agent, figure, unit.words(old), unit.words(new), unit.signed(new - old), "", contexts, "unclear")
     if found is None:
         return row
-    difference = unit.signed(sign * found.value)
-    if apart(found.ends, unit.least):
-        least, greatest = (unit.signed(end) for end in sorted(sign * end for end in found.ends))
-        difference += f"; {least} to {greatest} had the machines been their own"
+    own = (
+        " to ".join(unit.signed(end) for end in sorted(sign * end for end in found.ends))
+        if apart(found.ends, unit.least)
+        else ""
+    )
     bounds = found.bounds(TAIL)
     interval = " – ".join(unit.signed(end) for end in sorted(sign * end for end in bounds) if math.isfinite(end))
-    return replace(row, difference=difference, interval=interval, conversations=found.contexts, verdict=verdict_of(bounds))
+    return replace(
+        row,
+        difference=unit.signed(sign * found.value),
+        own=own,
+        interval=interval,
+        conversations=found.contexts,
+        verdict=verdict_of(bounds),
+    )
 
 
 def _failed(now: Version, before: Version) -> Iterator[ChangeRow]:
