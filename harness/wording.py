@@ -5,6 +5,8 @@ nothing here turns a missing figure into a zero.
 """
 
 import shlex
+from collections.abc import Sequence
+from itertools import chain, repeat
 from typing import Final
 
 UNKNOWN_TEXT: Final = "—"
@@ -27,6 +29,20 @@ def milliseconds(value: float | None) -> str:
 def of_it_others(owed_ms: float | None) -> str:
     """`at most 22 ms of it others'`: the part of a latency owed to other programs; empty below 1 ms or if not measured."""
     return f"at most {milliseconds(owed_ms)} of it others'" if owed_ms is not None and owed_ms >= 1 else ""
+
+
+def programs(others: Sequence[tuple[str, float]]) -> str:
+    """`chromium .4 cores, python3 .2`: programs that ran beside an agent and the cores that each had; empty without any."""
+    unit = chain([" cores"], repeat(""))
+    return ", ".join(
+        f"{name} {cores:.1f}{word}".replace(" 0.", " .") for (name, cores), word in zip(others, unit, strict=False)
+    )
+
+
+def cannot_tell(part: str, others: Sequence[tuple[str, float]] = ()) -> str:
+    """`this machine cannot tell: 27 ms others' (chromium .4 cores)`: a budget between the two ends of a figure."""
+    by = programs(others)
+    return f"this machine cannot tell: {part} others'" + (f" ({by})" if by else "")
 
 
 def share(value: float | None) -> str:

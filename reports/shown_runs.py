@@ -15,6 +15,7 @@ import numpy as np
 from harness.figures.rank import Measured, measured
 from harness.figures.silence import silences
 from harness.figures.summary import RunSummary
+from harness.ranking.joint import Turn
 from harness.reports.listening.results import human_rows
 from harness.scenarios.context import Context
 from harness.store.judgment import Judgment, Presentation
@@ -168,7 +169,7 @@ def measured_on_page(
 ) -> Measured:
     """The measurements in one condition of all runs that have it, by the names on the page; texts as the page quotes them,
     or of one `presentation`."""
-    latencies: dict[str, dict[str, Mapping[str, Sequence[float]]]] = {}
+    latencies: dict[str, dict[str, Mapping[str, Sequence[Turn]]]] = {}
     cut_ins: dict[str, Mapping[str, Sequence[bool]]] = {}
     texts: Texts = {}
     for each in parts:

@@ -1,10 +1,11 @@
 """The check of a run against a budgets file: a verdict on each limit, and one on all together.
 
-The run is read as the report reads it, through the same selection. In a run that its own measurement calls
-invalid a limit is decided only where the verdict is the same whatever the disturbed turns would have given
-(`harness.gate.disturbed`), and is *cannot tell* otherwise: late frames and a processor busy with other programs are faults of
-the harness and its machine, never of the agent. What an agent did itself (it crashed, broke the connection, said nothing) does
-not make a run invalid, and counts against the agent.
+The run is read as the report reads it, through the same selection. In a run that its own measurement calls invalid a limit is
+decided only where the verdict is the same whatever the sessions at fault would have given, and is *cannot tell* otherwise: late
+frames and a stopped event loop are faults of the harness, never of the agent. So each of their turns may have had any time, and
+each of its chances may have gone either way (`TurnTable.with_unknown`); nothing is assumed of them, not even that they are like
+the others. What an agent did itself (it crashed, broke the connection, said nothing) does not make a run invalid, and counts
+against the agent. Others on the machine do not make it invalid either: they widen the interval of each figure.
 
 A limit on quality that rests on a judge's opinion is *cannot tell* too: a release must not hang on a judge that people do not
 bear out, and more conversations would only make that judge surer. So is one that compares ratings of two scales with each
@@ -25,15 +26,17 @@ from harness.figures.rank import Place
 from harness.figures.validity import sessions_at_fault, with_validity
 from harness.gate.budgets import Budgets, CellLimit, limits_for
 from harness.gate.decide import Decision, Rule, Verdict, decide, overall, tail_of
-from harness.gate.evidence import Cells, lower_is_better
+from harness.gate.evidence import Cells, is_of_turns, unit_of
 from harness.scenarios.context import Context
-from harness.statistics.bounds import Evidence, Worsening
+from harness.statistics.bounds import Evidence
 from harness.store.judgment import Judgment
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, is_agents_fault
 from harness.store.unspoken import OURS, Reason
+from harness.timing.figures import NO_REPLY_MS
 from harness.timing.quantiles import finite
+from harness.wording import cannot_tell, milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +47,16 @@ class Checked:
     verdict: Verdict | Literal["ignored"]
     decision: Decision | None
     invalid: bool = False
-    """True if the run is invalid, and this limit would not be decided alike whatever its disturbed turns would have given."""
+    """True if the run is invalid, and this limit is not decided alike whatever its sessions at fault would have given."""
     in_spite_of_disturbance: bool = False
-    """True if the run is invalid, and this limit is decided alike whatever its disturbed turns would have given."""
+    """True if the run is invalid, and this limit is decided alike whatever its sessions at fault would have given."""
     undecided: str = ""
     """Reason why a figure of quality decides nothing, in one sentence without its full stop; empty where it can."""
     speakers: int | None = None
     """Number of speakers behind the figure, where its interval is over them and not over conversations."""
     why: str = ""
-    """Reason for the verdict in one sentence, where none of the usual ones says it."""
+    """Reason for the verdict in one sentence, where none of the usual ones says it: others on this machine alone leave it open,
+    or a step of a load test says nothing of its agent."""
     unspoken: Mapping[Reason, int] = field(default_factory=dict)
     """Reason → planned turns of the cell that were never spoken. With any that are ours, the limit decides nothing."""
     note: str = ""
@@ -87,7 +91,8 @@ class CheckResult:
     @property
     def more_needed(self) -> int | None:
         """Number of further conversations that would settle the open limits; None if none is open or it is unknown for one."""
-        wanted = [c.decision.more_needed if c.decision else None for c in self.checked if c.verdict == "cannot tell"]
+        still_open = [c.decision for c in self.checked if c.verdict == "cannot tell"]
+        wanted = [decision.more_needed if decision else None for decision in still_open]
         known = [n for n in wanted if n is not None]
         return max(known) if known and len(known) == len(wanted) else None
 
@@ -125,7 +130,7 @@ def check_run(
 
     Args:
         look: number of this check, from 1, if more is played until the result is clear; None for a single check.
-        fails_twice: True if the same look can fail the run twice: before disturbed calls are played again, and after.
+        fails_twice: True if the same look can fail the run twice: before calls at fault are played again, and after.
 
     Raises:
         UserError: the run cannot have a limited figure, or the baseline has other conversations.
@@ -134,37 +139,44 @@ def check_run(
     manifest = store.manifest
     judged = any(row.source == "judge" and row.presentation == HEARD for row in selection.verdicts)
     asked = limits_for(budgets, manifest, selection.contexts, judged)
-    cells, rule = Cells(selection), partial(decide, tail=tail_of(len(asked), look), fails_twice=fails_twice)
+    at_fault = _at_fault(store, selection)
+    known = frozenset[str]() if at_fault is None else at_fault
+    cells, rule = Cells(selection, at_fault=known), partial(decide, tail=tail_of(len(asked), look), fails_twice=fails_twice)
     earlier = None
     if baseline is not None:
         refuse_unpaired(baseline, manifest, store.contexts_as_played(), asked)
         shared = shared_ids(manifest, baseline.manifest)
         earlier = _Earlier(
-            cells if len(shared) == len(manifest.context_ids) else Cells(selection, shared),
+            cells if len(shared) == len(manifest.context_ids) else Cells(selection, shared, known),
             Cells(Selection(baseline, baseline_votes), shared),
             counterparts(manifest, baseline.manifest),
         )
-    invalid = tuple(manifest.invalid)
     checked = tuple(
         replace(_checked(one, cells, earlier, rule), note=cells.before_answers(one.limit.figure, one.agent, _place(one)))
         for one in asked
     )
-    if invalid:
-        # Only these two faults are known turn by turn; a run that is invalid for any other reason decides nothing.
-        known = invalid == tuple(with_validity(store).invalid)
-        at_fault = sessions_at_fault(store, selection) if known else frozenset()
-        checked = tuple((known and _in_spite_of_disturbance(one, cells, at_fault, rule)) or _undecided(one) for one in checked)
+    if manifest.invalid:
+        checked = tuple(_of_invalid(one, decides=at_fault is not None) for one in checked)
     checked = tuple(_with_unspoken(one, cells, earlier) for one in checked)
     return CheckResult(
         run=store.folder,
         verdict=overall([c.verdict for c in checked if c.verdict != "ignored"]),
         checked=checked,
-        invalid=invalid,
+        invalid=tuple(manifest.invalid),
         contexts=len({s.key.context_id for s in selection.sessions}),
         look=look,
         sessions_missing=_missing(selection),
         sound=store.folder / "sessions",
     )
+
+
+def _at_fault(store: RunStore, selection: Selection) -> frozenset[str] | None:
+    """Ids of the sessions that make a run invalid, none in a valid one; None if it is invalid for a reason that is not known
+    session by session."""
+    invalid = store.manifest.invalid
+    if not invalid:
+        return frozenset()
+    return sessions_at_fault(store, selection) if tuple(invalid) == tuple(with_validity(store).invalid) else None
 
 
 _Rule = Callable[[Evidence, Rule, float], Decision]
@@ -208,10 +220,13 @@ def refuse_unpaired(
 
 def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Rule) -> Checked:
     limit, place = asked.limit, _place(asked)
-    found: Evidence | None = cells.evidence(limit.figure, asked.agent, place)
     undecided, apart = cells.undecided_quality(limit.figure, place), ""
+    found = cells.evidence(limit.figure, asked.agent, place)
     if found is not None and limit.comparison == "worse_than_baseline_by":
-        found = _worsening(earlier, asked, place) if earlier is not None else None
+        found = None
+        if earlier is not None:
+            was = earlier.agents[asked.agent]
+            found = earlier.now.change_from(earlier.before, limit.figure, asked.agent, place, was)
         if found is not None and earlier is not None:
             apart = _scales_apart(limit.figure, place, earlier)
             baselines = earlier.before.undecided_quality(limit.figure, place)
@@ -222,12 +237,24 @@ def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Ru
         decision = None if apart else _no_verdict(rule(found, limit.rule, limit.bound))
         return Checked(asked, "cannot tell", decision, undecided=undecided)
     decision = rule(found, limit.rule, limit.bound)
+    if decision.by_others:
+        return Checked(
+            asked, "cannot tell", decision, why=_why_others(decision, limit.figure, cells.others(asked.agent, place))
+        )
     if not cells.over_speakers(limit.figure):
         return Checked(asked, decision.verdict, decision)
     if decision.more_needed is not None:
         more = math.ceil(decision.more_needed * cells.conversations_a_speaker(place))
         decision = replace(decision, more_needed=more)
     return Checked(asked, decision.verdict, decision, speakers=found.contexts)
+
+
+def _why_others(decision: Decision, figure: str, others: Sequence[tuple[str, float]]) -> str:
+    assert decision.ends is not None
+    low, high = decision.ends
+    part = milliseconds(min(high, NO_REPLY_MS) - low) if unit_of(figure) == "ms" else f"{100 * (high - low):.0f} % of it"
+    said = cannot_tell(part, others)
+    return f"{said[0].upper()}{said[1:]}; more conversations on it would not settle that."
 
 
 def _with_unspoken(checked: Checked, cells: Cells, earlier: _Earlier | None) -> Checked:
@@ -250,17 +277,6 @@ def _place(asked: CellLimit) -> Place:
     return Place(asked.condition, HEARD, asked.limit.subset)
 
 
-def _worsening(earlier: _Earlier, asked: CellLimit, place: Place) -> Evidence | None:
-    """The loss against the baseline: paired by conversation where it can be; None if one of the runs has no such figure."""
-    figure, agent = asked.limit.figure, asked.agent
-    was = earlier.agents[agent]
-    now, before = earlier.now.evidence(figure, agent, place), earlier.before.evidence(figure, was, place)
-    if now is None or before is None:
-        return None
-    paired = earlier.now.change_from(earlier.before, figure, agent, place, was=was)
-    return paired or Worsening(now, before, lower_is_better(figure))
-
-
 def _scales_apart(figure: str, place: Place, earlier: _Earlier) -> str:
     ours, theirs = earlier.now.scale(figure, place), earlier.before.scale(figure, place)
     if ours == theirs:
@@ -269,29 +285,23 @@ def _scales_apart(figure: str, place: Place, earlier: _Earlier) -> str:
 
 
 def _no_verdict(decision: Decision) -> Decision:
-    return replace(decision, verdict="cannot tell", more_needed=None)
+    return replace(decision, verdict="cannot tell", more_needed=None, by_others=False)
 
 
-def _in_spite_of_disturbance(checked: Checked, cells: Cells, at_fault: Collection[str], rule: _Rule) -> Checked | None:
-    """A limit in an invalid run, with the verdict that it has whatever the disturbed turns would have given; None if that
-    depends on them."""
-    limit, agent = checked.asked.limit, checked.asked.agent
-    if limit.comparison == "worse_than_baseline_by":
-        return None
-    place = _place(checked.asked)
-    found = cells.in_spite_of_disturbance(limit.figure, agent, place, at_fault)
-    decision = rule(found, limit.rule, limit.bound) if found is not None else None
-    if decision is None or decision.verdict == "cannot tell":
-        return None
-    return replace(checked, verdict=decision.verdict, decision=decision, in_spite_of_disturbance=True)
-
-
-def _undecided(checked: Checked) -> Checked:
-    """A limit in an invalid run, without decision."""
+def _of_invalid(checked: Checked, *, decides: bool) -> Checked:
+    """A limit in an invalid run: decided where its sessions at fault cannot change that. `decides`: False if these are not
+    known."""
     if checked.verdict == "ignored":
         return checked
+    if (
+        decides
+        and checked.decision is not None
+        and checked.verdict != "cannot tell"
+        and is_of_turns(checked.asked.limit.figure)
+    ):
+        return replace(checked, in_spite_of_disturbance=True)
     decision = checked.decision and _no_verdict(checked.decision)
-    return replace(checked, verdict="cannot tell", decision=decision, invalid=True)
+    return replace(checked, verdict="cannot tell", decision=decision, invalid=True, why="")
 
 
 def _limit_object(checked: Checked) -> dict[str, Any]:
@@ -303,6 +313,7 @@ def _limit_object(checked: Checked) -> dict[str, Any]:
         "subset": limit.subset,
         "limit": {limit.comparison: limit.bound},
         "value": finite(decision.value) if decision else None,
+        "range": [finite(end) for end in decision.ends] if decision and decision.ends else None,
         "interval": [finite(end) for end in decision.interval] if decision else None,
         "verdict": checked.verdict,
         "undecided": checked.undecided or None,
@@ -311,4 +322,5 @@ def _limit_object(checked: Checked) -> dict[str, Any]:
         "more_needed": decision.more_needed if decision else None,
         "speakers": checked.speakers,
         "note": checked.note or None,
+        "why": checked.why or None,
     }

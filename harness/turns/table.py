@@ -182,7 +182,7 @@ class TurnTable:
         rows = self._rows_of(figure)
         rows = rows[~np.isnan(self.high[figure][rows])]
         high = self.high[figure][rows]
-        if figure in HEARD and not self._was_measured(rows, high):
+        if figure in HEARD and not self._was_measured(figure, rows, high):
             return NOTHING
         unknown = self.flags["unknown"][rows]
         low = np.where(unknown, -np.inf, self.low[figure][rows])
@@ -230,11 +230,12 @@ class TurnTable:
             return NOTHING.row
         return np.flatnonzero(~self.flags["discarded"])
 
-    def _was_measured(self, rows: Ints, high: Floats) -> bool:
+    def _was_measured(self, figure: str, rows: Ints, high: Floats) -> bool:
         """False for a figure that no turn has, though replies were heard, or silence was never asked for (a text model)."""
-        return bool(np.isfinite(high).any()) or (
-            not self.flags["answered"][rows].any() and bool(self.flags["slowest"][rows].any())
-        )
+        answered = self.flags["answered"][rows].any()
+        if np.isfinite(high).any() or (answered and figure == "answer"):  # Fillers alone: their callers waited in vain.
+            return True
+        return not answered and bool(self.flags["slowest"][rows].any())
 
 
 def _taken(column: Chances, mask: Bools) -> Chances:

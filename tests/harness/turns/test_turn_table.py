@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from harness.timing.figures import Endpointing, InnerPause, TurnTiming
+from harness.timing.figures import Endpointing, InnerPause, TurnTiming, Utterance
 from harness.timing.lost_sound import NO_LATENCY
 from harness.timing.others_share import Contention
 from harness.turns import TurnTable, change, estimate
@@ -78,6 +78,13 @@ def test_a_reply_without_transcript_has_no_word_and_one_without_answer_is_slowes
     assert found is not None
     assert found.turns == 30
     assert estimate(table([turn(410.0)] * 30), "first_word_ms.p50") is None
+
+
+def test_fillers_alone_are_answers_that_never_came() -> None:
+    filler = turn(400.0, utterances=(Utterance(400.0, 900.0, "filler"),))
+    found = estimate(table([filler] * 30), "answer_ms.p50")
+    assert found is not None
+    assert found.value == np.inf
 
 
 def test_chances_of_a_turn_count_one_by_one_and_those_without_a_choice_do_not() -> None:
@@ -162,7 +169,9 @@ def test_a_pause_is_compared_with_the_same_pause_also_where_the_agent_could_not_
 def test_a_repeat_that_one_run_lost_leaves_the_other_repeats_compared() -> None:
     def run(repeats: int) -> TurnTable:
         return TurnTable.of(
-            (TurnKey(agent="a", context=f"c{k}", repeat=str(r)), turn(400.0 + 100 * r)) for k in range(9) for r in range(repeats)
+            (TurnKey(agent="a", context=f"c{k}", repeat=str(r)), turn(400.0 + 100 * r))
+            for k in range(9)
+            for r in range(repeats)
         )
 
     found = change(run(2), run(1), "ttfa_ms.p50")
