@@ -160,17 +160,13 @@ def _row(
     row = ChangeRow(agent, figure, unit.words(old), unit.words(new), unit.signed(new - old), "", contexts, "unclear")
     if found is None:
         return row
-    own = (
-        " to ".join(unit.signed(end) for end in sorted(sign * end for end in found.ends))
-        if apart(found.ends, unit.least)
-        else ""
-    )
+    ends = [unit.signed(end) for end in sorted(sign * end for end in found.ends)]
     bounds = found.bounds(TAIL)
     interval = " – ".join(unit.signed(end) for end in sorted(sign * end for end in bounds) if math.isfinite(end))
     return replace(
         row,
         difference=unit.signed(sign * found.value),
-        own=own,
+        own=" to ".join(ends) if apart(found.ends, unit.least) else "",
         interval=interval,
         conversations=found.contexts,
         verdict=verdict_of(bounds),
