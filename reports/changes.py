@@ -12,6 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -157,20 +158,14 @@ def _row(
     agent: str, figure: str, unit: _Unit, old: float, new: float, found: Change | None, *, contexts: int, sign: int = 1
 ) -> ChangeRow:
     """`contexts`: clusters where there is no change; `sign`: −1 where more is better."""
-    row = ChangeRow(agent, figure, unit.words(old), unit.words(new), unit.signed(new - old), "", contexts, "unclear")
+    row = partial(ChangeRow, agent, figure, unit.words(old), unit.words(new))
     if found is None:
-        return row
-    ends = [unit.signed(end) for end in sorted(sign * end for end in found.ends)]
+        return row(unit.signed(new - old), "", contexts, "unclear")
     bounds = found.bounds(TAIL)
+    ends = [unit.signed(end) for end in sorted(sign * end for end in found.ends)]
     interval = " – ".join(unit.signed(end) for end in sorted(sign * end for end in bounds) if math.isfinite(end))
-    return replace(
-        row,
-        difference=unit.signed(sign * found.value),
-        own=" to ".join(ends) if apart(found.ends, unit.least) else "",
-        interval=interval,
-        conversations=found.contexts,
-        verdict=verdict_of(bounds),
-    )
+    own = " to ".join(ends) if apart(found.ends, unit.least) else ""
+    return row(unit.signed(sign * found.value), interval, found.contexts, verdict_of(bounds), own)
 
 
 def _failed(now: Version, before: Version) -> Iterator[ChangeRow]:

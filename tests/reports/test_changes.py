@@ -184,6 +184,11 @@ def test_silence_is_a_regression_and_stands_first_and_replies_again_stand_last(t
     assert (row.before, row.after, row.verdict) == ("0 %", "100 %", "worse")
 
 
+def test_silence_in_both_runs_has_no_change(tmp_path: Path) -> None:
+    found = rows(run_of(tmp_path / "now", [turn(None)] * 12), run_of(tmp_path / "before", [turn(None)] * 12))["TTFA"]
+    assert (found.before, found.after, found.difference, found.verdict) == ("over 15 s", "over 15 s", "0 ms", "unclear")
+
+
 def test_a_lost_session_is_a_failed_one_and_no_reply(tmp_path: Path) -> None:
     before = run_of(tmp_path / "before", [turn(400.0)] * 24)
     found = rows(run_of(tmp_path / "now", [*[turn(400.0)] * 12, *["agent_died"] * 12]), before)
