@@ -1,17 +1,16 @@
-"""How often the 95 % interval of a percentile and of a share covers the truth.
+"""How often the 95 % intervals of percentiles and shares cover the truth: `python benchmarks/interval_coverage.py [samples]`.
 
-`python benchmarks/interval_coverage.py [draws]`. Conversations of one to six turns, alike within by an intraclass correlation of
-0 to 1. For each figure and law the table has, by number of conversations, the least coverage over all correlations and lengths,
-the share of intervals with an upper end, and how wide they are against the resampled interval (`statistics.bootstrap`), with
-the least coverage of that one.
+Conversations of one to six turns, alike within by an intraclass correlation of 0 to 1. Each turn has a rank among all turns,
+uniform from 0 to 1, so the truth is known exactly; turns of a conversation share a normal variable (a Gaussian copula). Two
+more laws: one conversation in sixteen is slow as a whole, and the longest conversations are the slow ones.
 
-Turns of one conversation share a normal variable (a Gaussian copula), so the truth is known exactly. Percentiles: log-normal
-times; a twentieth of slow turns among quick ones; times on a grid of 10 ms; and conversations that are slow as a whole, one in
-sixteen. *Long ones slow*: a conversation of six turns is slow as a whole where one of one turn is quick.
+A percentile covers its truth exactly when the share of turns under that truth covers the percentile's own share, whatever the
+times are (log-normal, a twentieth slow; on a grid it covers more often). So p50 and p95 need no samples of their own for
+coverage. Widths, and the resampled interval (`statistics.bootstrap`) beside them, are of every tenth sample.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import Pool
@@ -22,134 +21,104 @@ from scipy.special import ndtr, ndtri
 
 from harness.statistics.arrays import Floats, Ints
 from harness.statistics.bootstrap import draw_contexts, percentile_interval
-from harness.statistics.bounds import percentile_of, share_of_flags
-from harness.statistics.interval import TAIL
+from harness.statistics.bounds import percentile_bounds
+from harness.statistics.interval import TAIL, Interval
 from harness.statistics.percentiles import weighted_quantile
+from harness.statistics.share_bounds import highest, lowest, stays_under
 
 CONVERSATIONS: Final = (8, 12, 24, 80, 200)
 LENGTHS: Final = {"1": (1, 2), "4": (4, 5), "1–6": (1, 7)}
-ALIKE: Final = (("1", 0.0), *(("4", icc) for icc in (0.0, 0.3, 0.7, 0.9, 1.0)), *(("1–6", icc) for icc in (0.0, 0.7, 1.0)))
-SHARES: Final = (0.02, 0.1, 0.3, 0.5, 0.9, 0.98)
+PLAIN: Final = "alike turns"
+CASES: Final = (
+    (PLAIN, "1", 0.0),
+    *((PLAIN, "4", icc) for icc in (0.0, 0.3, 0.7, 0.9, 1.0)), *((PLAIN, "1–6", icc) for icc in (0.0, 0.7, 1.0)),
+    *((law, "1–6", icc) for law in ("slow conversations", "long ones slow") for icc in (0.0, 0.7)),
+)  # fmt: skip
+SHARES: Final = (0.02, 0.1, 0.5, 0.95)
+PERCENTILES: Final = (0.5, 0.95)
 RESAMPLED: Final = 300
-"""Draws of the resampled interval; it is computed for every fifth sample."""
-EVERY: Final = 5
-Law = Callable[[Floats], Floats]
-"""Rank of a turn among all (0 to 1) → its time in ms."""
+EVERY: Final = 10
 
 
-def log_normal(rank: Floats) -> Floats:
-    return np.asarray(450 * np.exp(0.6 * ndtri(rank)))
-
-
-def some_slow(rank: Floats) -> Floats:
-    return np.where(rank < 0.95, 400 + 100 * rank, 2_000 + 20_000 * (rank - 0.95))
-
-
-def on_a_grid(rank: Floats) -> Floats:
-    return np.ceil(log_normal(rank) / 10) * 10
-
-
-LAWS: Final[dict[str, Law]] = {
-    "log-normal": log_normal,
-    "a twentieth slow": some_slow,
-    "10 ms grid": on_a_grid,
-    "slow conversations": log_normal,
-    "long ones slow": log_normal,
-}
-
-
-def ranks(rng: np.random.Generator, sizes: Ints, icc: float, law: str) -> list[Floats]:
-    """Rank of each turn of each conversation, uniform over all turns."""
-    shared = rng.standard_normal(sizes.size)
-    ends = np.cumsum(sizes)[:-1]
-    own = rng.standard_normal(int(sizes.sum()))
-    rank = ndtr(np.sqrt(icc) * np.repeat(shared, sizes) + np.sqrt(1 - icc) * own)
-    if law == "slow conversations":  # the slowest sixteenth of turns are whole conversations; the others are `icc` alike
-        slow = np.repeat(rng.random(sizes.size) < 1 / 16, sizes)
-        rank = np.where(slow, 1 - (1 - rank) / 16, rank * 15 / 16)
-    if law == "long ones slow":  # turns of conversations of six are two sevenths of all where lengths are one to six
-        longest, among = np.repeat(sizes == 6, sizes), 6 / 21
-        rank = np.where(longest, 1 - (1 - rank) * among, rank * (1 - among)) if len(set(sizes.tolist())) > 1 else rank
-    return np.split(rank, ends)
+def ranks(rng: np.random.Generator, sizes: Ints, law: str, icc: float) -> Floats:
+    """Rank of each turn among all turns, conversation after conversation."""
+    shared, own = np.repeat(rng.standard_normal(sizes.size), sizes), rng.standard_normal(int(sizes.sum()))
+    rank = ndtr(np.sqrt(icc) * shared + np.sqrt(1 - icc) * own)
+    if law == "slow conversations":
+        slow, among = np.repeat(rng.random(sizes.size) < 1 / 16, sizes), 1 / 16
+    elif law == "long ones slow":  # of lengths from one to six, two turns in seven are of conversations of six
+        slow, among = np.repeat(sizes == 6, sizes), 2 / 7
+    else:
+        return np.asarray(rank, np.float64)
+    return np.asarray(np.where(slow, 1 - (1 - rank) * among, rank * (1 - among)), np.float64)
 
 
 @dataclass
 class Tally:
-    """Counts over samples of one case."""
+    """What became of one figure in the samples of one case."""
 
     covered: list[bool] = field(default_factory=list)
-    has_high: list[bool] = field(default_factory=list)
     resampled: list[bool] = field(default_factory=list)
     widths: list[float] = field(default_factory=list)
+    """Against the resampled interval; none where an end is open."""
+    has_high: list[bool] = field(default_factory=list)
 
-    def add(self, ends: tuple[float, float], truth: float, other: Callable[[], Floats] | None) -> None:
-        self.covered.append(ends[0] <= truth <= ends[1])
+    def compare(self, ends: Interval, drawn: Floats, truth: float) -> None:
+        """Add the interval and the resampled one."""
+        self.resampled.append(bool(drawn[0] <= truth <= drawn[1]))
         self.has_high.append(ends[1] < np.inf)
-        if other is None:
-            return
-        low, high = other()
-        self.resampled.append(bool(low <= truth <= high))
-        if np.isfinite(ends).all() and high > low:
-            self.widths.append((ends[1] - ends[0]) / (high - low))
+        if np.isfinite(ends).all() and drawn[1] > drawn[0]:
+            self.widths.append((ends[1] - ends[0]) / float(drawn[1] - drawn[0]))
 
 
-def resampled(groups: list[Floats], share: float | None, rng: np.random.Generator) -> Floats:
-    """The interval of whole conversations resampled, of a quantile or (None) of the mean."""
-    often = draw_contexts(len(groups), RESAMPLED, rng)
-    if share is None:
-        found = often @ np.array([g.sum() for g in groups]) / (often @ np.array([float(g.size) for g in groups]))
-    else:
-        found = weighted_quantile(np.concatenate(groups), np.repeat(often, [g.size for g in groups], axis=1), share)
-    return percentile_interval(found, len(groups))
-
-
-def case(what: tuple[str, int, str, float], draws: int) -> dict[str, Tally]:
-    """Figure → its tally, over samples of one law, number of conversations, length and correlation."""
-    law, conversations, length, icc = what
-    rng = np.random.default_rng([conversations, list(LENGTHS).index(length), round(10 * icc), len(law)])
-    found: dict[str, Tally] = {}
-    for k in range(draws):
-        groups = ranks(rng, rng.integers(*LENGTHS[length], conversations), icc, law)
-        for name, truth, ends, values, share in figures(law, groups):
-            again = partial(resampled, values, share, rng) if k % EVERY == 0 else None
-            found.setdefault(name, Tally()).add(ends, truth, again)
+def tallies(case: tuple[int, str, str, float], samples: int) -> dict[str, Tally]:
+    """Figure → its tally in one case."""
+    conversations, law, length, icc = case
+    rng = np.random.default_rng([conversations, CASES.index((law, length, icc))])
+    found: dict[str, Tally] = defaultdict(Tally)
+    for k in range(samples):
+        sizes = rng.integers(*LENGTHS[length], conversations)
+        rank, owner, of = ranks(rng, sizes, law, icc), np.repeat(np.arange(conversations), sizes), sizes.astype(np.float64)
+        often = draw_contexts(conversations, RESAMPLED, rng) if k % EVERY == 0 else None
+        for share in SHARES:
+            hits = np.bincount(owner, weights=rank < share, minlength=conversations).astype(np.float64)
+            mine = found[f"share {share:g}"]
+            mine.covered.append(not stays_under(share, hits, of, TAIL) and not stays_under(1 - share, of - hits, of, TAIL))
+            if often is not None:
+                drawn = percentile_interval(often @ hits / (often @ of), conversations)
+                mine.compare((lowest(hits, of, TAIL), highest(hits, of, TAIL)), drawn, share)
+        if often is None:
+            continue
+        for share in PERCENTILES:
+            times = 450 * np.exp(0.6 * ndtri(rank))
+            drawn = percentile_interval(weighted_quantile(times, often[:, owner], share), conversations)
+            ends = percentile_bounds(np.split(times, np.cumsum(sizes)[:-1]), share, TAIL)
+            found[f"p{100 * share:g}"].compare(ends, drawn, 450 * float(np.exp(0.6 * ndtri(share))))
+    for share in PERCENTILES:
+        found[f"p{100 * share:g}"].covered = found[f"share {share:g}"].covered
     return found
 
 
-def figures(law: str, groups: list[Floats]) -> Iterator[tuple[str, float, tuple[float, float], list[Floats], float | None]]:
-    """Name, truth, interval, values and quantile of each figure of one sample."""
-    if law == "share":
-        for share in SHARES:
-            flags = [(rank < share).astype(float) for rank in groups]
-            if (seen := share_of_flags({str(n): f.tolist() for n, f in enumerate(flags)})) is not None:
-                yield f"share of {share:g}", share, seen.bounds(TAIL), flags, None
-        return
-    times = [LAWS[law](rank) for rank in groups]
-    for name, share in (("p50", 0.50), ("p95", 0.95)):
-        if (one := percentile_of({str(n): t.tolist() for n, t in enumerate(times)}, share)) is not None:
-            yield f"{name}, {law}", float(LAWS[law](np.array([share]))[0]), one.bounds(TAIL), times, share
-
-
 def main() -> None:
-    """Print the table."""
-    draws = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
-    cases = [(law, n, *alike) for law in ("share", *LAWS) for n in CONVERSATIONS for alike in ALIKE]
-    table: dict[str, dict[int, list[Tally]]] = {}
+    """Print, by figure and number of conversations: least coverage of a case, its mean, and the mean of the resampled one."""
+    samples = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
+    cases = [(n, *case) for n in CONVERSATIONS for case in CASES]
+    table: dict[str, dict[int, list[Tally]]] = defaultdict(lambda: defaultdict(list))
     with Pool() as pool:
-        for (_, n, _, _), found in zip(cases, pool.imap(partial(case, draws=draws), cases), strict=True):
+        for case, found in zip(cases, pool.imap(partial(tallies, samples=samples), cases), strict=True):
             for name, tally in found.items():
-                table.setdefault(name, {}).setdefault(n, []).append(tally)
-    print(f"| least coverage; with an upper end; width, coverage of the resampled | {' | '.join(map(str, CONVERSATIONS))} |")
-    print("|---" * (1 + len(CONVERSATIONS)) + "|")
-    for name, row in table.items():
-        print(f"| {name} | {' | '.join(map(_cell, row.values()))} |")
+                table[name][case[0]].append(tally)
+    print(f"| covered: least (mean); resampled: the same; width; with an upper end | {' | '.join(map(str, CONVERSATIONS))} |")
+    print("|---|" + "--:|" * len(CONVERSATIONS))
+    for name in sorted(table):
+        print(f"| {name} | {' | '.join(_cell(table[name][n]) for n in CONVERSATIONS)} |")
 
 
-def _cell(tallies: list[Tally]) -> str:
-    least, other = (min(float(np.mean(getattr(t, of))) for t in tallies) for of in ("covered", "resampled"))
-    widths = [w for t in tallies for w in t.widths]
-    width = f"{np.median(widths):.2f} of" if widths else "–,"
-    return f"{least:.1%}; {np.mean([h for t in tallies for h in t.has_high]):.0%}; {width} {other:.1%}"
+def _cell(row: list[Tally]) -> str:
+    ours, drawn = [float(np.mean(t.covered)) for t in row], [float(np.mean(t.resampled)) for t in row]
+    widths, has_high = [w for t in row for w in t.widths], [h for t in row for h in t.has_high]
+    width = f"× {np.median(widths):.2f}" if widths else "–"
+    return f"{min(ours):.1%} ({np.mean(ours):.1%}); {min(drawn):.0%} ({np.mean(drawn):.0%}); {width}; {np.mean(has_high):.0%}"
 
 
 if __name__ == "__main__":
