@@ -112,8 +112,7 @@ def turn_figures(
     kept = _kept(turns)
     used = [t for group in kept.values() for t in group]
     within = {
-        name: share_of(within_budget_flags(turns, name, budget_of(name, budgets_ms)))
-        for name in ("ttft", "ttfa", "answer")
+        name: share_of(within_budget_flags(turns, name, budget_of(name, budgets_ms))) for name in ("ttft", "ttfa", "answer")
     }
     cut_ins = share_of(chances(turns, "cut_in_rate"))
     if not spoken:
