@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from harness.experiment import BUDGET_MS
-from harness.figures.catalogue import LATENCIES
 from harness.figures.cautions import Caution
 from harness.figures.cells import AgentSummary, Failure, JudgeSummary
 from harness.figures.onset_error import OnsetError
@@ -22,6 +21,7 @@ from harness.reports.each_turn import EachTurn
 from harness.reports.vote_pairs import QuickVote
 from harness.store.unspoken import Unspoken
 from harness.timing.quantiles import Quantiles
+from harness.turns.catalogue import LATENCIES
 
 Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")

@@ -25,7 +25,6 @@ from typing import Final
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.figures.catalogue import CATALOGUE, HEARD, LATENCIES, Latencies
 from harness.figures.rtp_lines import LineSummary, line_of
 from harness.figures.speakers import NO_SPEAKERS, Speakers, by_speaker
 from harness.ranking.joint import MOST_ALIKE
@@ -33,19 +32,34 @@ from harness.statistics.bounds import share_of
 from harness.statistics.interval import TURNS_FOR_P95, Interval
 from harness.store.selection import Turns
 from harness.timing.figures import TurnTiming
-from harness.timing.lost_sound import NO_LATENCY
 from harness.timing.quantiles import Quantiles, quantiles_of
-from harness.timing.recorded_call import CALL_ENDED, ON_HOLD
+from harness.turns.catalogue import CATALOGUE, HEARD, LATENCIES
+from harness.turns.table import MOST_DISCARDED, NOT_ASKED, begins_with_filler
 
 SHORT_PAUSE_MS: Final = 800.0
 """Longer pauses are the turn's end in many people's speech; they are counted separately."""
-MOST_DISCARDED: Final = 0.05
-NOT_ASKED: Final = frozenset({NO_LATENCY, CALL_ENDED, ON_HOLD})
-"""Reasons of discarded turns for which neither the agent nor the method can be at fault."""
 
 _OF_WORDS: Final = tuple(figure.key for figure in LATENCIES if "words" in figure.needs)
 _READ: Final = {figure.key: figure.read for figure in LATENCIES if figure.read is not None}
 FIGURES: Final = tuple(_READ)
+
+
+class Latencies(BaseModel):
+    """The latencies of a cell in ms, one field for each of `LATENCIES`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ttft_ms: Quantiles = Field(default_factory=Quantiles)
+    ttft_from_spoken_end_ms: Quantiles = Field(default_factory=Quantiles)
+    ttfa_ms: Quantiles = Field(default_factory=Quantiles)
+    answer_ms: Quantiles = Field(default_factory=Quantiles)
+    first_byte_ms: Quantiles = Field(default_factory=Quantiles)
+    first_sound_ms: Quantiles = Field(default_factory=Quantiles)
+    first_speech_ms: Quantiles = Field(default_factory=Quantiles)
+    first_word_ms: Quantiles = Field(default_factory=Quantiles)
+    first_substance_ms: Quantiles = Field(default_factory=Quantiles)
+    greeting_ms: Quantiles = Field(default_factory=Quantiles)
+    """From the opened call to the agent's greeting, on calls that the agent began."""
 
 
 class WithinBudget(BaseModel):
@@ -153,12 +167,6 @@ def ranks_slowest(turn: TurnTiming) -> bool:
     return turn.left_out is None and (turn.no_reply or turn.signed_ms is not None)
 
 
-def begins_with_filler(turn: TurnTiming) -> bool:
-    """True if a reply begins with a filler, or is one; False of every turn timed before these were known apart."""
-    later = turn.answer_ms is not None and turn.answer_ms != turn.ttfa_ms
-    return turn.ttfa_ms is not None and (later or (turn.answer_ms is None and any(u.kind == "filler" for u in turn.utterances)))
-
-
 def filler_first(turns: Turns) -> tuple[int, int]:
     """Replies whose first sound is not their answer, and replies of which this is known."""
     replies = [t for group in _made_of(turns, "answer").values() for t in group if t.ttfa_ms is not None]
@@ -219,7 +227,7 @@ def chances(turns: Turns, figure: str) -> dict[str, list[bool]]:
     read = CATALOGUE[figure].chances
     assert read is not None, figure
     among = heard_turns(turns) if figure == "no_reply_rate" else _kept(turns)
-    return {c: [taken for t in group for taken in read(t)] for c, group in among.items()}
+    return {c: [taken for t in group for taken in read(t) if taken is not None] for c, group in among.items()}
 
 
 def budget_of(figure: str, budgets_ms: Mapping[str, float]) -> float:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.figures.latency import MOST_DISCARDED
 from harness.figures.server_waits import ServerWaits, waits_of
 from harness.statistics.bounds import share_of_flags
 from harness.statistics.interval import Interval
@@ -21,6 +20,7 @@ from harness.store.load_files import LoadTurn
 from harness.store.selection import is_agents_fault
 from harness.timeline import NS_PER_S
 from harness.timing.quantiles import Quantiles, quantiles_of
+from harness.turns.table import MOST_DISCARDED
 
 STRETCH_S: Final = 15.0
 """Least length of a stretch: about a call of one turn."""

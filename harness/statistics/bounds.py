@@ -203,7 +203,7 @@ class Worsening:
         return (low, high) if self.lower_is_better else (-high, -low)
 
 
-def share_of_flags(flags: Mapping[str, Sequence[float]]) -> Share | None:
+def share_of_flags(flags: Mapping[str, Sequence[float] | Floats]) -> Share | None:
     """A share from conversation → one value of 0 to 1 per trial; None without any.
 
     >>> share_of_flags({f"c{k}": [True, False, False] for k in range(8)}).value
@@ -215,7 +215,7 @@ def share_of_flags(flags: Mapping[str, Sequence[float]]) -> Share | None:
     return Share(np.array([float(sum(v)) for v in known]), np.array([float(len(v)) for v in known]))
 
 
-def share_of(flags: Mapping[str, Sequence[float]]) -> tuple[float | None, Interval | None]:
+def share_of(flags: Mapping[str, Sequence[float] | Floats]) -> tuple[float | None, Interval | None]:
     """The same share with its 95 % interval; None without any trial, no interval under eight conversations.
 
     >>> share_of({f"c{k}": [True, False, False] for k in range(3)})
@@ -225,7 +225,7 @@ def share_of(flags: Mapping[str, Sequence[float]]) -> tuple[float | None, Interv
     return (None, None) if found is None else (found.value, found.interval)
 
 
-def percentile_of(values: Mapping[str, Sequence[float]], share: float) -> Percentile | None:
+def percentile_of(values: Mapping[str, Sequence[float] | Floats], share: float) -> Percentile | None:
     """A percentile from conversation → values; None without any.
 
     >>> percentile_of({f"c{k}": [400.0 + k, 410.0] for k in range(20)}, 0.95).bounds(0.025)  # too few for an upper end
