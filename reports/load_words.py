@@ -87,8 +87,10 @@ def _percentile(found: Quantiles, name: str) -> Figure:
     if value is None:
         few = f"{counted(found.n, 'turn')}, needs {TURNS_FOR_P95}" if name == "p95" and 0 < found.n < TURNS_FOR_P95 else ""
         return Figure(UNKNOWN_TEXT, few)
-    ends = getattr(found, f"{name}_interval")
-    return Figure(milliseconds(value), f"{milliseconds(ends[0])} to {milliseconds(ends[1])}" if ends else "")
+    ends, least = getattr(found, f"{name}_interval"), getattr(found, f"{name}_at_least")
+    if ends is None:
+        return Figure(milliseconds(value), "" if least is None else f"≥ {milliseconds(least)}")
+    return Figure(milliseconds(value), f"{milliseconds(ends[0])} to {milliseconds(ends[1])}")
 
 
 def _share(found: ShareOf) -> Figure:

@@ -11,6 +11,7 @@ from harness.figures.load_steps import load_figures, stretches_of, times
 from harness.statistics.drawn_quantiles import Drawn, drawn_quantile
 from harness.timing.quantiles import quantiles_of
 from tests.harness.load.made_turns import queued, turn
+from tests.present import present
 
 RATES = (1.0, 2.0, 4.0, 6.0, 8.0, 9.0)
 
@@ -62,8 +63,18 @@ def test_several_turns_of_a_call_are_one_call() -> None:
 
 
 def test_under_eight_stretches_there_is_no_interval() -> None:
-    assert load_figures(queued(4.0, 100.0, 1)).ttfa_ms.p95_interval is None
-    assert load_figures(queued(4.0, 180.0, 1)).ttfa_ms.p95_interval is not None
+    few = load_figures(queued(4.0, 100.0, 1)).ttfa_ms
+    assert (few.p50_interval, few.p95_interval, few.p95_at_least) == (None, None, None)
+    assert load_figures(queued(4.0, 180.0, 1)).ttfa_ms.p50_interval is not None
+
+
+def test_a_p95_has_an_upper_end_when_all_stretches_could_hardly_be_quicker_by_chance() -> None:
+    some, many = (load_figures(queued(1.0, 15.0 * stretches, 1)).ttfa_ms for stretches in (40, 200))
+    assert some.p95_interval is None
+    assert present(some.p95_at_least) < present(some.p95)
+    low, high = present(many.p95_interval)
+    assert low < present(many.p95) < high
+    assert many.p95_at_least is None
 
 
 def test_near_the_knee_an_interval_over_calls_would_be_too_narrow() -> None:
