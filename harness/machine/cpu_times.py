@@ -65,7 +65,7 @@ def times_in(stat: bytes) -> dict[int, CpuTimes]:
 
 
 def idle_in_ms(uptime: bytes) -> float | None:
-    """The idle time of all processors together, without waits for a disk, in the text of `/proc/uptime`; None if it has none."""
+    """The idle time of all processors together, without waits for a disk, in the text of `/proc/uptime`; None if not there."""
     with suppress(ValueError, IndexError):
         return float(uptime.split()[1]) * 1000
     return None

@@ -16,9 +16,9 @@ thread of the agent is ready and something else uses its processor. So between t
 * by a *quota* no more than the time for which it stopped the agent's control group.
 
 Two of the counters are late, and of what is late the most is assumed. A wait is counted when it ends, so it may lie in the
-samples before, as far back as the longest wait reaches: it is placed where it costs most, once. Others' work is counted late, or
-in steps of a clock: then it lies between a least and a most at each sample, and no more is placed between two samples than from
-the least at the one to the most at the other (`_by_programs_ms`).
+samples before, as far back as the longest wait reaches: it is placed where it costs most, once. Others' work is counted late,
+or in steps of a clock: then it lies between a least and a most at each sample, and no more is placed between two samples than
+from the least at the one to the most at the other (`_by_programs_ms`).
 
 The sum of the three, and no more than the stretch itself, is *owed at most*. It is summed over threads and
 processors, so the truth is usually less: an agent of many threads that all continue past the instant of its first sound may
@@ -90,7 +90,8 @@ def owed(track: MachineTrack, begin_ns: int, end_ns: int) -> Owed | None:
     inside = _around(track.samples, begin_ns, end_ns)
     if len(inside) < 2:
         return None
-    first, last = track.samples[inside[0]], track.samples[inside[-1]]
+    samples = track.samples[inside.start : inside.stop]
+    first, last = samples[0], samples[-1]
     lasted_ms = (last.at_ns - first.at_ns) / NS_PER_MS
     busy_ms, stolen_ms = last.busy_ms - first.busy_ms, max(0.0, last.stolen_ms - first.stolen_ms)
     waited_ms = _between(first.agent_waited_ms, last.agent_waited_ms)
@@ -106,9 +107,7 @@ def owed(track: MachineTrack, begin_ns: int, end_ns: int) -> Owed | None:
         all_stolen_ms=stolen_ms,
         stalled_ms=stalled_ms,
         throttled=last.throttled - first.throttled if last.throttled is not None and first.throttled is not None else None,
-        slowest_mhz=min(
-            (s.slowest_mhz for s in track.samples[inside.start : inside.stop] if s.slowest_mhz is not None), default=None
-        ),
+        slowest_mhz=min((s.slowest_mhz for s in samples if s.slowest_mhz is not None), default=None),
     )
 
 
@@ -184,12 +183,7 @@ def of_turn(track: MachineTrack, t0_ns: int, turn: TurnTiming) -> Contention | N
 
     For a turn without reply, the stretch is the wait for a reply, or the rest of the call.
     """
-    spoken_end_ns = t0_ns + int(turn.spoken_end_ms * NS_PER_MS)
-    name, waited_ms = turn.first_figure
-    if name != "ttfa":
-        waited_ms = turn.ttft_from_spoken_end_ms or 0.0
-    begin_ns = _last_rest_ns(track, spoken_end_ns)
-    end_ns = spoken_end_ns + int(max(0.0, waited_ms) * NS_PER_MS)
+    begin_ns, end_ns = stretch_ns(track, t0_ns, turn)
     whole = owed(track, begin_ns, end_ns)
     if whole is None:
         return None
@@ -201,6 +195,15 @@ def of_turn(track: MachineTrack, t0_ns: int, turn: TurnTiming) -> Contention | N
         if stretch is not None:
             found[figure] = _not_over(stretch.at_most_ms, value_ms)
     return _contention(track, whole, found, begin_ns, end_ns)
+
+
+def stretch_ns(track: MachineTrack, t0_ns: int, turn: TurnTiming) -> tuple[int, int]:
+    """The beginning and the end of the stretch that the first figure of a turn depends on."""
+    spoken_end_ns = t0_ns + int(turn.spoken_end_ms * NS_PER_MS)
+    name, waited_ms = turn.first_figure
+    if name != "ttfa":
+        waited_ms = turn.ttft_from_spoken_end_ms or 0.0
+    return _last_rest_ns(track, spoken_end_ns), spoken_end_ns + int(max(0.0, waited_ms) * NS_PER_MS)
 
 
 def of_call(track: MachineTrack, ttft_ms: float | None) -> Contention | None:
@@ -298,5 +301,5 @@ def _between(first: float | None, last: float | None) -> float | None:
 def _around(samples: Sequence[MachineSample], begin_ns: int, end_ns: int) -> range:
     """The numbers of the samples inside, and of the nearest one on either side."""
     first = bisect_right(samples, begin_ns, key=lambda sample: sample.at_ns) - 1
-    last = bisect_left(samples, end_ns, key=lambda sample: sample.at_ns)
+    last = bisect_right(samples, end_ns, key=lambda sample: sample.at_ns)
     return range(max(0, first), min(len(samples), last + 1))
