@@ -34,7 +34,7 @@ PERIOD_S: Final = 0.02
 LEAST_PAUSE: Final = 50.0
 """Samples are at least so many times as far apart as one takes of the processor: 2 % of a core at most."""
 RARE_S: Final = 0.1
-"""Interval of the search for the agent's new children, and of the counters that no bound depends on."""
+"""Interval of the search for the agent's new children, and of the counters that hardly any bound depends on."""
 NAMES_S: Final = 1.0
 """Interval of the readings of other programs' names; each is 0.1 ms for a hundred processes."""
 MOST_NAMES: Final = 8
@@ -59,6 +59,16 @@ class _Look:
     agent_ran_ms: float
     waits: Waits | None
     harness_ran_ms: float
+    stalled_ms: float | None
+    throttled: int | None
+    slowest_mhz: float | None
+    quota_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rare:
+    """The counters that are read ten times a second."""
+
     stalled_ms: float | None
     throttled: int | None
     slowest_mhz: float | None
@@ -169,7 +179,7 @@ class _Sampler:
         self._table = ProgramTable()
         self._looks: list[_Look] = []
         self._programs: list[ProgramsSeen] = []
-        self._rare: tuple[int | None, float | None] = (None, None)
+        self._rare = _Rare(None, None, None, None)
         self._rare_ns = self._named_ns = 0
         self._open: list[int] = []
         """The first look of each open call."""
@@ -235,7 +245,9 @@ class _Sampler:
             return None
         began_ns = now_ns()
         if began_ns - self._rare_ns > RARE_S * 1e9:
-            self._rare_ns, self._rare = began_ns, (throttled(), slowest_mhz())
+            group_ms = self._groups.stalled_ms()
+            stalled = group_ms if group_ms is not None else stalled_ms()
+            self._rare_ns, self._rare = began_ns, _Rare(stalled, throttled(), slowest_mhz(), self._groups.throttled_ms())
             self.agent.find_children()
             began_ns = now_ns()
         waits = self.agent.waits()
@@ -246,7 +258,6 @@ class _Sampler:
             stat = self._stat.read()
             if now_ns() - clocks_ns < _AT_ONCE_NS:
                 break
-        group_stalled_ms = self._groups.stalled_ms()
         return _Look(
             began_ns=began_ns,
             at_ns=at_ns,
@@ -256,10 +267,11 @@ class _Sampler:
             agent_ran_ms=agent_ms,
             waits=waits,
             harness_ran_ms=harness_ms,
-            stalled_ms=group_stalled_ms if group_stalled_ms is not None else stalled_ms(),
-            throttled=self._rare[0],
-            slowest_mhz=self._rare[1],
-            quota_ms=self._groups.throttled_ms(),
+            stalled_ms=self._rare.stalled_ms,
+            throttled=self._rare.throttled,
+            slowest_mhz=self._rare.slowest_mhz,
+            # Where no quota has stopped them so far, there is hardly one.
+            quota_ms=self._groups.throttled_ms() if self._rare.quota_ms else self._rare.quota_ms,
         )
 
     def _name_programs(self, after_s: float) -> None:

@@ -22,6 +22,7 @@ from harness.timing.contention import Owed, owed
 
 SPIN = """
 import os
+open("/proc/self/comm", "w").write("%s")
 os.sched_setaffinity(0, {%d})
 for _ in range(%d):
     if os.fork() == 0:
@@ -35,9 +36,9 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reaso
 
 
 @contextmanager
-def spinning(processes: int, core: int) -> Iterator[int]:
+def spinning(processes: int, core: int, name: str = "spins") -> Iterator[int]:
     """So many processes that never rest, all on one core; gives the process id of their parent."""
-    parent = subprocess.Popen([sys.executable, "-c", SPIN % (core, processes)], start_new_session=True)
+    parent = subprocess.Popen([sys.executable, "-c", SPIN % (name, core, processes)], start_new_session=True)
     time.sleep(0.5)
     try:
         yield parent.pid
@@ -184,7 +185,7 @@ def test_a_program_that_works_is_named() -> None:
     with spinning(1, max(os.sched_getaffinity(0))):
         work = other_work()
     assert work.too_much
-    assert "python" in work.in_words()
+    assert "spins" in work.in_words()
 
 
 def test_what_was_seen_is_read_back_as_it_was_kept(tmp_path: Path) -> None:
@@ -270,10 +271,13 @@ while True:
 def test_the_waiting_of_threads_that_are_born_during_a_call_is_counted() -> None:
     """Every thread works for a tenth of a second beside two others on one core, and ends: it waits longer than it works."""
     core = max(os.sched_getaffinity(0))
-    with spinning(2, core), subprocess.Popen([sys.executable, "-c", BEARS_THREADS % core], start_new_session=True) as agent:
-        time.sleep(0.5)
-        found = watched(agent.pid)
+    agent = subprocess.Popen([sys.executable, "-c", BEARS_THREADS % core], start_new_session=True)
+    try:
+        with spinning(2, core):
+            found = watched(agent.pid)
+    finally:
         agent.kill()
+        agent.wait()
     assert found.waited_ms is not None
     assert found.waited_ms > 0.4 * found.lasted_ms
     assert found.at_most_ms > 0.4 * found.lasted_ms
@@ -283,11 +287,17 @@ def test_others_are_named_and_the_agent_and_the_caller_are_not_among_them() -> N
     core = max(os.sched_getaffinity(0))
     name = "a\x1b[31m" + "b"
     named = f"open('/proc/self/comm', 'w').write({name!r})\nwhile True: pass"
-    with subprocess.Popen([sys.executable, "-c", named], start_new_session=True) as other:
-        with spinning(1, core) as agent, spinning(1, core) as caller, CallWatch((agent,), (caller,)) as watch:
+    other = subprocess.Popen([sys.executable, "-c", named], start_new_session=True)
+    try:
+        with (
+            spinning(1, core, "my-agent") as agent,
+            spinning(1, core, "my-caller") as caller,
+            CallWatch((agent,), (caller,)) as watch,
+        ):
             time.sleep(WATCHED_S)
-        beside = {pid: Path(f"/proc/{pid}/comm").read_text().strip() for pid in (agent, caller)}
+    finally:
         other.kill()
+        other.wait()
     assert watch.track is not None
     programs = watch.track.programs
     assert "a·[31mb" in programs.ran_ms, "what would colour a terminal is a dot"
@@ -295,7 +305,7 @@ def test_others_are_named_and_the_agent_and_the_caller_are_not_among_them() -> N
     assert programs.ran_ms["a·[31mb"][-1] > 0.1 * lasted_ms
     own_ms = watch.track.samples[-1].agent_ran_ms - watch.track.samples[0].agent_ran_ms
     assert own_ms > 0.05 * lasted_ms
-    assert set(beside.values()) & set(programs.ran_ms) <= {Path(f"/proc/{os.getppid()}/comm").read_text().strip(), "python"}
+    assert not {"my-agent", "my-caller"} & set(programs.ran_ms)
 
 
 def test_samples_take_a_small_part_of_a_core_however_many_calls_overlap() -> None:
