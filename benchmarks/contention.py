@@ -10,8 +10,10 @@ programs at once.
 range of the same agent's calls without added load: the low end of a loaded call may not lie above all of them. Writes
 `docs/pictures/contention.svg`. One round of it takes five minutes.
 
-Both print the width of the bound three times, as median/p95 in ms: over the whole stretch at once, from one sample to the next,
-and the same where the machine shows others' work only in steps of 10 ms.
+`cost` measures the processor time of the samples themselves.
+
+The first two print the width of the bound three times, as median/p95 in ms: over the whole stretch at once, from one sample to
+the next, and the same where the machine shows others' work only in steps of 10 ms.
 """
 
 import asyncio
@@ -24,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -35,7 +37,7 @@ from harness.audio.vocal import silero
 from harness.caller import Callers
 from harness.experiment import Experiment
 from harness.machine.busy_clock import TICK_MS
-from harness.machine.call_watch import CallWatch
+from harness.machine.call_watch import CallWatch, Watches
 from harness.progress import RunProgress
 from harness.recording.files import load as load_recording
 from harness.recording.machine_track import MachineTrack
@@ -56,6 +58,7 @@ LOADS = {"0.1": (0.1,), "0.3": (0.3,), "0.5": (0.5,), "1": (1.0,), "2": (1.0, 1.
 CALLS_BESIDE = ("0.3", "0.5", "1", "2", "bursts")
 PROGRAMS = str(Path(__file__).with_name("contention_programs.py"))
 KNOWN_A_LOAD = 4
+COST_S = 5.0
 SPREAD_MS = 3.0
 """Thirty pauses end a tenth of a millisecond late each, on a quiet machine too."""
 LINES = (
@@ -142,6 +145,26 @@ def calls(rounds: int, beside: Sequence[str]) -> None:
             )
     rows = [(c, c.ttfa_ms - statistics.median(quiet[c.agent, c.line])) for c in found if quiet[c.agent, c.line]]
     _draw([{**asdict(c), "owed": max(1.0, c.owed.by_sample_ms), "moved": max(1.0, ms)} for c, ms in rows])
+
+
+def cost() -> None:
+    """Measure the processor time of the samples themselves, for an agent of a dozen threads."""
+    threads = "import threading, time\nfor _ in range(11): threading.Thread(target=time.sleep, args=(60,)).start()"
+    agent = subprocess.Popen([sys.executable, "-S", "-c", threads])
+    time.sleep(1.0)
+    try:
+        for overlapping in (1, 200):
+            watches = Watches()
+            with ExitStack() as open_calls:
+                found = [open_calls.enter_context(watches.watch((agent.pid,), ())) for _ in range(overlapping)]
+                began_s, began_cpu_s = time.monotonic(), time.process_time()
+                time.sleep(COST_S)
+                share = (time.process_time() - began_cpu_s) / (time.monotonic() - began_s)
+            samples = len(found[-1].track.samples) / COST_S if found[-1].track is not None else 0.0
+            print(f"{overlapping:4} calls: {100 * share:.2f} % of a core, {samples:.0f} samples a second")
+    finally:
+        agent.kill()
+        agent.wait()
 
 
 def _widths(owed_by: Sequence[Bounds]) -> str:
@@ -310,6 +333,8 @@ def main() -> None:
     match sys.argv[1:]:
         case ["known", *minutes]:
             known(float(minutes[0]) if minutes else 3.0)
+        case ["cost"]:
+            cost()
         case ["calls"]:
             calls(1, CALLS_BESIDE)
         case ["calls", rounds, *beside]:
