@@ -19,13 +19,14 @@ import numpy as np
 from harness.figures.latency import differs, filler_first
 from harness.figures.quality_state import QUOTED
 from harness.ranking.board import QualityState
-from harness.statistics.paired import Trials, change_of_shares
+from harness.statistics.interval import FEWEST_CLUSTERS, TAIL
+from harness.statistics.paired import MeanChange
 from harness.store.judgment import is_reference
 from harness.store.selection import WITH_DELAY, Selection
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.turns import TurnTable, change, estimate
 from harness.turns.catalogue import LATENCIES
-from harness.turns.change import TAIL, Change, Verdict, verdict_of
+from harness.turns.change import Change, Verdict, verdict_of
 from harness.turns.of_run import bunch_of
 from harness.wording import milliseconds, share
 
@@ -36,6 +37,8 @@ SHARES: Final = {
     "no_reply_rate": "No reply",
 }
 """Shares of turns, with their titles; a marked pause that is cut is a false start too."""
+Shares = Mapping[tuple[str, ...], float]
+"""(conversation, …) → a share of what was asked of it."""
 _RANK: Final = {"worse": 0, "unclear": 1, "better": 2}
 
 
@@ -166,13 +169,9 @@ def _row(
 
 
 def _failed(now: Version, before: Version) -> Iterator[ChangeRow]:
-    def of(version: Version) -> Trials:
-        sessions = version.selection.of(version.agent, version.condition)
-        return {
-            f"{s.key.context_id} {s.key.repeat}": [float(s.status == "failed")]
-            for s in sessions
-            if s.key.context_id in version.contexts
-        }
+    def of(version: Version) -> Shares:
+        sessions = [s for s in version.selection.of(version.agent, version.condition) if s.key.context_id in version.contexts]
+        return {(s.key.context_id, str(s.key.repeat)): float(s.status == "failed") for s in sessions}
 
     clusters = {context.id: bunch_of(context.id, context.source) for context in now.selection.contexts}
     yield from _compared(now.agent, "Failed sessions", of(now), of(before), clusters)
@@ -188,9 +187,9 @@ def _preferred(now: Version, before: Version) -> Iterator[ChangeRow]:
         yield replace(row, verdict="unclear") if undecided else row
 
 
-def _preferences(version: Version, source: str) -> Trials:
+def _preferences(version: Version, source: str) -> Shares:
     """Conversation, rater and reference → share of the verdicts that preferred the agent, a tie counting half."""
-    found: dict[str, list[float]] = defaultdict(list)
+    found: dict[tuple[str, ...], list[float]] = defaultdict(list)
     for row in version.selection.verdicts:
         sides = (row.system_a, row.system_b)
         if row.source != source or row.condition != version.condition or row.context not in version.contexts:
@@ -200,8 +199,8 @@ def _preferences(version: Version, source: str) -> Trials:
         mine = sides.index(version.agent)
         if is_reference(sides[1 - mine]):
             won = 0.5 if row.winner == "tie" else float(row.winner == "ab"[mine])
-            found[f"{row.context} {row.judge} {sides[1 - mine]}"].append(won)
-    return {pair: [float(np.mean(won))] for pair, won in found.items()}
+            found[row.context, row.judge, sides[1 - mine]].append(won)
+    return {pair: float(np.mean(won)) for pair, won in found.items()}
 
 
 def _undecided(states: Set[QualityState]) -> str:
@@ -212,18 +211,17 @@ def _undecided(states: Set[QualityState]) -> str:
 
 
 def _compared(
-    agent: str, figure: str, now: Trials, before: Trials, clusters: Mapping[str, str], *, sign: int = 1
+    agent: str, figure: str, now: Shares, before: Shares, clusters: Mapping[str, str], *, sign: int = 1
 ) -> Iterator[ChangeRow]:
     """The change of a share that is of no timed turn, over what both versions have. `clusters`: conversation → its cluster."""
+    gained: dict[str, list[float]] = defaultdict(list)
     both = sorted(set(now) & set(before))
+    for context, *rest in both:
+        gained[clusters.get(context, context)].append(sign * (now[context, *rest] - before[context, *rest]))
     if not both:
         return
-
-    def bunch(key: str) -> str:
-        context = key.split(" ")[0]  # no context's id has a space
-        return clusters.get(context, context)
-
-    found = change_of_shares(now, before, bunch, lower_is_better=sign > 0)
-    old, new = (float(np.mean([each[key][0] for key in both])) for each in (before, now))
-    measured = Change(figure, found, found, found, paired=True) if found is not None else None
-    yield _row(agent, figure, _SHARE, old, new, measured, contexts=len(set(map(bunch, both))), sign=sign)
+    sums, counts = (np.array([of(each) for each in gained.values()], np.float64) for of in (sum, len))
+    change = MeanChange(sums, counts)
+    found = Change(figure, change, change, change, paired=True) if change.contexts >= FEWEST_CLUSTERS else None
+    old, new = (float(np.mean([each[key] for key in both])) for each in (before, now))
+    yield _row(agent, figure, _SHARE, old, new, found, contexts=change.contexts, sign=sign)

@@ -167,9 +167,7 @@ class Cells:
         figure, and where TTFA and answer differ on at most 5 % of the replies."""
         if figure.split(".")[0] != "ttfa_ms" and figure != "within_budget.ttfa":
             return ""
-        inside = self._inside(place)
-        turns = {c: group for c, group in self._selection.turns(agent, place.condition).items() if c in inside}
-        return filler_note(filler_first(turns), self.evidence("answer_ms.p50", agent, place))
+        return filler_note(filler_first(self.turns(agent, place)), self.evidence("answer_ms.p50", agent, place))
 
     def change_from(self, before: "Cells", figure: str, agent: str, place: Place, was: str | None = None) -> Evidence | None:
         """The change of a figure since another run: positive is worse. None if one of the two does not have it.

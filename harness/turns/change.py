@@ -11,20 +11,19 @@ and greatest the other way round. Positive is worse, for every figure.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 
 from harness.statistics.arrays import Floats, Ints
 from harness.statistics.bounds import Bounds, Evidence, Percentile, Worsening
-from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.interval import FEWEST_CLUSTERS, TAIL
 from harness.statistics.paired import MeanChange
 from harness.turns.catalogue import BY_PATH
 from harness.turns.estimate import By, estimate, named
 from harness.turns.table import COLUMN_OF, Cluster, Given, TurnTable
 
 Verdict = Literal["worse", "better", "unclear"]
-TAIL: Final = 0.025
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ from harness.reports.charts.chart import Chart, Table
 from harness.reports.charts.theme import of_subset, subset_spec
 from harness.reports.view import SUBSETS, Estimate, PageView, Subset, percentile
 from harness.reports.wording import latency_interval
-from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.interval import FEWEST_CLUSTERS, TAIL
 from harness.timing.figures import NO_REPLY_MS, NO_REPLY_TEXT
 from harness.turns import change
-from harness.turns.change import TAIL
 from harness.wording import milliseconds
 
 

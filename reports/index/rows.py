@@ -25,13 +25,14 @@ from harness.reports.listening.results import human_rows
 from harness.reports.shown_runs import alone
 from harness.reports.verdict import Answer, kind
 from harness.reports.view import Estimate
+from harness.statistics.interval import TAIL
 from harness.store.judgment import Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
 from harness.timing.quantiles import finite
 from harness.turns import TurnTable
-from harness.turns.change import TAIL, Verdict, verdict_of
+from harness.turns.change import Verdict, verdict_of
 from harness.turns.of_run import table_of_run
 from harness.wording import command, counted
 
