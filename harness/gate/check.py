@@ -237,10 +237,13 @@ def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Ru
         decision = None if apart else _no_verdict(rule(found, limit.rule, limit.bound))
         return Checked(asked, "cannot tell", decision, undecided=undecided)
     decision = rule(found, limit.rule, limit.bound)
-    if decision.by_others:
-        return Checked(
-            asked, "cannot tell", decision, why=_why_others(decision, limit.figure, cells.others(asked.agent, place))
-        )
+    why = _why_others(decision, limit.figure, cells.others(asked.agent, place)) if decision.by_others else ""
+    of_others = cells.watched(limit.figure, asked.agent, place)
+    if limit.comparison == "worse_than_baseline_by" and earlier is not None:
+        of_others &= earlier.before.watched(limit.figure, earlier.agents[asked.agent], place)
+    decision = decision if of_others else replace(decision, ends=None)
+    if why:
+        return Checked(asked, "cannot tell", decision, why=why)
     if not cells.over_speakers(limit.figure):
         return Checked(asked, decision.verdict, decision)
     if decision.more_needed is not None:
