@@ -44,6 +44,7 @@ from harness.store.new_run import new_run
 from harness.store.removal import remove_replies
 from harness.store.session import TIMING, TIMINGS, WORDS, Session, SessionKey, session_of
 from harness.store.step_failure import StepFailure
+from harness.store.unrecorded import UnrecordedCall, insert_calls
 from harness.timing.figures import TurnTiming
 
 TELEMETRY_FILE: Final = "telemetry.jsonl"
@@ -250,6 +251,19 @@ class RunStore:
             )
             self._db.executemany("INSERT OR REPLACE INTO step_failures VALUES (?, ?, ?, ?)", failures.fetchall())
 
+    def add_calls(self, calls: Iterable[UnrecordedCall]) -> None:
+        """Store the calls of a finished step of a load test, all or none."""
+        with self._db:
+            insert_calls(self._db, calls)
+
+    def calls_of(self, step: str) -> Iterator[Session]:
+        """The calls of one step, one at a time in the order played: a million turns as objects are gigabytes."""
+        try:
+            for row in self._db.execute("SELECT * FROM sessions WHERE step = ? ORDER BY rowid", (step,)):
+                yield session_of(row, self.folder)
+        except DAMAGE as error:
+            raise damaged(self.folder, error) from error
+
     def _put_session(self, row: Mapping[str, Any]) -> None:
         columns, places = ", ".join(row), ", ".join("?" * len(row))
         self._db.execute(f"INSERT OR REPLACE INTO sessions ({columns}) VALUES ({places})", tuple(row.values()))
@@ -264,7 +278,7 @@ class RunStore:
         """Every played session, finished or failed, in the order of contexts, then agents."""
         rows = self._db.execute(
             "SELECT s.* FROM sessions s LEFT JOIN contexts c ON c.id = s.context_id"
-            " ORDER BY c.position, s.agent, s.mode, s.condition, s.repeat"
+            " ORDER BY c.position, s.agent, s.mode, s.condition, s.step, s.repeat"
         ).fetchall()
         return [session_of(row, self.folder) for row in rows]
 

@@ -158,7 +158,7 @@ class Selection:
             if session.status == "finished":
                 found.append((session, session.turn_timings))
             elif spoken and is_agents_fault(session.failure_kind):
-                found.append((session, (_lost_turn(session),)))
+                found.append((session, session.turn_timings if session.key.step else (_lost_turn(session),)))
         if self.apart:
             found = [(session, tuple(replace(t, discarded=MACHINES_DIFFER) for t in timed)) for session, timed in found]
         return [(session, timed) for session, timed in found if timed]

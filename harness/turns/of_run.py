@@ -1,16 +1,20 @@
 """The table of a run's turns, from its selection. No other module makes rows of a stored run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from harness.scenarios.speakers import speaker_of
 from harness.store.selection import Selection
+from harness.store.session import Session
+from harness.timeline import NS_PER_MS
 from harness.timing.figures import TurnTiming
 from harness.turns.table import TurnKey, TurnTable
 
 
 def table_of_run(selection: Selection) -> TurnTable:
     """Every timed turn of a run, a lost session as one turn that ranks slowest."""
-    return TurnTable.of(_rows(selection), selection.manifest.budgets_ms)
+    table = TurnTable.of(_rows(selection), selection.manifest.budgets_ms)
+    return table.in_stretches() if selection.manifest.load is not None else table
 
 
 def _rows(selection: Selection) -> Iterator[tuple[TurnKey, TurnTiming]]:
@@ -23,14 +27,20 @@ def _rows(selection: Selection) -> Iterator[tuple[TurnKey, TurnTiming]]:
                     context=session.key.context_id,
                     run=str(selection.store.folder),
                     condition=condition,
+                    step=session.key.step,
                     mode=session.key.mode,
                     repeat=str(session.key.repeat),
                     speaker=speakers.get(session.key.context_id, ""),
                     machine=session.machine,
                     session=session.id,
-                    began_ns=session.started_ns or 0,
                 )
-                yield from ((key, turn) for turn in turns)
+                yield from at_their_ends(key, session, turns)
+
+
+def at_their_ends(key: TurnKey, session: Session, turns: Iterable[TurnTiming]) -> Iterator[tuple[TurnKey, TurnTiming]]:
+    """The rows of a session, each at the end of its caller's words."""
+    for turn in turns:
+        yield replace(key, began_ns=(session.started_ns or 0) + round(turn.spoken_end_ms * NS_PER_MS)), turn
 
 
 def bunch_of(context: str, source: str) -> str:
