@@ -88,9 +88,7 @@ def _calls(path: Path, part: LoadPart, made: dict[str, Any]) -> Iterator[Unrecor
         if step >= len(part.records):  # Of a step that was not finished.
             continue
         first, context = turns[0], turns[0]["context"]
-        key = SessionKey(
-            context, "", made["agent"], "", made["mode"], "clean", often[step, context], part.records[step].name
-        )
+        key = SessionKey(context, "", made["agent"], "", made["mode"], "clean", often[step, context], part.records[step].name)
         often[step, context] += 1
         yield UnrecordedCall(
             key, first["begin_ns"], tuple(_timing(turn, first["begin_ns"]) for turn in turns), first.get("failure"),

@@ -5,7 +5,7 @@ A step has hundreds of calls and all its rows are written in one transaction: on
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 from harness.agents.secrets import redact_foreign
 from harness.store.session import TIMINGS, SessionKey
@@ -19,7 +19,7 @@ class UnrecordedCall:
     key: SessionKey
     started_ns: int
     """The caller's first sample; of a failed call, when it began."""
-    timings: tuple[TurnTiming, ...]
+    turn_timings: tuple[TurnTiming, ...]
     failure_kind: str | None = None
     failure_detail: str = ""
     due_ns: int | None = None
@@ -32,14 +32,14 @@ class UnrecordedCall:
 def insert_calls(database: sqlite3.Connection, calls: Iterable[UnrecordedCall]) -> None:
     """Store these calls; figures that a turn does not have take no room."""
     columns = (
-        *asdict(SessionKey("", "", "", "", "", "", 0)), "id", "status", "failure_kind", "failure_detail", "started_ns", "due_ns",
+        *(each.name for each in fields(SessionKey)), "id", "status", "failure_kind", "failure_detail", "started_ns", "due_ns",
         "begun_ns", "ended", "planned_turns", "spoken_turns", "turn_timings",
     )  # fmt: skip
     rows = (
         (
             *asdict(c.key).values(), c.key.session_id, "failed" if c.failure_kind else "finished", c.failure_kind,
             redact_foreign(c.failure_detail), c.started_ns, c.due_ns, c.begun_ns, c.ended, c.planned_turns, c.spoken_turns,
-            TIMINGS.dump_json(c.timings, exclude_defaults=True).decode(),
+            TIMINGS.dump_json(c.turn_timings, exclude_defaults=True).decode(),
         )
         for c in calls
     )  # fmt: skip

@@ -3,8 +3,8 @@
 A percentile never falls when a turn's time grows, and a share within a budget never rises. So the figure at all low ends and
 the figure at all high ends bound whatever a machine without others would have given, and the interval runs from the lower
 bound of the one to the upper bound of the other. Nothing is assumed of the turns that others disturbed, not even that they are
-like the rest. Percentiles over stretches of time, of which a load test has few and each with many turns, are drawn
-(`harness.statistics.drawn_quantiles`). Of times the measured figure is the high end: an upper bound of what a quiet machine gives.
+like the rest. Percentiles over stretches of time, of which a load test has few with many turns each, are drawn
+(`harness.statistics.drawn_quantiles`).
 """
 
 from collections.abc import Collection, Mapping
@@ -103,9 +103,9 @@ def _evidence(group: TurnTable, given: Given, values: Floats, cluster: Cluster, 
     if share is None:
         found = share_of_flags(groups)
     elif cluster == "stretch":
-        found = Drawn.quantile(groups, share, seed=int(group.began_ns.sum() % 2**32))  # Two tests, or steps, are drawn on their own.
+        # Two tests, and two steps, are drawn each on its own.
+        found = Drawn.quantile(groups, share, seed=int(group.began_ns.sum() % 2**32))
     else:
         found = percentile_of(groups, share)
     assert found is not None
     return found
-

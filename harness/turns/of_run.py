@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from harness.scenarios.speakers import speaker_of
 from harness.store.selection import Selection
-from harness.store.session import Session
 from harness.timeline import NS_PER_MS
 from harness.timing.figures import TurnTiming
 from harness.turns.table import TurnKey, TurnTable
@@ -34,13 +33,13 @@ def _rows(selection: Selection) -> Iterator[tuple[TurnKey, TurnTiming]]:
                     machine=session.machine,
                     session=session.id,
                 )
-                yield from at_their_ends(key, session, turns)
+                yield from at_their_ends(key, session.started_ns, turns)
 
 
-def at_their_ends(key: TurnKey, session: Session, turns: Iterable[TurnTiming]) -> Iterator[tuple[TurnKey, TurnTiming]]:
-    """The rows of a session, each at the end of its caller's words."""
+def at_their_ends(key: TurnKey, started_ns: int | None, turns: Iterable[TurnTiming]) -> Iterator[tuple[TurnKey, TurnTiming]]:
+    """The rows of a session that started then, each at the end of its caller's words."""
     for turn in turns:
-        yield replace(key, began_ns=(session.started_ns or 0) + round(turn.spoken_end_ms * NS_PER_MS)), turn
+        yield replace(key, began_ns=(started_ns or 0) + round(turn.spoken_end_ms * NS_PER_MS)), turn
 
 
 def bunch_of(context: str, source: str) -> str:

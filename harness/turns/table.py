@@ -49,7 +49,8 @@ LATENCY_KEYS: Final = tuple(key for key, figure in CATALOGUE.items() if figure.r
 CHANCE_KEYS: Final = tuple(key for key, figure in CATALOGUE.items() if figure.chances is not None)
 FLAGS: Final = ("discarded", "asked", "answered", "slowest", "silenced", "no_words", "no_answer", "decides", "full", "unknown")
 """Of each row: it was discarded; not for a reason of `NOT_ASKED`; it has a TTFA; it ranks slowest; its silence may be others';
-its transcript is missing; its answer is not known; its agent reports decisions; the load was full; it may have had any value (`with_unknown`)."""
+its transcript is missing; its answer is not known; its agent reports decisions; the load was full; it may have had any value
+(`with_unknown`)."""
 
 
 @dataclass(frozen=True, slots=True)
