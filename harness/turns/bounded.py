@@ -65,6 +65,8 @@ def _of_silence(turn: TurnTiming) -> float:
 
 
 def _owed_ms(turn: TurnTiming, figure: str, value_ms: float) -> float:
+    if turn.contention is None:
+        return 0.0
     owed_ms = turn.owed_ms(figure)
     if owed_ms is None:  # Of an older run, or a figure without a stretch of its own: the bound of the whole turn.
         owed_ms = turn.owed_ms(turn.first_figure[0]) or 0.0

@@ -294,15 +294,16 @@ class _Building:
 
     def table(self, budgets_ms: Mapping[str, float]) -> TurnTable:
         """The rows so far."""
-        low = {name: np.array(column, np.float64) for name, column in self._low.items()}
-        high = {n: np.array(column, np.float64) if self._owes[n] else low[n] for n, column in self._high.items()}
+        # `asarray` takes the growing array's own memory, so that no column is there twice.
+        low = {name: np.asarray(column) for name, column in self._low.items()}
+        high = {n: np.asarray(column) if self._owes[n] else low[n] for n, column in self._high.items()}
         return TurnTable(
-            keys={name: Names(np.array(self._codes[name], np.int32), tuple(self._names[name])) for name in KEYS},
-            began_ns=np.array(self._began, np.int64),
+            keys={name: Names(np.asarray(self._codes[name]), tuple(self._names[name])) for name in KEYS},
+            began_ns=np.asarray(self._began),
             low=low,
             high=high,
             chances={
-                name: Chances(np.array(column, np.int8), np.array(self._starts[name], np.int64))
+                name: Chances(np.asarray(column), np.asarray(self._starts[name]))
                 for name, column in self._chances.items()
             },
             flags={name: np.array(column, dtype=bool) for name, column in self._flags.items()},
