@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
     from harness.store.run_store import RunStore
 
 CODES: Final = {"pass": 0, "fail": 1, "cannot tell": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class _UntilClear:
+    """Options of a check that plays on. `judges`: none: those of the run; `wait_s`: for a quiet machine."""
+
+    minutes: float
+    judges: tuple[str, ...]
+    wait_s: float | None
 
 
 @of_an_experiment({"pack", "limit", "mode", "conditions", "repeats", "concurrency", "seed"})
@@ -110,7 +120,8 @@ def check(
         if run is not None and of_load:
             result, ended, page, since = _checked_load(run, asked, baseline)
         else:
-            result, ended, page, since = _checked(run, request, asked, baseline, minutes, judge, wait_for_quiet, progress)
+            until = None if minutes is None else _UntilClear(minutes, tuple(judge or ()), wait_for_quiet)
+            result, ended, page, since = _checked(run, request, asked, baseline, until, progress)
     if junit is not None:
         write(junit, as_junit(result, page))
     if summary is not None:
@@ -142,15 +153,13 @@ def _checked(
     request: "RunRequest | None",
     asked: "Budgets",
     baseline: Path | None,
-    minutes: float | None,
-    judge: list[str] | None,
-    wait_s: float | None,
+    until: _UntilClear | None,
     progress: RunProgress,
 ) -> "tuple[CheckResult, str, Path | None, Versions | LoadVersions | None]":
     """Open or play the run, check it once or until clear, compare it with the baseline, and write its report."""
     from harness.figures.summarise import summarise
     from harness.gate.check import check_run
-    from harness.gate.extend_run import play_until_clear
+    from harness.gate.extend_run import Extension, play_until_clear
     from harness.reports.listening.results import human_rows
     from harness.reports.versions import versions
     from harness.reports.write import write_played
@@ -158,7 +167,7 @@ def _checked(
 
     before = RunStore.open(baseline) if baseline is not None else None
     before_votes = human_rows(before) if before is not None else ()
-    store = RunStore.open(run) if run is not None else _played(request, asked, before, minutes, progress)
+    store = RunStore.open(run) if run is not None else _played(request, asked, before, until, progress)
     began = len(store.manifest.context_ids)
 
     def look(at: "RunStore", number: int | None, fails_twice: bool = False) -> "CheckResult":
@@ -168,22 +177,21 @@ def _checked(
         )
 
     ended = ""
-    if minutes is None:
+    if until is None:
         result = look(store, None)
     else:
-        judges = tuple(judge) if judge else _judges_of(store)
+        judges = until.judges or _judges_of(store)
         only = None if before is None else before.manifest.context_ids
-        store, result, ended = play_until_clear(
-            store,
-            look,
-            minutes=minutes,
+        how = Extension(
+            minutes=until.minutes,
             judges=judges,
             progress=progress,
             votes=human_rows,
             only=only,
-            wait_s=wait_s,
+            wait_s=until.wait_s,
             words=_wants_words(store, asked, judges) if request is None else request.words,
         )
+        store, result, ended = play_until_clear(store, look, how)
         ended = "" if result.verdict != "cannot tell" else ended
     grown = len(store.manifest.context_ids) > began
     page, since = store.folder / "report.html", None
@@ -211,7 +219,7 @@ def _played(
     request: "RunRequest | None",
     asked: "Budgets",
     baseline: "RunStore | None",
-    minutes: float | None,
+    until: _UntilClear | None,
     progress: RunProgress,
 ) -> "RunStore":
     """Play the run, after a check that its limits apply to what will be played, and that a run of it can pass them."""
@@ -231,7 +239,7 @@ def _played(
         refuse_unpaired(baseline, manifest, plan.contexts, limits)
     # --until-clear goes on to the end of the pack, and its first check has a part of the error if others may follow.
     left = len(plan.pack.contexts) - len(plan.contexts)
-    played, look = (plan.contexts, None) if minutes is None else (plan.pack.contexts, first_look(left))
+    played, look = (plan.contexts, None) if until is None else (plan.pack.contexts, first_look(left))
     refuse_out_of_reach(limits, played, request.options, look)
     store, _ = run_all(request, progress, human_rows)
     return store

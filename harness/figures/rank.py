@@ -14,14 +14,13 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS
-from harness.figures.latency import FIGURES, latency_values
 from harness.figures.persons import PERSON, by_person
 from harness.figures.quality_state import in_its_state
 from harness.figures.rated_on import rated_on
 from harness.figures.silence import not_voted_on, votes_with_silences
 from harness.ranking import chosen
 from harness.ranking.board import Board
-from harness.ranking.joint import Events, JointPoint, Latencies, Resampled, deciding, lay_over, resample, resample_people
+from harness.ranking.joint import Events, JointPoint, Latencies, Resampled, Turn, deciding, lay_over, resample, resample_people
 from harness.ranking.leaderboard import rate, rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.peoples_axis import Pairs, PeoplesAxis, axis_of
@@ -37,6 +36,10 @@ from harness.store.judgment_table import JudgmentTable
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, Texts
 from harness.tables.names import NamesRead
+from harness.turns import TurnTable
+from harness.turns.catalogue import LATENCIES
+from harness.turns.estimate import by_cluster
+from harness.turns.of_run import table_of_run
 from harness.wording import command
 
 if TYPE_CHECKING:  # summaries load the judges, whom a file of judgments does not need
@@ -49,7 +52,7 @@ Contexts = frozenset[str]
 class Measured:
     """The latency tables of one condition, and the other data that its ranking needs.
 
-    `latencies`: figure → system → context → ms of each turn, infinite where it ranks slowest. `cut_ins`: system → context →
+    `latencies`: figure → system → context → each turn (`joint.Turn`), infinite where it ranks slowest. `cut_ins`: system → context →
     whether each turn was cut into. `texts`: the replies as judged.
     """
 
@@ -60,20 +63,27 @@ class Measured:
 
 def measured(selection: Selection, condition: str, presentation: Presentation, contexts: Contexts | None = None) -> Measured:
     """The measurements of one condition, on all contexts or those named."""
-    latencies: dict[str, dict[str, dict[str, list[float]]]] = {}
+    latencies: dict[str, dict[str, dict[str, list[Turn]]]] = {}
     cut_ins: dict[str, dict[str, list[bool]]] = {}
+    table = table_of_run(selection).where({"condition": condition})
+    table = table if contexts is None else table.where({"context": contexts})
     # People are no rivals of agents for the frontier or the budget; their latency has an interval of its own (`seat_figures`).
     for entry in selection.manifest.played:
-        turns = selection.turns(entry.name, condition)
-        turns = {c: group for c, group in turns.items() if contexts is None or c in contexts}
-        for figure in FIGURES:
-            values = latency_values(turns, figure)
-            if values:
-                latencies.setdefault(figure, {})[entry.name] = values
+        turns = table.where({"agent": entry.name})
+        for figure in LATENCIES:
+            if values := _turns(turns, figure.key):
+                latencies.setdefault(figure.key, {})[entry.name] = values
         if entry.name in latencies.get("ttfa", {}):
-            flags = {c: [t.cut_in for t in group if t.left_out is None] for c, group in turns.items()}
-            cut_ins[entry.name] = {c: group for c, group in flags.items() if group}
+            found = turns.given("cut_in_rate")
+            cut_ins[entry.name] = {c: flags.astype(bool).tolist() for c, flags in by_cluster(turns, found, found.measured).items()}
     return Measured(latencies, cut_ins, selection.reply_texts(condition, presentation))
+
+
+def _turns(table: TurnTable, figure: str) -> dict[str, list[Turn]]:
+    """Context → a latency of its turns, as a pair where others could have delayed it."""
+    found = table.given(figure)
+    low, high = (by_cluster(table, found, end) for end in (found.low, found.high))
+    return {c: [ms if lo == ms else (lo, ms) for lo, ms in zip(low[c].tolist(), high[c].tolist(), strict=True)] for c in high}
 
 
 @dataclass(frozen=True, slots=True)

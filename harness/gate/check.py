@@ -1,10 +1,11 @@
 """The check of a run against a budgets file: a verdict on each limit, and one on all together.
 
-The run is read as the report reads it, through the same selection. In a run that its own measurement calls
-invalid a limit is decided only where the verdict is the same whatever the disturbed turns would have given
-(`harness.gate.disturbed`), and is *cannot tell* otherwise: late frames and a processor busy with other programs are faults of
-the harness and its machine, never of the agent. What an agent did itself (it crashed, broke the connection, said nothing) does
-not make a run invalid, and counts against the agent.
+The run is read as the report reads it, through the same selection. In a run that its own measurement calls invalid a limit is
+decided only where the verdict is the same whatever the sessions at fault would have given, and is *cannot tell* otherwise: late
+frames and a stopped event loop are faults of the harness, never of the agent. So each of their turns may have had any time, and
+each of its chances may have gone either way (`TurnTable.with_unknown`); nothing is assumed of them, not even that they are like
+the others. What an agent did itself (it crashed, broke the connection, said nothing) does not make a run invalid, and counts
+against the agent. Others on the machine do not make it invalid either: they widen the interval of each figure.
 
 A limit on quality that rests on a judge's opinion is *cannot tell* too: a release must not hang on a judge that people do not
 bear out, and more conversations would only make that judge surer. So is one that compares ratings of two scales with each
@@ -25,9 +26,9 @@ from harness.figures.rank import Place
 from harness.figures.validity import sessions_at_fault, with_validity
 from harness.gate.budgets import Budgets, CellLimit, limits_for
 from harness.gate.decide import Decision, Rule, Verdict, decide, overall, tail_of
-from harness.gate.evidence import Cells, lower_is_better
+from harness.gate.evidence import Cells, is_of_turns
 from harness.scenarios.context import Context
-from harness.statistics.bounds import Evidence, Worsening
+from harness.statistics.bounds import Evidence
 from harness.statistics.percentiles import finite
 from harness.store.judgment import Judgment
 from harness.store.manifest import RunManifest
@@ -44,9 +45,9 @@ class Checked:
     verdict: Verdict | Literal["ignored"]
     decision: Decision | None
     invalid: bool = False
-    """True if the run is invalid, and this limit would not be decided alike whatever its disturbed turns would have given."""
+    """True if the run is invalid, and this limit is not decided alike whatever its sessions at fault would have given."""
     in_spite_of_disturbance: bool = False
-    """True if the run is invalid, and this limit is decided alike whatever its disturbed turns would have given."""
+    """True if the run is invalid, and this limit is decided alike whatever its sessions at fault would have given."""
     undecided: str = ""
     """Reason why a figure of quality decides nothing, in one sentence without its full stop; empty where it can."""
     speakers: int | None = None
@@ -125,7 +126,7 @@ def check_run(
 
     Args:
         look: number of this check, from 1, if more is played until the result is clear; None for a single check.
-        fails_twice: True if the same look can fail the run twice: before disturbed calls are played again, and after.
+        fails_twice: True if the same look can fail the run twice: before calls at fault are played again, and after.
 
     Raises:
         UserError: the run cannot have a limited figure, or the baseline has other conversations.
@@ -134,37 +135,44 @@ def check_run(
     manifest = store.manifest
     judged = any(row.source == "judge" and row.presentation == HEARD for row in selection.verdicts)
     asked = limits_for(budgets, manifest, selection.contexts, judged)
-    cells, rule = Cells(selection), partial(decide, tail=tail_of(len(asked), look), fails_twice=fails_twice)
+    at_fault = _at_fault(store, selection)
+    known = frozenset[str]() if at_fault is None else at_fault
+    cells, rule = Cells(selection, at_fault=known), partial(decide, tail=tail_of(len(asked), look), fails_twice=fails_twice)
     earlier = None
     if baseline is not None:
         refuse_unpaired(baseline, manifest, store.contexts_as_played(), asked)
         shared = shared_ids(manifest, baseline.manifest)
         earlier = _Earlier(
-            cells if len(shared) == len(manifest.context_ids) else Cells(selection, shared),
+            cells if len(shared) == len(manifest.context_ids) else Cells(selection, shared, known),
             Cells(Selection(baseline, baseline_votes), shared),
             counterparts(manifest, baseline.manifest),
         )
-    invalid = tuple(manifest.invalid)
     checked = tuple(
         replace(_checked(one, cells, earlier, rule), note=cells.before_answers(one.limit.figure, one.agent, _place(one)))
         for one in asked
     )
-    if invalid:
-        # Only these two faults are known turn by turn; a run that is invalid for any other reason decides nothing.
-        known = invalid == tuple(with_validity(store).invalid)
-        at_fault = sessions_at_fault(store, selection) if known else frozenset()
-        checked = tuple((known and _in_spite_of_disturbance(one, cells, at_fault, rule)) or _undecided(one) for one in checked)
+    if manifest.invalid:
+        checked = tuple(_of_invalid(one, decides=at_fault is not None) for one in checked)
     checked = tuple(_with_unspoken(one, cells, earlier) for one in checked)
     return CheckResult(
         run=store.folder,
         verdict=overall([c.verdict for c in checked if c.verdict != "ignored"]),
         checked=checked,
-        invalid=invalid,
+        invalid=tuple(manifest.invalid),
         contexts=len({s.key.context_id for s in selection.sessions}),
         look=look,
         sessions_missing=_missing(selection),
         sound=store.folder / "sessions",
     )
+
+
+def _at_fault(store: RunStore, selection: Selection) -> frozenset[str] | None:
+    """Ids of the sessions that make a run invalid, none in a valid one; None if it is invalid for a reason that is not known
+    session by session."""
+    invalid = store.manifest.invalid
+    if not invalid:
+        return frozenset()
+    return sessions_at_fault(store, selection) if tuple(invalid) == tuple(with_validity(store).invalid) else None
 
 
 _Rule = Callable[[Evidence, Rule, float], Decision]
@@ -208,10 +216,13 @@ def refuse_unpaired(
 
 def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Rule) -> Checked:
     limit, place = asked.limit, _place(asked)
-    found: Evidence | None = cells.evidence(limit.figure, asked.agent, place)
     undecided, apart = cells.undecided_quality(limit.figure, place), ""
+    found = cells.evidence(limit.figure, asked.agent, place)
     if found is not None and limit.comparison == "worse_than_baseline_by":
-        found = _worsening(earlier, asked, place) if earlier is not None else None
+        found = None
+        if earlier is not None:
+            was = earlier.agents[asked.agent]
+            found = earlier.now.change_from(earlier.before, limit.figure, asked.agent, place, was)
         if found is not None and earlier is not None:
             apart = _scales_apart(limit.figure, place, earlier)
             baselines = earlier.before.undecided_quality(limit.figure, place)
@@ -250,17 +261,6 @@ def _place(asked: CellLimit) -> Place:
     return Place(asked.condition, HEARD, asked.limit.subset)
 
 
-def _worsening(earlier: _Earlier, asked: CellLimit, place: Place) -> Evidence | None:
-    """The loss against the baseline: paired by conversation where it can be; None if one of the runs has no such figure."""
-    figure, agent = asked.limit.figure, asked.agent
-    was = earlier.agents[agent]
-    now, before = earlier.now.evidence(figure, agent, place), earlier.before.evidence(figure, was, place)
-    if now is None or before is None:
-        return None
-    paired = earlier.now.change_from(earlier.before, figure, agent, place, was=was)
-    return paired or Worsening(now, before, lower_is_better(figure))
-
-
 def _scales_apart(figure: str, place: Place, earlier: _Earlier) -> str:
     ours, theirs = earlier.now.scale(figure, place), earlier.before.scale(figure, place)
     if ours == theirs:
@@ -269,27 +269,16 @@ def _scales_apart(figure: str, place: Place, earlier: _Earlier) -> str:
 
 
 def _no_verdict(decision: Decision) -> Decision:
-    return replace(decision, verdict="cannot tell", more_needed=None)
+    return replace(decision, verdict="cannot tell", more_needed=None, by_others=False)
 
 
-def _in_spite_of_disturbance(checked: Checked, cells: Cells, at_fault: Collection[str], rule: _Rule) -> Checked | None:
-    """A limit in an invalid run, with the verdict that it has whatever the disturbed turns would have given; None if that
-    depends on them."""
-    limit, agent = checked.asked.limit, checked.asked.agent
-    if limit.comparison == "worse_than_baseline_by":
-        return None
-    place = _place(checked.asked)
-    found = cells.in_spite_of_disturbance(limit.figure, agent, place, at_fault)
-    decision = rule(found, limit.rule, limit.bound) if found is not None else None
-    if decision is None or decision.verdict == "cannot tell":
-        return None
-    return replace(checked, verdict=decision.verdict, decision=decision, in_spite_of_disturbance=True)
-
-
-def _undecided(checked: Checked) -> Checked:
-    """A limit in an invalid run, without decision."""
+def _of_invalid(checked: Checked, *, decides: bool) -> Checked:
+    """A limit in an invalid run: decided where its sessions at fault cannot change that. `decides`: False if these are not
+    known."""
     if checked.verdict == "ignored":
         return checked
+    if decides and checked.decision is not None and checked.verdict != "cannot tell" and is_of_turns(checked.asked.limit.figure):
+        return replace(checked, in_spite_of_disturbance=True)
     decision = checked.decision and _no_verdict(checked.decision)
     return replace(checked, verdict="cannot tell", decision=decision, invalid=True)
 

@@ -12,13 +12,18 @@ Looks (interim analyses): playing on until the verdict is clear asks the same qu
 has ERROR / (k · (k + 1)) of the error, which adds up to `ERROR` however many looks there are (alpha spending by a fixed
 schedule; the union bound assumes nothing about how the looks depend on each other). A check with one look has all of it.
 
-A *fail* may have one look more: before disturbed calls are played again, which takes minutes and rarely saves an agent that is
-far over its limit. Then each fail has half of the error that its look has. A pass never has that look, and loses nothing.
+A *fail* may have one look more: before calls in which the harness was at fault are played again, which takes minutes and rarely
+saves an agent that is far over its limit. Then each fail has half of the error that its look has. A pass never has that look, and
+loses nothing.
+
+A figure that others on the agent's machine could have delayed has a low and a high end, and its interval runs over both
+(`harness.turns.estimate`). Where one end is within the limit and the other outside, others alone leave it open: more
+conversations on the same machine have the same two ends, so no number of them is named.
 """
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from scipy import stats
@@ -39,6 +44,17 @@ Verdict = Literal["pass", "fail", "cannot tell"]
 Rule = Literal["at_most", "at_least"]
 
 
+@runtime_checkable
+class TwoEnds(Protocol):
+    """Evidence that others on the agent's machine leave between a low and a high end."""
+
+    @property
+    def low(self) -> Evidence: ...
+
+    @property
+    def high(self) -> Evidence: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The verdict on one limit. `interval`: each end wrong with a chance of at most `tail`; the failing end, perhaps half."""
@@ -49,6 +65,10 @@ class Decision:
     tail: float
     more_needed: int | None
     """Further conversations that would decide it with a chance of `POWER`; None: it is decided, or no such number is known."""
+    ends: Bounds | None = None
+    """The figure at its low and high end; None for a figure that has none."""
+    by_others: bool = False
+    """True if others on the machine alone leave it open: one end is within the limit, and the other outside."""
 
 
 def tail_of(limits: int, look: int | None) -> float:
@@ -64,8 +84,15 @@ def decide(evidence: Evidence, rule: Rule, limit: float, tail: float, *, fails_t
         surer = evidence.bounds(tail / 2)
         interval = (surer[0], interval[1]) if rule == "at_most" else (interval[0], surer[1])
     verdict = verdict_of(interval, rule, limit)
-    more = more_needed(evidence, limit, tail) if verdict == "cannot tell" else None
-    return Decision(verdict, evidence.value, interval, tail, more)
+    ends = (evidence.low.value, evidence.high.value) if isinstance(evidence, TwoEnds) else None
+    by_others = verdict == "cannot tell" and ends is not None and evidence.contexts >= FEWEST_CLUSTERS and _apart(ends, rule, limit)
+    more = more_needed(evidence, limit, tail) if verdict == "cannot tell" and not by_others else None
+    return Decision(verdict, evidence.value, interval, tail, more, ends, by_others)
+
+
+def _apart(ends: Bounds, rule: Rule, limit: float) -> bool:
+    """True if one end is within a limit and the other outside."""
+    return len({verdict_of((end, end), rule, limit) for end in ends}) > 1
 
 
 def verdict_of(interval: Bounds, rule: Rule, limit: float) -> Verdict:
@@ -94,6 +121,10 @@ def more_needed(evidence: Evidence, limit: float, tail: float) -> int | None:
     have = evidence.contexts
     if have == 0:
         return None
+    if isinstance(evidence, TwoEnds):
+        each = [more_needed(end, limit, tail) for end in (evidence.low, evidence.high)]
+        known = [more for more in each if more is not None]
+        return max(known) if len(known) == len(each) else None
     if isinstance(evidence, Percentile):
         needed = _for_share(evidence.under(limit), evidence.share, tail)
     elif isinstance(evidence, Share):

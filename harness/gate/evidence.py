@@ -1,54 +1,51 @@
 """The figures that a limit can name, and the evidence that a run has for each.
 
 A figure is named by its dotted path in `cells`, and is computed from the same turns, verdicts and words as the cell's own
-figure. Only figures are included whose error can be stated far out in the tails. For a count that grows with the run it
+figure. Times and shares of turns come from the run's one table of turns, between their two ends (`harness.turns`). Only figures
+are included whose error can be stated far out in the tails. For a count that grows with the run it
 cannot, so "no reply" is limited as a share of turns (`no_reply_rate`). The quality figures are
 people's (`peoples_axis`) where their votes give a board, and judges' elsewhere; the prefix `people.` asks for people's alone.
 A judge's opinion (`harness.figures.quality_state`) has a figure, and decides nothing. Where the speakers of recordings are
 known, one speaker is one observation in every figure but those of quality (`harness.figures.speakers`).
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Collection, Sequence
+from functools import cached_property, lru_cache, partial
 from typing import Final, cast
 
 import numpy as np
 
-from harness.figures.endpointing import dead_air_values, decision_delay_values, each_inner_pause, inner_pauses_cut
 from harness.figures.judges import judge_summaries
-from harness.figures.latency import budget_of, chances, differs, filler_first, latency_values, within_budget_flags
+from harness.figures.latency import differs, filler_first
 from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.speakers import bunch_of, bunches, by_speaker, speakers_of
 from harness.figures.unspoken import unspoken_chances
 from harness.figures.word_errors import Pair, heard_pairs, understood_pairs, word_errors
-from harness.gate.disturbed import Either, cell_turns, shares, times
 from harness.ranking.board import Board
 from harness.ranking.chosen import judges_of
 from harness.ranking.elo_bounds import EloOverReference
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.peoples_axis import PeoplesAxis
-from harness.statistics.bounds import Evidence, Share, percentile_of, share_of_flags
-from harness.statistics.paired import change_of_shares, change_of_times
+from harness.statistics.bounds import Evidence, Share, Worsening, share_of_flags
 from harness.store.judgment import Judgment, Presentation
 from harness.store.judgment_columns import table_of
-from harness.store.selection import HEARD, Selection, Turns
+from harness.store.selection import HEARD, Selection
 from harness.store.session import Session
 from harness.store.unspoken import Reason, summed, unspoken_of
 from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.turns import TurnTable, change, estimate
 from harness.turns.catalogue import BY_PATH, Unit
+from harness.turns.of_run import table_of_run
 from harness.wording import counted, milliseconds
 
 PEOPLE: Final = "people."
 _OVER: Final = "elo_over."
 PREFIXES: Final = (_OVER, PEOPLE + _OVER)
-_WITHIN: Final = "within_budget."
 _WORD_ERRORS: Final = ("understood_wer", "heard_wer")
 _UNSPOKEN: Final = "unspoken_share"
 _OF_SESSIONS: Final = (*_WORD_ERRORS, _UNSPOKEN)
 """Figures that are of sessions and not of timed turns."""
-_QUANTILE: Final = {"p50": 0.50, "p95": 0.95}
-_DELAYS: Final = {"dead_air_ms": dead_air_values, "decision_delay_ms": decision_delay_values}
 
 
 def unit_of(figure: str) -> Unit | None:
@@ -63,6 +60,11 @@ def is_rating(figure: str) -> bool:
     return unit_of(figure) == "elo" or figure.removeprefix(PEOPLE) == "win_rate"
 
 
+def is_of_turns(figure: str) -> bool:
+    """True for a time or a share of timed turns: a figure with a low and a high end."""
+    return not is_rating(figure) and figure not in _OF_SESSIONS
+
+
 def lower_is_better(figure: str) -> bool:
     """True if a lower value of the figure is better."""
     return unit_of(figure) != "elo" and not BY_PATH[figure].higher_is_better
@@ -74,15 +76,30 @@ def has_no_need_of_sound(figure: str) -> bool:
 
 
 class Cells:
-    """The evidence for each figure in the cells of one run. `contexts`: only these conversations (for a baseline)."""
+    """The evidence for each figure in the cells of one run.
 
-    def __init__(self, selection: Selection, contexts: frozenset[str] | None = None) -> None:
+    `contexts`: only these conversations (for a baseline). `at_fault`: sessions whose turns may have had any value, because the
+    harness was at fault in them.
+    """
+
+    def __init__(
+        self, selection: Selection, contexts: frozenset[str] | None = None, at_fault: Collection[str] = frozenset()
+    ) -> None:
         self._selection = selection
         self._only = contexts
+        self._at_fault = at_fault
         self._judges = judge_summaries(selection)
         self._speakers = speakers_of(selection.contexts)
         self._board = lru_cache(maxsize=None)(self._fit)
         self._people = lru_cache(maxsize=None)(partial(people_or_why, selection))
+
+    @cached_property
+    def _table(self) -> TurnTable:
+        return table_of_run(self._selection).with_unknown(self._at_fault)
+
+    def turns(self, agent: str, place: Place) -> TurnTable:
+        """The turns of one cell."""
+        return self._table.where({"agent": agent, "condition": place.condition, "context": self._inside(place)})
 
     def undecided_quality(self, figure: str, place: Place) -> str:
         """Reason why a figure of quality decides nothing, in one sentence without its full stop: it is a judge's opinion. Empty
@@ -125,13 +142,10 @@ class Cells:
             axis, _ = self._people(place.condition, inside)
             return _wins(self._rows(place, inside, people), agent) if axis is None else _pairs_won(axis, agent)
         if name in _WORD_ERRORS:
-            return self._word_errors(name, agent, place.condition, inside)
+            return self._word_errors(name, agent, place)
         if name == _UNSPOKEN:
             return share_of_flags(by_speaker(unspoken_chances(self._sessions(agent, place)), self._speakers))
-        turns = by_speaker(self._turns(agent, place.condition, inside), self._speakers)
-        if _is_time(name):
-            return percentile_of(_times(turns, name), _QUANTILE[name.split(".")[1]])
-        return share_of_flags(self._flags(turns, name))
+        return estimate(self.turns(agent, place), name, cluster="speaker")
 
     def unspoken(self, agent: str, place: Place) -> dict[Reason, int]:
         """Reason → planned turns of the cell that were never spoken."""
@@ -141,70 +155,33 @@ class Cells:
         inside = self._inside(place)
         return [s for s in self._selection.of(agent, place.condition) if s.key.context_id in inside]
 
-    def in_spite_of_disturbance(self, figure: str, agent: str, place: Place, at_fault: Collection[str]) -> Either | None:
-        """The evidence on a time or a share whatever its disturbed turns would have given (`harness.gate.disturbed`). None for
-        every other figure, and if the run does not have it. `at_fault`: sessions in which the harness was at fault."""
-        if is_rating(figure) or figure in _OF_SESSIONS:
-            return None
-        inside = self._inside(place)
-        timed = [(s, t) for s, t in self._selection.timed(agent, place.condition) if s.key.context_id in inside]
-        speaker = partial(bunch_of, speakers=self._speakers)
-        if not _is_time(figure):
-            return shares(cell_turns(timed, at_fault, speaker), lambda groups: self._flags(groups, figure))
-        name, share = figure.split(".")
-        name = name.removesuffix("_ms")
-        turns = cell_turns(timed, at_fault, speaker, name)
-        return times(turns, lambda groups: _times(groups, figure), name, _QUANTILE[share])
-
     def before_answers(self, figure: str, agent: str, place: Place) -> str:
         """Sentence on an agent's fillers and its answer, for a limit on its TTFA, without its full stop. Empty for every other
         figure, and where TTFA and answer differ on at most 5 % of the replies."""
         if figure.split(".")[0] != "ttfa_ms" and figure != "within_budget.ttfa":
             return ""
-        turns = self._turns(agent, place.condition, self._inside(place))
+        inside = self._inside(place)
+        turns = {c: group for c, group in self._selection.turns(agent, place.condition).items() if c in inside}
         return filler_note(filler_first(turns), self.evidence("answer_ms.p50", agent, place))
 
     def change_from(self, before: "Cells", figure: str, agent: str, place: Place, was: str | None = None) -> Evidence | None:
-        """The change of a figure since another run, paired turn by turn: positive is worse. None where it cannot be paired: a
-        p95, errors of words, ratings, and under eight conversations that both runs have. `was`: the agent's name in that run.
+        """The change of a figure since another run: positive is worse. None if one of the two does not have it.
+
+        A figure of turns is compared turn by turn where it can be (`harness.turns.change`); of ratings and of errors of words
+        two bounds are subtracted. `was`: the agent's name in that run.
         """
-        if is_rating(figure) or figure in _OF_SESSIONS or figure.endswith(".p95"):
-            return None
-        runs = []
-        for cells, name in ((self, agent), (before, was or agent)):
-            turns = cells._turns(name, place.condition, cells._inside(place))
-            each = {(c, k): [turn] for c, group in turns.items() for k, turn in enumerate(group)}
-            runs.append(({c: len(group) for c, group in turns.items()}, {_turn_name(*key): turn for key, turn in each.items()}))
-        (lengths, now), (lengths_before, then) = runs
-        # A lost session leaves its conversation without its later turns: which of the others belong together is then not known.
-        alike = {c for c, n in lengths.items() if lengths_before.get(c) == n}
-        now, then = ({name: turn for name, turn in run.items() if _context_of(name) in alike} for run in (now, then))
-
-        def bunch(turn: str) -> str:
-            return bunch_of(_context_of(turn), self._speakers)
-
-        if _is_time(figure):
-            return change_of_times(_times(now, figure), _times(then, figure), bunch)
-        if figure == "pauses_cut_share":  # pause by pause: after one that is cut there are some in which nobody could choose
-            return change_of_shares(each_inner_pause(now), each_inner_pause(then), bunch, lower_is_better=True)
-        better = lower_is_better(figure)
-        return change_of_shares(self._flags(now, figure), before._flags(then, figure), bunch, lower_is_better=better)
-
-    def _turns(self, agent: str, condition: str, inside: frozenset[str]) -> Turns:
-        return {c: g for c, g in self._selection.turns(agent, condition).items() if c in inside}
+        was = was or agent
+        if is_of_turns(figure):
+            return change(self.turns(agent, place), before.turns(was, place), figure, cluster="speaker")
+        new, old = self.evidence(figure, agent, place), before.evidence(figure, was, place)
+        return None if new is None or old is None else Worsening(new, old, lower_is_better(figure))
 
     def _inside(self, place: Place) -> frozenset[str]:
         inside = contexts_of(self._selection, place)
         return inside if self._only is None else inside & self._only
 
-    def _flags(self, turns: Turns, name: str) -> Mapping[str, Sequence[float]]:
-        if name.startswith(_WITHIN):
-            figure = name.removeprefix(_WITHIN)
-            return within_budget_flags(turns, figure, budget_of(figure, self._selection.manifest.budgets_ms))
-        return inner_pauses_cut(turns) if name == "pauses_cut_share" else chances(turns, name)
-
-    def _word_errors(self, name: str, agent: str, condition: str, inside: frozenset[str]) -> Evidence | None:
-        sessions = [s for s in self._selection.of(agent, condition) if s.key.context_id in inside]
+    def _word_errors(self, name: str, agent: str, place: Place) -> Evidence | None:
+        sessions = self._sessions(agent, place)
         contexts = {c.id: c for c in self._selection.contexts}
         pairs = heard_pairs(sessions) if name == "heard_wer" else understood_pairs(sessions, contexts)
         return _errors([(bunch_of(context, self._speakers), pair) for context, pair in pairs])
@@ -248,23 +225,6 @@ def filler_note(fillers: tuple[int, int], answer: Evidence | None) -> str:
     begins = OVER_LIMIT_TEXT if np.isinf(answer.value) else milliseconds(answer.value)
     of = f"{fillers[0]} of {counted(fillers[1], 'reply', 'replies')}"
     return f"TTFA is of a filler on {of}, and the median answer begins at {begins}: limit answer_ms too"
-
-
-def _is_time(name: str) -> bool:
-    return "." in name and not name.startswith(_WITHIN)
-
-
-def _times(turns: Turns, name: str) -> Mapping[str, Sequence[float]]:
-    figure = name.split(".")[0]
-    return _DELAYS[figure](turns) if figure in _DELAYS else latency_values(turns, figure.removesuffix("_ms"))
-
-
-def _turn_name(context: str, number: int) -> str:
-    return f"{context} {number}"  # no context's id has a space
-
-
-def _context_of(turn: str) -> str:
-    return turn.rpartition(" ")[0]
 
 
 def _wins(rows: Sequence[Judgment], agent: str) -> Evidence | None:

@@ -5,23 +5,26 @@ session stays. They are played in batches, because each check of the figures cos
 each batch is half as large as the run, or as large as the open limits seem to need. The pace so far gives the number of
 conversations that fit into the time left, so no batch is begun that would not end in time.
 
-Disturbed sessions (late frames, a machine busy with other programs) are the exception: they would make a run invalid, or leave
-too few turns to decide on, and are played again before the figures are checked. Others disturb a session, whatever its figure
-and the limits, so this uses up no error. One thing depends on the figure: 25 ms of others' are more of a quick reply than of a
-slow one, so quick turns are played again sooner, and latencies are rather too slow. The last session counts, as a new
-measurement of its conversation. Before that the run may fail already, whatever the disturbed turns hide: an agent that takes
-twice as long as it may is not called again for minutes.
+Sessions in which the harness was at fault (late frames, a stopped event loop) are the exception: they make a run invalid, and are
+played again before the figures are checked. That depends on no figure, so it uses up no error. Each counts as a new measurement of
+its conversation. Before that the run may fail already, whatever those sessions hide: an agent that takes twice as long as it may
+is not called again for minutes.
+
+Sessions that others on the machine delayed are not played again. Their part is largest where the wait is longest, so playing them
+again would draw the slow turns anew until they come out quick. They stay, between their two ends, and a limit that they alone
+leave open ends the check.
 """
 
 import time
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Final
 
 import numpy as np
 
 from harness.errors import AgentError, UserError
-from harness.figures.validity import disturbed_sessions
+from harness.figures.validity import sessions_at_fault
 from harness.gate.check import CheckResult
 from harness.progress import RunProgress
 from harness.run.phases import RunRequest, Votes, no_votes, run
@@ -71,66 +74,83 @@ def next_batch(result: CheckResult, left_in_pack: int, room_for: float | None) -
     return min(wanted, left_in_pack, *([] if room_for is None else [int(room_for)]))
 
 
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """The way in which a run is extended."""
+
+    minutes: float
+    judges: tuple[str, ...]
+    progress: RunProgress
+    votes: Votes = no_votes
+    only: Collection[str] | None = None
+    """Conversations that may be played (those of the baseline); None: all of the pack."""
+    wait_s: float | None = None
+    """Longest wait for other programs to become idle before each batch, as in `RunRequest`."""
+    words: bool = True
+    """False if nothing asks for the words of the replies, as in `RunRequest`."""
+
+
 def play_until_clear(
-    store: RunStore,
-    look_again: Callable[[RunStore, int | None, bool], CheckResult],
-    *,
-    minutes: float,
-    judges: tuple[str, ...],
-    progress: RunProgress,
-    votes: Votes = no_votes,
-    only: Collection[str] | None = None,
-    wait_s: float | None = None,
-    words: bool = True,
+    store: RunStore, look_again: Callable[[RunStore, int | None, bool], CheckResult], how: Extension
 ) -> tuple[RunStore, CheckResult, str]:
     """Check, play more and check again, until clear. Returns the open store, the last result, and why it ended.
 
-    Args:
-        look_again: the check of the run, from its number, and whether that look can fail the run twice (`check_run`).
-        only: conversations that may be played (those of the baseline); None: all of the pack.
-        wait_s: longest wait for other programs to become idle before each batch, as in `RunRequest`.
-        words: False if nothing asks for the words of the replies, as in `RunRequest`.
+    `look_again`: the check of the run, from its number, and whether that look can fail the run twice (`check_run`).
 
     Raises:
         UserError: the run cannot be resumed.
         AgentError: no session of a batch could be finished; finished sessions are saved.
     """
-    ends_s = time.monotonic() + 60 * minutes
+    ends_s = time.monotonic() + 60 * how.minutes
     pack = plan_to_grow(store)
 
     def left() -> tuple[Context, ...]:
         """The conversations that can follow."""
-        return tuple(takewhile(lambda c: only is None or c.id in only, pack.contexts[len(store.manifest.context_ids) :]))
+        following = pack.contexts[len(store.manifest.context_ids) :]
+        return tuple(takewhile(lambda c: how.only is None or c.id in how.only, following))
 
     look = first_look(len(left()))
-    twice = bool(disturbed_sessions(store))
+    twice = bool(sessions_at_fault(store, Selection(store)))
     if twice and (already := look_again(store, look, twice)).verdict == "fail":
         return store, already, "it is clear"
-    store, disturbed = _undisturbed(store, pack, ends_s, judges, progress, votes, wait_s, words)
+    store, at_fault = _without_faults(store, pack, how, ends_s)
     result = look_again(store, look, twice)
     while result.verdict == "cannot tell":
         if result.invalid:
-            return store, result, disturbed or "the run is invalid, and no session of it can be played again"
+            return store, result, at_fault or "the run is invalid, and no session of it can be played again"
+        if hopeless := _no_use_of_more(result):
+            return store, result, hopeless
         more = left()
         if not more:
             whole = len(store.manifest.context_ids) == len(pack.contexts)
             whose = f"pack {pack.pack.name}" if whole else "the baseline"
-            return store, result, disturbed or f"{whose} has no further conversation"
-        still_open = [c for c in result.checked if c.verdict == "cannot tell"]
-        if all(c.decision is None or c.undecided for c in still_open):
-            needed = "people's votes" if any(c.undecided for c in still_open) else "the missing figures"
-            return store, result, f"more conversations would not add {needed}"
+            return store, result, at_fault or f"{whose} has no further conversation"
         pace_s = seconds_a_conversation(store)
         left_s = ends_s - time.monotonic()
         batch = next_batch(result, len(more), left_s / (RESERVE * pace_s) if pace_s else None)
         if batch < 1 or left_s <= 0:
-            return store, result, f"the {minutes:g} minutes are too short for another conversation"
+            return store, result, f"the {how.minutes:g} minutes are too short for another conversation"
         look = (look or 1) + 1
-        progress.note(f"Cannot tell yet; playing {batch} more of {len(more)} conversations (then check {look})")
-        store = _grown(store, pack, batch, judges, progress, votes, wait_s, words)
-        store, disturbed = _undisturbed(store, pack, ends_s, judges, progress, votes, wait_s, words)
+        how.progress.note(f"Cannot tell yet; playing {batch} more of {len(more)} conversations (then check {look})")
+        store = _grown(store, pack, how, batch)
+        store, at_fault = _without_faults(store, pack, how, ends_s)
         result = look_again(store, look, False)
     return store, result, "it is clear"
+
+
+def _no_use_of_more(result: CheckResult) -> str:
+    """Why more conversations would settle none of the open limits, in words; empty if they may settle one."""
+    still_open = [c for c in result.checked if c.verdict == "cannot tell"]
+    if not all(c.decision is None or c.undecided or c.decision.by_others for c in still_open):
+        return ""
+    needed = []
+    if any(c.undecided for c in still_open):
+        needed.append("add people's votes")
+    if any(c.decision is None and not c.undecided for c in still_open):
+        needed.append("add the missing figures")
+    if any(c.decision is not None and c.decision.by_others for c in still_open):
+        needed.append("make this machine the agent's own")
+    return f"more conversations would not {' or '.join(needed)}"
 
 
 def first_look(left: int) -> int | None:
@@ -138,67 +158,47 @@ def first_look(left: int) -> int | None:
     return 1 if left else None
 
 
-def _undisturbed(
-    store: RunStore,
-    pack: RunPlan,
-    ends_s: float,
-    judges: tuple[str, ...],
-    progress: RunProgress,
-    votes: Votes,
-    wait_s: float | None,
-    words: bool,
-) -> tuple[RunStore, str]:
-    """The store after its disturbed sessions were played again, while the time allows; and why some were not, or empty."""
+def _without_faults(store: RunStore, pack: RunPlan, how: Extension, ends_s: float) -> tuple[RunStore, str]:
+    """The store after its sessions at fault were played again, while the time allows; and why some were not, or empty."""
     while True:
-        again, why_not = _to_play_again(store, ends_s - time.monotonic(), votes)
+        again, why_not = _to_play_again(store, ends_s - time.monotonic(), how.votes)
         if not again:
             return store, why_not
-        progress.note(f"Playing {counted(len(again), 'session')} again: the harness or its machine was at fault, not the agent")
-        store = _grown(store, pack, 0, judges, progress, votes, wait_s, words, again)
+        how.progress.note(f"Playing {counted(len(again), 'session')} again: the harness was at fault, not the agent")
+        store = _grown(store, pack, how, 0, again)
 
 
 def _to_play_again(store: RunStore, left_s: float, votes: Votes) -> tuple[frozenset[str], str]:
-    """The disturbed sessions, as many as fit into the time; and the reason why none is played again, empty if none need be.
+    """The sessions at fault, as many as fit into the time; and the reason why none is played again, empty if none need be.
 
     A reply with votes by people stays: they are about exactly that sound.
     """
     voted = {(row.context, side) for row in (*votes(store), *store.judgments()) if row.source == "human"
              for side in (row.system_a, row.system_b)}  # fmt: skip
-    sessions = {s.id: s for s in Selection(store).sessions}
-    disturbed = disturbed_sessions(store)
-    at_fault = sorted(i for i in disturbed if (sessions[i].key.context_id, sessions[i].key.agent) not in voted)
-    if not at_fault:
-        return frozenset(), "people have voted on every disturbed session" if disturbed else ""
+    selection = Selection(store)
+    sessions = {s.id: s for s in selection.sessions}
+    faulty = sessions_at_fault(store, selection)
+    again = sorted(i for i in faulty if (sessions[i].key.context_id, sessions[i].key.agent) not in voted)
+    if not again:
+        return frozenset(), "people have voted on every session in which the harness was at fault" if faulty else ""
     pace_s = seconds_a_conversation(store)
     a_conversation = len(store.manifest.played) * len(store.manifest.conditions) * store.manifest.repeats
-    room = len(at_fault) if pace_s is None else int(left_s * a_conversation / (RESERVE * pace_s))
+    room = len(again) if pace_s is None else int(left_s * a_conversation / (RESERVE * pace_s))
     if left_s <= 0 or room < 1:
-        return frozenset(), (
-            f"the time is too short to play again {counted(len(at_fault), 'session')} in which the harness or its machine "
-            "was at fault"
-        )
-    return frozenset(at_fault[:room]), ""
+        many = counted(len(again), "session")
+        return frozenset(), f"the time is too short to play again {many} in which the harness was at fault"
+    return frozenset(again[:room]), ""
 
 
-def _grown(
-    store: RunStore,
-    pack: RunPlan,
-    batch: int,
-    judges: tuple[str, ...],
-    progress: RunProgress,
-    votes: Votes,
-    wait_s: float | None,
-    words: bool,
-    again: frozenset[str] = frozenset(),
-) -> RunStore:
+def _grown(store: RunStore, pack: RunPlan, how: Extension, batch: int, again: frozenset[str] = frozenset()) -> RunStore:
     have, folder = len(store.manifest.context_ids), store.folder
     if batch:
         with store.lock():
             store.add_contexts(pack.contexts[have : have + batch])
     store.close()
-    options = pack.options.model_copy(update={"limit": have + batch, "judges": judges})
-    request = RunRequest(options, out=folder, resume=True, again=again, wait_for_quiet_s=wait_s, words=words)
-    grown, summary = run(request, progress, votes)
+    options = pack.options.model_copy(update={"limit": have + batch, "judges": how.judges})
+    request = RunRequest(options, out=folder, resume=True, again=again, wait_for_quiet_s=how.wait_s, words=how.words)
+    grown, summary = run(request, how.progress, how.votes)
     if summary.failed_sessions and all(c.failed == c.turns for c in summary.whole):
         raise AgentError(f"{folder}: no session could be finished; see: {command('report', folder)}")
     return grown

@@ -2,6 +2,9 @@
 
 A budget here applies to one turn and is met or not; it says nothing about other turns. Statements about an agent over
 many conversations, with an interval, come from limits (`--agent-budgets`).
+
+Others on the agent's machine can only delay it, so a wait has a low and a high end (`harness.turns.bounded`): it is over its budget
+only if the low end is, and within only if the high end is. Between the two this machine cannot tell, and the test is skipped.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,8 +17,11 @@ import pytest
 
 from harness.store.session import Session
 from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
+from harness.turns.bounded import bounded
 
 Figure = Callable[[TurnTiming], float | None]
+WAITS: Final = MappingProxyType({f"{name}_ms": name for name in ("ttfa", "answer", "ttft", "dead_air")})
+"""Latencies of the catalogue that a budget can limit."""
 FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
     {
         "ttfa_ms": lambda turn: turn.ttfa_ms,
@@ -61,7 +67,8 @@ class Call:
         return self.session.heard_text or self.session.written_text or ""
 
     def assert_within(self, **budgets: float) -> None:
-        """Assert that each turn is within these budgets. A turn without figure through no fault of its agent skips the test.
+        """Assert that each turn is within these budgets. A turn of which that cannot be said, through no fault of its agent, skips
+        the test.
 
         Raises:
             AssertionError: a turn is over budget. pytest then shows the figures of every turn and the path of the sound too.
@@ -74,21 +81,23 @@ class Call:
     def over(self, **budgets: float) -> list[str]:
         """The turns over these budgets, a sentence each; empty if there is none.
 
-        Skips the test instead if none is over and a turn has no figure through no fault of its agent.
+        Skips the test instead if none is over, and of one it cannot be said: it was discarded, or others decide.
         """
         unknown = [name for name in budgets if name not in FIGURES]
         if unknown:
             raise pytest.UsageError(f"budget {unknown[0]}: unknown; choose one of {', '.join(FIGURES)}")
-        over = [
-            f"turn {number}: {problem}"
-            for number, turn in enumerate(self.turns, start=1)
-            if turn.left_out is None
-            for name, budget in budgets.items()
-            if (problem := _over(turn, name, budget))
-        ]
-        left_out = [turn.left_out for turn in self.turns if turn.left_out is not None]
-        if left_out and not over:
-            pytest.skip(f"a turn gives no figure: {left_out[0]}")
+        over, open_ = [], []
+        for number, turn in enumerate(self.turns, start=1):
+            if turn.discarded is not None:
+                open_.append(f"turn {number} gives no figure: {turn.discarded}")
+                continue
+            for name, budget in budgets.items():
+                if problem := _over(turn, name, budget):
+                    over.append(f"turn {number}: {problem}")
+                elif others := _of_others(turn, name, budget):
+                    open_.append(f"turn {number}: {name} {others} (budget: {budget:g})")
+        if open_ and not over:
+            pytest.skip(open_[0])
         return over
 
     def figures(self) -> list[str]:
@@ -100,7 +109,7 @@ class Call:
             why = f": {turn.why_silent}" if turn.why_silent else ""
             reply = [f"no reply within {NO_REPLY_TEXT}{why}"] if turn.no_reply else []
             lines.append(f"  turn {number}: {', '.join([*figures, *signed, *reply])}")
-            lines += [f"    no figure: {turn.left_out}"] if turn.left_out else []
+            lines += [f"    no figure: {turn.discarded}"] if turn.discarded else []
             if turn.waterfall is not None:
                 stages = ", ".join(f"{stage.name} {stage.duration_ms:.0f}" for stage in turn.waterfall.stages)
                 lines.append(f"    spent (ms): {stages}")
@@ -109,17 +118,30 @@ class Call:
 
 
 def _over(turn: TurnTiming, name: str, budget: float) -> str:
-    """Why a turn is over a budget, in words; empty if it is within."""
-    if name in ("ttfa_ms", "answer_ms", "dead_air_ms") and turn.no_reply:
-        return f"no reply within {NO_REPLY_TEXT} (budget: {name} {budget:g})"
-    if name in ("ttfa_ms", "answer_ms") and turn.signed_ms is not None:
-        return f"the agent began {-turn.signed_ms:.0f} ms before its caller had ended (budget: {name} {budget:g})"
+    """Why a turn is over a budget, in words; empty if it is within, or if others decide."""
     value = FIGURES[name](turn)
-    if name == "answer_ms" and value is None and turn.ttfa_ms is not None:
+    if name not in WAITS:
+        return f"{name} {value:.0f} is over the budget of {budget:g}" if value is not None and value > budget else ""
+    ends = bounded(turn, WAITS[name])
+    if ends is not None and ends.within(budget) != "slow":
+        return ""
+    if turn.no_reply and name != "ttft_ms":
+        return f"no reply within {NO_REPLY_TEXT} (budget: {name} {budget:g})"
+    if turn.signed_ms is not None and name in ("ttfa_ms", "answer_ms"):
+        return f"the agent began {-turn.signed_ms:.0f} ms before its caller had ended (budget: {name} {budget:g})"
+    if value is None and name == "answer_ms" and turn.ttfa_ms is not None:
         return f"the reply is a filler without an answer (budget: {name} {budget:g})"
     if value is None:
         return f"{name} is unknown for this turn (budget: {budget:g}); docs/agents.md says what an agent must send"
-    return f"{name} {value:.0f} is over the budget of {budget:g}" if value > budget else ""
+    return f"{name} {value:.0f} is over the budget of {budget:g}"
+
+
+def _of_others(turn: TurnTiming, name: str, budget: float) -> str:
+    """Why it cannot be said whether a turn is within a budget, in words; empty if it can."""
+    ends = bounded(turn, WAITS[name]) if name in WAITS else None
+    if ends is None or ends.within(budget) != "cannot tell":
+        return ""
+    return cannot_tell(ends, turn.contention.others if turn.contention is not None else ())
 
 
 def _shown(value: float | None) -> str:

@@ -9,6 +9,11 @@ board has. Systems that no chain of comparisons connects are neither better nor 
 Latencies are those of every turn of a system, context by context; repeats of a context are replicates that are drawn with it.
 Their percentiles are the latency table's own (`percentiles`), so that a point and the table agree. A missing reply is
 slower than any reply, so a percentile may be infinite; that is a result, not a gap. A slope needs six systems.
+
+Others on an agent's machine can only delay it, so a turn may have a low and a high end. Each system's chance is least where it
+is at its high end and all others are at their low ones, and greatest the other way round: on a frontier and within a budget
+nobody gains by being slower, nor by a faster rival. The least is the chance that is quoted, so that no busy machine flatters, and
+both are given. A slope has no side that flatters; its two ends are those of the medians that make it least and greatest.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,8 +38,10 @@ from harness.statistics.percentiles import Quantiles, quantiles_of, share_of, we
 from harness.store.judgment import Judgment
 from harness.store.judgment_columns import table_of
 
-Latencies = Mapping[str, Mapping[str, Sequence[float]]]
-"""System → context → milliseconds of each turn; infinite: no reply."""
+Turn = float | tuple[float, float]
+"""Milliseconds of a turn; where others could have delayed it, its low and its high end. Infinite: no reply."""
+Latencies = Mapping[str, Mapping[str, Sequence[Turn]]]
+"""System → context → its turns."""
 Events = Mapping[str, Mapping[str, Sequence[bool]]]
 """System → context → True where it happened (a cut-in), turn by turn."""
 SYSTEMS_FOR_SLOPE = 6
@@ -57,10 +64,13 @@ class JointPoint:
     p_frontier: float | None
     """Share of draws in which no other system is both better and faster; None where some of the points never met, where
     resampling says nothing about them, or where one has no bound on its Elo or too few conversations: such a system may be
-    ahead of all."""
+    ahead of all. The least of `p_frontier_range`."""
     p_best_within_budget: float | None
     """Share of draws in which it is within the budget and the best of those that are, a draw shared by equals; None as
-    above."""
+    above. The least of its range."""
+    p_frontier_range: Interval | None = None
+    """The least and the greatest share, whatever part others on the machines had; equal where they had none."""
+    p_best_within_budget_range: Interval | None = None
     others: Mapping[str, Quantiles] = field(default_factory=dict)
     """Percentiles of every other latency given (`ttft`, `first_word`, …)."""
     cut_in_rate: float | None = None
@@ -74,7 +84,9 @@ class JointPoint:
     @property
     def without_chances(self) -> "JointPoint":
         """The same point for a run whose figures may not be quoted: shares of draws mean nothing there."""
-        return replace(self, p_frontier=None, p_best_within_budget=None)
+        return replace(
+            self, p_frontier=None, p_best_within_budget=None, p_frontier_range=None, p_best_within_budget_range=None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +94,12 @@ class Slope:
     """Elo gained per ten-fold latency (least squares on log10 of p50), over the systems that have one."""
 
     elo_per_decade: float
+    """With the medians as measured."""
     interval: Interval | None
+    """From the lower bound of the least to the upper bound of the greatest; None where others could have caused a whole wait."""
     systems: int
+    range: Interval | None = None
+    """The least and the greatest, whatever part others on the machines had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,33 +240,48 @@ def lay_over(
     if not systems:
         raise UserError("no system has both judgments and latencies: nothing to put into the joint figure")
     elo_draws = None if drawn.elo_draws is None else drawn.elo_draws[:, [drawn.systems.index(s) for s in systems]]
-    p50_draws = np.stack(
-        [weighted_quantile(values, often[:, at], 0.5) for values, at in map(turns.__getitem__, systems)], axis=1
+    low, high = (
+        np.stack([weighted_quantile(turns[s][0][end], often[:, turns[s][1]], 0.5) for s in systems], axis=1) for end in (0, 1)
     )
-    known = elo_draws is not None and all(_is_known(drawn.board, latencies, system) for system in systems)
-    frontier = on_frontier(elo_draws, p50_draws).mean(axis=0) if known and elo_draws is not None else None
-    best = best_within(elo_draws, p50_draws, budget_ms).mean(axis=0) if known and elo_draws is not None else None
+    frontier = best = None
+    if elo_draws is not None and all(_is_known(drawn.board, latencies, system) for system in systems):
+        # Comparing all with all is most of the work, and mostly nothing is owed to others.
+        cases = ((high, low),) if np.array_equal(low, high, equal_nan=True) else ((high, low), (low, high))
+        frontier = [on_frontier(elo_draws, own, rivals).mean(axis=0) for own, rivals in cases]
+        best = [best_within(elo_draws, own, budget_ms, rivals).mean(axis=0) for own, rivals in cases]
     points = []
     for k, system in enumerate(systems):
         rate, rate_interval = share_of((cut_ins or {}).get(system, {}), drawn.seed)
+        ahead, within = _ends(frontier, k), _ends(best, k)
         points.append(
             JointPoint(
                 system=system,
                 elo=drawn.board[system].elo,
                 elo_interval=drawn.board[system].interval,
-                latency=quantiles_of(latencies[system], drawn.seed),
-                p_frontier=None if frontier is None else float(frontier[k]),
-                p_best_within_budget=None if best is None else float(best[k]),
-                others={n: quantiles_of(t[system], drawn.seed) for n, t in (others or {}).items() if t.get(system)},
+                latency=quantiles_of(at_end(latencies[system], 1), drawn.seed),
+                p_frontier=None if ahead is None else ahead[0],
+                p_best_within_budget=None if within is None else within[0],
+                p_frontier_range=ahead,
+                p_best_within_budget_range=within,
+                others={n: quantiles_of(at_end(t[system], 1), drawn.seed) for n, t in (others or {}).items() if t.get(system)},
                 cut_in_rate=rate,
                 cut_in_interval=rate_interval,
             )
         )
     slope = None
     if elo_draws is not None and len(systems) >= SYSTEMS_FOR_SLOPE:
-        p50 = np.array([_median_ms(quantiles_of(decides[point.system], drawn.seed)) for point in points])
-        slope = _slope(np.array([point.elo for point in points]), p50, elo_draws, p50_draws, size)
+        medians = [[_median_ms(at_end(decides[system], end)) for system in systems] for end in (0, 1)]
+        slope = _slope(np.array([point.elo for point in points]), np.array(medians), elo_draws, np.stack([low, high]), size)
     return JointFigure(tuple(points), slope, name, budget_ms, often.shape[0])
+
+
+def at_end(turns: Mapping[str, Sequence[Turn]], end: int) -> Mapping[str, Sequence[float]]:
+    """Context → milliseconds of its turns at their low (0) or high (1) end."""
+    return {c: [turn[end] if isinstance(turn, tuple) else turn for turn in group] for c, group in turns.items()}
+
+
+def _ends(chances: Sequence[Floats] | None, system: int) -> Interval | None:
+    return None if chances is None else (float(chances[0][system]), float(chances[-1][system]))
 
 
 def deciding(ttfa: Latencies, answers: Latencies) -> Latencies:
@@ -259,8 +290,9 @@ def deciding(ttfa: Latencies, answers: Latencies) -> Latencies:
     return {system: answers[system] if _differ(mine, answers.get(system, {})) else mine for system, mine in ttfa.items()}
 
 
-def _differ(ttfa: Mapping[str, Sequence[float]], answers: Mapping[str, Sequence[float]]) -> bool:
-    replies = [pair for c in ttfa for pair in zip(ttfa[c], answers.get(c, ()), strict=False) if np.isfinite(pair[0])]
+def _differ(ttfa: Mapping[str, Sequence[Turn]], answers: Mapping[str, Sequence[Turn]]) -> bool:
+    first, later = at_end(ttfa, 1), at_end(answers, 1)
+    replies = [pair for c in first for pair in zip(first[c], later.get(c, ()), strict=False) if np.isfinite(pair[0])]
     return sum(heard != answer for heard, answer in replies) > MOST_ALIKE * len(replies)
 
 
@@ -270,46 +302,81 @@ def _is_known(board: Board, latencies: Latencies, system: str) -> bool:
     return board[system].quoted is not None and timed >= FEWEST_CLUSTERS
 
 
-def _median_ms(latency: Quantiles) -> float:
-    return np.inf if latency.p50_over_limit or latency.p50 is None else latency.p50
+def _median_ms(turns: Mapping[str, Sequence[float]]) -> float:
+    values = np.array([value for group in turns.values() for value in group])
+    return float(weighted_quantile(values, np.ones((1, values.size)), 0.5)[0])
 
 
-def _turns(given: Mapping[str, Sequence[float]], contexts: Sequence[str]) -> tuple[Floats, Ints]:
-    """Milliseconds of every turn, and the index in `contexts` of its conversation."""
-    pairs = [(value, k) for k, context in enumerate(contexts) for value in given.get(context, ())]
-    return np.array([value for value, _ in pairs], dtype=float), np.array([k for _, k in pairs], dtype=np.int64)
+def _turns(given: Mapping[str, Sequence[Turn]], contexts: Sequence[str]) -> tuple[Floats, Ints]:
+    """(2, turns) milliseconds of every turn at both ends, and the index in `contexts` of its conversation."""
+    low, high = at_end(given, 0), at_end(given, 1)
+    each = [(*ends, k) for k, c in enumerate(contexts) for ends in zip(low.get(c, ()), high.get(c, ()), strict=True)]
+    values = np.array([ends[:2] for ends in each], dtype=float).reshape(-1, 2).T
+    return values, np.array([ends[2] for ends in each], dtype=np.int64)
 
 
-def on_frontier(elo: Floats, latency_ms: Floats) -> Bools:
+def on_frontier(elo: Floats, latency_ms: Floats, rivals_ms: Floats | None = None) -> Bools:
     """(draws, systems): True if no other is at least as good and at least as fast, and better in one of the two.
 
-    A system without a latency in a draw is not on the frontier and beats nobody.
+    A system without a latency in a draw is not on the frontier and beats nobody. `rivals_ms`: latencies of the same systems
+    as rivals of each other; None: the same.
     """
+    rivals_ms = latency_ms if rivals_ms is None else rivals_ms
     ahead = elo[:, None, :] - elo[:, :, None]
-    better = ahead >= -ALIKE_ELO
-    faster = latency_ms[:, None, :] <= latency_ms[:, :, None]
-    strictly = (ahead > ALIKE_ELO) | (latency_ms[:, None, :] < latency_ms[:, :, None])
+    better = (ahead >= -ALIKE_ELO) & ~np.eye(elo.shape[1], dtype=bool)
+    faster = rivals_ms[:, None, :] <= latency_ms[:, :, None]
+    strictly = (ahead > ALIKE_ELO) | (rivals_ms[:, None, :] < latency_ms[:, :, None])
     return np.asarray(~(better & faster & strictly).any(axis=2) & np.isfinite(latency_ms), dtype=np.bool_)
 
 
-def best_within(elo: Floats, latency_ms: Floats, budget_ms: float) -> Floats:
-    """(draws, systems): 1 where it is the best rated of those within the budget; n equally good ones have 1/n each."""
-    within = latency_ms <= budget_ms
-    reach = np.where(within, elo, -np.inf)
-    best = within & (reach >= reach.max(axis=1, keepdims=True) - ALIKE_ELO)
-    return np.asarray(best / np.maximum(best.sum(axis=1, keepdims=True), 1), dtype=np.float64)
+def best_within(elo: Floats, latency_ms: Floats, budget_ms: float, rivals_ms: Floats | None = None) -> Floats:
+    """(draws, systems): 1 where it is the best rated of those within the budget; n equally good ones have 1/n each.
+
+    `rivals_ms`: as in `on_frontier`.
+    """
+    reach = np.where((latency_ms if rivals_ms is None else rivals_ms) <= budget_ms, elo, -np.inf)
+    others = np.where(np.eye(elo.shape[1], dtype=bool), -np.inf, reach[:, None, :])
+    top = np.maximum(others.max(axis=2), elo) - ALIKE_ELO
+    best = (latency_ms <= budget_ms) & (elo >= top)
+    return np.asarray(best / (1 + (others >= top[:, :, None]).sum(axis=2)), dtype=np.float64)
 
 
 def _slope(elo: Floats, p50: Floats, elo_draws: Floats, p50_draws: Floats, contexts: int) -> Slope | None:
-    usable = np.isfinite(p50) & (p50 > 0)
+    """`p50` (2, systems), `p50_draws` (2, draws, systems): medians at both ends."""
+    usable = np.isfinite(p50[1]) & (p50[1] > 0)
     if usable.sum() < SYSTEMS_FOR_SLOPE:
         return None
-    x = np.log10(np.where(p50_draws > 0, p50_draws, np.nan))[:, usable]
-    whole = _least_squares(np.log10(p50[usable])[None], elo[usable][None])
-    drawn = _least_squares(x, elo_draws[:, usable])
-    drawn = drawn[np.isfinite(drawn)]
-    interval = _interval(drawn, contexts) if contexts >= FEWEST_CLUSTERS and drawn.size else None
-    return Slope(float(whole[0]), interval, int(usable.sum())) if np.isfinite(whole[0]) else None
+    # A turn of which others could have caused all has no logarithm at its low end.
+    x, drawn_x = (np.log10(np.where(ms > 0, ms, np.nan))[..., usable] for ms in (p50, p50_draws))
+    y, drawn_y = elo[usable], elo_draws[:, usable]
+    seen = float(_least_squares(x[1][None], y[None])[0])
+    if not np.isfinite(seen):
+        return None
+    if np.isnan(x).any():
+        return Slope(seen, None, int(usable.sum()))
+    least, greatest = (_extreme(x, y, sign) for sign in (-1.0, 1.0))
+    ends = [float(_least_squares(np.where(at, x[1], x[0])[None], y[None])[0]) for at in (least, greatest)]
+    drawn = [_least_squares(np.where(at, drawn_x[1], drawn_x[0]), drawn_y) for at in (least, greatest)]
+    known = [draws[np.isfinite(draws)] for draws in drawn]
+    bounds = [_interval(draws, contexts) for draws in known if draws.size and contexts >= FEWEST_CLUSTERS]
+    interval = (bounds[0][0], bounds[1][1]) if len(bounds) == len(known) else None
+    return Slope(seen, interval, int(usable.sum()), (ends[0], ends[1]))
+
+
+def _extreme(x: Floats, y: Floats, sign: float) -> Bools:
+    """(systems,): True where the high end of x (2, systems) makes the slope greatest (`sign` 1) or least (−1).
+
+    One system after another changes its end as long as that helps.
+    """
+    at = np.ones(y.size, dtype=bool)
+    best = -np.inf
+    while True:
+        flipped = at ^ np.vstack([np.zeros(y.size, dtype=bool), np.eye(y.size, dtype=bool)])
+        slopes = sign * _least_squares(np.where(flipped, x[1], x[0]), np.broadcast_to(y, flipped.shape))
+        k = int(np.nanargmax(slopes))
+        if not slopes[k] > best:
+            return at
+        at, best = flipped[k], float(slopes[k])
 
 
 def _least_squares(x: Floats, y: Floats) -> Floats:
@@ -318,10 +385,6 @@ def _least_squares(x: Floats, y: Floats) -> Floats:
         return np.asarray((away * (y - y.mean(axis=1, keepdims=True))).sum(axis=1) / (away**2).sum(axis=1), dtype=np.float64)
 
 
-def _interval(draws: Floats, contexts: int) -> Interval | None:
-    kept = draws[~np.isnan(draws)]
-    if kept.size == 0:
-        return None
-    # Infinite draws cannot be interpolated between, so an interval's end is an order statistic.
-    ends = percentile_interval(np.where(np.isinf(kept), np.finfo(float).max, kept), contexts)
-    return tuple(float(np.inf) if end > 1e300 else float(end) for end in ends)  # type: ignore[return-value]
+def _interval(draws: Floats, contexts: int) -> Interval:
+    low, high = percentile_interval(draws, contexts)
+    return float(low), float(high)

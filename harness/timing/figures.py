@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from harness.servers.split import ServerSplit
-from harness.timing.left_out import Contention, owes_too_much
+from harness.timing.left_out import owes_too_much
+from harness.timing.others_share import Contention
 
 StageName = Literal[
     "endpointing", "asr", "turn_score", "turn_decision", "llm", "first_clause", "tts", "transport", "network", "unexplained"

@@ -45,6 +45,11 @@ class Change:
         return self.measured.value
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest change that two machines of their own would have given."""
+        return self.low.value, self.high.value
+
+    @property
     def contexts(self) -> int:
         """Number of clusters behind it."""
         return self.measured.contexts
@@ -103,25 +108,22 @@ def _less(one: Evidence, two: Evidence) -> Evidence:
 
 
 def _paired(now: TurnTable, before: TurnTable, figure: str, key: str, cluster: Cluster, *, is_time: bool) -> Change | None:
-    one, two = _by_turn(now, now.given(key)), _by_turn(before, before.given(key))
-    alike = _alike(now, before)
-    names = now.keys[COLUMN_OF[cluster]]
-    sign = -1.0 if BY_PATH[figure].higher_is_better else 1.0
-    groups: dict[int, list[Floats]] = {}
-    for turn, (row, ends) in one.items():
-        if turn not in two or turn[0] not in alike:
-            continue
-        then = two[turn][1]
-        size = min(ends.shape[1], then.shape[1])
-        low, high, measured = _difference(ends[:, :size], then[:, :size])
-        if sign < 0:
-            low, high = high, low
-        groups.setdefault(int(names.codes[row]), []).append(sign * np.stack([low, high, measured]))
-    if len(groups) < FEWEST_CLUSTERS:
+    given, then = now.given(key), before.given(key)
+    mine, theirs = _identities(now, given, before, then)
+    _, here, there = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
+    here, there = (found[at >= 0] for found, at in ((here, mine[here]), (there, theirs[there])))
+    which = now.keys[COLUMN_OF[cluster]].codes[given.row[here]]
+    order = np.argsort(which, kind="stable")
+    first = np.unique(which[order], return_index=True)[1]
+    if first.size < FEWEST_CLUSTERS:
         return None
-    each = [np.concatenate(parts, axis=1) for parts in groups.values()]
-    least, greatest, seen = (_of(is_time, [part[end] for part in each]) for end in range(3))
-    return Change(figure, least, greatest, seen, paired=True)
+    here, there = here[order], there[order]
+    least, greatest = _less(given.low[here], then.high[there]), _less(given.high[here], then.low[there])
+    measured = _less(given.measured[here], then.measured[there])
+    if BY_PATH[figure].higher_is_better:
+        least, greatest, measured = -greatest, -least, -measured
+    found = (_of(is_time, np.split(differences, first[1:])) for differences in (least, greatest, measured))
+    return Change(figure, *found, paired=True)
 
 
 def _of(is_time: bool, groups: Sequence[Floats]) -> Evidence:
@@ -130,44 +132,38 @@ def _of(is_time: bool, groups: Sequence[Floats]) -> Evidence:
     return MeanChange(np.array([group.sum() for group in groups]), np.array([float(group.size) for group in groups]))
 
 
-def _difference(now: Floats, before: Floats) -> tuple[Floats, Floats, Floats]:
-    """The least, the greatest and the measured difference of values (3, values) at their low and high ends and as measured."""
-
-    def less(new: Floats, old: Floats) -> Floats:
-        # Two turns without reply are both infinite, and nothing has changed.
-        with np.errstate(invalid="ignore"):
-            return np.where(new == old, 0.0, new - old)
-
-    return less(now[0], before[1]), less(now[1], before[0]), less(now[2], before[2])
+def _less(new: Floats, old: Floats) -> Floats:
+    # Two turns without reply are both infinite, and nothing has changed.
+    with np.errstate(invalid="ignore"):
+        return np.where(new == old, 0.0, new - old)
 
 
-def _by_turn(table: TurnTable, given: Given) -> Mapping[tuple[str, int], tuple[int, Floats]]:
-    """(context, number of the turn among its turns) → its row and its values (3, values): low, high, measured."""
-    context, place = table.keys["context"], _places(table)
-    values = np.stack([given.low, given.high, given.measured])
-    rows, first = np.unique(given.row, return_index=True)
-    parts = np.split(values, first[1:], axis=1) if rows.size else []
-    return {
-        (context.names[context.codes[row]], int(place[row])): (int(row), part) for row, part in zip(rows, parts, strict=True)
-    }
+def _identities(now: TurnTable, given: Given, before: TurnTable, then: Given) -> tuple[Ints, Ints]:
+    """For each value of the two groups a number that is equal where they are the same chance of the same turn of the same
+    conversation and repeat; a negative one, never equal to another, where there is none such.
+
+    A lost session leaves its conversation without its later turns: which of the others belong together is then not known, so
+    only conversations with as many turns in both are compared. After a pause that is cut there are some in which the agent
+    could not choose, so chances are compared by their number and not by their order.
+    """
+    (of_now, sizes), (of_before, sizes_before) = _conversations(now), _conversations(before)
+    alike = {name: k for k, name in enumerate(name for name, size in sizes.items() if sizes_before.get(name) == size)}
+    most = 1 + max([*sizes.values(), *sizes_before.values()], default=0)
+    chances = 1 + max(int(each.chance.max(initial=0)) for each in (given, then))
+    found = []
+    for (code, place), names, each in ((of_now, sizes, given), (of_before, sizes_before, then)):
+        number = np.array([alike.get(name, -1) for name in names], np.int64)[code[each.row]]
+        identity = (number * most + place[each.row]) * chances + each.chance
+        found.append(np.where(number < 0, -1 - np.arange(identity.size), identity))
+    return found[0], found[1]
 
 
-def _places(table: TurnTable) -> Ints:
-    """(rows,): the number of each row among those of its context."""
-    codes = table.keys["context"].codes
-    order = np.argsort(codes, kind="stable")
-    sizes = np.bincount(codes, minlength=1)
+def _conversations(table: TurnTable) -> tuple[tuple[Ints, Ints], Mapping[tuple[str, str], int]]:
+    """(conversation and repeat of each row, number of the row among those of it), and the number of rows of each."""
+    context, repeat = table.keys["context"], table.keys["repeat"]
+    both = context.codes.astype(np.int64) * max(len(repeat.names), 1) + repeat.codes
+    kinds, code, counts = np.unique(both, return_inverse=True, return_counts=True)
     place = np.empty(len(table), np.int64)
-    place[order] = np.arange(len(table)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return place
-
-
-def _alike(now: TurnTable, before: TurnTable) -> frozenset[str]:
-    """Contexts with as many turns in both. A lost session leaves its conversation without its later turns: which of the others
-    belong together is then not known."""
-    sizes = []
-    for table in (now, before):
-        key = table.keys["context"]
-        kinds, counts = np.unique(key.codes, return_counts=True)
-        sizes.append({key.names[kind]: int(count) for kind, count in zip(kinds, counts, strict=True)})
-    return frozenset(name for name, count in sizes[0].items() if sizes[1].get(name) == count)
+    place[np.argsort(code, kind="stable")] = np.arange(len(table)) - np.repeat(np.cumsum(counts) - counts, counts)
+    names = [(context.names[kind // len(repeat.names)], repeat.names[kind % len(repeat.names)]) for kind in kinds]
+    return (code.ravel(), place), dict(zip(names, counts.tolist(), strict=True))

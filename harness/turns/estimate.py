@@ -53,7 +53,8 @@ class Estimate:
 
     def bounds(self, tail: float) -> Bounds:
         """Low and high, each missed with a chance of at most `tail`, whatever part others had."""
-        return self.low.bounds(tail)[0], self.high.bounds(tail)[1]
+        low = self.low.bounds(tail)
+        return low if self.high is self.low else (low[0], self.high.bounds(tail)[1])
 
 
 def estimate(table: TurnTable, figure: str, by: By | None = None, cluster: Cluster = "conversation") -> Estimate | None:
@@ -72,10 +73,11 @@ def estimate(table: TurnTable, figure: str, by: By | None = None, cluster: Clust
     turns = len(np.unique(given.row))
     if not turns or (cluster == "stretch" and share == PERCENTILES["p95"] and turns < TURNS_FOR_P95):
         return None
-    ends = (given.low, given.high, given.measured)
+    # Bounds are most of the work, and mostly nothing is owed to others.
     measured = _evidence(group, given, given.measured, cluster, share)
     low, high = (
-        measured if np.array_equal(end, given.measured) else _evidence(group, given, end, cluster, share) for end in ends[:2]
+        measured if np.array_equal(end, given.measured) else _evidence(group, given, end, cluster, share)
+        for end in (given.low, given.high)
     )
     return Estimate(figure, low, high, measured, turns)
 
@@ -88,13 +90,14 @@ def named(figure: str) -> tuple[str, float | None]:
     return key, PERCENTILES[statistic]
 
 
-def by_cluster(group: TurnTable, given: Given, values: Floats, cluster: Cluster) -> Mapping[str, Floats]:
+def by_cluster(group: TurnTable, given: Given, values: Floats, cluster: Cluster = "conversation") -> Mapping[str, Floats]:
     """Cluster → its values, in the order of the rows."""
     key = group.keys[COLUMN_OF[cluster]]
     codes = key.codes[given.row]
     order = np.argsort(codes, kind="stable")
     kinds, first = np.unique(codes[order], return_index=True)
-    return {key.names[kind]: part for kind, part in zip(kinds, np.split(values[order], first[1:]), strict=True)}
+    parts = np.split(values[order], first[1:]) if kinds.size else []
+    return {key.names[kind]: part for kind, part in zip(kinds, parts, strict=True)}
 
 
 def _evidence(group: TurnTable, given: Given, values: Floats, cluster: Cluster, share: float | None) -> Evidence:

@@ -96,15 +96,17 @@ class Chances:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Given:
-    """The values of a figure: `row` (values,) is the row of each. A share has 0 and 1; a chance of an unknown row is 0 … 1."""
+    """The values of a figure: `row` (values,) is the row of each, and `chance` its number among the chances of that row. A share
+    has 0 and 1; a chance of an unknown row is 0 … 1."""
 
     row: Ints
+    chance: Ints
     low: Floats
     high: Floats
     measured: Floats
 
 
-NOTHING: Final = Given(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0))
+NOTHING: Final = Given(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,17 +200,17 @@ class TurnTable:
         rows = self._rows_of(figure)
         rows = rows[~np.isnan(self.high[figure][rows])]
         high = self.high[figure][rows]
-        if figure in HEARD and not self._was_measured(rows, high):
+        if figure in HEARD and not self._was_measured(figure, rows, high):
             return NOTHING
         unknown = self.flags["unknown"][rows]
         low = np.where(unknown, -np.inf, self.low[figure][rows])
-        return Given(rows, low, np.where(unknown, np.inf, high), high)
+        return Given(rows, np.zeros_like(rows), low, np.where(unknown, np.inf, high), high)
 
     def _within(self, latency: str) -> Given:
         found, budget_ms = self.given(latency), self.budgets_ms["ttft" if latency == "ttft" else "ttfa"]
         # The slower end gives the smaller share.
         low, high, measured = (np.asarray(end <= budget_ms, np.float64) for end in (found.high, found.low, found.measured))
-        return Given(found.row, low, high, measured)
+        return Given(found.row, found.chance, low, high, measured)
 
     def _chances(self, figure: str) -> Given:
         of_sound = figure in ("no_reply_rate", "pauses_cut_share")
@@ -217,15 +219,15 @@ class TurnTable:
         counts = np.diff(column.starts)[rows]
         row = np.repeat(rows, counts)
         ends = np.cumsum(counts)
-        place = np.arange(int(ends[-1]) if ends.size else 0) + np.repeat(column.starts[rows] - (ends - counts), counts)
-        flags = column.flags[place]
+        chance = np.arange(int(ends[-1]) if ends.size else 0) - np.repeat(ends - counts, counts)
+        flags = column.flags[np.repeat(column.starts[rows], counts) + chance]
         chosen = flags >= 0
-        row, measured = row[chosen], flags[chosen].astype(np.float64)
+        row, chance, measured = row[chosen], chance[chosen], flags[chosen].astype(np.float64)
         unknown = self.flags["unknown"][row]
         low, high = np.where(unknown, 0.0, measured), np.where(unknown, 1.0, measured)
         if figure == "no_reply_rate":
             low = np.where(self.flags["silenced"][row], 0.0, low)
-        return Given(row, low, high, measured)
+        return Given(row, chance, low, high, measured)
 
     def _rows_of(self, figure: str) -> Ints:
         if figure == "decision_delay" and not self.flags["decides"][self._heard()].any():
@@ -246,11 +248,12 @@ class TurnTable:
             return NOTHING.row
         return np.flatnonzero(~self.flags["discarded"])
 
-    def _was_measured(self, rows: Ints, high: Floats) -> bool:
+    def _was_measured(self, figure: str, rows: Ints, high: Floats) -> bool:
         """False for a figure that no turn has, though replies were heard, or silence was never asked for (a text model)."""
-        return bool(np.isfinite(high).any()) or (
-            not self.flags["answered"][rows].any() and bool(self.flags["slowest"][rows].any())
-        )
+        answered = self.flags["answered"][rows].any()
+        if np.isfinite(high).any() or (answered and figure == "answer"):  # Fillers alone: their callers waited in vain.
+            return True
+        return not answered and bool(self.flags["slowest"][rows].any())
 
 
 def _taken(column: Chances, mask: Bools) -> Chances:

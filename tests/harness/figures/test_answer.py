@@ -13,7 +13,7 @@ from harness.figures.latency import TurnFigures, turn_figures
 from harness.figures.summary import RunSummary
 from harness.ranking.joint import deciding
 from harness.timing.figures import TurnTiming, Utterance, UtteranceKind
-from harness.timing.left_out import Contention
+from harness.timing.others_share import Contention
 
 INF = float("inf")
 

@@ -11,7 +11,7 @@ from harness.figures.events_words import HEAD, event_notes, event_rows
 from harness.statistics.share_bounds import clopper_pearson
 from harness.store.events import CallerEvent, EventSettings
 from harness.timing.figures import EventTaken, TurnTiming
-from harness.timing.left_out import Contention
+from harness.timing.others_share import Contention
 
 WENT_ON = EventTaken("events-1", "cough", 1_200, "went_on", lost_words=0)
 STOPPED = EventTaken("events-1", "cough", 1_200, "stopped", 300, cleared=True, lost_words=9)

@@ -21,7 +21,7 @@ from harness.store.run_store import RunStore
 from harness.store.selection import reply_of
 from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
-from harness.timing.left_out import Contention
+from harness.timing.others_share import Contention
 
 FIGURES = ("ttfa", "ttft")
 QUIET = Contention(others_cores=0.05, waited_cores=0.1, stolen_cores=0.0, at_most_ms=dict.fromkeys(FIGURES, 2.0))

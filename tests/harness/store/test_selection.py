@@ -27,7 +27,7 @@ from harness.store.selection import (
 )
 from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
-from harness.timing.left_out import Contention
+from harness.timing.others_share import Contention
 from harness.verdicts.batches import competitors
 from tests.judged import put
 

@@ -9,7 +9,7 @@ from harness.recording.machine_track import MachineSample, MachineTrack
 from harness.timeline import NS_PER_MS
 from harness.timing.contention import Owed, of_call, of_turn, owed
 from harness.timing.figures import TurnTiming
-from harness.timing.left_out import Contention
+from harness.timing.others_share import Contention
 from tests.present import present
 
 

@@ -12,7 +12,7 @@ from harness.timing.endpointing import decision_for_the_end
 from harness.timing.event_words import with_event_words
 from harness.timing.falling_silent import silent_from
 from harness.timing.figures import NO_REPLY_MS, EventTaken, TurnTiming
-from harness.timing.left_out import Contention
+from harness.timing.others_share import Contention
 from harness.timing.overlap import Overlaps, judge_overlap
 from harness.timing.words import with_words
 

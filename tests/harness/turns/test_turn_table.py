@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from harness.timing.figures import Endpointing, InnerPause, TurnTiming
+from harness.timing.figures import Endpointing, InnerPause, TurnTiming, Utterance
 from harness.timing.left_out import Contention
 from harness.timing.lost_sound import NO_LATENCY
 from harness.turns import TurnTable, change, estimate
@@ -80,6 +80,13 @@ def test_a_reply_without_transcript_has_no_word_and_one_without_answer_is_slowes
     assert estimate(table([turn(410.0)] * 30), "first_word_ms.p50") is None
 
 
+def test_fillers_alone_are_answers_that_never_came() -> None:
+    filler = turn(400.0, utterances=(Utterance(400.0, 900.0, "filler"),))
+    found = estimate(table([filler] * 30), "answer_ms.p50")
+    assert found is not None
+    assert found.value == np.inf
+
+
 def test_chances_of_a_turn_count_one_by_one_and_those_without_a_choice_do_not() -> None:
     def pause(fate: str) -> InnerPause:
         return InnerPause(0.0, 300.0, fate, True, 0)  # type: ignore[arg-type]
@@ -147,6 +154,28 @@ def test_a_change_weighs_each_pause_alike_however_long_its_conversation() -> Non
     found = change(TurnTable.of(run(now)), TurnTable.of(run(before)), "pauses_cut_share")
     assert found is not None
     assert found.value == pytest.approx((10 - 32) / 52)
+
+
+def test_a_pause_is_compared_with_the_same_pause_also_where_the_agent_could_not_choose_before_it() -> None:
+    def run(*fates: str) -> TurnTable:
+        pauses = tuple(InnerPause(0.0, 300.0, fate, True, 0) for fate in fates)  # type: ignore[arg-type]
+        return table([turn(400.0, endpointing=Endpointing("endpointing-2", pauses, 400.0))] * 9)
+
+    found = change(run("cut", "already_talking", "kept"), run("cut", "cut", "kept"), "pauses_cut_share")
+    assert found is not None
+    assert found.value == 0.0
+
+
+def test_a_repeat_that_one_run_lost_leaves_the_other_repeats_compared() -> None:
+    def run(repeats: int) -> TurnTable:
+        return TurnTable.of(
+            (TurnKey(agent="a", context=f"c{k}", repeat=str(r)), turn(400.0 + 100 * r)) for k in range(9) for r in range(repeats)
+        )
+
+    found = change(run(2), run(1), "ttfa_ms.p50")
+    assert found is not None
+    assert found.paired
+    assert found.value == 0.0
 
 
 def test_a_change_that_others_could_have_caused_is_unclear() -> None:
