@@ -5,6 +5,7 @@ is one file that opens from disk without network, like the other reports. Names 
 failures are hostile text, which the template escapes.
 """
 
+import json
 from collections.abc import Iterator
 from heapq import nlargest
 from pathlib import Path
@@ -12,21 +13,31 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
+from harness.agents.secrets import redact
 from harness.figures import server_waits_words
 from harness.files import write_whole
-from harness.load.result import LoadResult
+from harness.load.result import LoadResult, made_of, without_nan
 from harness.reports import isolated_words
 from harness.reports import load_words as words
 from harness.reports.charts.load import charts
 from harness.reports.charts.theme import STAGE_COLOURS, STAGE_LABELS, on_page
 from harness.reports.embedding import content_policy, safe_json, script_text, vega_script
 from harness.reports.page_files import environment, page_file
+from harness.store.load_part import LoadPart
 from harness.store.run_store import RunStore
+from harness.store.session import Session
+from harness.tables.csv_text import csv_text
+from harness.timeline import NS_PER_MS
 from harness.timing.figures import TurnTiming
 from harness.wording import counted, milliseconds
 
 SLOWEST: Final = 12
 """Turns shown with their stages: enough to see which stage they share."""
+_COLUMNS: Final = (
+    "step", "computing", "session", "context", "turn", "due_ns", "begun_ns", "unix_ahead_ns", "begin_ns", "spoken_end_ns",
+    "end_ns", "discarded", "failure", "detail",
+)  # fmt: skip
+_FIGURES: Final = ("ttfa_ms", "answer_ms", "signed_ms", "ttft_ms", "no_reply", "cut_in", "underruns", "stages_from")
 _COLOURS: Final = dict(zip(STAGE_LABELS, STAGE_COLOURS, strict=True))
 
 
@@ -74,10 +85,44 @@ def _stages(turn: TurnTiming, ttfa_ms: float) -> Iterator[StageShown]:
         yield StageShown(label, milliseconds(stage.duration_ms), left, width, colour)
 
 
-def write_load_page(store: RunStore, result: LoadResult, page: Path) -> None:
-    """Write the page of a stored load test, at once or not at all."""
+def write_load(store: RunStore, result: LoadResult, page: Path | None = None) -> tuple[str, Path]:
+    """Write the figures and the page of a stored load test into its folder, or the page to a file or folder that is named;
+    returns the text of the figures, and the page."""
+    page = page or store.folder
+    page = page if page.suffix == ".html" else page / "report.html"
     page.parent.mkdir(parents=True, exist_ok=True)
+    manifest = store.manifest
+    said = [caution.model_dump() for caution in words.cautions(manifest)]
+    whole = {**result.to_json(), "made": made_of(manifest), "cautions": said, "page": str(page)}
+    text = redact(json.dumps(without_nan(whole), indent=2))
+    write_whole(store.folder / "summary.json", text + "\n")
     write_whole(page, render_load(store, result))
+    return text, page
+
+
+def write_turns(store: RunStore, path: Path) -> None:
+    """Write every turn of every step and play as a row of a CSV file, with its instants on the monotonic clock."""
+    part = store.manifest.load or LoadPart()
+    rows = (
+        [
+            step.name, ",".join(step.computing or ()), call.id, call.key.context_id, number, call.due_ns, call.begun_ns,
+            step.unix_ahead_ns, *(_at_ns(call, ms) for ms in (turn.begin_ms, turn.spoken_end_ms, _reply_end_ms(turn))),
+            turn.discarded, call.failure_kind, call.failure_detail,
+            *(getattr(turn, name) for name in _FIGURES), json.dumps(dict(turn.own_ms)) if turn.own_ms else None,
+        ]
+        for step in part.records
+        for call in store.calls_of(step.name)
+        for number, turn in enumerate(call.turn_timings)
+    )  # fmt: skip
+    write_whole(path, csv_text([*_COLUMNS, *_FIGURES, "own_ms"], rows))
+
+
+def _at_ns(call: Session, after_ms: float | None) -> int | None:
+    return None if after_ms is None else (call.started_ns or 0) + round(after_ms * NS_PER_MS)
+
+
+def _reply_end_ms(turn: TurnTiming) -> float:
+    return turn.spoken_end_ms + max(turn.reply_end_ms or 0.0, 0.0)
 
 
 def render_load(store: RunStore, result: LoadResult) -> str:

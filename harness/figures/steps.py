@@ -17,12 +17,11 @@ from harness.statistics.bounds import Bounds, Evidence, Share, share_of_flags
 from harness.statistics.interval import Interval
 from harness.statistics.percentiles import Quantiles, finite
 from harness.store.load_part import FILLING
-from harness.store.selection import is_agents_fault
 from harness.store.session import Session
 from harness.store.unrecorded import UnrecordedCall
 from harness.timing.figures import TurnTiming
 from harness.turns.estimate import by_cluster, estimate
-from harness.turns.of_run import at_their_ends
+from harness.turns.of_run import rows_of_call
 from harness.turns.table import TurnKey, TurnTable
 
 SEED: Final = 1
@@ -122,15 +121,12 @@ def _rows(
     number = 0
     for call in calls:
         if call.failure_kind is not None:
-            if not is_agents_fault(call.failure_kind):
-                continue
             failed.add(call.key.session_id)
-        key = TurnKey(call.key.agent, call.key.context_id, step=call.key.step, session=call.key.session_id)
-        for row in at_their_ends(key, call.started_ns, call.turn_timings):
-            if row[1].servers and row[1].discarded != FILLING:
-                served[number] = (row[1].discarded is None, row[1].servers)
+        for key, turn in rows_of_call(call):
+            if turn.servers and turn.discarded != FILLING:
+                served[number] = (turn.discarded is None, turn.servers)
             number += 1
-            yield row
+            yield key, turn
 
 
 def _quantiles(table: TurnTable, figure: str) -> Quantiles:

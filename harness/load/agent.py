@@ -73,13 +73,18 @@ class LoadRequest:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A load test as far as it was played."""
+    """A load test that was played: its run, and the result."""
 
-    manifest: RunManifest
+    run: RunStore
     result: LoadResult
 
+    @property
+    def manifest(self) -> RunManifest:
+        """The manifest of the run."""
+        return self.run.manifest
 
-Finished = Callable[[Played], object]
+
+Finished = Callable[[RunStore, LoadResult], object]
 """Shows the result so far, once the rows of its last step are stored."""
 
 
@@ -95,7 +100,7 @@ async def load_agent(request: LoadRequest, progress: RunProgress, finished: Fini
     ready = _prepared(request, progress)
 
     def store(calls: Sequence[UnrecordedCall], result: LoadResult) -> None:
-        finished(ready.store(calls, result))
+        finished(ready.store(calls, result), result)
 
     async with known as reference:
         each = Load(
@@ -122,7 +127,7 @@ async def load_agent(request: LoadRequest, progress: RunProgress, finished: Fini
                 result = await load(steps, request.callers, rounds=request.rounds)
         if request.isolate:
             result = await _isolated(ready, request, progress, each, result)
-    return Played(ready.manifest(result), result)
+    return Played(ready.store((), result), result)
 
 
 async def _isolated(
@@ -252,15 +257,14 @@ class _Prepared:
     def _gpus(self) -> Facts:
         return card_facts()
 
-    def store(self, calls: Sequence[UnrecordedCall], result: LoadResult) -> Played:
+    def store(self, calls: Sequence[UnrecordedCall], result: LoadResult) -> RunStore:
         """Store a step's rows, and then that it is finished."""
-        played = Played(self.manifest(result), result)
         if self._run is None:
             nothing = self.manifest(LoadResult(LoadPart(law=result.part.law)))
             self._run = RunStore(self.folder, create_database(self.folder, nothing, self.plan.contexts))
         self._run.add_calls(calls)
-        self._run.set_manifest(played.manifest)
-        return played
+        self._run.set_manifest(self.manifest(result))
+        return self._run
 
 
 def _prepared(request: LoadRequest, progress: RunProgress) -> _Prepared:

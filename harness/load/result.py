@@ -1,5 +1,6 @@
 """A load test read from its rows: its steps, the highest load within bounds, what limits it, and what the curve says."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -178,3 +179,12 @@ def _percentiles(found: Quantiles) -> dict[str, Any]:
 
 def _share(found: ShareOf) -> dict[str, Any]:
     return {"value": found.value, "interval": found.interval, "hits": found.hits, "of": found.of}
+
+
+def without_nan(value: Any) -> Any:
+    """The value with null for NaN and infinity, which JSON does not have."""
+    if isinstance(value, dict):
+        return {k: without_nan(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -10,7 +10,7 @@ SQLite is used with `synchronous=FULL`, because a session costs a minute to play
 import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
@@ -29,6 +29,7 @@ from harness.scenarios.context import Context, Reference
 from harness.servers.samples import SERVERS_FILE
 from harness.store.database import (
     DAMAGE,
+    DATABASE,
     SESSIONS,
     damaged,
     insert_contexts,
@@ -41,6 +42,7 @@ from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import RunManifest, read_manifest
 from harness.store.migrations import JUDGED_ACROSS_CONDITIONS, Note
 from harness.store.new_run import new_run
+from harness.store.old_load import is_old_load
 from harness.store.removal import remove_replies
 from harness.store.session import TIMING, TIMINGS, WORDS, Session, SessionKey, session_of
 from harness.store.step_failure import StepFailure
@@ -420,3 +422,11 @@ class RunStore:
         self._db.executemany("INSERT INTO judgments (judge, context, json) VALUES (?, ?, ?)", [row[1:] for row in kept])
         if any(source == "judge" for source, *_ in kept):
             self._db.execute("DELETE FROM notes WHERE code = ?", (JUDGED_ACROSS_CONDITIONS,))
+
+
+def is_load(folder: Path) -> bool:
+    """True if this is the folder of a load test."""
+    if not (folder / DATABASE).exists():
+        return is_old_load(folder)
+    with closing(RunStore.open(folder)) as store:
+        return store.manifest.load is not None

@@ -84,12 +84,17 @@ class Selection:
     ) -> None:
         self.store = store
         self.manifest = store.manifest
-        self.sessions = tuple(s for s in store.sessions() if machines is None or s.machine in machines)
+        self._machines = machines
         self.apart = machines is None and self.manifest.fleet is not None and self.manifest.fleet.apart
         """True if its turns are from different machines, so that they give no common figure."""
         self._votes = tuple(votes)
         self._seated = self.manifest.seated
         self._keep_excluded = keep_excluded
+
+    @cached_property
+    def sessions(self) -> tuple[Session, ...]:
+        """The run's sessions."""
+        return tuple(s for s in self.store.sessions() if self._machines is None or s.machine in self._machines)
 
     @cached_property
     def contexts(self) -> tuple[Context, ...]:

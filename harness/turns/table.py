@@ -306,8 +306,7 @@ class _Building:
             low=low,
             high=high,
             chances={
-                name: Chances(np.asarray(column), np.asarray(self._starts[name]))
-                for name, column in self._chances.items()
+                name: Chances(np.asarray(column), np.asarray(self._starts[name])) for name, column in self._chances.items()
             },
             flags={name: np.array(column, dtype=bool) for name, column in self._flags.items()},
             budgets_ms=budgets_ms,
