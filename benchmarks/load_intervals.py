@@ -1,7 +1,7 @@
 """How often the interval of a load step's p95 contains the truth: `python benchmarks/load_intervals.py [replicates]`.
 
 Calls come at random to an agent with a queue, whose p95 is known from a run a thousand times as long. Two ways to draw are
-compared: single calls, and stretches of time as `harness.figures.load_steps` draws them.
+compared: single calls, and stretches of time as `harness.turns.stretches` draws them.
 """
 
 import heapq
@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from harness.figures.load_steps import STRETCH_S
+from harness.turns.stretches import STRETCH_S
 from harness.statistics.arrays import Floats
 from harness.statistics.percentiles import quantiles_of
 

@@ -53,7 +53,7 @@ def offered(step: Step) -> Figure:
 def figures(step: Step) -> tuple[Figure, ...]:
     """The figures of one row, in the order of `HEADS`. Those of the agent are dashes where the step says nothing about it."""
     found, record = step.said, step.record
-    agents = (_UNKNOWN,) * 7
+    agents: tuple[Figure, ...] = (_UNKNOWN,) * 7
     if found is not None:
         agents = (
             *(_beside_answer(found, name) for name in ("p50", "p95")), _percentile(found.ttft_ms, "p50"),

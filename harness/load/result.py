@@ -155,7 +155,7 @@ def made_of(manifest: RunManifest) -> dict[str, Any]:
         "machine": manifest.machine_id,
         "harness_version": manifest.harness_version,
         "gpus": gpus,
-        "cards": {name: use.model_dump() for name, use in manifest.cards.items()},
+        "cards": {name: asdict(use) for name, use in manifest.cards.items()},
     }
 
 

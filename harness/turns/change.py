@@ -95,13 +95,13 @@ def change(
     if one is None or two is None:
         return None
     if isinstance(one.measured, Drawn) and isinstance(two.measured, Drawn):
-        least, greatest = _less(one.low, two.high), _less(one.high, two.low)
+        least, greatest = _less_drawn(one.low, two.high), _less_drawn(one.high, two.low)
         return Change(figure, least, greatest, one.measured.less(two.measured), paired=False)
     loss = Worsening(one, two, not BY_PATH[figure].higher_is_better)
     return Change(figure, loss, loss, loss, paired=False)
 
 
-def _less(one: Evidence, two: Evidence) -> Evidence:
+def _less_drawn(one: Evidence, two: Evidence) -> Evidence:
     assert isinstance(one, Drawn)
     assert isinstance(two, Drawn)
     return one.less(two)
