@@ -44,7 +44,8 @@ def turn(
     timing = TurnTiming(
         "made", 0.0, None if more.get("signed_ms") is not None else ttfa_ms, no_reply=ttfa_ms is None,
         utterances=(Utterance(0.0, 1.0, "filler"),) if filler else (),
-        waterfall=Waterfall(tuple(Stage(name, *times) for name, times in stages.items())) if stages else None, **{**more, **lost},
+        waterfall=Waterfall(tuple(Stage(name, *times) for name, times in stages.items())) if stages else None,
+        **{**more, **lost},
     )  # fmt: skip
     key = SessionKey("c", "h", "my", "p", "seeded", "clean", number, step_name(rate, "poisson"))
     return UnrecordedCall(key, round(at_s * 1e9), (timing,), failure, detail)
