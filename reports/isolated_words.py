@@ -7,8 +7,7 @@ from typing import Final
 from harness.figures.interference import STAGES, Interference, Ratio, Slowing
 from harness.figures.load_knee import calls_a_second
 from harness.load.result import LoadResult
-from harness.statistics.exact import TURNS_FOR_P95
-from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
 from harness.turns.stretches import STRETCH_S
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds
 

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from harness.gate.steps import refuse_other_load
 from harness.statistics.drawn_quantiles import Drawn
-from harness.statistics.exact import TURNS_FOR_P95
-from harness.statistics.interval import FEWEST_CLUSTERS, Interval
+from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95, Interval
 from harness.store.load_part import LoadPart, StepRecord, step_name
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection

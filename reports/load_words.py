@@ -13,12 +13,11 @@ from harness.figures.load_knee import OnCurve, calls_a_second
 from harness.figures.server_waits import ServerWaits
 from harness.figures.steps import StepFigures
 from harness.load.result import LoadResult, Step
-from harness.statistics.exact import TURNS_FOR_P95
-from harness.statistics.interval import FEWEST_CLUSTERS
-from harness.statistics.percentiles import Quantiles
+from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
 from harness.store.manifest import RunManifest
 from harness.store.unspoken import BECAUSE
 from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.timing.quantiles import Quantiles
 from harness.turns.stretches import STRETCH_S
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band
 

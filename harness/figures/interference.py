@@ -19,7 +19,7 @@ import numpy as np
 
 from harness.agents.cascade.settings import ComputingStage
 from harness.statistics.drawn_quantiles import Drawn
-from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import TURNS_FOR_P95
 
 STAGES: Final[tuple[ComputingStage, ...]] = get_args(ComputingStage)
 Configuration = tuple[ComputingStage, ...]

@@ -26,13 +26,13 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.figures.rtp_lines import LineSummary, line_of
-from harness.figures.speakers import NO_SPEAKERS, Speakers, by_speaker, share_over_speakers
+from harness.figures.speakers import NO_SPEAKERS, Speakers, by_speaker
 from harness.ranking.joint import MOST_ALIKE
-from harness.statistics.exact import TURNS_FOR_P95
-from harness.statistics.interval import Interval
-from harness.statistics.percentiles import Quantiles, quantiles_of, share_of
+from harness.statistics.bounds import share_of
+from harness.statistics.interval import TURNS_FOR_P95, Interval
 from harness.store.selection import Turns
 from harness.timing.figures import TurnTiming
+from harness.timing.quantiles import Quantiles, quantiles_of
 from harness.turns.catalogue import CATALOGUE, HEARD, LATENCIES
 from harness.turns.table import MOST_DISCARDED, NOT_ASKED, begins_with_filler
 
@@ -121,15 +121,14 @@ def turn_figures(
     `spoken`: False of an agent that is asked in writing, which has no sound to wait for and nobody to interrupt. `speakers`:
     those of the contexts whose speaker is known; intervals are over them.
     """
-    turns, of_turns = by_speaker(turns, speakers), share_over_speakers if speakers else share_of
+    turns = by_speaker(turns, speakers)
     every = [t for group in turns.values() for t in group]
     kept = _kept(turns)
     used = [t for group in kept.values() for t in group]
     within = {
-        name: of_turns(within_budget_flags(turns, name, budget_of(name, budgets_ms)), seed)
-        for name in ("ttft", "ttfa", "answer")
+        name: share_of(within_budget_flags(turns, name, budget_of(name, budgets_ms))) for name in ("ttft", "ttfa", "answer")
     }
-    cut_ins = of_turns(chances(turns, "cut_in_rate"), seed)
+    cut_ins = share_of(chances(turns, "cut_in_rate"))
     if not spoken:
         within["ttfa"] = within["answer"] = cut_ins = None, None
     yields = _known(kept, lambda t: t.yield_ms)
@@ -149,7 +148,7 @@ def turn_figures(
         backchannels=sum(t.backchannels for t in used),
         cut_in_rate=cut_ins[0],
         cut_in_interval=cut_ins[1],
-        false_start_rate=of_turns(chances(turns, "false_start_rate"), seed)[0] if spoken else None,
+        false_start_rate=share_of(chances(turns, "false_start_rate"))[0] if spoken else None,
         pauses_cut=(sum(cut for _, cut in pauses), len(pauses)),
         short_pauses_cut=(sum(short), len(short)),
         underruns=sum(t.underruns for t in used),

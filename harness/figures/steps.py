@@ -15,11 +15,11 @@ from harness.servers.split import ServerSplit
 from harness.statistics.arrays import Floats
 from harness.statistics.bounds import Bounds, Evidence, Share, share_of_flags
 from harness.statistics.interval import Interval
-from harness.statistics.percentiles import Quantiles, finite
 from harness.store.load_part import FILLING
 from harness.store.session import Session
 from harness.store.unrecorded import UnrecordedCall
 from harness.timing.figures import TurnTiming
+from harness.timing.quantiles import Quantiles, finite
 from harness.turns.estimate import by_cluster, estimate
 from harness.turns.of_run import rows_of_call
 from harness.turns.table import TurnKey, TurnTable

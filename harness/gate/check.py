@@ -30,12 +30,12 @@ from harness.gate.evidence import Cells, is_of_turns
 from harness.gate.steps import STRETCHES, Steps, limits_of_steps, refuse_other_load
 from harness.scenarios.context import Context
 from harness.statistics.bounds import Evidence
-from harness.statistics.percentiles import finite
 from harness.store.judgment import Judgment
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, is_agents_fault
 from harness.store.unspoken import OURS, Reason
+from harness.timing.quantiles import finite
 
 CONVERSATIONS: Final = ("conversation", "conversations")
 

@@ -13,7 +13,7 @@ from harness.figures.steps import filler_first
 from harness.gate.budgets import Budgets, CellLimit
 from harness.gate.evidence import Cells, filler_note
 from harness.statistics.bounds import Evidence
-from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import TURNS_FOR_P95
 from harness.store.load_part import LoadPart, step_name
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import TURNS_FOR_P95
 from harness.store.load_part import CallerError
 
 MOST_MS: Final = 10.0

@@ -22,11 +22,11 @@ from harness.load.limits import limit_of
 from harness.load.measuring import Offered
 from harness.load.result import LoadResult, matrix_of
 from harness.load.steps import Load, play_once
-from harness.statistics.percentiles import Quantiles
 from harness.store.load_part import StepRecord, play_name
 from harness.store.session import SessionKey
 from harness.store.unrecorded import UnrecordedCall
 from harness.timing.figures import TurnTiming
+from harness.timing.quantiles import Quantiles
 
 ONLY: Final = "the only step"
 KNEE: Final = "the knee"

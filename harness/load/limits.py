@@ -9,8 +9,8 @@ A call that failed in the caller itself is the caller's.
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from harness.statistics.percentiles import Quantiles
 from harness.store.load_part import StepRecord
+from harness.timing.quantiles import Quantiles
 from harness.wording import counted
 
 MOST_SILENT: Final = 0.05

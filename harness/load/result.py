@@ -9,10 +9,10 @@ from harness.figures.interference import ORDER, Interference, interference
 from harness.figures.load_knee import CurveStep, OnCurve, calls_within, knee
 from harness.figures.steps import Calls, ShareOf, StepFigures, own_by_stretch, step_figures
 from harness.load.limits import Limit, limit_of
-from harness.statistics.percentiles import Quantiles
 from harness.store.load_part import LoadPart, StepRecord
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
+from harness.timing.quantiles import Quantiles
 
 _SHOWN: Final = {"p50", "p95", "p50_interval", "p95_interval", "p50_over_limit", "p95_over_limit", "n"}
 

@@ -8,7 +8,7 @@ this machine could do at this hour, not the best of several tries.
 from collections.abc import Mapping
 from typing import Final
 
-from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import TURNS_FOR_P95
 
 FIRST: Final = 4
 """Callers of the first step: with fewer a p95 takes more than fifteen rounds. If it fails, fewer are tried."""

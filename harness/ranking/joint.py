@@ -33,10 +33,12 @@ from harness.ranking.peoples_axis import PeoplesAxis
 from harness.ranking.scale import ELO_PER_LOGIT, to_elo
 from harness.statistics.arrays import Bools, Floats, Ints
 from harness.statistics.bootstrap import DRAWS, draw_contexts, percentile_interval
+from harness.statistics.bounds import share_of
 from harness.statistics.interval import FEWEST_CLUSTERS, Interval
-from harness.statistics.percentiles import Quantiles, quantiles_of, share_of, weighted_quantile
+from harness.statistics.percentiles import weighted_quantile
 from harness.store.judgment import Judgment
 from harness.store.judgment_columns import table_of
+from harness.timing.quantiles import Quantiles, quantiles_of
 
 Turn = float | tuple[float, float]
 """Milliseconds of a turn; where others could have delayed it, its low and its high end. Infinite: no reply."""
@@ -251,7 +253,7 @@ def lay_over(
         best = [best_within(elo_draws, own, budget_ms, rivals).mean(axis=0) for own, rivals in cases]
     points = []
     for k, system in enumerate(systems):
-        rate, rate_interval = share_of((cut_ins or {}).get(system, {}), drawn.seed)
+        rate, rate_interval = share_of((cut_ins or {}).get(system, {}))
         ahead, within = _ends(frontier, k), _ends(best, k)
         points.append(
             JointPoint(

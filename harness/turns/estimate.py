@@ -16,7 +16,7 @@ import numpy as np
 from harness.statistics.arrays import Floats
 from harness.statistics.bounds import Bounds, Evidence, percentile_of, share_of_flags
 from harness.statistics.drawn_quantiles import Drawn
-from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import TURNS_FOR_P95
 from harness.turns.catalogue import CATALOGUE
 from harness.turns.table import COLUMN_OF, Cluster, Given, KeyName, TurnTable
 

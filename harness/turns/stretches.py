@@ -3,7 +3,7 @@
 Calls that overlap share one queue, so their waits rise and fall together: to draw them one by one would promise too narrow an
 interval, and most of all near the knee, where the figure decides. So stretches of time are drawn, all turns of a stretch
 together, as batch means do for simulated queues (Law and Kelton, "Simulation Modeling and Analysis"). A stretch is about as
-long as a call. Under eight stretches there is no interval (`benchmarks/load_intervals.py` shows what both ways cover).
+long as a call. Under eight stretches there is no interval.
 """
 
 from typing import Final

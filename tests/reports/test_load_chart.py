@@ -8,8 +8,8 @@ import pytest
 from harness.figures.steps import step_figures
 from harness.load.result import LoadResult, Step
 from harness.reports.charts.load import charts
-from harness.statistics.percentiles import Quantiles
 from harness.store.load_part import CallerError, LoadPart, StepRecord
+from harness.timing.quantiles import Quantiles
 
 
 def step(callers: int, pacing_ms: float | None, lag_ms: float | None, ttfa: Quantiles, *out: str, **more: Any) -> Step:

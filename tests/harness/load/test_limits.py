@@ -7,9 +7,9 @@ import pytest
 from harness.figures.steps import step_figures
 from harness.load.result import LoadResult, Step
 from harness.load.search import MOST, next_callers, rounds_for
-from harness.statistics.exact import TURNS_FOR_P95
-from harness.statistics.percentiles import Quantiles
+from harness.statistics.interval import TURNS_FOR_P95
 from harness.store.load_part import LoadPart, StepRecord, Used
+from harness.timing.quantiles import Quantiles
 
 BUDGET_MS = 500.0
 

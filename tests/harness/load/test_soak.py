@@ -14,8 +14,8 @@ from harness.caller import CallerTurn, Limits, SessionPlan
 from harness.figures.steps import step_figures
 from harness.load.result import Step
 from harness.load.soak import FEWEST_WAVES, Look, drifts, soak
-from harness.statistics.percentiles import Quantiles
 from harness.store.load_part import StepRecord
+from harness.timing.quantiles import Quantiles
 
 WAVE_S = 30.0
 

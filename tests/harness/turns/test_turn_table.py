@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from harness.timing.figures import Endpointing, InnerPause, TurnTiming, Utterance
-from harness.timing.left_out import Contention
 from harness.timing.lost_sound import NO_LATENCY
+from harness.timing.others_share import Contention
 from harness.turns import TurnTable, change, estimate
 from harness.turns.bounded import Bounded, bounded
 from harness.turns.table import TurnKey
