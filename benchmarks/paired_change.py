@@ -20,7 +20,7 @@ Each prints the rows of a table of docs/gate.md, "Against a baseline".
 
 import argparse
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -36,7 +36,7 @@ from harness.ranking.scale import ELO_PER_LOGIT
 from harness.statistics.arrays import Bools, Floats
 from harness.statistics.bounds import Evidence, Percentile, Share, Worsening
 from harness.statistics.interval import FEWEST_CLUSTERS
-from harness.statistics.paired import change_of_shares, change_of_times
+from harness.statistics.paired import MeanChange
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
@@ -69,23 +69,9 @@ def flags(rng: np.random.Generator, n: int, rho: float, change: float) -> tuple[
     return now.astype(float), before.astype(float)
 
 
-def by_turn(values: Floats) -> Mapping[str, Sequence[float]]:
-    """One turn for each conversation, under its name."""
-    return {f"c{k} 0": [float(value)] for k, value in enumerate(values)}
-
-
-def conversation(turn: str) -> str:
-    """The conversation of a turn."""
-    return turn.rpartition(" ")[0]
-
-
 def change_of(now: Floats, before: Floats, *, is_time: bool) -> Evidence:
-    """The paired change, as the gate makes it."""
-    runs = by_turn(now), by_turn(before)
-    times_changed = change_of_times(*runs, conversation) if is_time else None
-    found = times_changed or change_of_shares(*runs, conversation, lower_is_better=False)
-    assert found is not None
-    return found
+    """The paired change, as `harness.turns.change` makes it of one turn a conversation."""
+    return Percentile(tuple((now - before)[:, None]), 0.5) if is_time else MeanChange(before - now, np.ones(now.size))
 
 
 def apart(now: Floats, before: Floats, *, is_time: bool) -> Evidence:

@@ -5,9 +5,16 @@ nothing here turns a missing figure into a zero.
 """
 
 import shlex
+from collections.abc import Sequence
 from typing import Final
 
 UNKNOWN_TEXT: Final = "—"
+LEAST_RANGE_MS: Final = 1.0
+"""A latency is shown in whole ms, so two ends that are nearer to each other are one figure."""
+LEAST_CORES: Final = 0.05
+"""A program is named with the tenths of a core that it had."""
+Ends = tuple[float, float]
+"""A figure at its low and at its high end."""
 
 
 def command(*words: object) -> str:
@@ -24,9 +31,52 @@ def milliseconds(value: float | None) -> str:
     return f"{value / 1_000:.2f} s".replace("-", "−")
 
 
-def of_it_others(owed_ms: float | None) -> str:
-    """`at most 22 ms of it others'`: the part of a latency owed to other programs; empty below 1 ms or if not measured."""
-    return f"at most {milliseconds(owed_ms)} of it others'" if owed_ms is not None and owed_ms >= 1 else ""
+def programs(others: Sequence[tuple[str, float]]) -> str:
+    """`chromium .4 cores, python3 .2`: the programs that ran beside the agent, with the cores that each had; empty for none."""
+    found = [(name, f"{cores:.1f}".removeprefix("0")) for name, cores in others if cores >= LEAST_CORES]
+    return ", ".join(f"{name} {cores}{'' if k else ' cores'}" for k, (name, cores) in enumerate(found))
+
+
+def had_it_been_its_own(ends_ms: Ends | None, others: Sequence[tuple[str, float]] = ()) -> str:
+    """`430–461 had the machine been its own (others: chromium .4 cores, python3 .2)`: both ends of a latency.
+
+    Empty where they are less than 1 ms apart, or others' part was not measured.
+    """
+    if ends_ms is None or ends_ms[1] - ends_ms[0] < LEAST_RANGE_MS:
+        return ""
+    return f"{_apart(ends_ms)} had the machine been its own{_by(others)}"
+
+
+def share_had_it_been_its_own(ends: Ends | None, others: Sequence[tuple[str, float]] = ()) -> str:
+    """`53–61 % had the machine been its own`: both ends of a share; empty where they are the same whole percentage."""
+    if ends is None or share(ends[0]) == share(ends[1]):
+        return ""
+    return f"{share_band(ends)} had the machine been its own{_by(others)}"
+
+
+def cannot_tell(part: str, others: Sequence[tuple[str, float]] = ()) -> str:
+    """`this machine cannot tell: 38 ms others' (chromium .4 cores)`: a budget between the two ends of a figure."""
+    by = programs(others)
+    return f"this machine cannot tell: {part} others'" + (f" ({by})" if by else "")
+
+
+def _by(others: Sequence[tuple[str, float]]) -> str:
+    return f" (others: {named})" if (named := programs(others)) else ""
+
+
+def _apart(ends_ms: Ends) -> str:
+    low, high = map(milliseconds, ends_ms)
+    unit = high[-2:].strip()
+    return f"{low.removesuffix(unit).strip()}–{high.removesuffix(' ms')}" if low.endswith(f" {unit}") else f"{low}–{high}"
+
+
+def of_it_others(owed_ms: float | None, others: Sequence[tuple[str, float]] = ()) -> str:
+    """`at most 22 ms of it others' (chromium .4 cores)`: the part of a latency that other programs could have caused; empty
+    below 1 ms, or if it was not measured."""
+    if owed_ms is None or owed_ms < LEAST_RANGE_MS:
+        return ""
+    by = programs(others)
+    return f"at most {milliseconds(owed_ms)} of it others'" + (f" ({by})" if by else "")
 
 
 def share(value: float | None) -> str:

@@ -7,6 +7,7 @@ summary does not contain (subsets, single turns, verdicts) is read from the stor
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
@@ -22,8 +23,9 @@ from harness.reports.listening.section import listening_views
 from harness.reports.provenance import provenance
 from harness.reports.quick_vote import quick_vote
 from harness.reports.runs_differ import onset_error_of
+from harness.reports.session_view import SessionView
+from harness.reports.sessions import first_start_ns, sessions
 from harness.reports.shown_runs import ShownRuns, quoted_rows, reply_texts
-from harness.reports.turns import first_start_ns, turns
 from harness.reports.view import (
     SUBSETS,
     UNKNOWN,
@@ -39,7 +41,6 @@ from harness.reports.view import (
     SeriesView,
     SliceView,
     Subset,
-    TurnView,
 )
 from harness.scenarios.context import Context
 from harness.statistics.clustered_means import clustered_share
@@ -58,7 +59,7 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
     """
     summary = page_runs.summary
     manifests = [part.store.manifest for part in page_runs.parts]
-    shown = turns(page_runs, page_folder, audio=audio, bundle=bundle)
+    shown = sessions(page_runs, page_folder, audio=audio, bundle=bundle)
     verdicts = _verdicts(page_runs)
     planned: dict[str, list[str]] = defaultdict(list)
     for part, manifest in zip(page_runs.parts, manifests, strict=True):
@@ -86,6 +87,7 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
             _context(context, planned[context.id], shown[context.id], verdicts.get(context.id, ()))
             for context in page_runs.contexts
         ),
+        timed=dict(chain.from_iterable(part.timed() for part in page_runs.parts)),
         cautions=summary.cautions,
         agreement=audits.agreements(few),
         audits=audits.audits(few, reply_texts(page_runs)) if few else (),
@@ -252,7 +254,12 @@ def _references(contexts: Sequence[Context], summary: RunSummary) -> tuple[Refer
     )
 
 
-def _context(context: Context, planned: Sequence[str], turns: Sequence[TurnView], rows: Sequence[JudgmentView]) -> ContextView:
+def _context(
+    context: Context,
+    planned: Sequence[str],
+    shown: Sequence[SessionView],
+    rows: Sequence[JudgmentView],
+) -> ContextView:
     return ContextView(
         id=context.id,
         subset=context.subset,
@@ -262,7 +269,7 @@ def _context(context: Context, planned: Sequence[str], turns: Sequence[TurnView]
         situation=context.situation,
         history=tuple((turn.role, turn.text) for turn in context.turns),
         references=tuple((reference_name(r.id), r.author, r.text) for r in context.references),
-        turns=tuple(turns),
+        sessions=tuple(shown),
         planned=tuple(planned),
         judgments=tuple(rows),
         source=context.source,

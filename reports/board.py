@@ -14,7 +14,8 @@ from harness.reports.wording import elo, elo_interval, latency, latency_interval
 from harness.store.unspoken import OURS
 from harness.timing.figures import NO_REPLY_MS
 from harness.timing.quantiles import Quantiles
-from harness.wording import UNKNOWN_TEXT, counted, of_it_others, share
+from harness.turns.bounded import Bounded
+from harness.wording import UNKNOWN_TEXT, counted, had_it_been_its_own, share
 
 INVALID: Final = "INVALID"
 
@@ -114,8 +115,8 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     ]
     if part.rating.elo_with_length is not None and None not in (part.rating.elo.low, part.rating.elo.high):
         notes.append(f"Elo for equal length {elo(part.rating.elo_with_length)}")
-    if part.cell.contended:
-        notes.append(f"{part.cell.contended} contended, left out of latencies")
+    if part.cell.undecided:
+        notes.append(f"within the budget or not, this machine cannot tell of {counted(part.cell.undecided, 'turn')}")
     if agent.own_family_judgments:
         notes.append(f"own-family verdicts: {agent.own_family_judgments} of {agent.total_judgments}")
     if agent.common_opening is not None:
@@ -164,9 +165,13 @@ def _unspoken_cell(cell: AgentSummary) -> Cell:
 
 
 def _tone(latency: Quantiles, budget_ms: float) -> str:
+    """Nothing where this machine cannot tell whether the median is within the budget."""
     if latency.p50_over_limit:
         return "bad"
-    return "" if latency.p50 is None else "good" if latency.p50 <= budget_ms else "bad"
+    if latency.p50 is None:
+        return ""
+    ends = Bounded(*(latency.p50_range or (latency.p50, latency.p50)))
+    return {"fast": "good", "slow": "bad", "cannot tell": ""}[ends.within(budget_ms)]
 
 
 def _of_the_seat(agent: AgentView, view: PageView) -> Iterator[str]:
@@ -195,7 +200,7 @@ def _not_to_be_quoted(cell: Cell) -> Cell:
 
 def _latency_cell(figure: Quantiles, which: Literal["p50", "p95"], tone: str = "") -> Cell:
     estimate, over = percentile(figure, which), getattr(figure, f"{which}_over_limit")
-    small = [latency_interval(estimate), of_it_others(getattr(figure, f"{which}_others_ms"))]
+    small = (latency_interval(estimate), had_it_been_its_own(getattr(figure, f"{which}_range")))
     words = "; ".join(part for part in small if part)
     return Cell(latency(figure, which), words, tone, NO_REPLY_MS if over else estimate.value)
 

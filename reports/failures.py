@@ -17,14 +17,14 @@ def losses(view: PageView) -> tuple[Loss, ...]:
         else:
             found.append(("failed session", f.agent, f.context, f"{f.kind}: {f.detail}" if f.detail else f.kind))
     for context in view.contexts:
-        for turn in context.turns:
+        for agent, turn in ((session.agent, turn) for session in context.sessions for turn in session.turns):
             if turn.no_reply:
-                found.append(("no reply", turn.agent, context.id, f"nothing heard within {NO_REPLY_TEXT} of the spoken end"))
+                found.append(("no reply", agent, context.id, f"nothing heard within {NO_REPLY_TEXT} of the spoken end"))
             if turn.discarded:
-                found.append(("discarded turn", turn.agent, context.id, turn.discarded))
+                found.append(("discarded turn", agent, context.id, turn.discarded))
             if turn.refused:
                 why = "impossible values refused: " + ", ".join(turn.refused)
-                found.append(("refused value", turn.agent, context.id, why))
+                found.append(("refused value", agent, context.id, why))
     order = (
         "invalid run", "failed session", "no reply", "unspoken turns", "discarded turn", "missing session", "refused value",
     )  # fmt: skip
@@ -32,6 +32,6 @@ def losses(view: PageView) -> tuple[Loss, ...]:
         ("missing session", agent, context.id, "not played")
         for context in view.contexts
         for agent in context.planned
-        if not any(turn.agent == agent for turn in context.turns)
+        if not any(session.agent == agent for session in context.sessions)
     ]
     return tuple(sorted(found, key=lambda loss: order.index(loss[0])))

@@ -108,7 +108,7 @@ def render(view: PageView) -> str:
             "agents": [agent.name for agent in view.agents],
             "spoken": [agent.spoken for agent in view.agents],
             "conditions": list(view.conditions),
-            "audio_inside": any((turn.audio or "").startswith("data:") for c in view.contexts for turn in c.turns),
+            "audio_inside": any((one.audio or "").startswith("data:") for c in view.contexts for one in c.sessions),
             "contexts": index,
             "metrics": METRICS,
             "stages": {
@@ -133,7 +133,7 @@ def render(view: PageView) -> str:
             script=Markup(script),
             vega=Markup(vega),
             data=Markup(data),
-            blocks=[Markup(packed(payload.conversation(context))) for context in view.contexts],
+            blocks=[Markup(packed(payload.conversation(context, view))) for context in view.contexts],
             vote_pairs=Markup(packed(vote_data(view.vote))),
             policy=content_policy([script, vega]),
             templates=[template for _, _, template in _SECTIONS],

@@ -2,17 +2,17 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from itertools import chain
 from statistics import median
 from typing import Any
 
-from harness.reports.each_turn import EachTurn
-from harness.reports.view import AgentView, ContextView, JudgmentView, PageView, Span, TurnView
-from harness.reports.wording import system_name
+from harness.reports.session_view import SessionView, Span, TurnView
+from harness.reports.view import AgentView, ContextView, JudgmentView, PageView
+from harness.reports.wording import owed_words, system_name
 from harness.store.judgment import is_reference, is_rule
 from harness.store.unspoken import BECAUSE, Unspoken
 
-OVER, CUT, SILENT, FAILED, DISCARDED, DISPUTED, SLOWEST = 1, 2, 4, 8, 16, 32, 64
+OVER, CUT, SILENT, FAILED, DISCARDED, DISPUTED, SLOWEST, UNDECIDED = 1, 2, 4, 8, 16, 32, 64, 128
 """The filters of the page, one bit each; −1 means "this agent did not play this conversation"."""
 
 Json = dict[str, Any]
@@ -29,16 +29,17 @@ def index(view: PageView) -> list[Json]:
 
 def _entry(context: ContextView, view: PageView) -> Json:
     disputed = disputes(context.judgments)
-    latencies = [_latencies_ms(context, agent) for agent in view.agents]
+    waits = [_waits_ms(context, agent) for agent in view.agents]
     of_agents = {system for pair in disputed for system in pair}
     return {
         "id": context.id,
         "subset": context.subset,
         "emotion": context.emotion,
         "problem": context.problem,
-        "flags": [_flags(context, agent.name, agent.spoken, view, agent.name in of_agents) for agent in view.agents],
-        "ms": [next(iter(known), None) for known in latencies],
-        "slowest_ms": [max(known, default=None) for known in latencies],
+        "flags": [_flags(context, agent, view, agent.name in of_agents) for agent in view.agents],
+        # Of a call of several turns the median.
+        "ms": [round(median(of[0])) if of else None for of in waits],
+        "slowest_ms": [round(max(chain.from_iterable(of))) if of else None for of in waits],
         "disputed": len(disputed),
     }
 
@@ -64,49 +65,38 @@ def _opposed(by_judge: Mapping[tuple[str, int], Counter[str]]) -> bool:
     return any(len(found) > 1 for found in sides.values())
 
 
-def _latencies_ms(context: ContextView, agent: AgentView) -> list[int]:
-    """The latencies of the agent's valid turns in this context: TTFA, or TTFT for a text model."""
+def _waits_ms(context: ContextView, agent: AgentView) -> list[list[float]]:
+    """The latencies of the agent's turns in this context, session by session: TTFA, or TTFT for a text model."""
     name = "ttfa" if agent.spoken else "ttft"
-    recorded = [turn for turn in context.turns if turn.agent == agent.name and turn.mode == "recorded"]
-    if waits_ms := [one.ttfa_ms for turn in recorded for one in turn.each if one.ttfa_ms is not None]:
-        # The median first: the figure that the list shows of a call.
-        return [round(median(waits_ms)), round(max(waits_ms))]
-    mine = [turn for turn in context.turns if turn.agent == agent.name and not (turn.slowest or turn.discarded)]
-    return [round(turn.figures_ms[name]) for turn in mine if name in turn.figures_ms]
+    mine = (session.turns for session in context.sessions if session.agent == agent.name)
+    known = ([ms for t in turns if not t.discarded and not t.slowest and (ms := t.ms(name)) is not None] for turns in mine)
+    return [waits for waits in known if waits]
 
 
-def _flags(context: ContextView, agent: str, spoken: bool, view: PageView, disputed: bool) -> int:
-    turns = [turn for turn in context.turns if turn.agent == agent]
-    if not turns:
+def _flags(context: ContextView, agent: AgentView, view: PageView, disputed: bool) -> int:
+    mine = [session for session in context.sessions if session.agent == agent.name]
+    if not mine:
         return -1
     found = DISPUTED if disputed else 0
-    for turn in turns:
-        if turn.mode == "recorded" and turn.each:
-            found |= _flags_of_call(turn, view.budget_ttfa_ms)
-            continue
-        known = [turn.figures_ms[name] for name in (("ttfa", "answer") if spoken else ("ttft",)) if name in turn.figures_ms]
-        budget = view.budget_ttfa_ms if spoken else view.budget_ttft_ms
-        found |= SLOWEST if turn.slowest else 0
-        found |= OVER if turn.slowest or (max(known, default=0) > budget and not turn.discarded) else 0
-        found |= CUT if turn.cut_in or turn.pauses_cut else 0
-        found |= SILENT if turn.no_reply else 0
-        found |= FAILED if turn.status == "failed" else 0
-        found |= DISCARDED if turn.discarded else 0
+    for session in mine:
+        found |= FAILED if session.status == "failed" else 0
+        found |= SLOWEST | OVER if session.lost else 0
+        found |= DISCARDED if session.turns and all(turn.discarded for turn in session.turns) else 0
+        for turn in session.turns:
+            found |= _flags_of(turn, agent.spoken, view)
     return found
 
 
-def _flags_of_call(turn: TurnView, budget_ms: float) -> int:
-    """The flags of any turn of a recorded call; it counts as discarded if all of its turns are."""
-    slow = any(one.no_reply or one.signed_ms is not None for one in turn.each)
-    over = slow or any(max(one.ttfa_ms or 0, one.answer_ms or 0) > budget_ms for one in turn.each)
-    found = SLOWEST if slow else 0
-    found |= OVER if over else 0
-    found |= CUT if any(one.cut_in or one.inner_pauses_cut for one in turn.each) else 0
-    found |= SILENT if any(one.no_reply for one in turn.each) else 0
-    return found | (DISCARDED if all(one.discarded for one in turn.each) else 0)
+def _flags_of(turn: TurnView, spoken: bool, view: PageView) -> int:
+    budget_ms = view.budget_ttfa_ms if spoken else view.budget_ttft_ms
+    speeds = {turn.speed(name, budget_ms) for name in (("ttfa", "answer") if spoken else ("ttft",))}
+    found = OVER if "slow" in speeds else UNDECIDED if "cannot tell" in speeds else 0
+    found |= SLOWEST if turn.slowest else 0
+    found |= CUT if turn.cut_in or turn.marked_pauses[0] or turn.inner_pauses[0] else 0
+    return found | (SILENT if turn.no_reply else 0)
 
 
-def conversation(context: ContextView) -> Json:
+def conversation(context: ContextView, view: PageView) -> Json:
     """The data of an opened conversation."""
     disputed = disputes(context.judgments)
     to_judge = context.to_judge()
@@ -114,7 +104,7 @@ def conversation(context: ContextView) -> Json:
         "situation": context.situation,
         "history": [list(turn) for turn in context.history],
         "references": [[system_name(system), author, text] for system, author, text in context.references],
-        "turns": [_turn(turn) for turn in context.turns],
+        "turns": [_session(session, view) for session in context.sessions],
         "judgments": [
             {
                 "system_a": system_name(row.system_a), "system_b": system_name(row.system_b),
@@ -153,22 +143,20 @@ def _disputed_first(rows: Sequence[JudgmentView], disputed: frozenset[tuple[str,
     return sorted(rows, key=lambda row: (min(row.system_a, row.system_b), max(row.system_a, row.system_b)) not in disputed)
 
 
-def _turn(turn: TurnView) -> Json:
+def _session(session: SessionView, view: PageView) -> Json:
+    last = session.last
     return {
-        "agent": turn.agent, "session": turn.session, "status": turn.status, "failure": turn.failure,
-        "written": turn.written, "heard": turn.heard, "understood": turn.understood,
-        "audio": turn.audio, "replayed": [list(said) for said in turn.replayed],
-        "figures_ms": {name: round(value, 1) for name, value in turn.figures_ms.items()},
-        "others_ms": {name: round(value, 1) for name, value in turn.others_ms.items()},
-        "spoken_end_ms": turn.spoken_end_ms, "caller": _spans(turn.caller), "pauses": _spans(turn.pauses),
-        "agent_spans": _spans(turn.agent_spans), "stages": _spans(turn.stages), "hidden": _spans(turn.hidden),
-        "stages_note": turn.stages_note,
-        "served": [[wait.name, _spans(wait.parts), wait.note] for wait in turn.served],
-        "marks": _spans(turn.marks), "refused": list(turn.refused), "to_judge": turn.speaks_to_judge,
-        "cut_in": turn.cut_in, "no_reply": turn.no_reply,
-        "discarded": turn.discarded, "slowest": turn.slowest, "labels": list(turn.labels), "envelope": turn.envelope,
-        "length_ms": turn.length_ms, "repeat": turn.repeat, "condition": turn.condition, "mode": turn.mode,
-        "each": [_each(one) for one in turn.each], "unspoken": _unspoken(turn.unspoken),
+        "agent": session.agent, "session": session.session, "status": session.status, "failure": session.failure,
+        "written": session.written, "heard": session.heard, "understood": session.understood,
+        "audio": session.audio, "replayed": [list(said) for said in session.replayed],
+        "caller": _spans(session.caller), "pauses": _spans(session.pauses), "agent_spans": _spans(session.agent_spans),
+        "marks": _spans(session.marks), "envelope": session.envelope, "length_ms": session.length_ms,
+        "repeat": session.repeat, "condition": session.condition, "mode": session.mode, "slowest": session.slowest,
+        "is_call": session.is_call, "unspoken": _unspoken(session.unspoken), "to_judge": session.speaks_to_judge,
+        "each": [_turn(turn, view) for turn in session.turns],
+        # Of the last turn alone, whose reply is shown and judged.
+        "stages": _spans(last.stages), "hidden": _spans(last.hidden), "stages_note": last.stages_note,
+        "served": [[wait.name, _spans(wait.parts), wait.note] for wait in last.served], "refused": list(last.refused),
     }  # fmt: skip
 
 
@@ -176,9 +164,15 @@ def _unspoken(found: Unspoken | None) -> Json | None:
     return None if found is None else {"turns": found.turns, "of": found.of, "why": BECAUSE[found.why], "words": found.words}
 
 
-def _each(one: EachTurn) -> Json:
-    times = {name: round(value, 1) if isinstance(value, float) else value for name, value in asdict(one).items()}
-    return {**times, "labels": list(one.labels)}
+def _turn(turn: TurnView, view: PageView) -> Json:
+    known = {name: round(value, 1) for name in turn.times_ms if (value := turn.ms(name)) is not None}
+    budgets = {"ttfa": view.budget_ttfa_ms, "ttft": view.budget_ttft_ms}
+    owed = {name: words for name in turn.times_ms if (words := owed_words(turn, name, budgets.get(name)))}
+    return {
+        "number": turn.number, "spoken_end_ms": turn.spoken_end_ms, "figures_ms": known, "owed": owed,
+        "inner_pauses": list(turn.inner_pauses), "backchannels": turn.backchannels, "cut_in": turn.cut_in,
+        "no_reply": turn.no_reply, "discarded": turn.discarded, "labels": list(turn.labels), "words": turn.words,
+    }  # fmt: skip
 
 
 def _spans(spans: tuple[Span, ...]) -> list[list[str | float]]:

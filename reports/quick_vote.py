@@ -16,8 +16,8 @@ import numpy as np
 from harness.figures.quality_state import state_of
 from harness.ranking.chosen import judges_of
 from harness.ranking.draw_pairs import DrawnPair, drawn
+from harness.reports.session_view import SessionView
 from harness.reports.shown_runs import Part, ShownRuns
-from harness.reports.view import TurnView
 from harness.reports.vote_pairs import MOST_PAIRS, LinePairs, QuickVote, ShownReply, VotePair
 from harness.store.judgment import is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
@@ -31,10 +31,10 @@ _Sides = Mapping[str, ShownReply]
 """System → its reply to one context."""
 
 
-def quick_vote(shown: ShownRuns, turns: Mapping[str, Sequence[TurnView]]) -> QuickVote:
+def quick_vote(shown: ShownRuns, sessions: Mapping[str, Sequence[SessionView]]) -> QuickVote:
     """The pairs of a page of one run; none, with the reason, where raters could not compare two replies to the same thing.
 
-    `turns`: context → the turns of the page.
+    `sessions`: context → the sessions of the page.
     """
     part = shown.parts[0]
     if shown.several:
@@ -43,21 +43,21 @@ def quick_vote(shown: ShownRuns, turns: Mapping[str, Sequence[TurnView]]) -> Qui
         return QuickVote(
             why_not="In a replay every agent has a conversation of its own, so no two replies are to the same one."
         )
-    found = (_line_pairs(shown, condition, turns) for condition in part.selection.conditions)
+    found = (_line_pairs(shown, condition, sessions) for condition in part.selection.conditions)
     lines = tuple(line for line in found if line.read or line.heard)
     if not lines:
         return QuickVote(why_not="No conversation of this run has two replies to compare.")
     return QuickVote(part.store.manifest.id, lines, str(part.store.folder))
 
 
-def _line_pairs(shown: ShownRuns, condition: str, turns: Mapping[str, Sequence[TurnView]]) -> LinePairs:
+def _line_pairs(shown: ShownRuns, condition: str, sessions: Mapping[str, Sequence[SessionView]]) -> LinePairs:
     """The pairs of one condition, which may be none."""
     part = shown.parts[0]
     answered = [reply for reply in part.selection.replies(condition, 0, HEARD) if reply.fate == "answered"]
-    spoken = {context.id: _spoken(context.id, answered, turns) for context in shown.contexts}
+    spoken = {context.id: _spoken(context.id, answered, sessions) for context in shown.contexts}
     read = {
         c.id: spoken[c.id]
-        | {reference_name(r.id): ShownReply(reference_name(r.id), len(turns[c.id]) + k) for k, r in enumerate(c.references)}
+        | {reference_name(r.id): ShownReply(reference_name(r.id), len(sessions[c.id]) + k) for k, r in enumerate(c.references)}
         for c in shown.contexts
     }
     heard = {context: {name: r for name, r in sides.items() if r.to_ms > r.from_ms} for context, sides in spoken.items()}
@@ -83,16 +83,16 @@ def _line_pairs(shown: ShownRuns, condition: str, turns: Mapping[str, Sequence[T
     return LinePairs(condition, pairs(read, "read"), pairs(heard, "heard"))
 
 
-def _spoken(context: str, answered: Sequence[Reply], turns: Mapping[str, Sequence[TurnView]]) -> dict[str, ShownReply]:
+def _spoken(context: str, answered: Sequence[Reply], sessions: Mapping[str, Sequence[SessionView]]) -> dict[str, ShownReply]:
     """Agent → its reply to one context, with its part of the sound file if the page has one."""
-    place = {turn.session: k for k, turn in enumerate(turns[context])}
+    place = {shown.session: k for k, shown in enumerate(sessions[context])}
     found = {}
     for reply in answered:
         session, timing = reply.session, reply.session.timing
         if session.key.context_id != context:
             continue
         from_ms = to_ms = 0.0
-        if timing is not None and timing.ttfa_ms is not None and turns[context][place[session.id]].audio is not None:
+        if timing is not None and timing.ttfa_ms is not None and sessions[context][place[session.id]].audio is not None:
             from_ms = max(0.0, timing.spoken_end_ms + timing.ttfa_ms - LEAD_MS)
             to_ms = timing.spoken_end_ms + max((u.end_ms for u in timing.utterances), default=0.0) + TAIL_MS
         found[session.key.agent] = ShownReply(session.key.agent, place[session.id], from_ms, to_ms)

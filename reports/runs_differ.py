@@ -66,10 +66,6 @@ def _method(part: Part) -> str:
     return ", ".join(sorted({s.timing.method for s in part.sessions if s.timing is not None})) or "none"
 
 
-def _pack(part: Part) -> str:
-    return f"{part.store.manifest.pack} {part.store.manifest.pack_hash[:8]}"
-
-
 def _judges(part: Part) -> str:
     found = {row.judge for row in part.every_verdict() if row.source == "judge" and not is_rule(row.judge)}
     return ", ".join(sorted(found)) or "none"

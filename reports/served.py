@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.figures.server_waits_words import SOURCES, WAITS
-from harness.reports.view import ServedView, Span
+from harness.reports.session_view import ServedView, Span
 from harness.servers.split import ServerSplit
 from harness.timing.figures import TurnTiming
 from harness.wording import milliseconds, share

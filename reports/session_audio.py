@@ -19,7 +19,7 @@ from harness.files import own_folder, write_whole
 from harness.foreign_files import FileFault, read_json
 from harness.recording import playout
 from harness.recording.record import Recording
-from harness.reports.view import Span
+from harness.reports.session_view import Span
 from harness.timeline import NS_PER_MS
 
 MIX_RATE_HZ = 24_000

@@ -15,6 +15,7 @@ import numpy as np
 from harness.figures.rank import Measured, measured
 from harness.figures.silence import silences
 from harness.figures.summary import RunSummary
+from harness.ranking.joint import Turn
 from harness.reports.listening.results import human_rows
 from harness.scenarios.context import Context
 from harness.store.judgment import Judgment, Presentation
@@ -22,6 +23,8 @@ from harness.store.judgment_table import JudgmentTable
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, Texts, board_rows, quoted_presentation
 from harness.store.session import Session
+from harness.turns import TurnTable
+from harness.turns.of_run import table_of_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,11 @@ class Part:
         """The comparisons of one condition that silence decides."""
         return [_as_on_page(row, self.names) for row in silences(self.selection, condition)]
 
+    def timed(self) -> Iterator[tuple[str, TurnTable]]:
+        """(name on the page, its rows of the table of turns) of each agent in each condition."""
+        for (agent, condition), rows in table_of_run(self.selection).groups("agent", "condition"):
+            yield self.names.of(agent, condition), rows
+
     def quoted_table(self) -> JudgmentTable:
         """The verdicts of the boards that the run is quoted on, in all its conditions."""
         quoted = {condition: self.summary.quoted(condition) for condition in self.selection.conditions}
@@ -89,10 +97,9 @@ class ShownRuns:
         return len(self.parts) > 1
 
 
-def alone(store: RunStore, summary: RunSummary, beside: ShownRuns | None = None) -> ShownRuns:
-    """A page of one run; `beside`: a page with the same names, for comparison."""
-    unsaid = only_condition(store.manifest.conditions) if beside is None else beside.parts[0].names.unsaid
-    names = Names({agent.name: "" for agent in store.manifest.agents}, unsaid)
+def alone(store: RunStore, summary: RunSummary) -> ShownRuns:
+    """A page of one run."""
+    names = Names({agent.name: "" for agent in store.manifest.agents}, only_condition(store.manifest.conditions))
     only = part(store, summary, store.folder.name, names)
     cells = [cell.model_copy(update={"agent": names.of(cell.agent, cell.condition)}) for cell in summary.cells]
     seats = [seat.model_copy(update={"agent": names.of(seat.agent, seat.condition)}) for seat in summary.seats]
@@ -162,7 +169,7 @@ def measured_on_page(
 ) -> Measured:
     """The measurements in one condition of all runs that have it, by the names on the page; texts as the page quotes them,
     or of one `presentation`."""
-    latencies: dict[str, dict[str, Mapping[str, Sequence[float]]]] = {}
+    latencies: dict[str, dict[str, Mapping[str, Sequence[Turn]]]] = {}
     cut_ins: dict[str, Mapping[str, Sequence[bool]]] = {}
     texts: Texts = {}
     for each in parts:

@@ -5,19 +5,22 @@ not a footnote, and a missing figure is an empty cell.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict
 
 from harness.figures.cells import AgentSummary
 from harness.reports.conditions import conditions
 from harness.reports.failures import losses
+from harness.reports.session_view import TurnView
 from harness.reports.verdict import fast, kind
-from harness.reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView, SliceView, TurnView, percentile
+from harness.reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView, SliceView, percentile
 from harness.turns.catalogue import OTHERS
 
 Value = str | float | int | bool | None
 Row = dict[str, Value]
 _SHARES = tuple(f.key for f in OTHERS if f.unit == "share" and f.key in AgentSummary.model_fields and f.key != "win_rate")
 _OF_A_TURN = (*METRICS, "first_byte", "signed", "greeting")
+_OF_EACH_TURN = (
+    "ttfa", "answer", "signed", "first_sound", "first_speech", "first_word", "first_substance", "dead_air", "yield",
+)  # fmt: skip
 
 
 def tables(view: PageView) -> dict[str, list[Row]]:
@@ -77,8 +80,9 @@ def _systems(view: PageView) -> Iterator[Row]:
                 figure = part.latency(metric)
                 row |= _spread(f"{metric}_p50_ms", percentile(figure, "p50"))
                 row |= _spread(f"{metric}_p95_ms", percentile(figure, "p95"))
-                row[f"{metric}_p50_others_ms"] = _rounded(figure.p50_others_ms)
-                row[f"{metric}_p95_others_ms"] = _rounded(figure.p95_others_ms)
+                for which, ends in (("p50", figure.p50_range), ("p95", figure.p95_range)):
+                    row[f"{metric}_{which}_others_ms"] = _rounded(getattr(figure, f"{which}_others_ms"))
+                    row[f"{metric}_{which}_low"], row[f"{metric}_{which}_high"] = map(_rounded, ends or (None, None))
             row["quality_state"] = cell.quality_state
             row["p_frontier"] = cell.p_frontier
             row["p_best_within_budget"] = cell.p_best_within_budget
@@ -92,7 +96,10 @@ def _systems(view: PageView) -> Iterator[Row]:
                 row["persons"] = sum(seat.persons for seat in view.seats if seat.agent == agent.name)
             row |= {
                 "within_ttfa": cell.within_budget.ttfa, "within_answer": cell.within_budget.answer,
-                "within_ttft": cell.within_budget.ttft, "backchannels": cell.backchannels,
+                "within_ttft": cell.within_budget.ttft,
+                **{f"within_{name}_{end}": _rounded(at) for name, ends in _shares(cell).items()
+                   for end, at in zip(("low", "high"), ends or (None, None), strict=True)},
+                "undecided": cell.undecided, "backchannels": cell.backchannels,
                 **{key: _rounded(getattr(cell, key)) for key in _SHARES},
                 "pauses_cut": cell.pauses_cut[0], "pauses_marked": cell.pauses_cut[1], "no_reply": cell.no_reply,
                 "failed": cell.failed, "discarded": sum(cell.discarded.values()), "contended": cell.contended,
@@ -108,6 +115,11 @@ def _systems(view: PageView) -> Iterator[Row]:
                 "system": reference.system, "kind": reference.author, "condition": reference.condition, "subset": subset,
                 **_rating(rating),
             }  # fmt: skip
+
+
+def _shares(cell: AgentSummary) -> dict[str, tuple[float, float] | None]:
+    """The two ends of each share within a budget."""
+    return {name: getattr(cell.within_budget, f"{name}_range") for name in ("ttfa", "answer", "ttft")}
 
 
 def _endpointing(view: PageView) -> Iterator[Row]:
@@ -130,34 +142,46 @@ def _endpointing(view: PageView) -> Iterator[Row]:
 
 
 def _turns(view: PageView) -> Iterator[Row]:
+    """A row for every session, with the figures of its last turn, whose reply is judged."""
     for context in view.contexts:
-        for turn in context.turns:
+        for session in context.sessions:
+            turn = session.last
             yield {
-                "run": turn.run or view.run, "context": context.id, "subset": context.subset, "agent": turn.agent,
-                "session": turn.session,
-                "mode": turn.mode, "condition": turn.condition, "repeat": turn.repeat, "status": turn.status,
-                "failure": turn.failure, "no_reply": turn.no_reply, "cut_in": turn.cut_in,
-                "pauses_cut": turn.pauses_cut, "pauses_marked": turn.pauses_marked,
+                "run": session.run or view.run, "context": context.id, "subset": context.subset, "agent": session.agent,
+                "session": session.session,
+                "mode": session.mode, "condition": session.condition, "repeat": session.repeat, "status": session.status,
+                "failure": session.failure, "no_reply": turn.no_reply, "cut_in": turn.cut_in,
+                "pauses_cut": turn.marked_pauses[0], "pauses_marked": turn.marked_pauses[1],
                 "discarded": turn.discarded,
-                **{f"{name}_ms": _rounded(turn.figures_ms.get(name)) for name in _OF_A_TURN},
-                **{f"{name}_others_ms": _rounded(turn.others_ms.get(name)) for name in METRICS},
+                **{f"{name}_ms": _rounded(turn.ms(name)) for name in _OF_A_TURN},
+                **{f"{name}_others_ms": _rounded(turn.owed_ms(name)) for name in METRICS},
+                **{f"{name}_low_ms": _low_ms(turn, name) for name in METRICS},
                 **{f"stage_{stage.name}_ms": _rounded(stage.end_ms - stage.start_ms) for stage in turn.stages},
                 **_served(turn),
-                "speaks_to_judge": turn.speaks_to_judge, "written": turn.written, "heard": turn.heard,
+                "speaks_to_judge": session.speaks_to_judge, "written": session.written, "heard": session.heard,
             }  # fmt: skip
+
+
+def _low_ms(turn: TurnView, name: str) -> float | None:
+    """The low end of a time; None where others' part was not counted."""
+    return _rounded(turn.times_ms[name].low_ms) if turn.owed_ms(name) is not None else None
 
 
 def _each_turn(view: PageView) -> Iterator[Row]:
     """A row for every turn of calls that have several."""
     for context in view.contexts:
-        for turn in context.turns:
-            for one in turn.each:
+        for session in context.sessions:
+            for turn in session.turns if session.is_call else ():
                 yield {
-                    "run": turn.run or view.run, "context": context.id, "call": context.situation, "agent": turn.agent,
-                    "condition": turn.condition, "repeat": turn.repeat, "turn": one.number,
-                    **{name: _rounded(value) if isinstance(value, float) else value
-                       for name, value in asdict(one).items() if name not in ("number", "labels")},
-                    "labels": "; ".join(one.labels),
+                    "run": session.run or view.run, "context": context.id, "call": context.situation, "agent": session.agent,
+                    "condition": session.condition, "repeat": session.repeat, "turn": turn.number,
+                    "spoken_end_ms": _rounded(turn.spoken_end_ms),
+                    **{f"{name}_ms": _rounded(turn.ms(name)) for name in _OF_EACH_TURN},
+                    "inner_pauses": turn.inner_pauses[1], "inner_pauses_cut": turn.inner_pauses[0],
+                    "backchannels": turn.backchannels, "cut_in": turn.cut_in, "talking_at_end": turn.talking_at_end,
+                    "no_reply": turn.no_reply, "discarded": turn.discarded, "words": turn.words,
+                    "labels": "; ".join(turn.labels),
+                    **{f"{name}_low_ms": _low_ms(turn, name) for name in ("ttfa", "answer")},
                 }  # fmt: skip
 
 

@@ -33,7 +33,8 @@ from harness.scenarios.context import by_a_person
 from harness.store.judgment import reference_id
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.timing.quantiles import Quantiles
-from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share
+from harness.turns.bounded import Bounded
+from harness.wording import UNKNOWN_TEXT, cannot_tell, counted, had_it_been_its_own, milliseconds, share
 
 Answer = Literal["yes", "no", "unclear", "no verdict", "few", "many"]
 PAUSES_CUT_LIMIT: Final = 0.05
@@ -55,7 +56,7 @@ class Half:
     against: str = ""
     """The limit in words; empty if there is nothing to compare with."""
     beside: str = ""
-    """Words on the filler before the answer; empty where the figure is TTFA, or not a latency."""
+    """Of a latency: the filler before the answer, and the figure had the machine been its own; empty without either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,8 @@ def fast(agent: AgentView, view: PageView) -> Half:
     if deciding(agent) != "answer":
         return found
     at = latency(agent.whole.latency("ttfa"))
-    return replace(found, beside="the answer, after a filler" + (f" at {at}" if at != UNKNOWN_TEXT else ""))
+    filler = "the answer, after a filler" + (f" at {at}" if at != UNKNOWN_TEXT else "")
+    return replace(found, beside="; ".join(words for words in (filler, found.beside) if words))
 
 
 def _fast(agent: AgentView, view: PageView, by: str) -> Half:
@@ -141,7 +143,8 @@ def _fast(agent: AgentView, view: PageView, by: str) -> Half:
     if p50.value is None and not figure.p50_over_limit:
         return Half("unclear", "not measured", "" if agent.valid else INVALID)
     name, budget, _ = _limit(agent, view, by)
-    limit = p50, budget, f"budget {milliseconds(budget)}{'' if agent.spoken else f' of {name}'}"
+    words = f"budget {milliseconds(budget)}{'' if agent.spoken else f' of {name}'}"
+    limit = p50, budget, words, had_it_been_its_own(figure.p50_range, agent.whole.cell.others)
     if not agent.valid:
         return Half("unclear", latency(figure), INVALID, *limit)
     beyond = Estimate(p50.value, *(None if end is None else end - budget for end in (p50.low, p50.high)))
@@ -292,9 +295,16 @@ def _speed_words(agent: AgentView, view: PageView, by: str) -> str:
     band = latency_interval(percentile(figure, "p50"))
     return (
         f"median {name} {latency(figure)}{f' ({band})' if band else ''}, "
-        f"{'within' if figure.p50 <= budget else 'over'} the {milliseconds(budget)} budget; "
-        f"{share(within)} of {counted(agent.whole.cell.turns, 'turn')} within it"
+        f"{_against_budget(figure.p50, figure, budget)}; {share(within)} of {counted(agent.whole.cell.turns, 'turn')} within it"
     )
+
+
+def _against_budget(p50_ms: float, figure: Quantiles, budget_ms: float) -> str:
+    ends = Bounded(*(figure.p50_range or (p50_ms, p50_ms)))
+    of_budget = f"the {milliseconds(budget_ms)} budget"
+    if ends.within(budget_ms) == "cannot tell":
+        return f"within or over {of_budget}: {cannot_tell(milliseconds(ends.high_ms - ends.low_ms))}"
+    return f"{'within' if ends.within(budget_ms) == 'fast' else 'over'} {of_budget}"
 
 
 def _rating_words(agent: AgentView) -> str:

@@ -1,7 +1,7 @@
 """A version of an agent against an earlier one on the same callers: how much slower, and how much kinder, each with its
 interval.
 
-Both halves are paired by conversation. A wait is compared with the wait on the same turn (`harness.statistics.paired`). An Elo
+Both halves are paired by conversation. A wait is compared with the wait on the same turn (`harness.turns.change`). An Elo
 is relative to its board, so the two versions are rated on *one* board, of both runs' verdicts, where the baseline's agent has
 a name of its own; the covariance of that fit is clustered by conversation, so the part that a conversation has in both
 versions cancels in their difference. That takes verdicts of one judge on both, against the same reference replies, or
@@ -16,28 +16,25 @@ from typing import Any, Final, Literal
 
 from harness.figures.paired_runs import counterparts, not_shared, refuse_other_callers, shared_ids
 from harness.figures.quality_state import QUOTED, state_of
-from harness.figures.rank import Place
+from harness.figures.speakers import speakers_of
 from harness.figures.summary import RunSummary
-from harness.gate.evidence import Cells
 from harness.ranking.board import Board, QualityState
 from harness.ranking.chosen import judges_of
 from harness.ranking.leaderboard import leaderboard
-from harness.reports.changes import Change
+from harness.reports.changes import ChangeRow, Version, apart, changed, changes, signed_ms
 from harness.reports.runs_differ import differences
 from harness.reports.several_runs import joint_rows, peoples_axis, way_to_people
 from harness.reports.shown_runs import Names, Part, only_condition, part
-from harness.reports.view import METRICS, UNKNOWN, Estimate
-from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.reports.view import UNKNOWN, Estimate
+from harness.statistics.interval import FEWEST_CLUSTERS, TAIL
 from harness.store.judgment_columns import table_of
 from harness.store.run_store import RunStore
-from harness.store.selection import HEARD
-from harness.timing.figures import NO_REPLY_TEXT
-from harness.wording import UNKNOWN_TEXT, counted, milliseconds
+from harness.turns import estimate
+from harness.turns.of_run import table_of_run
+from harness.wording import UNKNOWN_TEXT, counted
 
 Run = tuple[RunStore, RunSummary]
 NOW, BEFORE = "this run", "the baseline"
-END: Final = 0.025
-"""Error of each end of a 95 % interval."""
 _SAID_ELSEWHERE: Final = frozenset({"Conversations", "Validity"})
 
 
@@ -61,23 +58,17 @@ class Kinder:
             opinion = f"a judge's opinion changed by {_rounded(found.value, '+')} Elo{_band(found)}"
             return f"{opinion}, which is no claim on kindness"
         by = "by people's votes" if self.state == "people" else f"by {self.raters}, borne out by people elsewhere"
-        match _side(found):
-            case "more":
-                return f"kinder by {found.value:.0f} Elo{_band(found)} {by}"
-            case "less":
-                return f"less kind by {-found.value:.0f} Elo{_band(found, flip=True)} {by}"
-            case "same":
-                return f"kindness unchanged within ± {_widest(found):.0f} Elo {by}"
-            case _:
-                return f"no clear change of kindness ({_rounded(found.value, '+')} Elo{_band(found)}) {by}"
+        return f"{_in_words(found, 'Elo', 'kindness', 'kinder by {} Elo', 'less kind by {} Elo')} {by}"
 
 
 @dataclass(frozen=True, slots=True)
 class Slower:
-    """The median change of a wait in ms, positive is slower; without a value, `why_not` has the reason."""
+    """The median change of a wait in ms, positive is slower; without a value, `why_not` has the reason. `ends`: the least and
+    the greatest that two machines of their own would have given."""
 
     figure: Literal["TTFA", "TTFT", "answer"] = "TTFA"
     ms: Estimate = UNKNOWN
+    ends: tuple[float, float] = (0.0, 0.0)
     observations: str = ""
     """`12 shared conversations`."""
     why_not: str = ""
@@ -89,17 +80,11 @@ class Slower:
         if found.value is None:
             return f"{self.figure} {UNKNOWN_TEXT} ({self.why_not})"
         on = f"on {self.observations}{' (of the answer, after a filler)' if self.figure == 'answer' else ''}"
+        if apart(self.ends, 1.0):
+            on += f", {signed_ms(self.ends[0])} to {signed_ms(self.ends[1])} had the machines been their own"
         if math.isinf(found.value):
             return f"half of the turns {'lost' if found.value > 0 else 'gained'} their reply {on}"
-        match _side(found):
-            case "more":
-                return f"{found.value:.0f} ms slower{_band(found)} {on}"
-            case "less":
-                return f"{-found.value:.0f} ms faster{_band(found, flip=True)} {on}"
-            case "same":
-                return f"{self.figure} unchanged within ± {_widest(found):.0f} ms {on}"
-            case _:
-                return f"no clear change of {self.figure} ({_rounded(found.value, '+')} ms{_band(found)}) {on}"
+        return f"{_in_words(found, 'ms', self.figure, '{} ms slower', '{} ms faster')} {on}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +96,8 @@ class VersionChange:
     condition: str
     slower: Slower
     kinder: Kinder
-    waits: tuple[Change, ...] = ()
-    """Every wait that both versions have, for a table."""
+    rows: tuple[ChangeRow, ...] = ()
+    """Every figure that both versions have, for a table."""
     several_conditions: bool = False
 
     @property
@@ -130,7 +115,12 @@ class VersionChange:
             "condition": self.condition,
             "words": self.words,
             "slower_ms": _numbers(self.slower.ms)
-            | {"figure": self.slower.figure.lower(), "on": self.slower.observations, "why_not": self.slower.why_not or None},
+            | {
+                "range": [_finite(end) for end in self.slower.ends] if self.slower.ms.value is not None else None,
+                "figure": self.slower.figure.lower(),
+                "on": self.slower.observations,
+                "why_not": self.slower.why_not or None,
+            },
             "kinder_elo": _numbers(self.kinder.elo)
             | {
                 "conversations": self.kinder.conversations,
@@ -171,18 +161,21 @@ def versions(now: Run, before: Run) -> Versions:
     agents, shared = counterparts(manifest, then), shared_ids(manifest, then)
     both = [condition for condition in manifest.conditions if condition in then.conditions]
     parts = _parts(now, before)
-    cells = [Cells(each.selection, shared) for each in parts]
-    found = [
-        VersionChange(
-            agent, was, condition,
-            _slower(cells, agent, was, condition, spoken=_spoken(store, agent) and _spoken(earlier, was)),
-            _kinder(parts, agent, was, condition, shared),
-            tuple(_waits(cells, agent, was, condition)),
-            len(both) > 1,
-        )
-        for condition in both
-        for agent, was in agents.items()
-    ]  # fmt: skip
+    turns = [table_of_run(each.selection) for each in parts]
+    found = []
+    for condition in both:
+        for agent, was in agents.items():
+            pair = [
+                Version(
+                    each.selection, name, condition, shared,
+                    table.where({"agent": name, "condition": condition, "context": shared}),
+                    next(c.quality_state for c in each.summary.whole if (c.agent, c.condition) == (name, condition)),
+                )
+                for each, name, table in zip(parts, (agent, was), turns, strict=True)
+            ]  # fmt: skip
+            slower = _slower(*pair, spoken=_spoken(store, agent) and _spoken(earlier, was))
+            kinder = _kinder(parts, agent, was, condition, shared)
+            found.append(VersionChange(agent, was, condition, slower, kinder, tuple(changes(*pair)), len(both) > 1))
     return Versions(str(earlier.folder), tuple(found), tuple(_notes(parts, found, shared)))
 
 
@@ -199,58 +192,21 @@ def _spoken(store: RunStore, name: str) -> bool:
     return all(agent.kind != "text" for agent in store.manifest.agents if agent.name == name)
 
 
-def _slower(cells: Sequence[Cells], agent: str, was: str, condition: str, *, spoken: bool) -> Slower:
-    now, before = cells
+def _slower(now: Version, before: Version, *, spoken: bool) -> Slower:
     figure: Literal["TTFA", "TTFT", "answer"] = "TTFA" if spoken else "TTFT"
-    place, both = Place(condition, HEARD), ((now, agent), (before, was))
-    if any(each.before_answers("ttfa_ms.p50", name, place) for each, name in both) and all(
-        each.evidence("answer_ms.p50", name, place) for each, name in both
-    ):
+    both = (now, before)
+    if any(each.answer_differs() for each in both) and all(estimate(each.turns, "answer_ms.p50") for each in both):
         figure = "answer"  # A filler that a version gains or loses says nothing of its answer.
     path = f"{figure.lower()}_ms.p50"
-    change = now.change_from(before, path, agent, place, was=was)
+    change = changed(now.turns, before.turns, path)
     if change is None:
-        known = [each.evidence(path, name, place) for each, name in both]
-        missing = [which for which, evidence in zip((NOW, BEFORE), known, strict=True) if evidence is None]
+        missing = [which for which, each in zip((NOW, BEFORE), both, strict=True) if estimate(each.turns, path) is None]
         why = f"{missing[0]} has none" if missing else f"under {FEWEST_CLUSTERS} shared conversations there is no interval"
         return Slower(figure, why_not=why)
-    low, high = change.bounds(END)
-    what = "speaker" if now.over_speakers(path) else "shared conversation"
-    return Slower(figure, Estimate(change.value, _finite(low), _finite(high)), counted(change.contexts, what))
-
-
-def _waits(cells: Sequence[Cells], agent: str, was: str, condition: str) -> Iterator[Change]:
-    """The median change of each wait. None of them under eight conversations, where it would have no interval."""
-    now, before = cells
-    place = Place(condition, HEARD)
-    for metric, words in METRICS.items():
-        path = f"{metric}_ms.p50"
-        change = now.change_from(before, path, agent, place, was=was)
-        new, old = now.evidence(path, agent, place), before.evidence(path, was, place)
-        if change is None or new is None or old is None:
-            continue
-        low, high = change.bounds(END)
-        yield Change(
-            agent=agent,
-            figure=words.split(":")[0],
-            before=_wait(old.value),
-            after=_wait(new.value),
-            difference=_signed(change.value),
-            interval=" – ".join(_signed(end) for end in (low, high) if math.isfinite(end)),
-            conversations=change.contexts,
-            verdict="worse" if low > 0 else "better" if high < 0 else "unclear",
-        )
-
-
-def _wait(value_ms: float) -> str:
-    return milliseconds(value_ms) if math.isfinite(value_ms) else f"over {NO_REPLY_TEXT}"
-
-
-def _signed(value_ms: float) -> str:
-    if math.isinf(value_ms):
-        return "no reply any more" if value_ms > 0 else "a reply again"
-    value_ms = float(round(value_ms)) or 0.0  # never a minus zero
-    return f"{'+' if value_ms > 0 else ''}{milliseconds(value_ms)}"
+    low, high = change.bounds(TAIL)
+    what = "speaker" if speakers_of(now.selection.contexts) else "shared conversation"
+    ms = Estimate(change.value, _finite(low), _finite(high))
+    return Slower(figure, ms, change.ends, counted(change.contexts, what))
 
 
 def _kinder(parts: tuple[Part, Part], agent: str, was: str, condition: str, shared: frozenset[str]) -> Kinder:
@@ -292,6 +248,13 @@ def _difference(board: Board, names: tuple[str, str], state: QualityState, rater
 
 def _notes(parts: tuple[Part, Part], found: Sequence[VersionChange], shared: frozenset[str]) -> Iterator[str]:
     now, before = parts
+    here, there = ({agent.name for agent in each.store.manifest.played} for each in parts)
+    for which, names in (
+        ("Not in the baseline", here - {change.agent for change in found}),
+        ("In the baseline only", there - {change.was for change in found}),
+    ):
+        if names:
+            yield f"{which}: {', '.join(sorted(names))}."
     if left_out := not_shared(now.store.manifest.context_ids, before.store.manifest.context_ids):
         yield left_out
     for each in parts:
@@ -307,12 +270,16 @@ def _clause(reason: str) -> str:
     return f"{reason[0].lower()}{reason[1:].removesuffix('.')}"
 
 
-def _side(found: Estimate) -> Literal["more", "less", "same", "unknown"]:
-    if found.low is not None and found.low > 0:
-        return "more"
-    if found.high is not None and found.high < 0:
-        return "less"
-    return "same" if found.low is not None and found.high is not None else "unknown"
+def _in_words(found: Estimate, unit: str, what: str, more: str, less: str) -> str:
+    """A change with its interval, by where that is: on one side of nothing, around it, or without an end."""
+    value, low, high = found.value or 0.0, found.low, found.high
+    if low is not None and low > 0:
+        return more.format(_rounded(value)) + _band(found)
+    if high is not None and high < 0:
+        return less.format(_rounded(-value)) + _band(found, flip=True)
+    if low is not None and high is not None:
+        return f"{what} unchanged within ± {max(abs(low), abs(high)):.0f} {unit}"
+    return f"no clear change of {what} ({_rounded(value, '+')} {unit}{_band(found)})"
 
 
 def _band(found: Estimate, *, flip: bool = False) -> str:
@@ -330,10 +297,6 @@ def _band(found: Estimate, *, flip: bool = False) -> str:
 def _rounded(value: float | None, sign: str = "") -> str:
     """A whole number with a real minus sign and never a minus zero; `sign`: + to show it for a gain too."""
     return f"{round(value or 0.0):{sign}d}".replace("-", "−")
-
-
-def _widest(found: Estimate) -> float:
-    return max(abs(found.low or 0.0), abs(found.high or 0.0))
 
 
 def _finite(end: float) -> float | None:

@@ -17,11 +17,12 @@ from harness.figures.quality_state import QUOTED
 from harness.figures.seat import BesideSeat, SeatSummary
 from harness.judging.speaks_to_judge import speaks_to_judge
 from harness.reports.changes import BaselineView
-from harness.reports.each_turn import EachTurn
+from harness.reports.session_view import SessionView
 from harness.reports.vote_pairs import QuickVote
-from harness.store.unspoken import Unspoken
 from harness.timing.quantiles import Quantiles
+from harness.turns import TurnTable
 from harness.turns.catalogue import LATENCIES
+from harness.wording import LEAST_RANGE_MS
 
 Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")
@@ -64,6 +65,12 @@ def percentile(figure: Quantiles, which: str) -> Estimate:
     if which == "p50":
         return Estimate.of(None if figure.p50_over_limit else figure.p50, figure.p50_interval or (figure.p50_at_least, None))
     return UNKNOWN if figure.p95_over_limit else Estimate.of(figure.p95, figure.p95_interval or (figure.p95_at_least, None))
+
+
+def both_ends(figure: Quantiles, which: str) -> tuple[float, float] | None:
+    """The two ends of a percentile; None if they are less than 1 ms apart, or not known."""
+    found: tuple[float, float] | None = getattr(figure, f"{which}_range")
+    return found if found is not None and found[1] - found[0] >= LEAST_RANGE_MS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,94 +164,6 @@ class ReferenceView:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """An interval of the timeline in ms since the caller's first sample."""
-
-    name: str
-    start_ms: float
-    end_ms: float
-
-
-@dataclass(frozen=True, slots=True)
-class ServedView:
-    """One wait of a turn for a model server."""
-
-    stage: str
-    name: str
-    parts: tuple[Span, ...]
-    """In ms since the spoken end, as the stages; no part is shorter than nothing."""
-    parts_ms: Mapping[str, float]
-    """The same, with the unexplained negative where parts overlap."""
-    source: str
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
-class TurnView:
-    """One session as the page shows it. Times on the timeline are ms since the caller's first sample."""
-
-    agent: str
-    session: str
-    status: str
-    run: str = ""
-    """The run, on a page of several."""
-    failure: str = ""
-    written: str | None = None
-    heard: str | None = None
-    understood: str | None = None
-    replayed: tuple[tuple[str, str], ...] = ()
-    """In replay, the real conversation before the last reply: (role, words), the agent's as heard."""
-    audio: str | None = None
-    """Path of the stereo mix relative to the page: caller left, agent right."""
-    figures_ms: Mapping[str, float] = field(default_factory=dict)
-    """By metric name, relative to the spoken end; also `signed`, `first_byte`, `yield`."""
-    others_ms: Mapping[str, float] = field(default_factory=dict)
-    """The part of each figure that other programs could at most have caused, by metric name; without unmeasured ones."""
-    spoken_end_ms: float | None = None
-    caller: tuple[Span, ...] = ()
-    pauses: tuple[Span, ...] = ()
-    """Marked pauses; the name is `cut` or `kept`."""
-    agent_spans: tuple[Span, ...] = ()
-    stages: tuple[Span, ...] = ()
-    stages_note: str = ""
-    """The source of the stages, if the agent does not stamp them itself."""
-    hidden: tuple[Span, ...] = ()
-    served: tuple[ServedView, ...] = ()
-    """The waits for model servers."""
-    marks: tuple[Span, ...] = ()
-    """Points: start equals end."""
-    refused: tuple[str, ...] = ()
-    cut_in: bool = False
-    no_reply: bool = False
-    slowest: bool = False
-    """True if the agent gave no answer that could be timed: the turn ranks behind every answer and is over any budget."""
-    discarded: str = ""
-    labels: tuple[str, ...] = ()
-    started_s: float | None = None
-    """Seconds since the run's first session."""
-    length_ms: float | None = None
-    """Duration of the audio file."""
-    envelope: tuple[str, str] | None = None
-    """Loudness of caller and agent along the file, one base-36 digit per step."""
-    repeat: int = 0
-    condition: str = ""
-    mode: str = ""
-    pacing_p99_error_ms: float | None = None
-    loop_lag_max_ms: float | None = None
-    pauses_marked: int = 0
-    pauses_cut: int = 0
-    each: tuple[EachTurn, ...] = ()
-    """Every turn of a call that has several; the figures above are those of the last."""
-    unspoken: Unspoken | None = None
-    """The planned turns that were never spoken; None where all were, or it is not known."""
-
-    @property
-    def speaks_to_judge(self) -> bool:
-        """True if the reply, as heard or as written, speaks to whoever judges it."""
-        return any(speaks_to_judge(text) for text in (self.heard, self.written) if text)
-
-
-@dataclass(frozen=True, slots=True)
 class JudgmentView:
     """One verdict on one pair, as the page lists it."""
 
@@ -272,7 +191,7 @@ class JudgmentView:
 
 @dataclass(frozen=True, slots=True)
 class ContextView:
-    """One conversation with all its turns, verdicts and failures."""
+    """One conversation with all its sessions, verdicts and failures."""
 
     id: str
     subset: str
@@ -284,7 +203,7 @@ class ContextView:
     """(role, text) of every turn, the spoken one last."""
     references: tuple[tuple[str, str, str], ...]
     """(system, author, text)."""
-    turns: tuple[TurnView, ...]
+    sessions: tuple[SessionView, ...]
     planned: tuple[str, ...] = ()
     """The agents that were planned to play it."""
     judgments: tuple[JudgmentView, ...] = ()
@@ -293,7 +212,7 @@ class ContextView:
 
     def to_judge(self) -> Callable[[JudgmentView], tuple[str, ...]]:
         """For each verdict, those of its two systems whose reply speaks to the judge."""
-        replies = {(turn.agent, turn.condition, turn.repeat) for turn in self.turns if turn.speaks_to_judge}
+        replies = {(one.agent, one.condition, one.repeat) for one in self.sessions if one.speaks_to_judge}
         references = {name for name, _, text in self.references if speaks_to_judge(text)}
 
         def of(row: JudgmentView) -> tuple[str, ...]:
@@ -371,6 +290,8 @@ class PageView:
     judges: tuple[JudgeSummary, ...]
     failures: tuple[Failure, ...]
     contexts: tuple[ContextView, ...]
+    timed: Mapping[str, TurnTable] = field(default_factory=dict)
+    """Agent → its rows of the table of turns."""
     quality: tuple[str, ...] = ()
     """The state of the quality axis, one sentence for each condition, and the way to people's."""
     cautions: tuple[Caution, ...] = ()

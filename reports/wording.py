@@ -1,13 +1,17 @@
 """The page's own figures as text, in addition to the common forms of `harness.wording`."""
 
+from math import isfinite
+
 from harness.figures.cells import JudgeSummary
 from harness.judging.validation.sentences import judge_sentence as sentence_of
 from harness.judging.validation.sentences import red_lines_details, red_lines_sentence
+from harness.reports.session_view import TurnView
 from harness.reports.view import Estimate, Finding
 from harness.store.judgment import is_reference, reference_id
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.timing.quantiles import Quantiles
-from harness.wording import UNKNOWN_TEXT, milliseconds, share, share_band
+from harness.turns.bounded import Bounded
+from harness.wording import LEAST_RANGE_MS, UNKNOWN_TEXT, cannot_tell, had_it_been_its_own, milliseconds, share, share_band
 
 
 def latency(figure: Quantiles, which: str = "p50") -> str:
@@ -26,6 +30,25 @@ def latency_interval(estimate: Estimate) -> str:
     if estimate.low >= 1_000:
         return f"{estimate.low / 1_000:.2f}–{estimate.high / 1_000:.2f} s"
     return f"{milliseconds(estimate.low)} – {milliseconds(estimate.high)}"
+
+
+def shows(ends: Bounded) -> bool:
+    """True if the two ends of a latency are so far apart that a reader sees it."""
+    return ends.high_ms - ends.low_ms >= LEAST_RANGE_MS
+
+
+def owed_words(turn: TurnView, name: str, budget_ms: float | None) -> str:
+    """What others may have had of one time of a turn, and whether it decides on the budget; empty where nothing is owed.
+
+    Only a time with a budget names the programs: one is enough for a turn.
+    """
+    ends = turn.times_ms[name]
+    if not isfinite(ends.high_ms):
+        return "" if ends.low_ms == ends.high_ms else "others may have caused this silence"
+    words = had_it_been_its_own(ends, turn.others if budget_ms is not None else ())
+    if budget_ms is not None and turn.speed(name, budget_ms) == "cannot tell":
+        words += f"; {cannot_tell(milliseconds(turn.owed_ms(name)))}"
+    return words
 
 
 def elo(value: float | None) -> str:

@@ -11,8 +11,7 @@ from harness.figures.summary import RunSummary
 from harness.files import write_whole
 from harness.printable import visible_json
 from harness.reports.assemble import assemble
-from harness.reports.baseline import compare, most_telling_first, renamed
-from harness.reports.changes import BaselineView, Change
+from harness.reports.changes import BaselineView, ChangeRow, most_telling_first
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
 from harness.reports.html import render
@@ -67,7 +66,7 @@ def write_joint_report(
             runs, page_runs = told, _put_together(told)
         view = assemble(page_runs, page.parent, bundle=bundle)
         if baseline is not None:
-            view = replace(view, baseline=_since(page_runs, view, baseline, page.parent))
+            view = replace(view, baseline=_since(page_runs, baseline))
         write_whole(page, render(view))
         if exports is not None:
             written = write_exports(view, exports)
@@ -150,28 +149,15 @@ def _put_together(runs: Sequence[Run]) -> ShownRuns:
     return alone(*runs[0]) if len(runs) == 1 else together(runs)
 
 
-def _since(page_runs: ShownRuns, view: PageView, baseline: Run, folder: Path) -> BaselineView:
+def _since(page_runs: ShownRuns, baseline: Run) -> BaselineView:
     """The comparison of each run with the baseline, separately, because an agent is compared under the name in its own run."""
-    earlier = alone(*baseline, beside=page_runs)
-    before = assemble(earlier, folder, audio=False)
-    changes: list[Change] = []
+    rows: list[ChangeRow] = []
     said: list[str] = []
     missing: list[str] = []
     for part in page_runs.parts:
         found = versions((part.store, part.summary), baseline)
-        own = alone(part.store, part.summary, beside=page_runs) if page_runs.several else page_runs
-        mine, theirs = own.parts[0].names, earlier.parts[0].names
-        pairs = {theirs.of(one.was, one.condition): mine.of(one.agent, one.condition) for one in found.changes}
-        shown = view if own is page_runs else assemble(own, folder, audio=False)
-        table = compare(shown, renamed(before, pairs))
-        on_page = {
-            mine.of(agent.name, condition): part.names.of(agent.name, condition)
-            for agent in part.store.manifest.agents
-            for condition in part.selection.conditions
-        }
-        changes += [replace(change, agent=on_page[change.agent]) for change in table.changes]
-        changes += [replace(wait, agent=part.names.of(one.agent, one.condition)) for one in found.changes for wait in one.waits]
+        rows += [replace(row, agent=part.names.of(row.agent, one.condition)) for one in found.changes for row in one.rows]
         label = f"{part.label}: " if page_runs.several else ""
         said += [f"{label}{one.words}." for one in found.changes]
-        missing += [f"{label}{text}" for text in dict.fromkeys([*table.missing, *found.notes])]
-    return BaselineView(before.run, most_telling_first(changes), tuple(missing), tuple(said))
+        missing += [f"{label}{text}" for text in found.notes]
+    return BaselineView(baseline[0].folder.name, most_telling_first(rows), tuple(missing), tuple(said))

@@ -34,8 +34,7 @@ from harness.store.manifest import machine_facts
 PAGE: Final = Path(__file__).parents[1] / "docs" / "gate.md"
 RECORD: Final = re.compile(r"(?<=<!-- record -->\n).*?(?=<!-- /record -->)", re.DOTALL)
 WAIT_MS: Final = 2_500
-"""The bot's silence, as the demo has it. On two cores of a shared host, others took over 5 % of every reply of a bot that waits
-1,200 ms (23 checks: the median passed, whatever the disturbed turns hid, or was undecided; nothing else was decided)."""
+"""The bot's silence, as the demo has it."""
 OWN_MEDIAN_MS: Final = 2_510
 """About the bot's median: its silence, and the way of the sound."""
 CONVERSATIONS: Final = 12

@@ -172,7 +172,7 @@ def _answer(trial: Trial, recording: Recording, timing: TurnTiming, settings: Se
     if timing.signed_ms is not None:
         return Check("answers", "ok", f"began {-timing.signed_ms:,.0f} ms before the caller had finished")
     if timing.ttfa_ms is None:
-        return Check("answers", "unknown", f"the reply cannot be timed: {timing.left_out}")
+        return Check("answers", "unknown", f"the reply cannot be timed: {timing.discarded}")
     return Check("answers", "ok", f"TTFA {timing.ttfa_ms:,.0f} ms in this one call")
 
 

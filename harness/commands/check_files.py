@@ -31,8 +31,8 @@ SIGNS: Final = {"pass": "✅ pass", "fail": "❌ fail", "cannot tell": "❔ cann
 
 
 NOT_THE_AGENTS_FAULT: Final = (
-    "The harness or its machine was at fault, not the agent, so this run decides only what is the same whatever the disturbed "
-    "turns would have given"
+    "The harness was at fault, not the agent, so this run decides only what is the same whatever the sessions at fault would "
+    "have given"
 )
 HOW_TO_MEND: Final = (
     "stop other programs (harness doctor lists them) and play again, or let check play those sessions again "
@@ -87,7 +87,8 @@ def reason(checked: Checked) -> str:
 def _reason(checked: Checked) -> str:
     decision, limit = checked.decision, checked.asked.limit
     if checked.why:
-        return checked.why
+        seen = "" if decision is None else f" ({shown_value(limit.figure, decision.value)}, interval {shown_interval(checked)})"
+        return f"{checked.why.removesuffix('.')}{seen}."
     if checked.invalid:
         value = UNKNOWN_TEXT if decision is None else shown_value(limit.figure, decision.value)
         return f"The run is invalid through no fault of the agent, so its figure decides nothing (measured: {value})."
@@ -100,7 +101,7 @@ def _reason(checked: Checked) -> str:
     seen = f"{shown_value(limit.figure, decision.value)}, interval {shown_interval(checked)}"
     if checked.in_spite_of_disturbance:
         side = "within" if checked.verdict == "pass" else "outside"
-        return f"The whole interval is {side} the limit, whatever the disturbed turns would have given ({seen})."
+        return f"The whole interval is {side} the limit, whatever the sessions at fault would have given ({seen})."
     if checked.verdict == "pass":
         return f"The whole interval is within the limit ({seen})."
     if checked.verdict == "fail":

@@ -42,6 +42,6 @@ def remeasure(
 
 
 def _words(timing: "TurnTiming | None") -> str:
-    if timing is None or (timing.left_out is None and timing.ttfa_ms is None):
+    if timing is None or (timing.discarded is None and timing.ttfa_ms is None):
         return "no TTFA"
-    return f"TTFA {timing.ttfa_ms:,.1f} ms" if timing.left_out is None else f"discarded ({timing.left_out})"
+    return f"TTFA {timing.ttfa_ms:,.1f} ms" if timing.discarded is None else f"discarded ({timing.discarded})"

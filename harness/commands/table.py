@@ -22,7 +22,7 @@ from harness.figures.server_waits_words import TITLE, waits_notes, waits_rows
 from harness.figures.summary import RunSummary
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.timing.quantiles import Quantiles
-from harness.wording import of_it_others
+from harness.wording import had_it_been_its_own, share_band
 
 _DASH = "–"
 _Sentence = Callable[[str, Cell], str | None]
@@ -77,7 +77,10 @@ def print_summary(summary: RunSummary, console: Console) -> None:
     _print_events(summary, console)
     _print_server_waits(summary, console)
     filler = partial(_filler, budget_ms=summary.budgets_ms["ttfa"])
-    sentences: tuple[_Sentence, ...] = (filler, _backchannels, _substance, _flagged, _others, _beside)
+    for cell in summary.whole:
+        if line := _own_machine(summary.name(cell), cell):
+            console.print(Text(line))
+    sentences: tuple[_Sentence, ...] = (filler, _backchannels, _substance, _flagged, _beside)
     for sentence, cell in product(sentences, summary.whole):
         if line := sentence(summary.name(cell), cell):
             console.print(Text(line), soft_wrap=True)
@@ -181,12 +184,16 @@ def _flagged(name: str, agent: Cell) -> str | None:
     return f"{name}: {'; '.join(shown)}." if shown else None
 
 
-def _others(name: str, agent: Cell) -> str | None:
-    """The share of latencies that other programs could at most have caused; None if it is zero or unknown."""
-    figures = (("TTFA", agent.ttfa_ms), ("TTFT", agent.ttft_ms))
-    known = [(figure, found, of_it_others(found.p50_others_ms)) for figure, found in figures]
-    parts = [f"{figure} {_with_unit(found, 'p50')}, {words}" for figure, found, words in known if words]
-    return f"{name}: {'; '.join(parts)} (p50)." if parts else None
+def _own_machine(name: str, agent: Cell) -> str | None:
+    """The medians, and the share within the budget, had the machine been its own; None where others had no part in them."""
+    figures = {"TTFA": agent.ttfa_ms, **({"answer": agent.answer_ms} if agent.answer_differs else {}), "TTFT": agent.ttft_ms}
+    parts = [
+        f"{figure} p50 {_with_unit(found, 'p50')}; {words}"
+        for figure, found in figures.items()
+        if (words := had_it_been_its_own(found.p50_range, agent.others))
+    ]
+    within = share_band(agent.within_budget.ttfa_range)
+    return f"{name}: {'; '.join(parts)}{f'; in budget {within}' if agent.undecided else ''}." if parts else None
 
 
 def _beside(name: str, agent: Cell) -> str | None:

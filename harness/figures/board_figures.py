@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from harness.figures.cells import BoardSummary, EloOver, JudgeSummary, PeopleVotes, ReferenceSummary
 from harness.figures.quality_state import QUOTED, state_of, way_to_people, words_of
@@ -15,6 +15,9 @@ from harness.ranking.peoples_axis import PeoplesAxis
 from harness.store.judgment import Presentation, is_reference
 from harness.store.selection import HEARD, Selection
 
+CHANCES: Final = ("p_frontier", "p_best_within_budget", "p_frontier_range", "p_best_within_budget_range")
+"""Shares of draws; an opinion has none of them."""
+
 
 def quality_figures(found: Rated, agent: str, state: QualityState) -> dict[str, Any]:
     """The figures of a cell that come from its board; all null where the agent is not on one, and no chances of an opinion."""
@@ -23,7 +26,7 @@ def quality_figures(found: Rated, agent: str, state: QualityState) -> dict[str, 
     if board is None or rating is None:
         return {
             "elo": None, "elo_with_length": None, "elo_method": None, "elo_interval": None, "elo_over": {}, "win_rate": None,
-            "axes": {}, "separated": False, "p_frontier": None, "p_best_within_budget": None, "quality_state": "none",
+            "axes": {}, "separated": False, "quality_state": "none", **dict.fromkeys(CHANCES),
         }  # fmt: skip
     return {
         "elo": rating.quoted,
@@ -34,9 +37,8 @@ def quality_figures(found: Rated, agent: str, state: QualityState) -> dict[str, 
         "elo_over": _over_references(board, agent),
         "win_rate": rating.win_rate,
         "axes": dict(rating.axes),
-        "p_frontier": point.p_frontier if point and state in QUOTED else None,
-        "p_best_within_budget": point.p_best_within_budget if point and state in QUOTED else None,
         "quality_state": state,
+        **{name: getattr(point, name) if point and state in QUOTED else None for name in CHANCES},
     }
 
 

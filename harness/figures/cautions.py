@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.figures.cells import RunFigures
+from harness.figures.cells import Cell, RunFigures
 from harness.figures.circumstances import Circumstances
 from harness.figures.recorded_calls import OPEN, languages_words, open_words
 from harness.figures.reply_flags import TO_JUDGE
@@ -24,9 +24,8 @@ from harness.ranking.wider import FEWEST_PERSONS
 from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
 from harness.store.selection import MACHINES_DIFFER
 from harness.timing.figures import IN_FULL, NO_REPLY_TEXT
-from harness.timing.left_out import MOST_OWED_MS, MOST_OWED_SHARE
 from harness.timing.lost_sound import MOST_ERROR_MS
-from harness.wording import command, counted, milliseconds
+from harness.wording import command, counted, had_it_been_its_own, milliseconds
 
 Level = Literal["bad", "warn", "note"]
 Code = Literal[
@@ -77,11 +76,8 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "why_silent": Kind("warn", "Why no reply", "{}: {}."),
     "unspoken": Kind("warn", "Unspoken turns", "{}. The figures are of the turns that were spoken."),
     "no_reply": Kind("warn", "No reply", "No answer {}: {}. Such turns count as an agent's slowest."),
-    "contended": Kind("warn", "Contended", "Other programs, other machines on the same host, or a quota took processor time "
-                      f"that an agent needed, and could have caused more than {MOST_OWED_SHARE * 100:.0f} % of the first "
-                      f"sound's time and {MOST_OWED_MS:.0f} ms of it: {{}}. Percentiles leave such turns out, quick ones "
-                      "sooner than slow ones, and are rather too slow. The share within the budget counts them, unless others "
-                      "decide it on over 5 % of the turns."),
+    "contended": Kind("warn", "Others", "Other programs, other machines on the same host, or a quota took processor time that an "
+                      "agent needed. They can only delay it: {}."),
     "discarded": Kind("note", "Discarded", "Turns whose measurement could not be trusted give no figure: {}."),
     "unjudged": Kind("warn", "Missing verdicts", "{} of this run has no verdict at all."),
     "unfinished": Kind("warn", "Unfinished", "{} of the planned sessions are not finished; {}."),
@@ -295,8 +291,8 @@ def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
         yield worded("no_reply", limit, ", ".join(silent))
     for name, why in sorted(known.why_silent.items()):
         yield worded("why_silent", name, why)
-    if contended := [f"{summary.name(c)} on {c.contended} of {counted(c.turns, 'turn')}" for c in summary.whole if c.contended]:
-        yield worded("contended", ", ".join(contended))
+    if delayed := [f"{summary.name(c)}, {words}" for c in summary.whole if (words := _delayed(c))]:
+        yield worded("contended", "; ".join(delayed))
     lost = [(c, sum(n for why, n in c.discarded.items() if why not in (MACHINES_DIFFER, *OPEN))) for c in summary.whole]
     if dropped := [f"{summary.name(c)} {count} of {c.turns}" for c, count in lost if count]:
         yield worded("discarded", ", ".join(dropped))
@@ -312,6 +308,18 @@ def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
         the_rest = ("measure", known.calls[folder]) if folder in known.calls else ("run",)
         again = command("remeasure", folder), command(*the_rest, "--resume", "--out", folder)
         yield worded("not_analysed", counted(count, "session"), *again)
+
+
+def _delayed(cell: Cell) -> str:
+    """The part of others in an agent's median, and the turns that they leave undecided; empty where they had none."""
+    measure, figure = ("TTFT", cell.ttft_ms) if cell.kind == "text" else ("TTFA", cell.ttfa_ms)
+    own = had_it_been_its_own(figure.p50_range, cell.others)
+    words = [f"{measure} p50 {milliseconds(figure.p50)}; {own}"] if own else []
+    if cell.undecided:
+        words.append(
+            f"this machine cannot tell on {cell.undecided} of {counted(cell.turns, 'turn')} whether they are in budget"
+        )
+    return "; ".join(words)
 
 
 def _machines(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:

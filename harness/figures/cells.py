@@ -80,6 +80,9 @@ class AgentSummary(EndpointingSummary, TurnFigures):
     axes: dict[str, float | None] = Field(default_factory=dict)
     p_frontier: float | None = None
     p_best_within_budget: float | None = None
+    p_frontier_range: tuple[float, float] | None = None
+    """The least and the greatest share, whatever part others on the machines had; `p_frontier` is the least."""
+    p_best_within_budget_range: tuple[float, float] | None = None
     quality_state: QualityState = "none"
     """State of the board that the Elo is on. An opinion has no `p_frontier` and no `p_best_within_budget`."""
     family: str | None = None

@@ -17,13 +17,14 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.figures.endpointing_laws import LawShare, OpenPause, cut_by_law
-from harness.figures.latency import heard_turns
+from harness.figures.latency import quantiles
 from harness.figures.speakers import by_speaker, speakers_of
 from harness.statistics.clustered_means import clustered_share
 from harness.store.selection import NOT_TIMED, Selection, Turns
-from harness.timing.figures import Endpointing, InnerPause, TurnTiming
+from harness.timing.figures import InnerPause
 from harness.timing.pause_kinds import with_kinds
-from harness.timing.quantiles import quantiles_of
+from harness.timing.quantiles import Quantiles
+from harness.turns.table import TurnTable
 
 BANDS_MS: Final[tuple[tuple[float, float | None], ...]] = ((200, 400), (400, 800), (800, 1_600), (1_600, None))
 EVERY_LENGTH: Final[tuple[float, float | None]] = (200, None)
@@ -62,6 +63,8 @@ class Delay(Model):
     mean_interval: tuple[float, float] | None = None
     p50: float | None = None
     p50_interval: tuple[float, float] | None = None
+    p50_range: tuple[float, float] | None = None
+    """As of a latency."""
     p50_over_limit: bool = False
     n: int = 0
 
@@ -98,7 +101,8 @@ class _Pause:
 def summarise_endpointing(turns: Turns, texts: Mapping[str, Sequence[str | None]], *, seed: int) -> EndpointingSummary:
     """The endpointing of one cell. `texts`: the text of each turn, for the kinds of its pauses."""
     known = {c: [with_kinds(t, text) for t, text in zip(group, texts[c], strict=True)] for c, group in turns.items()}
-    counted = [(c, t) for c, group in heard_turns(known).items() for t in group]
+    every, table = [(c, t) for c, group in known.items() for t in group], TurnTable.of_groups(known)
+    counted = [every[row] for row in table.heard()]
     timed = [(c, found) for c, t in counted if (found := t.endpointing) is not None]
     tells = any(found.says_decisions for _, found in timed)
     pauses = [_Pause(c, pause, bool(pause.decided) if tells else None) for c, found in timed for pause in found.pauses]
@@ -110,8 +114,8 @@ def summarise_endpointing(turns: Turns, texts: Mapping[str, Sequence[str | None]
     ]
     whole = rows[0]
     return EndpointingSummary(
-        dead_air_ms=_delay(_dead_air(counted), seed),
-        decision_delay_ms=_delay(_decisions(timed) if tells else {}, seed),
+        dead_air_ms=_delay(quantiles(table, "dead_air", seed)),
+        decision_delay_ms=_delay(quantiles(table, "decision_delay", seed)),
         inner_pauses_cut=(whole.cut, whole.of),
         pauses_cut_share=whole.share,
         pauses_cut_interval=whole.interval,
@@ -128,35 +132,6 @@ def endpointing_of(selection: Selection, agent: str, condition: str, contexts: C
     texts = {c: g for c, g in selection.turn_texts(agent, condition).items() if c in contexts}
     speakers = speakers_of(selection.contexts)
     return summarise_endpointing(by_speaker(turns, speakers), by_speaker(texts, speakers), seed=selection.manifest.seed)
-
-
-def dead_air_values(turns: Turns) -> dict[str, list[float]]:
-    """Context → dead air of its turns in ms, infinite without a reply: the values behind the mean and the median."""
-    return _dead_air([(c, t) for c, group in heard_turns(turns).items() for t in group])
-
-
-def decision_delay_values(turns: Turns) -> dict[str, list[float]]:
-    """Context → decision delays in ms, infinite where the agent never found an end; empty where it reports no decisions."""
-    timed = [(c, t.endpointing) for c, group in heard_turns(turns).items() for t in group if t.endpointing is not None]
-    return _decisions(timed) if any(found.says_decisions for _, found in timed) else {}
-
-
-def inner_pauses_cut(turns: Turns) -> dict[str, list[float]]:
-    """Context → for each inner pause in which the agent could choose, 1 where it was cut and 0 where it was not."""
-    chosen = {c: [cut for cut in group if cut is not None] for c, group in each_inner_pause(turns).items()}
-    return {context: cut for context, cut in chosen.items() if cut}
-
-
-def each_inner_pause(turns: Turns) -> dict[str, list[float | None]]:
-    """Context → for each inner pause 1 where it was cut, 0 where it was not, None where the agent was talking already."""
-    found: dict[str, list[float | None]] = {}
-    for context, group in heard_turns(turns).items():
-        for turn in group:
-            pauses = turn.endpointing.pauses if turn.endpointing is not None else ()
-            found.setdefault(context, []).extend(
-                None if pause.fate == "already_talking" else float(pause.fate == "cut") for pause in pauses
-            )
-    return found
 
 
 def _open_pauses(pauses: Iterable[_Pause]) -> list[OpenPause]:
@@ -189,43 +164,13 @@ def _share(pauses: Sequence[_Pause], kind: Kind, band: tuple[float, float | None
     )
 
 
-def _dead_air(turns: Iterable[tuple[str, TurnTiming]]) -> dict[str, list[float]]:
-    """Context → dead air of its turns, infinite without a reply. Untrusted turns, and turns never timed, have none."""
-    found: dict[str, list[float]] = {}
-    for context, turn in turns:
-        if turn.endpointing is None and turn.method != NOT_TIMED:
-            continue
-        if turn.endpointing is not None and turn.endpointing.discarded is not None:
-            continue
-        value = turn.endpointing.dead_air_ms if turn.endpointing is not None else None
-        found.setdefault(context, []).append(float("inf") if value is None else value)
-    return found
-
-
-def _decisions(turns: Iterable[tuple[str, Endpointing]]) -> dict[str, list[float]]:
-    """Context → decision delays of the turns of an agent that reports its decisions.
-
-    A turn without a reply and without a decision is infinite: the agent never found its end. For a reply without a decision
-    after the last pause the decision is not known.
-    """
-    found: dict[str, list[float]] = {}
-    for context, turn in turns:
-        if turn.discarded is not None:
-            continue
-        if turn.decision_ms is not None:
-            found.setdefault(context, []).append(turn.decision_ms)
-        elif turn.dead_air_ms is None:
-            found.setdefault(context, []).append(float("inf"))
-    return found
-
-
-def _delay(values: Mapping[str, Sequence[float]], seed: int) -> Delay:
-    found = quantiles_of(values, seed)
+def _delay(found: Quantiles) -> Delay:
     return Delay(
         mean=found.restricted_mean,
         mean_interval=found.restricted_mean_interval,
         p50=found.p50,
         p50_interval=found.p50_interval,
+        p50_range=found.p50_range,
         p50_over_limit=found.p50_over_limit,
         n=found.n,
     )

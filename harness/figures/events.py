@@ -57,7 +57,7 @@ class EventRow(BaseModel):
     no_occasion: int = 0
     """The reply was over, or there was none, before the instant: in no number above."""
     left_out: int = 0
-    """Contended or discarded, or not measured."""
+    """Discarded, or not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def _call(session: Session, speakers: Speakers) -> _Call:
     timing, bunch = session.timing, bunch_of(session.key.context_id, speakers)
     if timing is None:
         return _Call(bunch, None, True)
-    return _Call(bunch, timing.event, timing.left_out is not None)
+    return _Call(bunch, timing.event, timing.discarded is not None)
 
 
 def _row(source: str, event: CallerEvent, calls: Sequence[_Call]) -> EventRow:

@@ -10,19 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.figures.cells import JudgeSummary
-from harness.figures.endpointing import inner_pauses_cut
-from harness.figures.latency import differs, filler_first, latency_values, within_budget_flags
+from harness.figures.latency import differs, filler_first, quantiles
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, board_table, contexts_of, people_or_why
 from harness.figures.speakers import by_speaker, speakers_of
 from harness.ranking.board import QualityState
 from harness.ranking.chosen import judges_of
-from harness.statistics.bounds import share_of
-from harness.statistics.clustered_means import clustered_share
 from harness.statistics.interval import Interval
 from harness.store.manifest import AgentEntry
 from harness.store.selection import Selection
-from harness.timing.quantiles import Quantiles, quantiles_of
+from harness.timing.quantiles import Quantiles
+from harness.turns.estimate import estimate
+from harness.turns.table import TurnTable
 
 Share = tuple[float | None, Interval | None]
 
@@ -44,19 +43,21 @@ class Glance:
 
 def glance(selection: Selection, entry: AgentEntry, condition: str) -> Glance:
     """The figures of one agent in one condition, equal to those of its cell in the run's summary."""
-    manifest, speakers = selection.manifest, speakers_of(selection.contexts)
-    turns = by_speaker(selection.turns(entry.name, condition), speakers)
+    manifest = selection.manifest
+    turns = by_speaker(selection.turns(entry.name, condition), speakers_of(selection.contexts))
+    table = TurnTable.of_groups(turns, manifest.budgets_ms)
     spoken = entry.kind != "text"
     measure = "ttfa" if spoken else "ttft"
-    cut = [(bunch, each) for bunch, group in inner_pauses_cut(turns).items() for each in group] if spoken else []
+    within = estimate(table, f"within_budget.{measure}")
+    cut = estimate(table, "pauses_cut_share") if spoken else None
     return Glance(
         measure=measure,
-        turns=sum(len(group) for group in turns.values()),
-        latency=quantiles_of(latency_values(turns, measure), manifest.seed),
-        answer=quantiles_of(latency_values(turns, "answer"), manifest.seed) if differs(filler_first(turns)) else None,
-        within_budget=share_of(within_budget_flags(turns, measure, manifest.budgets_ms[measure])),
-        pauses_cut=clustered_share(cut) if cut else (None, None),
-        inner_pauses=len(cut),
+        turns=len(table),
+        latency=quantiles(table, measure, manifest.seed),
+        answer=quantiles(table, "answer", manifest.seed) if differs(filler_first(table)) else None,
+        within_budget=(within.value, within.interval) if within is not None else (None, None),
+        pauses_cut=(cut.value, cut.interval) if cut is not None else (None, None),
+        inner_pauses=len(table.given("pauses_cut_share").row) if spoken else 0,
     )
 
 

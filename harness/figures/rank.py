@@ -52,7 +52,7 @@ Contexts = frozenset[str]
 class Measured:
     """The latency tables of one condition, and the other data that its ranking needs.
 
-    `latencies`: figure → system → context → each turn (`joint.Turn`), infinite where it ranks slowest. `cut_ins`: system → context →
+    `latencies`: figure → system → context → turns, infinite where one ranks slowest. `cut_ins`: system → context →
     whether each turn was cut into. `texts`: the replies as judged.
     """
 
@@ -75,7 +75,9 @@ def measured(selection: Selection, condition: str, presentation: Presentation, c
                 latencies.setdefault(figure.key, {})[entry.name] = values
         if entry.name in latencies.get("ttfa", {}):
             found = turns.given("cut_in_rate")
-            cut_ins[entry.name] = {c: flags.astype(bool).tolist() for c, flags in by_cluster(turns, found, found.measured).items()}
+            cut_ins[entry.name] = {
+                c: flags.astype(bool).tolist() for c, flags in by_cluster(turns, found, found.measured).items()
+            }
     return Measured(latencies, cut_ins, selection.reply_texts(condition, presentation))
 
 

@@ -4,25 +4,26 @@ Everything is of the conversations that people answered, and of the very replies
 pseudonym in the session's sitting, so that whole persons can be resampled, and the mean and the best person rated.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Final
+from typing import Final, Literal
 
-from harness.figures.latency import FIGURES, TurnFigures, chances, latency_values, within_budget_flags
+from harness.figures.latency import FIGURES, TurnFigures
 from harness.figures.persons import PERSON, by_person, given_by, persons_of
 from harness.figures.rank import Rated
 from harness.figures.seat import BesideSeat, Bounded, SeatSummary
-from harness.figures.speakers import Speakers, bunch_of, speakers_of
+from harness.figures.speakers import bunch_of, speakers_of
 from harness.ranking.human_row import HumanRating, people_ratings
 from harness.ranking.ranking import MANY
 from harness.ranking.wider import Timed, later_than_seat, quantiles_of_seat, share_over_seat
 from harness.recording.sitting import Sitting
 from harness.store.judgment import Judgment, is_rule
 from harness.store.manifest import PEOPLE, AgentEntry
-from harness.store.selection import Selection, Turns, board_rows
+from harness.store.selection import Selection, board_rows
 from harness.store.session import Session
 from harness.timing.lost_sound import MOST_ERROR_MS
+from harness.turns.estimate import by_cluster
+from harness.turns.table import TurnKey, TurnTable
 
 _LEFT_OUT: Final = frozenset({"first_byte", "greeting"})
 
@@ -51,26 +52,25 @@ def seats_of(selection: Selection) -> tuple[Seat, ...]:
     )
 
 
-def figures_over_persons(selection: Selection, seat: Seat, contexts: frozenset[str], cell: TurnFigures) -> dict[str, Any]:
+def figures_over_persons(selection: Selection, seat: Seat, contexts: frozenset[str], cell: TurnFigures) -> Mapping[str, object]:
     """The figures of the seat's cell whose intervals rest on persons too: latencies, cut-ins, and waits within the budget."""
-    budget_ms, speakers = selection.manifest.budgets_ms["ttfa"], speakers_of(selection.contexts)
-    cut_ins = _each(seat, contexts, speakers, lambda turns: chances(turns, "cut_in_rate"))
+    table = _table(selection, seat)
     within = {
-        f"{name}_interval": share_over_seat(
-            _each(seat, contexts, speakers, partial(within_budget_flags, figure=name, budget_ms=budget_ms))
-        )[1]
+        f"{name}_interval": share_over_seat(_given(table, f"within_budget.{name}", contexts, "speaker"))[1]
         for name in ("ttfa", "answer")
         if getattr(cell.within_budget, f"{name}_interval") is not None
     }
-    found: dict[str, Any] = {
+    cut_ins = _given(table, "cut_in_rate", contexts, "speaker")
+    latencies = {
+        f"{figure}_ms": quantiles_of_seat([Timed(*turn) for turn in turns], selection.manifest.seed)
+        for figure in FIGURES
+        if figure not in _LEFT_OUT and (turns := _given(table, figure, contexts, "speaker"))
+    }
+    return {
         "cut_in_interval": share_over_seat(cut_ins)[1] if cell.cut_in_interval is not None else None,
         "within_budget": cell.within_budget.model_copy(update=within),
+        **latencies,
     }
-    for figure in FIGURES:
-        if figure not in _LEFT_OUT and (turns := _timed(selection, seat, figure, contexts)):
-            bunched = [turn._replace(context=bunch_of(turn.context, speakers)) for turn in turns]
-            found[f"{figure}_ms"] = quantiles_of_seat(bunched, selection.manifest.seed)
-    return found
 
 
 def seat_summary(selection: Selection, seat: Seat, found: Rated) -> SeatSummary:
@@ -117,8 +117,10 @@ def beside_seat(
         return None
     seat = here[0]
     contexts = frozenset(session.key.context_id for session, _ in seat.given)
-    mine = latency_values(selection.turns(entry.name, condition), "ttfa")
-    later, later_ends = later_than_seat(mine, _timed(selection, seat, "ttfa", contexts), selection.manifest.seed)
+    own = TurnTable.of_groups(selection.turns(entry.name, condition))
+    mine = by_cluster(own, given := own.given("ttfa"), given.high)
+    waits = [Timed(*turn) for turn in _given(_table(selection, seat), "ttfa", contexts, "context")]
+    later, later_ends = later_than_seat(mine, waits, selection.manifest.seed)
     won = _won(entry.name, _rows(selection, seat, found), seat)
     share, share_ends = share_over_seat(won)
     return BesideSeat(
@@ -132,18 +134,28 @@ def beside_seat(
     )
 
 
-def _timed(selection: Selection, seat: Seat, figure: str, contexts: frozenset[str]) -> list[Timed]:
-    """The seat's turns by context, person and value; none where the figure is withheld for the whole cell."""
-    every = selection.turns(seat.agent, seat.condition)
-    if not latency_values(every, figure):
-        return []
-    found = []
-    for session, sitting in seat.given:
-        context = session.key.context_id
-        if context in contexts and session.status == "finished":
-            values = latency_values({context: session.turn_timings}, figure)
-            found += [Timed(context, sitting.person, value) for value in values.get(context, ())]
-    return found
+def _table(selection: Selection, seat: Seat) -> TurnTable:
+    """The turns that people answered."""
+    speakers = speakers_of(selection.contexts)
+    return TurnTable.of(
+        (
+            (TurnKey(seat.agent, context, speaker=bunch_of(context, speakers), person=sitting.person), turn)
+            for session, sitting in seat.given
+            if session.status == "finished" and (context := session.key.context_id)
+            for turn in session.turn_timings
+        ),
+        selection.manifest.budgets_ms,
+    )
+
+
+def _given(
+    table: TurnTable, figure: str, contexts: frozenset[str], cluster: Literal["context", "speaker"]
+) -> list[tuple[str, str, float]]:
+    """(conversation or speaker, person, value) of each turn, or chance, on these contexts."""
+    given = table.given(figure)
+    inside = table.keys["context"].among(contexts)[given.row]
+    names, persons = (table.keys[key].of_rows(given.row[inside]) for key in (cluster, "person"))
+    return list(zip(names, persons, given.measured[inside].tolist(), strict=True))
 
 
 def _rows(selection: Selection, seat: Seat, found: Rated) -> list[Judgment]:
@@ -154,19 +166,6 @@ def _rows(selection: Selection, seat: Seat, found: Rated) -> list[Judgment]:
     presentation = found.people.board.presentation if found.people is not None else selection.quoted(seat.condition)
     rows = (row for row in selection.verdicts if row.source == of or is_rule(row.judge))
     return board_rows(list(rows), seat.condition, presentation)  # type: ignore[arg-type]
-
-
-def _each(
-    seat: Seat, contexts: frozenset[str], speakers: Speakers, held: Callable[[Turns], Mapping[str, Sequence[bool]]]
-) -> list[tuple[str, str, float]]:
-    """(speaker or context, person, 1 where it holds) of each turn."""
-    return [
-        (bunch_of(session.key.context_id, speakers), sitting.person, float(flag))
-        for session, sitting in seat.given
-        if session.key.context_id in contexts and session.status == "finished"
-        for flags in held({session.key.context_id: session.turn_timings}).values()
-        for flag in flags
-    ]
 
 
 def _won(agent: str, rows: Sequence[Judgment], seat: Seat) -> list[tuple[str, str, float]]:

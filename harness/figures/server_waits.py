@@ -119,7 +119,7 @@ def _row(stage: str, turns: Waits, seed: int) -> ServerWaits:
 
 
 def _counts(turn: TurnTiming) -> bool:
-    return turn.discarded is None and not turn.owes_too_much("ttft")
+    return turn.discarded is None
 
 
 def _quantiles(parts: Mapping[str, Sequence[ServerSplit]], read: Callable[[ServerSplit], float], seed: int) -> Quantiles:

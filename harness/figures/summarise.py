@@ -35,7 +35,7 @@ from harness.figures.recorded_calls import swapped_words
 from harness.figures.reply_flags import FLAGS, TO_JUDGE, flags_of
 from harness.figures.seat_figures import Seat, beside_seat, figures_over_persons, seat_summary, seats_of
 from harness.figures.server_waits import server_waits
-from harness.figures.speakers import speakers_of
+from harness.figures.speakers import by_speaker, speakers_of
 from harness.figures.summary import RunSummary
 from harness.figures.unspoken import cut_short, spoken_figures
 from harness.figures.watched import unwatched
@@ -179,9 +179,8 @@ def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated, j
 
 def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selection, *, spoken: bool) -> dict[str, Any]:
     manifest = selection.manifest
-    figures = turn_figures(
-        turns, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken, speakers=speakers_of(selection.contexts)
-    )
+    turns_by_speaker = by_speaker(turns, speakers_of(selection.contexts))
+    figures = turn_figures(turns_by_speaker, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken)
     contexts = {c.id: c for c in selection.contexts}
     heard = [reply.text for s in sessions if (reply := reply_of(s, HEARD)).fate == "answered"]
     openings = Counter(opening_words(text) for text in heard)
@@ -329,10 +328,8 @@ def _by_machine(selection: Selection) -> list[MachineCell]:
         for entry in manifest.played:
             for condition in selection.conditions:
                 spoken = entry.kind != "text"
-                turns = here.turns(entry.name, condition)
-                found = turn_figures(
-                    turns, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken, speakers=speakers
-                )
+                turns = by_speaker(here.turns(entry.name, condition), speakers)
+                found = turn_figures(turns, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken)
                 rows.append(
                     MachineCell(
                         agent=entry.name,

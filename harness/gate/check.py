@@ -26,7 +26,7 @@ from harness.figures.rank import Place
 from harness.figures.validity import sessions_at_fault, with_validity
 from harness.gate.budgets import Budgets, CellLimit, limits_for
 from harness.gate.decide import Decision, Rule, Verdict, decide, overall, tail_of
-from harness.gate.evidence import Cells, is_of_turns
+from harness.gate.evidence import Cells, is_of_turns, unit_of
 from harness.gate.steps import STRETCHES, Steps, limits_of_steps, refuse_other_load
 from harness.scenarios.context import Context
 from harness.statistics.bounds import Evidence
@@ -35,7 +35,9 @@ from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, is_agents_fault
 from harness.store.unspoken import OURS, Reason
+from harness.timing.figures import NO_REPLY_MS
 from harness.timing.quantiles import finite
+from harness.wording import cannot_tell, milliseconds
 
 CONVERSATIONS: Final = ("conversation", "conversations")
 
@@ -56,7 +58,8 @@ class Checked:
     speakers: int | None = None
     """Number of speakers behind the figure, where its interval is over them and not over conversations."""
     why: str = ""
-    """Reason for the verdict in one sentence, where none of the usual ones says it."""
+    """Reason for the verdict in one sentence, where none of the usual ones says it: others on this machine alone leave it open,
+    or a step of a load test says nothing of its agent."""
     unspoken: Mapping[Reason, int] = field(default_factory=dict)
     """Reason → planned turns of the cell that were never spoken. With any that are ours, the limit decides nothing."""
     note: str = ""
@@ -91,7 +94,8 @@ class CheckResult:
     @property
     def more_needed(self) -> int | None:
         """Number of further conversations that would settle the open limits; None if none is open or it is unknown for one."""
-        wanted = [c.decision.more_needed if c.decision else None for c in self.checked if c.verdict == "cannot tell"]
+        still_open = [c.decision for c in self.checked if c.verdict == "cannot tell"]
+        wanted = [decision.more_needed if decision else None for decision in still_open]
         known = [n for n in wanted if n is not None]
         return max(known) if known and len(known) == len(wanted) else None
 
@@ -250,6 +254,10 @@ def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Ru
         decision = None if apart else _no_verdict(rule(found, limit.rule, limit.bound))
         return Checked(asked, "cannot tell", decision, undecided=undecided)
     decision = rule(found, limit.rule, limit.bound)
+    if decision.by_others:
+        return Checked(
+            asked, "cannot tell", decision, why=_why_others(decision, limit.figure, cells.others(asked.agent, place))
+        )
     if not cells.over_speakers(limit.figure):
         return Checked(asked, decision.verdict, decision)
     if decision.more_needed is not None:
@@ -279,6 +287,14 @@ def _why_missing(asked: CellLimit, cells: Cells, earlier: _Earlier | None) -> st
     found = (step.why_missing(limit.figure, agent, _place(asked), name) for name, agent, step in steps)
     why = next(filter(None, found), "")
     return why and f"{why}, and the budgets file has missing: {limit.missing}."
+
+
+def _why_others(decision: Decision, figure: str, others: Sequence[tuple[str, float]]) -> str:
+    assert decision.ends is not None
+    low, high = decision.ends
+    part = milliseconds(min(high, NO_REPLY_MS) - low) if unit_of(figure) == "ms" else f"{100 * (high - low):.0f} % of it"
+    said = cannot_tell(part, others)
+    return f"{said[0].upper()}{said[1:]}; more conversations on it would not settle that."
 
 
 def _with_unspoken(checked: Checked, cells: Cells, earlier: _Earlier | None) -> Checked:
@@ -325,7 +341,7 @@ def _of_invalid(checked: Checked, *, decides: bool) -> Checked:
     ):
         return replace(checked, in_spite_of_disturbance=True)
     decision = checked.decision and _no_verdict(checked.decision)
-    return replace(checked, verdict="cannot tell", decision=decision, invalid=True)
+    return replace(checked, verdict="cannot tell", decision=decision, invalid=True, why="")
 
 
 def _limit_object(checked: Checked) -> dict[str, Any]:
@@ -337,6 +353,7 @@ def _limit_object(checked: Checked) -> dict[str, Any]:
         "subset": limit.subset,
         "limit": {limit.comparison: limit.bound},
         "value": finite(decision.value) if decision else None,
+        "range": [finite(end) for end in decision.ends] if decision and decision.ends else None,
         "interval": [finite(end) for end in decision.interval] if decision else None,
         "verdict": checked.verdict,
         "undecided": checked.undecided or None,
@@ -345,4 +362,5 @@ def _limit_object(checked: Checked) -> dict[str, Any]:
         "more_needed": decision.more_needed if decision else None,
         "speakers": checked.speakers,
         "note": checked.note or None,
+        "why": checked.why or None,
     }

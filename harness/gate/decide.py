@@ -12,9 +12,9 @@ Looks (interim analyses): playing on until the verdict is clear asks the same qu
 has ERROR / (k · (k + 1)) of the error, which adds up to `ERROR` however many looks there are (alpha spending by a fixed
 schedule; the union bound assumes nothing about how the looks depend on each other). A check with one look has all of it.
 
-A *fail* may have one look more: before calls in which the harness was at fault are played again, which takes minutes and rarely
-saves an agent that is far over its limit. Then each fail has half of the error that its look has. A pass never has that look, and
-loses nothing.
+A *fail* may have one look more: before calls in which the harness was at fault are played again, which takes minutes and
+rarely saves an agent that is far over its limit. Then each fail has half of the error that its look has. A pass never has that
+look, and loses nothing.
 
 A figure that others on the agent's machine could have delayed has a low and a high end, and its interval runs over both
 (`harness.turns.estimate`). Where one end is within the limit and the other outside, others alone leave it open: more
@@ -85,7 +85,9 @@ def decide(evidence: Evidence, rule: Rule, limit: float, tail: float, *, fails_t
         interval = (surer[0], interval[1]) if rule == "at_most" else (interval[0], surer[1])
     verdict = verdict_of(interval, rule, limit)
     ends = (evidence.low.value, evidence.high.value) if isinstance(evidence, TwoEnds) else None
-    by_others = verdict == "cannot tell" and ends is not None and evidence.contexts >= FEWEST_CLUSTERS and _apart(ends, rule, limit)
+    by_others = (
+        verdict == "cannot tell" and ends is not None and evidence.contexts >= FEWEST_CLUSTERS and _apart(ends, rule, limit)
+    )
     more = more_needed(evidence, limit, tail) if verdict == "cannot tell" and not by_others else None
     return Decision(verdict, evidence.value, interval, tail, more, ends, by_others)
 

@@ -9,6 +9,7 @@ A judge's opinion (`harness.figures.quality_state`) has a figure, and decides no
 known, one speaker is one observation in every figure but those of quality (`harness.figures.speakers`).
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import Final, cast
@@ -33,7 +34,7 @@ from harness.store.judgment_columns import table_of
 from harness.store.selection import HEARD, Selection
 from harness.store.session import Session
 from harness.store.unspoken import Reason, summed, unspoken_of
-from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.timing.figures import OVER_LIMIT_TEXT, TurnTiming
 from harness.turns import TurnTable, change, estimate
 from harness.turns.catalogue import BY_PATH, Unit
 from harness.turns.of_run import table_of_run
@@ -101,6 +102,12 @@ class Cells:
         """The turns of one cell."""
         return self._table.where({"agent": agent, "condition": place.condition, "context": self._inside(place)})
 
+    def others(self, agent: str, place: Place) -> tuple[tuple[str, float], ...]:
+        """The programs that ran most beside an agent, and how many cores each had, on average over the turns of the cell."""
+        inside = self._inside(place)
+        turns = [t for s, timed in self._selection.timed(agent, place.condition) if s.key.context_id in inside for t in timed]
+        return _busiest(turns)
+
     def undecided_quality(self, figure: str, place: Place) -> str:
         """Reason why a figure of quality decides nothing, in one sentence without its full stop: it is a judge's opinion. Empty
         where it decides, and for every other figure."""
@@ -160,9 +167,7 @@ class Cells:
         figure, and where TTFA and answer differ on at most 5 % of the replies."""
         if figure.split(".")[0] != "ttfa_ms" and figure != "within_budget.ttfa":
             return ""
-        inside = self._inside(place)
-        turns = {c: group for c, group in self._selection.turns(agent, place.condition).items() if c in inside}
-        return filler_note(filler_first(turns), self.evidence("answer_ms.p50", agent, place))
+        return filler_note(filler_first(self.turns(agent, place)), self.evidence("answer_ms.p50", agent, place))
 
     def change_from(self, before: "Cells", figure: str, agent: str, place: Place, was: str | None = None) -> Evidence | None:
         """The change of a figure since another run: positive is worse. None if one of the two does not have it.
@@ -225,6 +230,13 @@ def filler_note(fillers: tuple[int, int], answer: Evidence | None) -> str:
     begins = OVER_LIMIT_TEXT if np.isinf(answer.value) else milliseconds(answer.value)
     of = f"{fillers[0]} of {counted(fillers[1], 'reply', 'replies')}"
     return f"TTFA is of a filler on {of}, and the median answer begins at {begins}: limit answer_ms too"
+
+
+def _busiest(turns: Sequence[TurnTiming]) -> tuple[tuple[str, float], ...]:
+    cores = Counter[str]()
+    for turn in turns:
+        cores.update(dict(turn.contention.others) if turn.contention is not None else {})
+    return tuple((name, whole / len(turns)) for name, whole in cores.most_common(3))
 
 
 def _wins(rows: Sequence[Judgment], agent: str) -> Evidence | None:

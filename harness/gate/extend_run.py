@@ -5,14 +5,14 @@ session stays. They are played in batches, because each check of the figures cos
 each batch is half as large as the run, or as large as the open limits seem to need. The pace so far gives the number of
 conversations that fit into the time left, so no batch is begun that would not end in time.
 
-Sessions in which the harness was at fault (late frames, a stopped event loop) are the exception: they make a run invalid, and are
-played again before the figures are checked. That depends on no figure, so it uses up no error. Each counts as a new measurement of
-its conversation. Before that the run may fail already, whatever those sessions hide: an agent that takes twice as long as it may
-is not called again for minutes.
+Sessions in which the harness was at fault (late frames, a stopped event loop) are the exception: they make a run invalid, and
+are played again before the figures are checked. That depends on no figure, so it uses up no error. Each counts as a new
+measurement of its conversation. Before that the run may fail already, whatever those sessions hide: an agent that takes twice
+as long as it may is not called again for minutes.
 
-Sessions that others on the machine delayed are not played again. Their part is largest where the wait is longest, so playing them
-again would draw the slow turns anew until they come out quick. They stay, between their two ends, and a limit that they alone
-leave open ends the check.
+Sessions that others on the machine delayed are not played again. Their part is largest where the wait is longest, so the slow
+turns would be drawn anew until they come out quick. They stay, between their two ends, and a check that they alone leave open
+ends.
 """
 
 import time

@@ -266,7 +266,7 @@ def _record(
         arrivals=arrivals,
         caller_error=error,
         spoken=(planned - sum(left.values()), planned) if planned else None,
-        unspoken={why: turns for why, turns in left.items()},
+        unspoken={str(why): turns for why, turns in left.items()},
         says_of_agent=not over and bool(played or any(each.counts_against for each in failed)),
         unix_ahead_ns=time.time_ns() - now_ns(),
     )

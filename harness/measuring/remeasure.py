@@ -62,7 +62,7 @@ class Remeasured:
                 {
                     "session": c.session.id, "context": c.session.key.context_id, "agent": c.session.key.agent,
                     "ttfa_ms": {"before": before and before.ttfa_ms, "after": c.after.ttfa_ms},
-                    "discarded": {"before": before and before.left_out, "after": c.after.left_out},
+                    "discarded": {"before": before and before.discarded, "after": c.after.discarded},
                 }
                 for c in self.changes
                 for before in [c.session.timing]
@@ -109,7 +109,7 @@ def _why(before: TurnTiming | None, after: TurnTiming) -> Reason | None:
     """Why a turn's figures changed; None where none did."""
     if before is None:
         return "first measured"
-    if before.left_out != after.left_out:
+    if before.discarded != after.discarded:
         return "discarded"
     if not (_moved(before, after) or before.cut_in != after.cut_in or _differ(before.first_speech_ms, after.first_speech_ms)):
         return None
@@ -130,6 +130,6 @@ def _differ(before: float | None, after: float | None) -> bool:
 
 
 def _moved(before: TurnTiming | None, after: TurnTiming) -> bool:
-    if before is None or before.left_out != after.left_out or before.no_reply != after.no_reply:
+    if before is None or before.discarded != after.discarded or before.no_reply != after.no_reply:
         return True
     return _differ(before.ttfa_ms, after.ttfa_ms)

@@ -3,8 +3,9 @@
 A budget here applies to one turn and is met or not; it says nothing about other turns. Statements about an agent over
 many conversations, with an interval, come from limits (`--agent-budgets`).
 
-Others on the agent's machine can only delay it, so a wait has a low and a high end (`harness.turns.bounded`): it is over its budget
-only if the low end is, and within only if the high end is. Between the two this machine cannot tell, and the test is skipped.
+Others on the agent's machine can only delay it, so a wait has a low and a high end (`harness.turns.bounded`): it is over its
+budget only if the low end is, and within only if the high end is. Between the two this machine cannot tell, and the test is
+skipped.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,8 +17,9 @@ from typing import Final
 import pytest
 
 from harness.store.session import Session
-from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
+from harness.timing.figures import NO_REPLY_MS, NO_REPLY_TEXT, TurnTiming
 from harness.turns.bounded import bounded
+from harness.wording import cannot_tell, milliseconds
 
 Figure = Callable[[TurnTiming], float | None]
 WAITS: Final = MappingProxyType({f"{name}_ms": name for name in ("ttfa", "answer", "ttft", "dead_air")})
@@ -67,8 +69,8 @@ class Call:
         return self.session.heard_text or self.session.written_text or ""
 
     def assert_within(self, **budgets: float) -> None:
-        """Assert that each turn is within these budgets. A turn of which that cannot be said, through no fault of its agent, skips
-        the test.
+        """Assert that each turn is within these budgets. A turn of which nobody can say that, through no fault of its agent,
+        skips the test.
 
         Raises:
             AssertionError: a turn is over budget. pytest then shows the figures of every turn and the path of the sound too.
@@ -95,7 +97,7 @@ class Call:
                 if problem := _over(turn, name, budget):
                     over.append(f"turn {number}: {problem}")
                 elif others := _of_others(turn, name, budget):
-                    open_.append(f"turn {number}: {name} {others} (budget: {budget:g})")
+                    open_.append(f"turn {number}: {name}: {others}; budget: {budget:g}")
         if open_ and not over:
             pytest.skip(open_[0])
         return over
@@ -141,7 +143,8 @@ def _of_others(turn: TurnTiming, name: str, budget: float) -> str:
     ends = bounded(turn, WAITS[name]) if name in WAITS else None
     if ends is None or ends.within(budget) != "cannot tell":
         return ""
-    return cannot_tell(ends, turn.contention.others if turn.contention is not None else ())
+    owed_ms = min(ends.high_ms, NO_REPLY_MS) - ends.low_ms
+    return cannot_tell(milliseconds(owed_ms), turn.contention.others if turn.contention is not None else ())
 
 
 def _shown(value: float | None) -> str:

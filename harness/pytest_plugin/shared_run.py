@@ -151,7 +151,7 @@ def _not_the_agent(run: Run) -> str:
     page = (run.folder / "report.html").absolute()
     return "\n".join(
         (
-            "INVALID RUN: The harness or its machine was at fault, not the agent, so no call of this run decides anything",
+            "INVALID RUN: The harness was at fault, not the agent, so no call of this run decides anything",
             *(f"  {problem}" for problem in run.store.manifest.invalid),
             "  to fix it: stop other programs (harness doctor lists them) and run the tests again",
             "  (a folder given with --agent-out is read and not played again: name a new one)",

@@ -12,8 +12,8 @@ slower than any reply, so a percentile may be infinite; that is a result, not a 
 
 Others on an agent's machine can only delay it, so a turn may have a low and a high end. Each system's chance is least where it
 is at its high end and all others are at their low ones, and greatest the other way round: on a frontier and within a budget
-nobody gains by being slower, nor by a faster rival. The least is the chance that is quoted, so that no busy machine flatters, and
-both are given. A slope has no side that flatters; its two ends are those of the medians that make it least and greatest.
+nobody gains by being slower, nor by a faster rival. The least is the chance that is quoted, so that no busy machine flatters,
+and both are given. A slope has no side that flatters; its two ends are those of the medians that make it least and greatest.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -86,9 +86,7 @@ class JointPoint:
     @property
     def without_chances(self) -> "JointPoint":
         """The same point for a run whose figures may not be quoted: shares of draws mean nothing there."""
-        return replace(
-            self, p_frontier=None, p_best_within_budget=None, p_frontier_range=None, p_best_within_budget_range=None
-        )
+        return replace(self, p_frontier=None, p_best_within_budget=None, p_frontier_range=None, p_best_within_budget_range=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class Slope:
     elo_per_decade: float
     """With the medians as measured."""
     interval: Interval | None
-    """From the lower bound of the least to the upper bound of the greatest; None where others could have caused a whole wait."""
+    """From the lower bound of the least to the upper bound of the greatest; None where others may have caused a whole wait."""
     systems: int
     range: Interval | None = None
     """The least and the greatest, whatever part others on the machines had."""

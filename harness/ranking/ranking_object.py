@@ -58,6 +58,8 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
                         "p50_interval": p.latency.p50_interval,
                         "p_frontier": p.p_frontier,
                         "p_best_within_budget": p.p_best_within_budget,
+                        "p_frontier_range": p.p_frontier_range,
+                        "p_best_within_budget_range": p.p_best_within_budget_range,
                     }
                     for p in f.points
                 },
@@ -108,6 +110,8 @@ def _point(p: JointPoint) -> dict[str, Any]:
     return {
         "p_frontier": p.p_frontier,
         "p_best_within_budget": p.p_best_within_budget,
+        "p_frontier_range": p.p_frontier_range,
+        "p_best_within_budget_range": p.p_best_within_budget_range,
         "elo": p.quoted,
         "elo_interval": p.elo_interval,
         "turns": p.latency.n,

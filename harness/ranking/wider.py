@@ -66,13 +66,13 @@ def _ends_of(found: Quantiles, which: str) -> Interval | None:
 
 
 def later_than_seat(
-    agent: Mapping[str, Sequence[float]], seat: Sequence[Timed], seed: int
+    agent: Mapping[str, Sequence[float] | Floats], seat: Sequence[Timed], seed: int
 ) -> tuple[float | None, Interval | None]:
     """How much later an agent's median is than that of the seat, on the conversations that both answered; negative: sooner.
 
     `agent`: context → ms of each turn. A drawn person brings the conversations that they answered, on both sides.
     """
-    turns = [turn for turn in seat if agent.get(turn.context)]
+    turns = [turn for turn in seat if len(agent.get(turn.context, ()))]
     contexts = sorted({turn.context for turn in turns})
     if not contexts:
         return None, None

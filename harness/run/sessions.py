@@ -296,10 +296,7 @@ def _figures_line(session: Session, timing: TurnTiming | None) -> str:
     ttft += f", TTFT {timing.ttft_ms:,.0f} ms" if timing.ttft_ms is not None else ""
     ttft += f", withdrew {timing.withdrawn_ms:,.0f} ms of sound" if timing.withdrawn_ms is not None else ""
     first = "ttft" if timing.ttfa_ms is None and timing.ttft_ms is not None else "ttfa"
-    owed_ms = timing.owed_ms(first)
-    if timing.contended:
-        ttft += f"; {timing.left_out}" if timing.left_out else ""
-    elif beside := of_it_others(owed_ms):
+    if beside := of_it_others(timing.owed_ms(first), timing.contention.others if timing.contention is not None else ()):
         ttft += f", {beside}"
     if timing.no_reply:
         return f"{place}: no reply{f': {timing.why_silent}' if timing.why_silent else ''}{ttft}"

@@ -74,7 +74,8 @@ def _part(given: dict[str, Any]) -> LoadPart:
         )  # fmt: skip
     return LoadPart(
         law=law, for_s=given.get("for_s"), budget_ms=given.get("budget_ms"), priority=given.get("priority", ""),
-        records=tuple(records), contexts=given["made"]["contexts"], isolated_at=found.get("offered"), isolated_why=found.get("why", ""),
+        records=tuple(records), contexts=given["made"]["contexts"], isolated_at=found.get("offered"),
+        isolated_why=found.get("why", ""),
     )  # fmt: skip
 
 

@@ -11,7 +11,8 @@ The rules, once for all boards and tables:
 * A session is *answered*, *lost* or *missing*. A session is lost by the agent's fault: it said nothing, crashed, refused, broke
 the wire. It loses the comparison and ranks slowest, so that no agent gains by silence where it would have answered badly or
 late. It is missing by the harness's fault, or where the harness cannot decide (its own process died, an analysis failed, no
-word was understood, nothing was heard while others used the agent's machine): such a session gives no figure and is counted.
+word was understood, nothing was heard while others had most of the agent's processors): such a session gives no figure and is
+counted.
 * Turns that were timed on different machines are not pooled: they give figures for each kind of machine, and none
   for the whole run unless its user asked for that.
 * Verdicts count that answer the main question (audits of a judge do not), by judges that did not fail their check.
@@ -304,8 +305,8 @@ def reply_of(session: Session, presentation: Presentation) -> Reply:
     text = (session.heard_text if heard else session.written_text) or ""
     if text.strip():
         return Reply(session, "answered", text)
-    if session.timing is not None and session.timing.no_reply and session.timing.contended:
-        return Reply(session, "missing", why="Nothing was heard, while others used the agent's machine.")
+    if session.timing is not None and session.timing.silence_may_be_others:
+        return Reply(session, "missing", why="Nothing was heard, while others had most of the agent's processors.")
     if session.timing is not None and session.timing.no_reply:
         return Reply(session, "lost", why=f"Nothing was heard within {NO_REPLY_TEXT}.")
     return Reply(session, "missing", why="No word of the reply was understood.")

@@ -91,11 +91,11 @@ def summed(found: Iterable[Unspoken | None]) -> dict[Reason, int]:
 def unspoken_of(session: Session) -> Unspoken | None:
     """The unspoken turns of a stored session; None where there are none, or it does not say.
 
-    A turn that was not answered while others used the agent's machine is not certainly the agent's (`reply_of`), so the turns
-    after it are not either.
+    A turn that was not answered while others had most of the agent's processors is not certainly the agent's (`reply_of`), so
+    the turns after it are not either.
     """
     found = unspoken(session.planned_turns, session.spoken_turns or 0, session.ended or "", session.failure_kind)
-    if found is not None and found.why == "no reply" and session.timing is not None and session.timing.contended:
+    if found is not None and found.why == "no reply" and session.timing is not None and session.timing.silence_may_be_others:
         return Unspoken(found.turns, found.of, "ours")
     return found
 

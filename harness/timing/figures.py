@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from harness.servers.split import ServerSplit
-from harness.timing.left_out import owes_too_much
 from harness.timing.others_share import Contention
 
 StageName = Literal[
@@ -28,6 +27,9 @@ IN_FULL: Final[Mapping[StagesFrom, str]] = MappingProxyType(
 )
 NO_REPLY_MS = 15_000.0
 """Nothing within 15 s of the spoken end is *no reply*: it ranks last, and means are restricted here."""
+SILENCED_MS: Final = NO_REPLY_MS / 2
+"""A silence may be others' where they could have had the agent's processors for longer. With less, the agent had 7.5 s of its
+own, fifteen times the budget."""
 NO_REPLY_TEXT = f"{NO_REPLY_MS / 1000:.0f} s"
 OVER_LIMIT_TEXT = f"> {NO_REPLY_TEXT}"
 """Text that is printed for a percentile that falls on a turn without reply."""
@@ -279,24 +281,10 @@ class TurnTiming:
         """
         return None if self.contention is None else self.contention.owed_ms(figure, self.first_figure[1])
 
-    def owes_too_much(self, figure: str) -> bool:
-        """True if a figure is dropped: others could have caused over 5 % of it, and over 25 ms."""
-        first, waited_ms = self.first_figure
-        value_ms = waited_ms if figure == first else getattr(self, f"{figure}_ms")
-        owed_ms = self.owed_ms(figure)
-        return owed_ms is not None and value_ms is not None and owes_too_much(owed_ms, value_ms)
-
     @property
-    def contended(self) -> bool:
-        """True if the first figure is dropped because of others: then the turn takes no part in counts by turns either."""
-        return self.owes_too_much(self.first_figure[0])
-
-    @property
-    def left_out(self) -> str | None:
-        """Reason why the turn gives no figure; None where it gives one."""
-        if self.discarded is not None or self.contention is None or not self.contended:
-            return self.discarded
-        return self.contention.words(self.owed_ms(self.first_figure[0]) or 0.0)
+    def silence_may_be_others(self) -> bool:
+        """True for a turn without reply in which others could have had the agent's processors for most of the wait."""
+        return self.no_reply and self.discarded is None and (self.owed_ms("ttfa") or 0.0) > SILENCED_MS
 
 
 def crosses_clocks_unsurely(turn: TurnTiming) -> bool:

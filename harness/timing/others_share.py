@@ -48,12 +48,3 @@ class Contention:
             return self.at_most_ms.get(figure)
         by_others = min(self.others_cores, self.waited_cores if self.waited_cores is not None else self.others_cores)
         return (by_others + self.stolen_cores) * (ROUND_A_TURN_MS + max(0.0, waited_ms))
-
-    def words(self, owed_ms: float) -> str:
-        """The reason that a turn gives no figure, with the parts of what others could have caused."""
-        if not self.at_most_ms:
-            counted = "counted over the whole machine, quotas not measured"
-        else:
-            quota = f", quota {self.quota_ms:,.0f} ms" if self.quota_ms else ""
-            counted = f"other programs {self.others_ms:,.0f} ms, the host {self.stolen_ms:,.0f} ms{quota}"
-        return f"contended: at most {owed_ms:,.0f} ms of it others' ({counted})"

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from harness.statistics.arrays import Floats
 from harness.statistics.bootstrap import FINE_DRAWS
 from harness.statistics.bounds import NO_BOUNDS, Bounds, percentile_bounds
 from harness.statistics.clustered_means import mean_of_groups
@@ -39,22 +40,31 @@ class Quantiles(BaseModel):
     restricted_mean: float | None = None
     restricted_mean_interval: tuple[float, float] | None = None
     n: int = 0
+    p50_range: tuple[float, float] | None = None
+    """From the percentile without all that others on the agent's machine could have caused to the measured one; None where that
+    was not measured for every turn, or the percentile falls on a turn without reply."""
+    p95_range: tuple[float, float] | None = None
     p50_others_ms: float | None = None
-    """The most of the percentile that others on the agent's machine could have caused; None if not measured for every turn."""
+    """The width of that range: the most of the percentile that others could have caused."""
     p95_others_ms: float | None = None
 
-    def beside(self, without: "Quantiles") -> "Quantiles":
-        """These percentiles, with their excess over those of the same turns less the part that each could owe to others.
+    def down_to(self, low: "Quantiles") -> "Quantiles":
+        """These percentiles with the ranges from those of the same turns at their low ends, and intervals over both ends.
 
-        No percentile falls when its values grow, so the part that it could owe is bounded by that difference.
+        No percentile falls when its values grow, so a machine without others gives one that is within the range.
         """
-        return self.model_copy(
-            update={"p50_others_ms": _above(self.p50, without.p50), "p95_others_ms": _above(self.p95, without.p95)}
-        )
-
-
-def _above(value: float | None, less: float | None) -> float | None:
-    return max(0.0, value - less) if value is not None and less is not None else None
+        found: dict[str, object] = {}
+        for name in ("p50", "p95"):
+            ends = getattr(low, name), getattr(self, name)
+            if None not in ends:
+                found |= {f"{name}_range": ends, f"{name}_others_ms": max(0.0, ends[1] - ends[0])}
+            own, lowest = getattr(self, f"{name}_interval"), getattr(low, f"{name}_interval")
+            least = lowest[0] if lowest is not None else getattr(low, f"{name}_at_least")
+            if own is not None:
+                found[f"{name}_interval"] = (own[0] if least is None else least, own[1])
+            elif getattr(self, f"{name}_at_least") is not None:
+                found[f"{name}_at_least"] = getattr(self, f"{name}_at_least") if least is None else least
+        return self.model_copy(update=found)
 
 
 def finite(value: float) -> float | None:
@@ -62,7 +72,7 @@ def finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def quantiles_of(values: Mapping[str, Sequence[float]], seed: int, *, fewest: int = FEWEST_CLUSTERS) -> Quantiles:
+def quantiles_of(values: Mapping[str, Sequence[float] | Floats], seed: int, *, fewest: int = FEWEST_CLUSTERS) -> Quantiles:
     """Percentiles and restricted mean over all values, with intervals over contexts, of which `fewest` are needed for one;
     infinite values rank slowest."""
     groups = [np.asarray(group, dtype=np.float64) for group in values.values() if len(group)]

@@ -9,14 +9,11 @@ A turn without reply is infinite at both ends, and so is one whose reply began b
 would reward silence and interruption. A silence can be others' only where they could have had most of the wait.
 """
 
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from harness.timing.figures import NO_REPLY_MS, TurnTiming
+from harness.timing.figures import NO_REPLY_MS, SILENCED_MS, TurnTiming
 from harness.turns.catalogue import CATALOGUE, HEARD
 
-SILENCED_MS: Final = NO_REPLY_MS / 2
-"""A silence may be others' where they could have had the agent's processors for over half of the 15 s. With less, the agent had
-7.5 s of its own, fifteen times the budget."""
 Speed = Literal["fast", "slow", "cannot tell"]
 
 
@@ -53,14 +50,9 @@ def bounded(turn: TurnTiming, figure: str) -> Bounded | None:
     return Bounded(value_ms - _owed_ms(turn, figure, value_ms), value_ms)
 
 
-def may_be_silenced(turn: TurnTiming) -> bool:
-    """True for a turn without reply whose silence others could have caused."""
-    return turn.no_reply and turn.discarded is None and _of_silence(turn) < float("inf")
-
-
 def _of_silence(turn: TurnTiming) -> float:
     """The low end of a turn that ranks slowest, in ms."""
-    owed_ms = turn.owed_ms(turn.first_figure[0]) or 0.0
+    owed_ms = turn.owed_ms("ttfa") or 0.0
     return max(0.0, NO_REPLY_MS - owed_ms) if owed_ms > SILENCED_MS else float("inf")
 
 

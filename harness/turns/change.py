@@ -12,21 +12,20 @@ and greatest the other way round. Positive is worse, for every figure.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 
 from harness.statistics.arrays import Floats, Ints
 from harness.statistics.bounds import Bounds, Evidence, Percentile, Worsening
 from harness.statistics.drawn_quantiles import Drawn
-from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.interval import FEWEST_CLUSTERS, TAIL
 from harness.statistics.paired import MeanChange
 from harness.turns.catalogue import BY_PATH
 from harness.turns.estimate import By, estimate, named
 from harness.turns.table import COLUMN_OF, Cluster, Given, TurnTable
 
 Verdict = Literal["worse", "better", "unclear"]
-TAIL: Final = 0.025
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +55,18 @@ class Change:
 
     def bounds(self, tail: float) -> Bounds:
         """Low and high, each missed with a chance of at most `tail`, whatever part others had in either run."""
-        return self.low.bounds(tail)[0], self.high.bounds(tail)[1]
+        low = self.low.bounds(tail)
+        return low if self.high is self.low else (low[0], self.high.bounds(tail)[1])
 
     @property
     def verdict(self) -> Verdict:
         """*worse* or *better* where the 95 % interval is on one side of nothing."""
-        low, high = self.bounds(TAIL)
-        return "worse" if low > 0 else "better" if high < 0 else "unclear"
+        return verdict_of(self.bounds(TAIL))
+
+
+def verdict_of(bounds: Bounds) -> Verdict:
+    """The verdict on a change by its bounds at `TAIL`, for who has them already: they are most of the work."""
+    return "worse" if bounds[0] > 0 else "better" if bounds[1] < 0 else "unclear"
 
 
 def change(
@@ -122,8 +126,11 @@ def _paired(now: TurnTable, before: TurnTable, figure: str, key: str, cluster: C
     measured = _less(given.measured[here], then.measured[there])
     if BY_PATH[figure].higher_is_better:
         least, greatest, measured = -greatest, -least, -measured
-    found = (_of(is_time, np.split(differences, first[1:])) for differences in (least, greatest, measured))
-    return Change(figure, *found, paired=True)
+    seen = _of(is_time, np.split(measured, first[1:]))
+    if np.array_equal(least, greatest):  # Nothing is owed to others, and bounds are most of the work.
+        return Change(figure, seen, seen, seen, paired=True)
+    low, high = (_of(is_time, np.split(end, first[1:])) for end in (least, greatest))
+    return Change(figure, low, high, seen, paired=True)
 
 
 def _of(is_time: bool, groups: Sequence[Floats]) -> Evidence:

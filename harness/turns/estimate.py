@@ -16,7 +16,7 @@ import numpy as np
 from harness.statistics.arrays import Floats
 from harness.statistics.bounds import Bounds, Evidence, percentile_of, share_of_flags
 from harness.statistics.drawn_quantiles import Drawn
-from harness.statistics.interval import TURNS_FOR_P95
+from harness.statistics.interval import TAIL, TURNS_FOR_P95, Interval
 from harness.turns.catalogue import CATALOGUE
 from harness.turns.table import COLUMN_OF, Cluster, Given, KeyName, TurnTable
 
@@ -50,6 +50,12 @@ class Estimate:
     def contexts(self) -> int:
         """Number of clusters behind it."""
         return self.measured.contexts
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % interval over both ends; None where an end has no bound."""
+        ends = self.bounds(TAIL)
+        return ends if np.isfinite(ends).all() else None
 
     def bounds(self, tail: float) -> Bounds:
         """Low and high, each missed with a chance of at most `tail`, whatever part others had."""

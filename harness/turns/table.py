@@ -13,7 +13,7 @@ others.
 """
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -26,7 +26,7 @@ from harness.store.load_part import FILLING
 from harness.timing.figures import TurnTiming
 from harness.timing.lost_sound import NO_LATENCY
 from harness.timing.recorded_call import CALL_ENDED, ON_HOLD
-from harness.turns.bounded import bounded, may_be_silenced
+from harness.turns.bounded import bounded
 from harness.turns.catalogue import CATALOGUE, HEARD
 from harness.turns.stretches import stretches_of
 
@@ -47,10 +47,14 @@ NOT_ASKED: Final = frozenset({NO_LATENCY, CALL_ENDED, ON_HOLD, FILLING})
 """Reasons of discarded turns for which neither the agent nor the method can be at fault."""
 LATENCY_KEYS: Final = tuple(key for key, figure in CATALOGUE.items() if figure.read is not None)
 CHANCE_KEYS: Final = tuple(key for key, figure in CATALOGUE.items() if figure.chances is not None)
-FLAGS: Final = ("discarded", "asked", "answered", "slowest", "silenced", "no_words", "no_answer", "decides", "full", "unknown")
-"""Of each row: it was discarded; not for a reason of `NOT_ASKED`; it has a TTFA; it ranks slowest; its silence may be others';
-its transcript is missing; its answer is not known; its agent reports decisions; the load was full; it may have had any value
-(`with_unknown`)."""
+FLAGS: Final = (
+    "discarded", "asked", "answered", "filler", "slowest", "silenced", "no_words", "no_answer", "decides", "watched", "full",
+    "unknown",
+)  # fmt: skip
+"""Of each row: it was discarded; not for a reason of `NOT_ASKED`; it has a TTFA; its reply begins with a
+filler; it ranks slowest; its silence may be others';
+its transcript is missing; its answer is not known; its agent reports decisions; others'
+part of it was measured; the load was full; it may have had any value (`with_unknown`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,10 @@ class Names:
         """(rows,): True where the name is one of `wanted`."""
         return np.isin(self.codes, [k for k, name in enumerate(self.names) if name in wanted])
 
+    def of_rows(self, rows: Ints) -> list[str]:
+        """The names in these rows."""
+        return [self.names[code] for code in self.codes[rows]]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chances:
@@ -96,7 +104,7 @@ class Chances:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Given:
-    """The values of a figure: `row` (values,) is the row of each, and `chance` its number among the chances of that row. A share
+    """The values of a figure: `row` (values,) is the row of each, `chance` its number among the chances of that row. A share
     has 0 and 1; a chance of an unknown row is 0 … 1."""
 
     row: Ints
@@ -129,6 +137,13 @@ class TurnTable:
         for key, turn in rows:
             building.add(key, turn)
         return building.table(budgets_ms if budgets_ms is not None else DEFAULT_BUDGETS_MS)
+
+    @classmethod
+    def of_groups(
+        cls, groups: Mapping[str, Sequence[TurnTiming]], budgets_ms: Mapping[str, float] | None = None
+    ) -> "TurnTable":
+        """The table of turns that are grouped by their conversation, or by whatever else is independent; in this order."""
+        return cls.of(((TurnKey(agent="", context=name), t) for name, group in groups.items() for t in group), budgets_ms)
 
     def __len__(self) -> int:
         return len(self.began_ns)
@@ -214,7 +229,7 @@ class TurnTable:
 
     def _chances(self, figure: str) -> Given:
         of_sound = figure in ("no_reply_rate", "pauses_cut_share")
-        rows = self._heard() if of_sound else np.flatnonzero(~self.flags["discarded"])
+        rows = self.heard() if of_sound else np.flatnonzero(~self.flags["discarded"])
         column = self.chances[figure]
         counts = np.diff(column.starts)[rows]
         row = np.repeat(rows, counts)
@@ -230,18 +245,18 @@ class TurnTable:
         return Given(row, chance, low, high, measured)
 
     def _rows_of(self, figure: str) -> Ints:
-        if figure == "decision_delay" and not self.flags["decides"][self._heard()].any():
+        if figure == "decision_delay" and not self.flags["decides"][self.heard()].any():
             return NOTHING.row
         if figure not in (*HEARD, "dead_air", "decision_delay"):
             return np.flatnonzero(~self.flags["discarded"])
-        rows = self._heard()
+        rows = self.heard()
         lacks = "no_answer" if figure == "answer" else "no_words" if "words" in CATALOGUE[figure].needs else None
         if lacks is None:
             return rows
         lacking = self.flags[lacks][rows]
         return rows[~lacking] if lacking.sum() <= MOST_DISCARDED * len(rows) else NOTHING.row
 
-    def _heard(self) -> Ints:
+    def heard(self) -> Ints:
         """The rows that give the figures taken from the sound; none where too many were discarded."""
         asked = self.flags["asked"]
         if (self.flags["discarded"] & asked).sum() > MOST_DISCARDED * asked.sum():
@@ -320,14 +335,16 @@ def _flags_of(turn: TurnTiming) -> dict[str, bool]:
         "discarded": lost,
         "asked": turn.discarded not in NOT_ASKED,
         "answered": answered and not lost,
+        "filler": begins_with_filler(turn),
         "slowest": not lost and (turn.no_reply or turn.signed_ms is not None),
-        "silenced": may_be_silenced(turn),
+        "silenced": turn.silence_may_be_others,
         # A first word shows that there was a transcript, also in a run that did not store whether there was one.
         "no_words": answered and not turn.transcribed and turn.first_word_ms is None,
         # Only since fillers are known apart has a reply an answer: without one, it is a filler alone.
         "no_answer": answered and turn.answer_ms is None and not begins_with_filler(turn),
         "decides": turn.endpointing is not None and turn.endpointing.says_decisions,
         "full": turn.discarded != FILLING,
+        "watched": turn.contention is not None,
         "unknown": False,
     }
 

@@ -1,19 +1,18 @@
-"""The delay of each agent against the quickest one, paired by conversation.
+"""The delay of each agent against the quickest one, turn by turn (`harness.turns.change`).
 
 Two agents answer the same turns, so their difference is known more exactly than either figure. The median of the paired
-differences is drawn, with an interval that resamples conversations.
+differences is drawn, with its interval over conversations.
 """
-
-from dataclasses import replace
 
 import altair as alt
 
 from harness.reports.charts.chart import Chart, Table
 from harness.reports.charts.theme import of_subset, subset_spec
-from harness.reports.paired import Paired, against
-from harness.reports.view import SUBSETS, PageView, Subset, percentile
+from harness.reports.view import SUBSETS, Estimate, PageView, Subset, percentile
 from harness.reports.wording import latency_interval
-from harness.timing.figures import NO_REPLY_TEXT
+from harness.statistics.interval import FEWEST_CLUSTERS, TAIL
+from harness.timing.figures import NO_REPLY_MS, NO_REPLY_TEXT
+from harness.turns import change
 from harness.wording import milliseconds
 
 
@@ -31,35 +30,47 @@ def chart(view: PageView) -> Chart | None:
         {
             "subset": subset,
             "agent": name,
-            "ms": p.difference.value,
-            "low": p.difference.low,
-            "high": p.difference.high,
-            "n": p.conversations,
+            "ms": found.value,
+            "low": found.low,
+            "high": found.high,
+            "n": contexts,
         }
         for subset in SUBSETS
-        for name, p in _pairs(view, others, quickest, subset)
+        for name, found, contexts in _pairs(view, others, quickest, subset)
     ]
-    base = of_subset(values).encode(y=alt.Y("agent:N", sort=[name for name, _ in pairs], axis=alt.Axis(title=None)))
+    base = of_subset(values).encode(y=alt.Y("agent:N", sort=[name for name, *_ in pairs], axis=alt.Axis(title=None)))
     zero = alt.Chart(alt.InlineData(values=[{"at": 0}])).mark_rule().encode(x="at:Q")
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
     dots = base.mark_point(filled=True, size=90, color="#0d8f8f").encode(
         x=alt.X("ms:Q", axis=alt.Axis(title=[f"ms later than {quickest}", "median of paired differences"])),
         tooltip=["agent:N", alt.Tooltip("ms:Q", format="+.0f"), alt.Tooltip("n:Q", title="conversations")],
     )
-    rows = tuple(
-        (name, milliseconds(p.difference.value), latency_interval(p.difference), str(p.conversations)) for name, p in pairs
-    )
+    rows = tuple((name, milliseconds(found.value), latency_interval(found), str(contexts)) for name, found, contexts in pairs)
     return Chart(
         name="ttfa_differences",
         title=f"Later than {quickest}",
-        caption=f"TTFA on the same conversations, pair by pair. A turn without reply counts as {NO_REPLY_TEXT}.",
+        caption=f"TTFA turn by turn; under {FEWEST_CLUSTERS} conversations the two medians, without an interval. An agent that "
+        f"replied where the other did not is {NO_REPLY_TEXT} ahead.",
         spec=subset_spec(zero + bars + dots, alt.Step(30)),
         table=Table(("Agent", "Median difference", "95 % interval", "Conversations"), rows),
     )
 
 
-def _pairs(view: PageView, names: list[str], quickest: str, subset: Subset) -> list[tuple[str, Paired]]:
-    """Each agent's difference on these conversations, smallest first."""
-    here = replace(view, contexts=tuple(c for c in view.contexts if subset in ("all", c.subset)))
-    found = [(name, pair) for name in names if (pair := against(here, name, quickest)) is not None]
-    return sorted(found, key=lambda row: row[1].difference.value or 0.0)
+def _pairs(view: PageView, names: list[str], quickest: str, subset: Subset) -> list[tuple[str, Estimate, int]]:
+    """(agent, its difference, clusters behind it) on these conversations, smallest first."""
+    inside = {c.id for c in view.contexts if subset in ("all", c.subset)}
+    turns = {name: view.timed[name].where({"context": inside}) for name in (*names, quickest) if name in view.timed}
+    found = []
+    for name in names:
+        if not {name, quickest} <= set(turns):
+            continue
+        later = change(turns[name], turns[quickest], "ttfa_ms.p50", cluster="speaker")
+        if later is not None:
+            low, high = later.bounds(TAIL) if later.paired else (None, None)
+            found.append((name, Estimate(_drawn(later.value), _drawn(low), _drawn(high)), later.contexts))
+    return sorted(found, key=lambda row: row[1].value or 0.0)
+
+
+def _drawn(end_ms: float | None) -> float | None:
+    """A difference at which one of the two did not reply is infinite; it is drawn at the longest wait."""
+    return None if end_ms is None else max(-NO_REPLY_MS, min(NO_REPLY_MS, end_ms))

@@ -4,6 +4,7 @@ A median hides the turn that took four seconds; this curve does not. A curve tha
 left callers without a reply. Curves are thinned to one point per percentile, which cannot be distinguished from all points.
 """
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import altair as alt
@@ -12,6 +13,8 @@ import numpy as np
 from harness.reports.charts.chart import Chart
 from harness.reports.charts.theme import LIMIT, latency_axis, legend, of_subset, subset_spec
 from harness.reports.view import SUBSETS, PageView, Subset
+from harness.reports.wording import shows
+from harness.turns.bounded import Bounded
 
 POINTS = 120
 
@@ -22,7 +25,13 @@ def chart(view: PageView) -> Chart | None:
         {"agent": agent.name, "subset": subset, "latency": round(at, 1), "share": round(share, 4)}
         for agent in view.agents
         for subset in SUBSETS
-        for at, share in _curve(view, agent.name, subset)
+        for at, share in _curve(_waits(view, agent.name, subset), lambda wait: wait.high_ms)
+    ]
+    bands = [
+        {"agent": agent.name, "subset": subset, "latency": round(at, 1), "share": round(least, 4), "upto": round(most, 4)}
+        for agent in view.agents
+        for subset in SUBSETS
+        for at, least, most in _band(_waits(view, agent.name, subset))
     ]
     if not values:
         return None
@@ -54,6 +63,8 @@ def chart(view: PageView) -> Chart | None:
         )
         .add_params(highlight)
     )
+    if bands:
+        curves = _between(bands, names) + curves
     layers = (
         rules.mark_rule(style=LIMIT, strokeDash=[6, 4], opacity=0.85).encode(x="at:Q")
         + _label(lines[0], 3)
@@ -63,7 +74,8 @@ def chart(view: PageView) -> Chart | None:
     return Chart(
         name="ttfa_ecdf",
         title="How soon, over all turns",
-        caption="Each curve climbs to the share of turns that were answered at all. Choose an agent in the legend.",
+        caption="Each curve climbs to the share of turns that were answered at all. Choose an agent in the legend."
+        + (" The band beside a curve reaches to where it would have been had the machine been its own." if bands else ""),
         spec=subset_spec(layers, 340),
     )
 
@@ -77,17 +89,44 @@ def _label(line: dict[str, Any], down_px: int) -> alt.Chart:
     return placed
 
 
-def _curve(view: PageView, agent: str, subset: Subset) -> list[tuple[float, float]]:
-    """(TTFA in ms, share of turns answered by then), from the first reply on; empty if none was timed."""
-    turns = [
-        t
+def _between(bands: list[dict[str, Any]], names: list[str]) -> alt.Chart:
+    """The bands from the curves of the measured waits to those of their low ends."""
+    drawn: alt.Chart = (
+        of_subset(bands)
+        .mark_area(interpolate="step-after", opacity=0.22, tooltip=None)
+        .encode(x="latency:Q", y="share:Q", y2="upto:Q", color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=None))
+    )
+    return drawn
+
+
+def _waits(view: PageView, agent: str, subset: Subset) -> list[Bounded]:
+    """The TTFA of every turn, infinite where there was no answer."""
+    return [
+        wait
         for c in view.contexts
         if subset in ("all", c.subset)
-        for t in c.turns
-        if t.agent == agent and (t.no_reply or "ttfa" in t.figures_ms)
+        for session in c.sessions
+        if session.agent == agent
+        for turn in session.turns
+        if not turn.discarded and (wait := turn.times_ms.get("ttfa")) is not None
     ]
-    known = np.sort([t.figures_ms["ttfa"] for t in turns if not t.no_reply and t.figures_ms.get("ttfa", 0.0) > 0])
+
+
+def _curve(waits: list[Bounded], end: Callable[[Bounded], float]) -> list[tuple[float, float]]:
+    """(TTFA in ms, share of turns answered by then), from the first reply on; empty if none was timed."""
+    known = np.sort([at for wait in waits if 0 < (at := end(wait)) < np.inf])
     if not len(known):
         return []
     picked = np.unique(np.linspace(0, len(known) - 1, min(POINTS, len(known))).astype(int))
-    return [(float(known[0]), 0.0), *((float(known[k]), (k + 1) / len(turns)) for k in picked)]
+    return [(float(known[0]), 0.0), *((float(known[k]), (k + 1) / len(waits)) for k in picked)]
+
+
+def _band(waits: list[Bounded]) -> Iterator[tuple[float, float, float]]:
+    """(TTFA in ms, share of turns answered by then, share had the machine been its own); nothing where it was."""
+    if any(shows(wait) for wait in waits):
+        low, high = (np.sort([max(1.0, end) for end in ends]) for ends in zip(*waits, strict=True))
+        every = np.unique([*low, *high])
+        every = every[np.isfinite(every)]
+        for at in every[np.unique(np.linspace(0, len(every) - 1, min(2 * POINTS, len(every))).astype(int))]:
+            least, most = (np.searchsorted(ends, at, side="right") / len(waits) for ends in (high, low))
+            yield float(at), float(least), float(most)

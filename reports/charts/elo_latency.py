@@ -12,7 +12,7 @@ from typing import Literal
 
 from harness.figures.quality_state import QUOTED
 from harness.figures.seat_words import line_names
-from harness.reports.view import METRICS, SUBSETS, UNKNOWN, AgentView, Estimate, PageView, Subset, percentile
+from harness.reports.view import METRICS, SUBSETS, UNKNOWN, AgentView, Estimate, PageView, Subset, both_ends, percentile
 from harness.reports.wording import system_name
 from harness.wording import share
 
@@ -44,6 +44,8 @@ class Point:
     latency: Estimate
     elo: Estimate
     p_frontier: str
+    ends: tuple[float, float] | None = None
+    """Its latency had the machine been its own, and as measured; None where nothing is owed to others."""
     opinion: bool = False
     """True if its Elo is a judge's opinion: drawn hollow, and on no frontier."""
     rated: bool = True
@@ -102,7 +104,7 @@ def _by_latency_alone(here: Sequence[tuple[int, AgentView]], choice: Choice) -> 
     timed = [(number, agent, latency) for number, agent in here if (latency := _latency(agent, choice)) is not None]
     timed.sort(key=lambda each: (each[2].value or 0.0, each[1].name))
     return tuple(
-        Point(agent.name, number, latency, Estimate(-float(k)), "not known", rated=False, seat=agent.seat)
+        Point(agent.name, number, latency, Estimate(-float(k)), "not known", _ends(agent, choice), rated=False, seat=agent.seat)
         for k, (number, agent, latency) in enumerate(timed)
     )
 
@@ -116,6 +118,11 @@ def _latency(agent: AgentView, choice: Choice) -> Estimate | None:
     return Estimate(latency.value, low, latency.high)
 
 
+def _ends(agent: AgentView, choice: Choice) -> tuple[float, float] | None:
+    found = both_ends(agent.slices[choice.subset].latency(choice.metric), choice.percentile)
+    return (max(found[0], 1.0), found[1]) if found is not None else None
+
+
 def _point(agent: AgentView, number: int, choice: Choice) -> Point | None:
     part, placed = agent.slices.get(choice.subset), _latency(agent, choice)
     if part is None or part.rating.elo.value is None or placed is None:
@@ -127,6 +134,7 @@ def _point(agent: AgentView, number: int, choice: Choice) -> Point | None:
         placed,
         part.rating.elo,
         words,
+        _ends(agent, choice),
         part.cell.quality_state not in QUOTED,
         seat=agent.seat,
     )

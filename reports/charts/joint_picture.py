@@ -24,7 +24,7 @@ from harness.reports.charts.theme import LIGHT_CATEGORY, LIGHT_INK
 from harness.reports.view import METRICS, PageView
 from harness.reports.wording import elo_interval, latency_interval
 from harness.store.manifest import PEOPLE
-from harness.wording import milliseconds
+from harness.wording import had_it_been_its_own, milliseconds
 
 Colour = Callable[[str], str]
 """A function from the name of a colour (`ink`, `quiet`, `line`, `limit`, `card`, `c0` … `c7`) to its value in the drawing."""
@@ -220,6 +220,10 @@ class _Drawing:
         for point, (x, y) in zip(self.points, self._places(), strict=True):
             name = _colour(point)
             faint = ' stroke-opacity="0.65"'
+            if point.ends is not None:
+                low_ms, high_ms = point.ends
+                wide = ' stroke-opacity="0.3" class="ends"'
+                drawn.append(self._line(self.x.at(low_ms), y, self.x.at(high_ms), y, name, 0.6 * _MARK_PX, wide))
             if point.latency.low is not None and point.latency.high is not None:
                 drawn.append(self._line(self.x.at(point.latency.low), y, self.x.at(point.latency.high), y, name, 2, faint))
             if point.elo.low is not None and point.elo.high is not None:
@@ -253,6 +257,8 @@ class _Drawing:
         band = latency_interval(point.latency)
         elo_band = elo_interval(point.elo)
         fast = f"{point.agent}: {milliseconds(point.latency.value)}{f' ({band})' if band else ''}"
+        if point.ends is not None:
+            fast += f", {had_it_been_its_own(point.ends)}"
         if not point.rated:
             return fast
         last = "in a judge's opinion" if point.opinion else f"P(on the frontier) {point.p_frontier}"
@@ -293,7 +299,7 @@ def _axis_title(choice: Choice, size: Size) -> tuple[str, ...]:
 
 
 def _latency_range(view: PageView, found: Sequence[Point]) -> tuple[float, float]:
-    known = [v for p in found for v in (p.latency.value, p.latency.low, p.latency.high) if v is not None]
+    known = [v for p in found for v in (p.latency.value, p.latency.low, p.latency.high, *(p.ends or ())) if v is not None]
     known += [view.budget_ttfa_ms, view.budget_ttft_ms, view.comfort_ms]
     return min(known) / 1.2, max(known) * 1.25
 

@@ -9,6 +9,7 @@ import altair as alt
 from harness.reports.charts.chart import Chart
 from harness.reports.charts.theme import LIMIT, TURN_IN_SUBSET, latency_axis, legend, of_subset, subset_spec, to_spec
 from harness.reports.view import PageView
+from harness.reports.wording import shows
 
 MOST_POINTS = 3_000
 """Most points of a readable chart; with more, only every n-th turn is drawn, and the caption says so."""
@@ -18,15 +19,17 @@ def latency(view: PageView) -> Chart | None:
     """The chart of TTFA over the run; None if no turn has both a start and a TTFA."""
     values = [
         {
-            "agent": t.agent,
-            "minute": round(t.started_s / 60, 3),
-            "latency": round(t.figures_ms["ttfa"], 1),
+            "agent": s.agent,
+            "minute": minute,
+            "latency": round(wait_ms, 1),
             "context": c.id,
             "subset": c.subset,
+            **({"low": round(max(1.0, turn.times_ms["ttfa"].low_ms), 1)} if shows(turn.times_ms["ttfa"]) else {}),
         }
         for c in view.contexts
-        for t in c.turns
-        if t.started_s is not None and t.figures_ms.get("ttfa", 0.0) > 0
+        for s in c.sessions
+        for turn in s.turns
+        if (minute := s.minute(turn)) is not None and (wait_ms := turn.ms("ttfa") or 0.0) > 0 and not turn.discarded
     ]
     if not values:
         return None
@@ -44,22 +47,27 @@ def latency(view: PageView) -> Chart | None:
         .mark_rule(style=LIMIT, strokeDash=[6, 4])
         .encode(y="at:Q")
     )
-    thinned = f" Every {step}th turn is drawn." if step > 1 else ""
+    points, more = base.mark_point(size=45, opacity=0.8), f" Every {step}th turn is drawn." if step > 1 else ""
+    if any("low" in row for row in values[::step]):
+        bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5, opacity=0.45)
+        points = bars.encode(y2="low:Q", shape=alt.Undefined) + points
+        more += " A bar reaches down to what the turn would have taken at least, had the machine been its own."
     return Chart(
         name="ttfa_over_run",
         title="Over the run",
-        caption=f"A step or drift shared by all agents is the machine's. The dashed line is the budget.{thinned}",
-        spec=subset_spec(budget + base.mark_point(size=45, opacity=0.8), 260),
+        caption=f"A step or drift shared by all agents is the machine's. The dashed line is the budget.{more}",
+        spec=subset_spec(budget + points, 260),
     )
 
 
 def machine(view: PageView) -> Chart | None:
     """The chart of pacing error and loop lag per session; None if neither was stored."""
     values = [
-        {"minute": round(t.started_s / 60, 3), "what": what, "ms": round(value, 3), "context": c.id, "agent": t.agent}
+        {"minute": round(s.started_s / 60, 3), "what": what, "ms": round(value, 3), "context": c.id, "agent": s.agent}
         for c in view.contexts
-        for t in c.turns
-        if t.started_s is not None
+        for s in c.sessions
+        if s.started_s is not None
+        for t in (s.last,)
         for what, value in (("pacing error, p99", t.pacing_p99_error_ms), ("event-loop lag, worst", t.loop_lag_max_ms))
         if value is not None
     ]

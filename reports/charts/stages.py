@@ -81,10 +81,11 @@ def _means(view: PageView, subset: Subset) -> dict[str, tuple[int, dict[str, flo
     """Agent → (its turns with a waterfall, stage → mean ms over them)."""
     sums: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     turns: dict[str, int] = defaultdict(int)
-    for turn in (t for c in view.contexts if subset in ("all", c.subset) for t in c.turns if t.stages):
-        turns[turn.agent] += 1
+    every = (session for c in view.contexts if subset in ("all", c.subset) for session in c.sessions)
+    for agent, turn in ((session.agent, turn) for session in every for turn in session.turns if turn.stages):
+        turns[agent] += 1
         for stage in turn.stages:
-            sums[turn.agent][stage.name] += stage.end_ms - stage.start_ms
+            sums[agent][stage.name] += stage.end_ms - stage.start_ms
     return {
         agent: (turns[agent], {stage: total / turns[agent] for stage, total in parts.items()}) for agent, parts in sums.items()
     }

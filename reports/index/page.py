@@ -129,6 +129,7 @@ def _change(change: Change) -> Mapping[str, Any]:
         "since": change.since,
         "value": change.estimate.value,
         "interval": [change.estimate.low, change.estimate.high],
+        "range": list(change.ends),
         "conversations": change.conversations,
         "verdict": change.verdict,
         "unlike": list(change.unlike),

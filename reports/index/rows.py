@@ -1,7 +1,7 @@
 """The runs of an index as plain values: one row for each run, agent and line condition, with its change since the run before.
 
 Runs are read from the oldest to the newest, and of each agent only its last run is in memory, since two hundred runs of all
-turns would not fit. A change is paired turn by turn (`harness.statistics.paired`), because two versions that hear the same
+turns would not fit. A change is paired turn by turn (`harness.turns.change`), because two versions that hear the same
 callers differ by far less than two callers do. It is called worse or better only between valid runs that were measured alike:
 on another machine, with other voices or by another method, the difference is shown and may be theirs.
 """
@@ -10,31 +10,31 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from harness.errors import UserError
 from harness.figures.glance import Glance, glance, state_at_a_glance
 from harness.figures.judges import judge_summaries
 from harness.figures.quality_state import QUOTED
-from harness.figures.rank import Place
 from harness.figures.summarise import summarise
-from harness.gate.evidence import Cells
 from harness.ranking.board import QualityState
 from harness.reports.assemble import assemble
+from harness.reports.changes import changed
 from harness.reports.index.found import find_runs
 from harness.reports.listening.results import human_rows
 from harness.reports.shown_runs import alone
 from harness.reports.verdict import Answer, kind
 from harness.reports.view import Estimate
+from harness.statistics.interval import TAIL
 from harness.store.judgment import Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
-from harness.store.selection import HEARD, Selection
+from harness.store.selection import Selection
 from harness.timing.quantiles import finite
+from harness.turns import TurnTable
+from harness.turns.change import Verdict, verdict_of
+from harness.turns.of_run import table_of_run
 from harness.wording import command, counted
-
-TAIL: Final = 0.025
-"""Chance of each end of a change's interval to miss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +55,16 @@ class Series:
 class Change:
     """A figure against the run before of the same series, positive being worse: ms, or a share from −1 to 1.
 
-    The parts of `estimate` are None where they are infinite (no reply in one of the runs). `unlike`: what else differs between
-    the two runs.
+    The parts of `estimate` and `ends` are None where they are infinite (no reply in one of the runs). `ends`: the least and the
+    greatest change had both machines been their own; `unlike`: what else differs between the two runs.
     """
 
     figure: Literal["latency", "pauses_cut"]
     since: str
     estimate: Estimate
+    ends: tuple[float | None, float | None]
     conversations: int
-    verdict: Literal["worse", "better", "unclear"]
+    verdict: Verdict
     unlike: tuple[str, ...] = ()
 
 
@@ -171,7 +172,7 @@ class _Last:
     """The last valid run of a series."""
 
     name: str
-    cells: Cells
+    turns: TurnTable
     manifest: RunManifest
     methods: frozenset[str]
 
@@ -181,8 +182,7 @@ def _row(folder: Path, root: Path, before: dict[Series, _Last]) -> RunRow:
     with closing(RunStore.open(folder)) as store:
         votes = human_rows(store)
         selection = Selection(store, votes)
-        cells = Cells(selection)
-        rows = tuple(_cells(selection, votes, cells, _name(folder, root), before))
+        rows = tuple(_cells(selection, votes, _name(folder, root), before))
         manifest = selection.manifest
         page = folder / "report.html"
         return RunRow(
@@ -197,10 +197,8 @@ def _row(folder: Path, root: Path, before: dict[Series, _Last]) -> RunRow:
         )
 
 
-def _cells(
-    selection: Selection, votes: list[Judgment], cells: Cells, run: str, before: dict[Series, _Last]
-) -> Iterator[CellRow]:
-    manifest = selection.manifest
+def _cells(selection: Selection, votes: list[Judgment], run: str, before: dict[Series, _Last]) -> Iterator[CellRow]:
+    manifest, table = selection.manifest, table_of_run(selection)
     judges = judge_summaries(selection)
     states = {condition: state_at_a_glance(selection, condition, judges) for condition in selection.conditions}
     kinds = _kinds(selection.store, votes) if QUOTED & set(states.values()) else {}
@@ -210,8 +208,8 @@ def _cells(
             figures = glance(selection, entry, condition)
             last = before.get(series)
             methods = frozenset(s.timing.method for s in selection.of(entry.name, condition) if s.timing is not None)
-            now = _Last(run, cells, manifest, methods)
-            changes = _changes(now, last, entry, condition, figures.measure) if last and not manifest.invalid else ()
+            now = _Last(run, table.where({"agent": entry.name, "condition": condition}), manifest, methods)
+            changes = _changes(now, last, entry, figures.measure) if last and not manifest.invalid else ()
             yield CellRow(
                 series=series,
                 figures=figures,
@@ -251,24 +249,22 @@ def _kinds(store: RunStore, votes: list[Judgment]) -> Mapping[tuple[str, str], A
     }
 
 
-def _changes(now: _Last, last: _Last, entry: AgentEntry, condition: str, measure: str) -> Iterator[Change]:
-    place = Place(condition, HEARD)
+def _changes(now: _Last, last: _Last, entry: AgentEntry, measure: str) -> Iterator[Change]:
     unlike = tuple(_unlike(now, last, entry))
     paths: dict[Literal["latency", "pauses_cut"], str] = {"latency": f"{measure}_ms.p50", "pauses_cut": "pauses_cut_share"}
     for figure, path in paths.items():
-        evidence = now.cells.change_from(last.cells, path, entry.name, place)
-        if evidence is None:
-            continue
-        low, high = evidence.bounds(TAIL)
-        verdict: Literal["worse", "better", "unclear"] = "worse" if low > 0 else "better" if high < 0 else "unclear"
-        yield Change(
-            figure=figure,
-            since=last.name,
-            estimate=Estimate(finite(evidence.value), finite(low), finite(high)),
-            conversations=evidence.contexts,
-            verdict="unclear" if unlike else verdict,
-            unlike=unlike,
-        )
+        found = changed(now.turns, last.turns, path)
+        if found is not None:
+            low, high = bounds = found.bounds(TAIL)
+            yield Change(
+                figure=figure,
+                since=last.name,
+                estimate=Estimate(finite(found.value), finite(low), finite(high)),
+                ends=(finite(found.ends[0]), finite(found.ends[1])),
+                conversations=found.contexts,
+                verdict="unclear" if unlike else verdict_of(bounds),
+                unlike=unlike,
+            )
 
 
 def _unlike(now: _Last, last: _Last, entry: AgentEntry) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from harness.ranking.board import QualityState
+from harness.reports.changes import apart, signed_ms
 from harness.reports.index.rows import CellRow, Change, Series
 from harness.reports.view import Estimate, percentile
 from harness.reports.wording import latency, latency_interval, share_interval
@@ -62,13 +63,16 @@ def quality(cell: CellRow) -> str:
 
 def change_words(change: Change) -> str:
     """`+140 ms (+90 ms to +190 ms)`; a share in percentage points."""
-    estimate = change.estimate
-    value = _signed(change, estimate.value) if estimate.value is not None else "no reply in one of the two"
+    estimate, signed = change.estimate, _points if change.figure == "pauses_cut" else signed_ms
+    value = signed(estimate.value) if estimate.value is not None else "no reply in one of the two"
+    least, greatest = change.ends
+    if least is not None and greatest is not None and apart((least, greatest), 0.005 if signed is _points else 1.0):
+        value += f", {signed(least)} to {signed(greatest)} had the machines been their own"
     if estimate.low is not None and estimate.high is not None:
-        return f"{value} ({_signed(change, estimate.low)} to {_signed(change, estimate.high)})"
+        return f"{value} ({signed(estimate.low)} to {signed(estimate.high)})"
     if estimate.low is not None:
-        return f"{value} (at least {_signed(change, estimate.low)})"
-    return f"{value} (at most {_signed(change, estimate.high)})" if estimate.high is not None else f"{value} (no bound)"
+        return f"{value} (at least {signed(estimate.low)})"
+    return f"{value} (at most {signed(estimate.high)})" if estimate.high is not None else f"{value} (no bound)"
 
 
 def change_verdict(change: Change) -> str:
@@ -78,13 +82,6 @@ def change_verdict(change: Change) -> str:
     return "not sure" if change.verdict == "unclear" else change.verdict
 
 
-def _signed(change: Change, value: float | None) -> str:
-    if value is None:
-        return UNKNOWN_TEXT
-    if change.figure == "pauses_cut":
-        words = f"{100 * value:.0f}".replace("-", "−")
-        words = "0" if words == "−0" else words
-        return f"{'+' if value > 0 and words != '0' else ''}{words} points"
-    words = milliseconds(value)
-    words = "0 ms" if words == "−0 ms" else words
-    return f"+{words}" if value > 0 and words != "0 ms" else words
+def _points(value: float) -> str:
+    points = round(100 * value)
+    return f"{points:+d} points".replace("-", "−") if points else "0 points"

@@ -5,7 +5,7 @@ from a seed, with the same shapes a real one has: log-normal latencies, cut paus
 Everything in it says that it is invented, and nothing here is ever mixed into a real report.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from harness.figures.onset_error import OnsetError
 from harness.figures.quality_state import QUOTED
 from harness.figures.summary import RunSummary
 from harness.ranking.board import QualityState
+from harness.reports.session_view import SessionView, Span, TurnView
 from harness.reports.view import (
     AXIS_NAMES,
     SUBSETS,
@@ -34,14 +35,16 @@ from harness.reports.view import (
     RatingView,
     ReferenceView,
     SliceView,
-    Span,
     StrategiesView,
     Subset,
-    TurnView,
 )
 from harness.statistics.interval import TAIL
 from harness.statistics.share_bounds import clopper_pearson
+from harness.timing.figures import TurnTiming
 from harness.timing.quantiles import Quantiles
+from harness.turns import TurnTable
+from harness.turns.bounded import Bounded
+from harness.turns.table import TurnKey
 
 _SAYINGS = (
     "that sounds like a heavy week",
@@ -123,6 +126,7 @@ def invented_view(
         if made
         else (),
         contexts=tuple(made),
+        timed={label: TurnTable.of(_rows(label, made)) for label in labels},
         agreement=(Finding("Fleiss κ, judges", Estimate(0.41, 0.33, 0.5), 120, "coefficient", "invented"),),
         audits=(Finding("First reply shown wins", Estimate(0.62, 0.55, 0.7), 400, "share", "invented"),),
         strategies=_strategies(rng, labels),
@@ -170,6 +174,16 @@ def _strategies(rng: np.random.Generator, labels: Sequence[str]) -> StrategiesVi
     )
 
 
+def _rows(label: str, made: Sequence[ContextView]) -> Iterator[tuple[TurnKey, TurnTiming]]:
+    for context in made:
+        for turn in (one.last for one in context.sessions if one.agent == label and one.status == "finished"):
+            end_ms = turn.spoken_end_ms or 0.0
+            yield (
+                TurnKey(agent=label, context=context.id),
+                TurnTiming(method="invented", spoken_end_ms=end_ms, ttfa_ms=turn.ms("ttfa"), no_reply=turn.no_reply),
+            )
+
+
 def _text(rng: np.random.Generator, words: int) -> str:
     return " ".join(rng.choice(_WORDS, size=words)).capitalize() + "."
 
@@ -186,7 +200,7 @@ def _context(
     adversarial = number % 4 == 3
     before = [("seeker" if k % 2 == 0 else "supporter", _text(rng, int(rng.integers(12, 40)))) for k in range(6)]
     history = (*before, ("seeker", _text(rng, 14) + " <pause 650> " + _text(rng, 18)))
-    turns = tuple(_turn(rng, number, k, label, medians[k], audio) for k, label in enumerate(labels))
+    sessions = tuple(_session(rng, number, k, label, medians[k], audio) for k, label in enumerate(labels))
     systems = [*labels, "ref:careful", "ref:hasty"]
     strength = dict(zip(systems, [*ratings, *_REFERENCES.values()], strict=True))
     every = [(a, b) for k, a in enumerate(systems) for b in systems[k + 1 :]]
@@ -203,52 +217,59 @@ def _context(
             ("ref:careful", "authored", _text(rng, 30)),
             ("ref:hasty", "authored", _text(rng, 8)),
         ),
-        turns=turns,
+        sessions=sessions,
         judgments=tuple(_judgment(rng, a, b, strength) for a, b in chosen),
         source="invented",
         licence="none needed",
     )
 
 
-def _turn(rng: np.random.Generator, number: int, k: int, label: str, median: float, audio: str | None) -> TurnView:
+def _session(rng: np.random.Generator, number: int, k: int, label: str, median: float, audio: str | None) -> SessionView:
     session = f"s{number}-{k}"
     if number == 0 and k == len(_MEDIANS_MS):
-        return TurnView(agent=label, session=session, status="failed", failure="agent_closed: invented")
+        return SessionView(agent=label, session=session, status="failed", failure="agent_closed: invented")
     spoken_end = 9_000.0 + float(rng.uniform(-900, 900))
     caller = (Span("speech", 500.0, 4_200.0), Span("speech", 4_850.0, spoken_end))
+    started = number * 30.0 + k * 4
     if rng.random() < 0.02:
-        return TurnView(
-            agent=label, session=session, status="finished", spoken_end_ms=spoken_end, caller=caller, no_reply=True,
-            slowest=True, audio=audio, started_s=number * 30.0 + k * 4,
-        )  # fmt: skip
+        never = dict.fromkeys(("ttfa", "answer"), Bounded(np.inf, np.inf))
+        silence = TurnView(spoken_end_ms=spoken_end, no_reply=True, times_ms=never)
+        return SessionView(
+            agent=label, session=session, status="finished", caller=caller, audio=audio, started_s=started, turns=(silence,)
+        )
     ttfa = float(median * np.exp(rng.normal(0, 0.22)))
     edges = np.concatenate([[0.0], np.cumsum(_SHARES)]) * ttfa
     text = _text(rng, int(rng.integers(16, 44)))
     end = spoken_end + ttfa + 90.0 * len(text.split())
     cut = bool(rng.random() < 0.06)
-    return TurnView(
+    heard, understood = text.lower().rstrip("."), _text(rng, 20)
+    times = {
+        "ttfa": ttfa, "ttft": ttfa * 0.25, "first_byte": ttfa * 0.95, "first_sound": ttfa * 0.98,
+        "first_speech": ttfa, "first_word": ttfa + 25, "first_substance": ttfa + 300,
+    }  # fmt: skip
+    turn = TurnView(
+        spoken_end_ms=spoken_end,
+        times_ms={name: Bounded(at, at) for name, at in times.items()},
+        stages=tuple(Span(name, float(a), float(b)) for name, a, b in zip(_STAGES, edges, edges[1:], strict=False)),
+        pacing_p99_error_ms=float(rng.gamma(4, 0.15)),
+        loop_lag_max_ms=float(rng.gamma(3, 0.4)),
+        marked_pauses=(int(cut), 1),
+    )
+    return SessionView(
         agent=label,
         session=session,
         status="finished",
         written=text,
-        heard=text.lower().rstrip("."),
-        understood=_text(rng, 20),
+        heard=heard,
+        understood=understood,
         audio=audio,
-        figures_ms={
-            "ttfa": ttfa, "ttft": ttfa * 0.25, "first_byte": ttfa * 0.95, "first_sound": ttfa * 0.98,
-            "first_speech": ttfa, "first_word": ttfa + 25, "first_substance": ttfa + 300,
-        },
-        spoken_end_ms=spoken_end,
         caller=caller,
         pauses=(Span("cut" if cut else "kept", 4_200.0, 4_850.0),),
         agent_spans=(Span("speech", spoken_end + ttfa, end),),
-        stages=tuple(
-            Span(name, float(a), float(b)) for name, a, b in zip(_STAGES, edges, edges[1:], strict=False)
-        ),
         marks=tuple(Span(name, spoken_end + float(at), spoken_end + float(at)) for name, at in
                     zip(("silence_seen", "asr_done", "turn_decided", "llm_first_token"), edges[1:5], strict=True)),
-        started_s=number * 30.0 + k * 4, pacing_p99_error_ms=float(rng.gamma(4, 0.15)),
-        loop_lag_max_ms=float(rng.gamma(3, 0.4)), pauses_marked=1, pauses_cut=int(cut),
+        started_s=started,
+        turns=(turn,),
     )  # fmt: skip
 
 
@@ -363,9 +384,9 @@ def _agent(
 ) -> AgentView:
     slices: dict[Subset, SliceView] = {}
     for subset in SUBSETS:
-        turns = [c.turns[number] for c in contexts if subset in ("all", c.subset)]
-        values = np.array([t.figures_ms["ttfa"] for t in turns if "ttfa" in t.figures_ms])
-        cut = sum(p.name == "cut" for t in turns for p in t.pauses)
+        shown = [c.sessions[number] for c in contexts if subset in ("all", c.subset)]
+        values = np.array([at for s in shown if (at := s.last.ms("ttfa")) is not None])
+        cut = sum(p.name == "cut" for s in shown for p in s.pauses)
         shift = {"all": 0.0, "regular": 6.0, "adversarial": -15.0}[subset]
         slower = {"all": 1.0, "regular": 0.97, "adversarial": 1.12}[subset]
         ratio: dict[str, float] = {
@@ -375,28 +396,28 @@ def _agent(
             f"{metric}_ms": quantiles(
                 _estimate(medians[number] * slower * r, medians[number] * r * 0.07),
                 _estimate(medians[number] * slower * r * 1.5, medians[number] * r * 0.16),
-                n=len(turns),
+                n=len(shown),
             )
             for metric, r in ratio.items()
         }
         faster = [r for m, r in zip(medians, ratings, strict=True) if m < medians[number]]
         best = ratings[number] > max(faster, default=0.0)
         cell = AgentSummary(
-            turns=len(turns),
-            no_reply=sum(t.no_reply for t in turns),
-            failed=sum(t.status == "failed" for t in turns),
+            turns=len(shown),
+            no_reply=sum(s.last.no_reply for s in shown),
+            failed=sum(s.status == "failed" for s in shown),
             within_budget=WithinBudget(
                 ttft=float((values * 0.25 <= 500).mean()) if len(values) else None,
                 ttfa=float((values <= 500).mean()) if len(values) else None,
             ),
             cut_in_rate=0.0,
-            false_start_rate=cut / max(len(turns), 1),
-            pauses_cut=(cut, sum(len(t.pauses) for t in turns)),
+            false_start_rate=cut / max(len(shown), 1),
+            pauses_cut=(cut, sum(len(s.pauses) for s in shown)),
             quality_state="borne_out",
             p_frontier=0.8 if best else 0.1,
             p_best_within_budget=(0.9 if number == 0 else 0.1) if medians[number] < 500 else 0.0,
             **latency,
-            **dict(_endpointing(number, medians[number], len(turns))),
+            **dict(_endpointing(number, medians[number], len(shown))),
         )
         slices[subset] = SliceView(cell, _rating(rng, ratings[number] + shift))
     return AgentView(

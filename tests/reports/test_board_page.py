@@ -78,7 +78,7 @@ def test_every_filter_narrows_the_board_and_the_address_brings_it_back(address: 
 def test_the_board_sorts_by_latency_and_by_the_difference_of_two(view: PageView, address: str, open_page: Open) -> None:
     page = open_page(f"{address}#agent=invented-b&with=invented-c&sort=difference")
     until(lambda: "against" in page.locator(".context .figure").first.inner_text())
-    by_id = {c.id: {t.agent: t.figures_ms.get("ttfa", float("inf")) for t in c.turns} for c in view.contexts}
+    by_id = {c.id: {s.agent: s.last.ms("ttfa") or float("inf") for s in c.sessions} for c in view.contexts}
     pairs = [(by_id[c]["invented-b"], by_id[c]["invented-c"]) for c in page.evaluate(SHOWN)]
     apart = [abs(c - b) for b, c in pairs]
     assert float("inf") in apart, "silence against an answer is the largest difference there is"
@@ -98,9 +98,9 @@ def test_the_board_sorts_by_latency_and_by_the_difference_of_two(view: PageView,
 
 
 def test_who_answered_where_the_other_did_not_is_said(view: PageView, open_page: Open, tmp_path: Path) -> None:
-    silent = next(c for c in view.contexts if any(t.slowest for t in c.turns))
-    mute = next(t.agent for t in silent.turns if t.slowest)
-    other = next(t.agent for t in silent.turns if not t.slowest)
+    silent = next(c for c in view.contexts if any(s.slowest for s in c.sessions))
+    mute = next(s.agent for s in silent.sessions if s.slowest)
+    other = next(s.agent for s in silent.sessions if not s.slowest)
     path = tmp_path / "report.html"
     path.write_text(render(view), encoding="utf-8")
     page = open_page(f"{path.as_uri()}#agent={mute}&with={other}&context={silent.id}")

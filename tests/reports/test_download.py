@@ -22,9 +22,10 @@ ROW = JudgmentView("a", "b", "one", False, "a", 1, "a", "heard_text", "", {}, Fa
 
 def hostile(context: ContextView, formula: str) -> ContextView:
     """All of a conversation's words begin like a formula, and so does the name of its judge."""
-    turns = tuple(replace(turn, heard=turn.heard and f'{formula}, said "it"\nand went') for turn in context.turns)
+    sessions = tuple(replace(one, heard=one.heard and f'{formula}, said "it"\nand went') for one in context.sessions)
     rows = tuple(replace(row, judge=f"{formula}judge") for row in context.judgments)
-    return replace(context, turns=turns, judgments=rows, history=(*context.history[:-1], ("seeker", formula)), problem=formula)
+    history = (*context.history[:-1], ("seeker", formula))
+    return replace(context, sessions=sessions, judgments=rows, history=history, problem=formula)
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +68,14 @@ def test_a_row_has_the_words_the_latencies_and_the_verdicts_of_a_turn(view: Page
     (tmp_path / "board.csv").write_text(text, encoding="utf-8", newline="")
     with (tmp_path / "board.csv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    assert len(rows) == sum(len(c.turns) for c in view.contexts)
+    assert len(rows) == sum(len(c.sessions) for c in view.contexts)
     context = view.contexts[7]
-    for turn in context.turns:
+    for turn in context.sessions:
         row = next(r for r in rows if (r["context"], r["agent"]) == (context.id, turn.agent))
         assert row["caller_text"] == context.history[-1][1]
         assert row["reply_heard"] == (turn.heard or "")
         for name in ("ttfa", "ttft"):
-            known = "" if turn.slowest else str(round(turn.figures_ms[name]))
+            known = "" if turn.slowest else str(round(turn.last.ms(name) or 0.0))
             assert row[f"{name}_ms"] == known
         mine = [j for j in context.judgments if turn.agent in (j.system_a, j.system_b)]
         won = sum((j.system_a if j.winner == "a" else j.system_b) == turn.agent for j in mine)

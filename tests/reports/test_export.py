@@ -54,8 +54,8 @@ def test_the_table_of_systems_holds_both_answers_and_the_chance_to_be_best(view:
 
 
 def test_a_cell_is_never_a_formula(view: PageView, tmp_path: Path) -> None:
-    turn = replace(view.contexts[0].turns[0], written='=HYPERLINK("http://x")')
-    context = replace(view.contexts[0], turns=(turn,))
+    turn = replace(view.contexts[0].sessions[0], written='=HYPERLINK("http://x")')
+    context = replace(view.contexts[0], sessions=(turn,))
     write_exports(replace(view, contexts=(context,)), tmp_path, pictures=False)
     with (tmp_path / "turns.csv").open(encoding="utf-8", newline="") as lines:
         assert next(csv.DictReader(lines))["written"].startswith("'=")

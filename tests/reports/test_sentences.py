@@ -173,8 +173,8 @@ def test_faults_of_replies_are_counted_beside_the_agent_that_shows_them(view: Pa
 
 def test_a_replay_shows_what_was_really_said(view: PageView) -> None:
     context = view.contexts[0]
-    turn = replace(context.turns[0], mode="replay", replayed=(("seeker", "Hi <b>there</b>"), ("supporter", "Hello.")))
-    shown = conversation(replace(context, turns=(turn, *context.turns[1:])))
+    turn = replace(context.sessions[0], mode="replay", replayed=(("seeker", "Hi <b>there</b>"), ("supporter", "Hello.")))
+    shown = conversation(replace(context, sessions=(turn, *context.sessions[1:])), view)
     assert shown["turns"][0]["replayed"] == [["seeker", "Hi <b>there</b>"], ["supporter", "Hello."]]
     assert shown["turns"][1]["replayed"] == []
 

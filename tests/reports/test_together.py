@@ -114,7 +114,7 @@ def test_agents_of_all_runs_stand_on_one_board_ranked_by_pooled_verdicts(run: Ru
     assert {agent.name for agent in view.agents} == {"quick", "slow", "late"}
     assert all(agent.whole.rating.elo.value is not None for agent in view.agents)
     assert len(view.contexts) == 9
-    assert all(len(c.turns) == 3 for c in view.contexts)
+    assert all(len(c.sessions) == 3 for c in view.contexts)
     assert {row.name for row in board(view)} == {"quick", "slow", "late", "reference “careful”"}
     (reference,) = view.references
     assert reference.ratings["all"].elo.value is not None
@@ -130,7 +130,7 @@ def test_one_agent_in_two_runs_is_two_systems_named_after_their_runs(run: Run) -
     assert set(p50) == {"quick (monday)", "quick (friday)", "only"}
     assert p50["quick (monday)"] == pytest.approx(404)
     assert p50["quick (friday)"] == pytest.approx(604)
-    assert {(t.agent, t.run) for c in view.contexts for t in c.turns} == {
+    assert {(t.agent, t.run) for c in view.contexts for t in c.sessions} == {
         ("quick (monday)", "monday"), ("quick (friday)", "friday"), ("only", "monday"),
     }  # fmt: skip
 

@@ -1,6 +1,6 @@
 /* The board: which conversations are shown, in which order, and how two agents did on each. */
 const cards = [...document.querySelectorAll("details.context")];
-const FLAGS = { over: 1, cut: 2, silent: 4, failed: 8, discarded: 16, disputed: 32, slowest: 64 };
+const FLAGS = { over: 1, cut: 2, silent: 4, failed: 8, discarded: 16, disputed: 32, slowest: 64, undecided: 128 };
 const columns = () => {
   const { agent, with: other } = chosen();
   const named = [agent, other].filter(Boolean).map((name) => page.agents.indexOf(name)).filter((k) => k >= 0);

@@ -1,8 +1,8 @@
 /* Opens what the address names, and goes back and forth in what was chosen. */
 /* A strip of twenty agents on each of three hundred rows is six thousand elements: each is made when its row comes near. */
-const stateOf = (flags) => (flags < 0 ? "not played" : flags & 8 ? "failed" : flags & 4 ? "no reply" : flags & 1 ? "over budget" : "within budget");
+const stateOf = (flags) => (flags < 0 ? "not played" : flags & 8 ? "failed" : flags & 4 ? "no reply" : flags & 1 ? "over budget" : flags & 128 ? "over or within budget: this machine cannot tell" : "within budget");
 const fillStrip = (strip) => strip.append(...page.contexts[strip.dataset.strip].flags.map((flags, k) => el("i", {
-  class: flags < 0 ? "" : flags & 12 ? "x" : flags & 1 ? "o" : "g", title: `${page.agents[k]}: ${stateOf(flags)}` })));
+  class: flags < 0 ? "" : flags & 12 ? "x" : flags & 1 ? "o" : flags & 128 ? "u" : "g", title: `${page.agents[k]}: ${stateOf(flags)}` })));
 const strips = new IntersectionObserver((entries) => entries.filter((e) => e.isIntersecting).forEach((e) => { strips.unobserve(e.target); fillStrip(e.target); }), { rootMargin: "400px" });
 document.querySelectorAll("[data-strip]").forEach((strip) => strips.observe(strip));
 const byProgram = new Set();

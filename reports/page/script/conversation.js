@@ -17,23 +17,22 @@ const replayed = (turn) => (turn.replayed.length
   ? el("details", { class: "more" }, el("summary", {}, "What was really said in this replay"), dialogue(turn.replayed, (role) => `${role}, before the reply that is judged`))
   : null);
 const words = (label, text) => (text === null || text === undefined ? null : el("div", {}, el("span", {}, label), el("p", { dir: "auto", tabindex: text.length > 900 ? 0 : null }, text || "(nothing)")));
-const chips = (turn) => [
+const chips = (turn, last) => [
   turn.status === "failed" ? ["failed", "bad"] : null,
-  turn.no_reply ? ["no reply within 15 s", "bad"] : null,
+  last.no_reply ? ["no reply within 15 s", "bad"] : null,
   turn.unspoken ? [turn.unspoken.words, "bad"] : null,
-  turn.cut_in ? ["cut in on the caller", "warn"] : null,
+  last.cut_in ? ["cut in on the caller", "warn"] : null,
   turn.pauses.some((s) => s[0] === "cut") ? ["cut a pause", "warn"] : null,
-  turn.discarded ? [`discarded: ${turn.discarded}`, "bad"] : null,
-  ...turn.labels.map((text) => [text, ""]),
+  last.discarded ? [`discarded: ${last.discarded}`, "bad"] : null,
+  ...last.labels.map((text) => [text, ""]),
 ].filter(Boolean).map(([text, kind]) => el("span", { class: `chip ${kind}` }, said(text)));
-const ofItOthers = (turn, name) => ((turn.others_ms ?? {})[name] >= 1 ? `at most ${ms(turn.others_ms[name])} of it others'` : "");
-const figures = (turn) => {
-  const shown = Object.entries(turn.figures_ms).filter(([, value]) => value !== null);
+const figures = (turn, last) => {
+  const shown = Object.entries(last.figures_ms);
   if (!shown.length) return null;
   return el("details", { class: "more" }, el("summary", {}, "All figures and marks"),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All figures" }, el("table", {}, el("tbody", {},
-      shown.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, page.metrics[name] ?? name.replaceAll("_", " ")), el("td", { class: "n" }, ms(value)), el("td", {}, ofItOthers(turn, name)))),
-      turn.marks.map(([name, at]) => el("tr", {}, el("th", { scope: "row" }, "mark: ", said(name)), el("td", { class: "n" }, turn.spoken_end_ms === null ? ms(at) : ms(at - turn.spoken_end_ms))))))));
+      shown.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, page.metrics[name] ?? name.replaceAll("_", " ")), el("td", { class: "n" }, ms(value)), el("td", {}, last.owed[name] ?? ""))),
+      turn.marks.map(([name, at]) => el("tr", {}, el("th", { scope: "row" }, "mark: ", said(name)), el("td", { class: "n" }, ms(at - (last.spoken_end_ms ?? 0)))))))));
 };
 const linkButton = (turn, index) => {
   const note = el("span", { role: "status", class: "hint" });
@@ -43,19 +42,21 @@ const linkButton = (turn, index) => {
 const turnCard = (turn, index) => {
   const line = timeline(turn);
   const drawable = turn.caller.length > 0 || turn.agent_spans.length > 0;
+  const last = lastOf(turn), { ttfa, ttft, answer: answered } = last.figures_ms;
   const recorded = turn.mode === "recorded" && turn.each.length > 0;
-  const speed = recorded ? medianWait(turn) : turn.figures_ms.ttfa ?? turn.figures_ms.ttft;
-  const name = recorded && turn.each.length > 1 ? "median TTFA" : turn.figures_ms.ttfa === undefined && turn.figures_ms.ttft !== undefined ? "TTFT" : "TTFA";
-  const filler = turn.agent_spans.some((span) => span[0] === "filler" && span[1] >= turn.spoken_end_ms);
-  const answer = recorded || !filler || turn.figures_ms.answer === turn.figures_ms.ttfa ? "" : `, answer ${ms(turn.figures_ms.answer ?? null)}`;
+  const many = turn.each.length > 1;
+  const speed = many ? medianWait(turn) : ttfa ?? ttft;
+  const name = many ? "median TTFA" : ttfa === undefined && ttft !== undefined ? "TTFT" : "TTFA";
+  const filler = turn.agent_spans.some((span) => span[0] === "filler" && span[1] >= last.spoken_end_ms);
+  const answer = recorded || many || !filler || answered === ttfa ? "" : `, answer ${ms(answered ?? null)}`;
   const variant = [turn.mode === "replay" ? "replay" : "", turn.condition && turn.condition !== "clean" ? turn.condition : "", turn.repeat ? `repeat ${turn.repeat}` : ""].filter(Boolean).join(", ");
   return el("article", { class: "turn", id: `c-${index}-${turn.session}`, "data-agent": turn.agent },
-    el("header", {}, el("h3", {}, said(turn.agent), variant ? ` (${variant})` : ""), linkButton(turn, index), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}${answer}`), speed === undefined ? null : el("span", { class: "hint" }, recorded ? "" : ofItOthers(turn, name.toLowerCase())), recorded ? null : chips(turn)),
+    el("header", {}, el("h3", {}, said(turn.agent), variant ? ` (${variant})` : ""), linkButton(turn, index), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}${answer}`), speed === undefined ? null : el("span", { class: "hint" }, last.owed[name.toLowerCase()] ?? ""), recorded ? null : chips(turn, last)),
     turn.to_judge ? el("p", { class: "chip warn" }, "This reply speaks to a judge or a model, and not to the caller.") : null,
     turn.failure ? el("p", { class: "chip bad" }, said(turn.failure)) : null,
     replayed(turn), drawable ? line.box : null, drawable ? line.legend : null, drawable ? player(turn, line) : null, eachTurn(turn, line.hear),
     el("div", { class: "words" }, words("heard (transcribed from the audio)", turn.heard), words("written by the agent", turn.written), words("understood of the seeker", turn.understood)),
-    turn.stages.length || (turn.figures_ms.ttfa !== undefined && turn.mode !== "recorded") ? waterfall(turn) : null, recorded ? null : figures(turn));
+    turn.stages.length || (ttfa !== undefined && turn.mode !== "recorded") ? waterfall(turn) : null, recorded ? null : figures(turn, last));
 };
 const verdictsAndVotes = ({ verdicts, votes }) => [verdicts || !votes ? counted(verdicts, "verdict") : null, votes ? `${counted(votes, "vote")} by people` : null].filter(Boolean).join(", ");
 const LONG_REASON = 240;

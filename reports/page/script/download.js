@@ -1,6 +1,6 @@
 /* What the board shows, as a table for other programs: one row a turn, with the words, the latencies and how often each judge, and
    people, preferred the reply. */
-const FLAG_NAMES = { over_budget: 1, cut_in_or_pause_cut: 2, no_reply: 4, failed: 8, discarded: 16, judges_disagree: 32, ranks_slowest: 64 };
+const FLAG_NAMES = { over_budget: 1, cut_in_or_pause_cut: 2, no_reply: 4, failed: 8, discarded: 16, judges_disagree: 32, ranks_slowest: 64, machine_cannot_tell: 128 };
 const preferred = (data, turn) => Object.fromEntries(data.tally.filter(([system, repeat]) => system === turn.agent && repeat === turn.repeat)
   .flatMap(([, , rater, isPeople, presentation, won, ties, all]) => {
     const name = `${rater} (${presentation.replaceAll("_", " ")})`;
@@ -11,8 +11,8 @@ const rowsOf = (entry, data) => {
   return data.turns.filter((turn) => shownAgents.includes(turn.agent)).map((turn) => {
     const k = page.agents.indexOf(turn.agent);
     const of = page.spoken[k] ? "ttfa" : "ttft";
-    const counts = !turn.discarded && !turn.slowest;
-    const figure = (name) => (counts && turn.figures_ms[name] !== undefined ? Math.round(turn.figures_ms[name]) : null);
+    const last = lastOf(turn);
+    const figure = (name) => (last.discarded || turn.slowest || last.figures_ms[name] === undefined ? null : Math.round(last.figures_ms[name]));
     return { run: page.run, context: entry.id, subset: entry.subset, emotion: entry.emotion, problem: entry.problem, agent: turn.agent, repeat: turn.repeat,
       caller_text: data.history.at(-1)?.[1] ?? null, reply_heard: turn.heard, latency_ms: figure(of), latency_of: of, ttft_ms: figure("ttft"), ttfa_ms: figure("ttfa"),
       ...Object.fromEntries(Object.entries(FLAG_NAMES).map(([name, bit]) => [name, Boolean(entry.flags[k] & bit)])), ...preferred(data, turn) };

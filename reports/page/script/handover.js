@@ -2,17 +2,18 @@
    silent, so a switch only changes which is heard and loses no position. Two players never start together, so the silent one is
    led after the heard one by its speed, which nobody hears. A page from disk may not read its sound files, only play them. */
 const HANDOVER = { lead_ms: 1500, after_ms: 1500, close_ms: 4, lost_ms: 400 };
-const heardFrom = (turn) => turn.figures_ms.ttfa ?? (turn.agent_spans.find((span) => span[2] > turn.spoken_end_ms)?.[1] ?? turn.spoken_end_ms) - turn.spoken_end_ms;
+const endOf = (turn) => lastOf(turn).spoken_end_ms;
+const heardFrom = (turn) => lastOf(turn).figures_ms.ttfa ?? (turn.agent_spans.find((span) => span[2] > endOf(turn))?.[1] ?? endOf(turn)) - endOf(turn);
 const handoverLoop = (turns, show) => {
-  const span = { from: -Math.min(HANDOVER.lead_ms, ...turns.map((turn) => turn.spoken_end_ms)), to: Math.max(0, ...turns.map(heardFrom)) + HANDOVER.after_ms };
+  const span = { from: -Math.min(HANDOVER.lead_ms, ...turns.map(endOf)), to: Math.max(0, ...turns.map(heardFrom)) + HANDOVER.after_ms };
   const sounds = turns.map((turn) => el("audio", { src: turn.audio, preload: "none" }));
   let heard = 0, runs = false;
-  const place = (k) => sounds[k].currentTime * 1000 - turns[k].spoken_end_ms;
+  const place = (k) => sounds[k].currentTime * 1000 - endOf(turns[k]);
   const ready = () => sounds.every((sound) => sound.readyState > 0);
   const aloud = () => sounds.forEach((sound, k) => { sound.muted = k !== heard || !ready(); });
   const rewind = () => sounds.forEach((sound, k) => {
     sound.playbackRate = 1;
-    sound.currentTime = (turns[k].spoken_end_ms + span.from) / 1000;
+    sound.currentTime = (endOf(turns[k]) + span.from) / 1000;
     if (sound.paused) sound.play().catch((error) => { if (runs && error.name !== "AbortError") { stop(); show.lost(error.name); } });
   });
   const follow = () => {
@@ -71,7 +72,7 @@ const handoverPanel = (turns) => {
 };
 /* One turn of each of the two agents: the first with sound, of the same repeat and line if there is one. */
 const handoverTurns = (data, names) => {
-  const [mine, other] = names.map((name) => data.turns.filter((turn) => turn.agent === name && turn.audio && turn.spoken_end_ms !== null));
+  const [mine, other] = names.map((name) => data.turns.filter((turn) => turn.agent === name && turn.audio && endOf(turn) !== null));
   const like = (turn) => other.find((one) => one.repeat === turn.repeat && one.condition === turn.condition) ?? other[0];
   return mine.length && other.length ? [mine[0], like(mine[0])] : null;
 };

@@ -27,8 +27,7 @@ const timelineLength = (turn) => {
 const lane = (label, kind, ...content) => el("div", { class: `lane ${kind}` }, el("span", {}, label), el("div", { class: "track" }, content));
 const timeline = (turn) => {
   const total = turn.length_ms ?? timelineLength(turn);
-  const waits = turn.each.length ? turn.each.map((one) => [one.spoken_end_ms, one.ttfa_ms]) : [[turn.spoken_end_ms, turn.figures_ms.ttfa]];
-  const waiting = waits.filter(([end, heard]) => end !== null && heard > 0)
+  const waiting = turn.each.map((one) => [one.spoken_end_ms, one.figures_ms.ttfa]).filter(([, heard]) => heard > 0)
     .map(([end, heard]) => bar(["waiting", end, end + heard], total, "wait", `silence the caller lives through: ${ms(heard)}`));
   const [callerWave, agentWave] = turn.envelope ?? [null, null];
   const box = el("div", { class: `timeline${turn.envelope ? " has-wave" : ""}` },
@@ -98,6 +97,7 @@ const player = (turn, line) => {
   line.box.append(el("div", { class: "lane slider" }, el("span", {}, "sound"), el("div", {}, seek)));
   show(0);
   line.hear = (end_ms) => { to(end_ms - 1500); play(); };
-  const jump = turn.spoken_end_ms === null ? null : el("button", { type: "button", onclick: () => line.hear(turn.spoken_end_ms) }, "Hear the handover");
+  const end_ms = lastOf(turn).spoken_end_ms;
+  const jump = end_ms === null ? null : el("button", { type: "button", onclick: () => line.hear(end_ms) }, "Hear the handover");
   return el("div", { class: "player" }, audio, button, jump, clock, note);
 };

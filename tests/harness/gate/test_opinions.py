@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 
+from harness.figures.rank import Place
+from harness.gate.evidence import Cells
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
+from harness.store.selection import HEARD, Selection
 from tests.borne_out import AN_OPINION, BORNE_OUT
 from tests.harness.conftest import Finished
 from tests.judged import put
+from tests.present import present
 from tests.reports.conftest import context
 
 CONTEXTS = 24
@@ -130,3 +134,22 @@ def test_ratings_of_one_scale_are_compared_with_a_baseline(checked: Checked, tmp
     now, before = (_run(tmp_path / name, BORNE_OUT, voted=voted) for name in ("now", "before"))
     code, told = checked(now, "".join(WORSE.values()), "--baseline", before)
     assert (code, {limit["undecided"] for limit in told["limits"]}) == (0, {None})
+
+
+@pytest.mark.parametrize(("drawn", "met"), [(12, 12), (0, CONTEXTS), (CONTEXTS, CONTEXTS)])
+def test_votes_on_pairs_drawn_at_random_are_not_mixed_with_others(tmp_path: Path, drawn: int, met: int) -> None:
+    """People's axis reads the drawn ones alone where there are any, so the conversations in which two met are theirs too."""
+    folder = _run(tmp_path / "run", AN_OPINION)
+    store = RunStore.open(folder)
+    put(store, [
+        Judgment.model_validate(
+            {
+                "context": f"talk-{n}", "subset": "regular", "system_a": "mine", "system_b": "ref:careful",
+                "winner": "b" if n % 4 == 0 else "a", "strength": 2, "judge": f"human:{n % 3}", "source": "human",
+                "presentation": "heard_text", "draw_rate": 1.0 if n < drawn else None, "condition": "clean",
+            }
+        )
+        for n in range(CONTEXTS)
+    ])  # fmt: skip
+    found = present(Cells(Selection(store)).evidence("elo_over.ref:careful", "mine", Place("clean", HEARD)))
+    assert found.contexts == met

@@ -1,4 +1,4 @@
-"""A budget of the answer in a test of one call: a filler alone is no answer."""
+"""Budgets in a test of one call: a filler alone is no answer, and what others could have caused fails and passes nothing."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +11,7 @@ from harness.run.plan import make_plan, new_manifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
+from harness.timing.others_share import Contention
 from tests.harness.conftest import peer
 from tests.harness.figures.test_answer import late, turn
 
@@ -46,3 +47,25 @@ def test_a_turn_is_within_a_budget_of_the_answer_or_says_why_not(
 ) -> None:
     over = call(timing).over(answer_ms=500)
     assert [said in one for one in over] == [True] * bool(said)
+
+
+def busy(ttfa_ms: float, owed_ms: float) -> TurnTiming:
+    by = Contention(
+        others_cores=0.4, waited_cores=0.4, stolen_cores=0.0, at_most_ms={"ttfa": owed_ms}, others=(("chromium", 0.4),)
+    )
+    return turn(ttfa_ms, contention=by)
+
+
+@pytest.mark.parametrize(
+    ("timing", "over"),
+    [(busy(500.0, 400.0), []), (busy(541.0, 40.0), ["turn 1: ttfa_ms 541 is over the budget of 500"])],
+    ids=["fast as measured", "slow without all of theirs"],
+)
+def test_others_neither_fail_nor_pass_a_turn(call: Callable[[TurnTiming], Call], timing: TurnTiming, over: list[str]) -> None:
+    assert call(timing).over(ttfa_ms=500) == over
+
+
+def test_a_turn_between_is_skipped_and_names_the_programs(call: Callable[[TurnTiming], Call]) -> None:
+    with pytest.raises(pytest.skip.Exception) as skipped:
+        call(busy(527.0, 30.0)).over(ttfa_ms=500)
+    assert str(skipped.value) == "turn 1: ttfa_ms: this machine cannot tell: 30 ms others' (chromium .4 cores); budget: 500"

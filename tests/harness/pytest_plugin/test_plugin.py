@@ -103,7 +103,7 @@ def test_no_test_passes_on_an_invalid_run_and_no_agent_is_blamed_for_it(folder: 
     code, said = run(folder, *asked, "--agent-budgets", "budgets.yaml")
     assert code == 1, said
     assert "2 failed, 1 skipped" in said, "a call fails, and a limit cannot be told"
-    assert "INVALID RUN: The harness or its machine was at fault, not the agent" in said
+    assert "INVALID RUN: The harness was at fault, not the agent" in said
     assert "its event loop stood still for 26.5 ms" in said
     assert "harness doctor" in said
     assert "cannot tell: The run is invalid through no fault of the agent" in said
@@ -115,20 +115,31 @@ def test_no_test_passes_on_an_invalid_run_and_no_agent_is_blamed_for_it(folder: 
     assert "passed" not in said.splitlines()[-1]
 
 
-def test_a_limit_that_the_disturbed_turns_cannot_change_is_decided(folder: Path, disturbed_run: RunStore) -> None:
-    disturbed_run.close()
-    (disturbed_run.folder / "report.html").write_text("", encoding="utf-8")
+def test_a_limit_and_a_call_that_others_alone_leave_open_are_skipped_with_their_programs(
+    folder: Path, busy_run: RunStore
+) -> None:
+    busy_run.close()
+    (busy_run.folder / "report.html").write_text("", encoding="utf-8")
     limits = "".join(
         f"  - {{figure: {limit}}}\n"
-        for limit in ("ttfa_ms.p50, at_most: 1500", "ttfa_ms.p50, at_least: 1000", "cut_in_rate, at_most: 0.3")
+        for limit in (
+            "ttfa_ms.p50, at_most: 1500",
+            "ttfa_ms.p50, at_least: 1000",
+            "ttfa_ms.p50, at_most: 2000, subset: regular",
+        )
     )
     (folder / "budgets.yaml").write_text(f"schema: 1\nlimits:\n{limits}", encoding="utf-8")
-    code, said = run(
-        folder, "--agent", str(peer("raw-pcm-echo")), "--agent-pack", "heart-open", "--agent-out", str(disturbed_run.folder),
-        "--agent-budgets", "budgets.yaml", "-k", "ttfa_ms or cut_in",
-    )  # fmt: skip
+    asked = ("--agent", str(peer("raw-pcm-echo")), "--agent-pack", "heart-open", "--agent-out", str(busy_run.folder))
+    code, said = run(folder, *asked, "--agent-budgets", "budgets.yaml", "-k", "ttfa_ms")
     assert code == 1, said
     assert "1 failed, 1 passed, 1 skipped" in said, said
+    assert "cannot tell: This machine cannot tell: 700 ms others' (chromium" in said
+
+    code, said = run(folder, *asked, "--budget-ttfa", "2000")
+    assert code == 1, said
+    assert "10 failed, 62 skipped" in said, "quiet calls are over the budget; of the others this machine cannot tell"
+    assert "ttfa_ms 2500 is over the budget of 2000" in said
+    assert "turn 1: ttfa_ms: this machine cannot tell: 700 ms others' (chromium .4 cores, python3 .2); budget: 2000" in said
 
 
 OWN = """

@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -7,7 +7,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.ranking import joint, joint_figure
-from harness.ranking.joint import best_within, on_frontier
+from harness.ranking.joint import Turn, best_within, on_frontier
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.model import Method, RatingModel
 from harness.statistics.percentiles import weighted_quantile
@@ -245,3 +245,47 @@ def test_a_system_of_few_timed_conversations_leaves_nobody_a_chance(simulate: Si
         points = joint(rows, short, draws=50)
         assert [p.p_frontier is not None for p in points] == [known, known]
         assert [p.p_best_within_budget is not None for p in points] == [known, known]
+
+
+def _owing(
+    latencies: Mapping[str, Mapping[str, Sequence[float]]], owed: Mapping[str, float]
+) -> dict[str, dict[str, list[Turn]]]:
+    """The same turns, of which others could have caused this much."""
+    return {s: {c: [(ms - owed.get(s, 0.0), ms) for ms in turns] for c, turns in of.items()} for s, of in latencies.items()}
+
+
+def test_a_busy_machine_flatters_nobody_on_the_frontier_or_within_the_budget(simulate: Simulate) -> None:
+    """Each is least likely there at its high end among others at their low ones."""
+    rows = simulate(40, 3, 1, seed=4)
+    latencies = _latencies({"s0": 420, "s1": 460, "s2": 520}, 40)
+    quiet = {p.system: p for p in joint(rows, latencies, draws=200)}
+    for p in quiet.values():
+        assert p.p_frontier_range == (p.p_frontier, p.p_frontier)
+    owed = {"s0": 0.0, "s1": 80.0, "s2": 80.0}
+    busy = {p.system: p for p in joint(rows, _owing(latencies, owed), draws=200)}
+    rng = np.random.default_rng(0)
+    for case in ({}, owed, *({s: float(rng.uniform(0, ms)) for s, ms in owed.items()} for _ in range(5))):
+        truth = {s: {c: [ms - case.get(s, 0.0) for ms in turns] for c, turns in of.items()} for s, of in latencies.items()}
+        for p in joint(rows, truth, draws=200):
+            for name in ("p_frontier", "p_best_within_budget"):
+                low, high = present(getattr(busy[p.system], f"{name}_range"))
+                assert low <= getattr(p, name) <= high
+                assert getattr(busy[p.system], name) == low
+    assert present(busy["s1"].p_frontier_range)[0] < present(busy["s1"].p_frontier_range)[1]
+    assert busy["s1"].latency.p50 == quiet["s1"].latency.p50, "the point is where it was measured"
+
+
+def test_the_slope_runs_from_the_least_to_the_greatest_that_others_allow(simulate: Simulate) -> None:
+    rows, latencies = simulate(20, 6, 1), _latencies({f"s{k}": 100.0 * 2**k for k in range(6)}, 20)
+    owed = {"s0": 20.0, "s5": 900.0}
+    slope = present(joint_figure(rows, _owing(latencies, owed), draws=100).slope)
+    low, high = present(slope.range)
+    assert low <= slope.elo_per_decade <= high
+    for case in ({}, owed, {"s0": 20.0}, {"s5": 900.0}, {"s5": 400.0}):
+        truth = {s: {c: [ms - case.get(s, 0.0) for ms in turns] for c, turns in of.items()} for s, of in latencies.items()}
+        found = present(joint_figure(rows, truth, draws=100).slope)
+        assert low - 1e-9 <= found.elo_per_decade <= high + 1e-9
+        assert present(slope.interval)[0] <= present(found.interval)[0] + 1e-9
+        assert present(found.interval)[1] <= present(slope.interval)[1] + 1e-9
+    starved = present(joint_figure(rows, _owing(latencies, {"s0": 500.0}), draws=100).slope)
+    assert (starved.range, starved.interval) == (None, None), "a wait of nothing has no logarithm"

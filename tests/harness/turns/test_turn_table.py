@@ -169,7 +169,9 @@ def test_a_pause_is_compared_with_the_same_pause_also_where_the_agent_could_not_
 def test_a_repeat_that_one_run_lost_leaves_the_other_repeats_compared() -> None:
     def run(repeats: int) -> TurnTable:
         return TurnTable.of(
-            (TurnKey(agent="a", context=f"c{k}", repeat=str(r)), turn(400.0 + 100 * r)) for k in range(9) for r in range(repeats)
+            (TurnKey(agent="a", context=f"c{k}", repeat=str(r)), turn(400.0 + 100 * r))
+            for k in range(9)
+            for r in range(repeats)
         )
 
     found = change(run(2), run(1), "ttfa_ms.p50")
