@@ -10,10 +10,11 @@ from typing import Final
 
 import numpy as np
 
+from harness.figures.latency import filler_first
 from harness.figures.server_waits import ServerWaits, waits_of
 from harness.servers.split import ServerSplit
 from harness.statistics.arrays import Floats
-from harness.statistics.bounds import Bounds, Evidence, Share, share_of_flags
+from harness.statistics.bounds import Evidence, Share, share_of_flags
 from harness.statistics.interval import Interval
 from harness.store.load_part import FILLING
 from harness.store.session import Session
@@ -25,7 +26,6 @@ from harness.turns.of_run import rows_of_call
 from harness.turns.table import TurnKey, TurnTable
 
 SEED: Final = 1
-TAIL: Final = 0.025
 Calls = Iterable[Session | UnrecordedCall]
 
 
@@ -98,20 +98,19 @@ def step_figures(calls: Calls) -> StepFigures:
     )
 
 
-def filler_first(table: TurnTable) -> tuple[int, int]:
-    """Replies that begin with a filler, and replies of which this is known."""
-    known = table.flags["answered"] & ~table.flags["no_answer"] & ~table.flags["discarded"]
-    return int((table.high["answer"] != table.high["ttfa"])[known].sum()), int(known.sum())
-
-
 def own_by_stretch(calls: Calls) -> dict[str, list[Mapping[str, float]]]:
     """Stretch → each stage's own time in each of its turns that count."""
+    return {name: [dict(turn.own_ms) for turn in group] for name, group in by_stretch(calls).items()}
+
+
+def by_stretch(calls: Calls) -> dict[str, list[TurnTiming]]:
+    """Stretch of time → its turns that count."""
     rows = list(_rows(calls, set(), {}))
     table = TurnTable.of(rows).in_stretches()
     stretch = table.keys["stretch"]
-    found: dict[str, list[Mapping[str, float]]] = {}
+    found: dict[str, list[TurnTiming]] = {}
     for row in np.flatnonzero(table.flags["full"]):
-        found.setdefault(stretch.names[stretch.codes[row]], []).append(dict(rows[row][1].own_ms))
+        found.setdefault(stretch.names[stretch.codes[row]], []).append(rows[row][1])
     return found
 
 
@@ -133,15 +132,11 @@ def _quantiles(table: TurnTable, figure: str) -> Quantiles:
     p50, p95 = (estimate(table, f"{figure}_ms.{name}", cluster="stretch") for name in ("p50", "p95"))
     if p50 is None:
         return Quantiles()
-    found = Quantiles(
-        n=p50.turns, p50=finite(p50.value), p50_over_limit=bool(np.isinf(p50.value)), p50_interval=_finite(p50.bounds(TAIL))
-    )
+    found = Quantiles(n=p50.turns, p50=finite(p50.value), p50_over_limit=bool(np.isinf(p50.value)), p50_interval=p50.interval)
     if p95 is None:
         return found
     over = bool(np.isinf(p95.value))
-    return found.model_copy(
-        update={"p95": finite(p95.value), "p95_over_limit": over, "p95_interval": _finite(p95.bounds(TAIL))}
-    )
+    return found.model_copy(update={"p95": finite(p95.value), "p95_over_limit": over, "p95_interval": p95.interval})
 
 
 def _share(table: TurnTable, figure: str) -> ShareOf:
@@ -150,10 +145,4 @@ def _share(table: TurnTable, figure: str) -> ShareOf:
 
 
 def _share_of(found: Evidence | None) -> ShareOf:
-    if not isinstance(found, Share):
-        return ShareOf()
-    return ShareOf(round(found.hits.sum()), round(found.of.sum()), _finite(found.bounds(TAIL)))
-
-
-def _finite(ends: Bounds) -> Interval | None:
-    return ends if np.isfinite(ends).all() else None
+    return ShareOf(round(found.hits.sum()), round(found.of.sum()), found.interval) if isinstance(found, Share) else ShareOf()

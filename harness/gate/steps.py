@@ -8,8 +8,8 @@ draw each time.
 from typing import Final
 
 from harness.errors import UserError
+from harness.figures.latency import filler_first
 from harness.figures.rank import Place
-from harness.figures.steps import filler_first
 from harness.gate.budgets import Budgets, CellLimit
 from harness.gate.evidence import Cells, filler_note
 from harness.statistics.bounds import Evidence

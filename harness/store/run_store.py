@@ -95,6 +95,8 @@ class RunStore:
             UserError: there is no run in `folder`, it is damaged or of a newer harness, or files of it are gone.
         """
         store = cls(folder, open_database(folder, files_may_be_gone=to_resume))
+        if to_resume and store.manifest.load is not None:
+            raise UserError(f"{folder}: is a load test, which is not resumed; play it again into another folder")
         if store.manifest.has_people:
             own_tree(folder)
         return store
