@@ -21,6 +21,7 @@ from harness.foreign_files import read_json
 from harness.store.card import CardUse
 from harness.store.events import EventSettings
 from harness.store.fleet import FleetEntry
+from harness.store.load_part import LoadPart
 from harness.store.pacing import Pacing
 
 SCHEMA_VERSION = 1
@@ -112,6 +113,8 @@ class RunManifest(_Model):
     barge_in_ms: float | None = None
     calls: MeasuredCalls | None = None
     """Set for recordings of calls that already happened."""
+    load: LoadPart | None = None
+    """Set for a load test, whose sessions have a step and no sound."""
     events: EventSettings | None = None
     """The sounds beside replies; dealt to calls from `seed`."""
     budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})
