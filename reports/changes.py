@@ -86,8 +86,7 @@ class Version:
 
     def answer_differs(self) -> bool:
         """True if over 5 % of the replies do not begin with their answer."""
-        turns = self.selection.turns(self.agent, self.condition)
-        return differs(filler_first({c: group for c, group in turns.items() if c in self.contexts}))
+        return differs(filler_first(self.turns))
 
 
 def changed(now: TurnTable, before: TurnTable, figure: str) -> Change | None:
