@@ -111,13 +111,14 @@ def test_the_page_shows_both_ends_and_the_programs(
 
 def test_the_terminal_says_it_in_one_line_that_folds_between_words() -> None:
     cell = Cell(
-        agent="mine", condition="clean", mode="seeded", presentation="heard_text", subset="all", turns=16, no_reply=0, undecided=3, others=list(OTHERS),
+        agent="mine", condition="clean", mode="seeded", presentation="heard_text", subset="all", turns=16, no_reply=0,
+        undecided=3, others=list(OTHERS),
         ttfa_ms=Quantiles(p50=461.0, p50_range=(430.0, 461.0), n=16),
         within_budget=WithinBudget(ttfa=0.63, ttfa_range=(0.63, 0.81)),
     )  # fmt: skip
     screen = StringIO()
     print_summary(RunSummary(run="run", judges=[], cells=[cell]), Console(file=screen, width=80))
-    words = f"mine: TTFA p50 461 ms; 430–461 {OWN} (others: chromium .4 cores, python3 .2); in budget 63–81 %."
+    words = f"mine: TTFA p50 461 ms; 430–461 {OWN} (others: chromium .4 cores, python3 .2); in budget 63–81 % {OWN}."
     assert words in " ".join(screen.getvalue().split())
     assert max(len(row) for row in screen.getvalue().splitlines() if OWN in row) <= 80
     assert "\x1b" not in screen.getvalue()
