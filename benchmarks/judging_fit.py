@@ -95,7 +95,7 @@ def figures(pairs: Sequence[GradedPair], odds: Array) -> dict[str, object]:
     clear = np.array([pair.gap >= CLEAR_GAP and not pair.stranger for pair in pairs])
     strange = np.array([pair.stranger for pair in pairs])
     right = np.where(odds == 0, 0.5, odds > 0).astype(float)
-    share, interval = clustered_share([(p.conversation, r) for p, r, c in zip(pairs, right, clear, strict=True) if c], seed=1)
+    share, interval = clustered_share([(p.conversation, r) for p, r, c in zip(pairs, right, clear, strict=True) if c])
     return {
         "conversations": len({pair.conversation for pair in pairs}),
         "clear_pairs": int(clear.sum()),

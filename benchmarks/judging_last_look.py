@@ -29,7 +29,8 @@ from harness.judging.load_judge import open_judge
 from harness.judging.schema import Strict
 from harness.progress import RunProgress
 from harness.scenarios.context import Turn
-from harness.statistics.exact import share_interval
+from harness.statistics.interval import TAIL
+from harness.statistics.share_bounds import clopper_pearson
 from harness.verdicts.judge import weights_for
 from harness.wording import counted, share, share_band
 
@@ -140,7 +141,7 @@ def share_of(scores: Iterable[float]) -> Share:
     return Share(
         pairs=n,
         accuracy=right / n,
-        interval=(share_interval(math.floor(right), n)[0], share_interval(math.ceil(right), n)[1]),
+        interval=(clopper_pearson(math.floor(right), n, TAIL)[0], clopper_pearson(math.ceil(right), n, TAIL)[1]),
     )
 
 

@@ -125,10 +125,10 @@ def main() -> None:
     ):
         scored = [(pair, right[pair.id]) for pair in pairs if pair.kind in kinds and pair.id in right]
         if scored:
-            print(name, len(scored), clustered_share([(pair.id, score) for pair, score in scored], seed=SEED))
+            print(name, len(scored), clustered_share([(pair.id, score) for pair, score in scored]))
             print(
                 "  the longer reply wins",
-                clustered_share([(pair.id, by_length(pair.question)) for pair, _ in scored], seed=SEED),
+                clustered_share([(pair.id, by_length(pair.question)) for pair, _ in scored]),
             )
             print(
                 "  difference",

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from harness.scenarios.pause_law import PER_TURN
 from harness.statistics.clustered_means import clustered_share
 from harness.statistics.interval import Interval
-from harness.statistics.percentiles import quantiles_of
+from harness.timing.quantiles import quantiles_of
 
 PACKS: Final = 400
 SEED: Final = 2026
@@ -71,7 +71,7 @@ def power_of_cuts(speakers: int, turns: int, icc: float, *, packs: int = PACKS, 
         ]
         for by in found:
             groups = [(f"{s}" if by == "speakers" else f"{s}/{t}", value) for s, t, value in rows]
-            _, interval = clustered_share(groups, seed=seed)
+            _, interval = clustered_share(groups)
             if interval is not None:
                 found[by].append(interval)
     return _power(found, CUT)

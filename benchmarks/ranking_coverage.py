@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ordinal_design
 from harness.ranking.elo_intervals import Covariance, clustered, max_t, of_differences
@@ -33,7 +32,6 @@ from harness.ranking.scale import ELO_PER_LOGIT
 from harness.ranking.verdicts import Votes
 from harness.statistics.arrays import Floats
 from harness.statistics.bootstrap import draw_contexts, percentile_interval
-from harness.statistics.exact import quantile_interval, share_interval
 from harness.statistics.percentiles import weighted_quantile
 
 JUDGES = 3
@@ -198,26 +196,6 @@ def run(contexts: int, draws: int, seed: int, out: Path, design: str) -> None:
         file.write(json.dumps(line) + "\n")
 
 
-def latencies(contexts: int, draws: int, seed: int) -> None:
-    """Intervals of latencies and of a rate, which rest on one value a context."""
-    rng = np.random.default_rng([seed, contexts])
-    total: dict[str, float] = defaultdict(float)
-    for _ in range(draws):
-        values = rng.lognormal(np.log(LATENCY_P50_MS), LATENCY_SPREAD, contexts)
-        often = draw_contexts(contexts, BOOTSTRAP_DRAWS, rng)
-        for name, share in (("p50", 0.5), ("p95", 0.95)):
-            target = LATENCY_P50_MS * np.exp(LATENCY_SPREAD * norm.ppf(share))
-            ends = percentile_interval(weighted_quantile(values, often, share), contexts)
-            total[f"{name}: bootstrap, expanded percentile"] += float(ends[0] <= target <= ends[1])
-            exact = quantile_interval(values, share)
-            if exact is not None:
-                total[f"{name}: order statistics"] += float(exact[0] <= target <= exact[1])
-        low, high = share_interval(int(rng.binomial(contexts, CUT_IN_RATE)), contexts)
-        total[f"rate of {CUT_IN_RATE:.0%}: Wilson"] += float(low <= CUT_IN_RATE <= high)
-    shares = {name: round(100 * hits / draws, 1) for name, hits in total.items()}
-    print(json.dumps({"contexts": contexts, "draws": draws, "percent": shares}))
-
-
 def table(source: Path, design: str) -> None:
     draws: dict[int, int] = defaultdict(int)
     covered: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
@@ -243,10 +221,6 @@ def main() -> None:
     runner.add_argument("--draws", type=int, default=2000)
     runner.add_argument("--seed", type=int, default=0)
     runner.add_argument("--out", type=Path, default=Path("coverage.jsonl"))
-    latency = verbs.add_parser("latencies")
-    latency.add_argument("--contexts", type=int, required=True)
-    latency.add_argument("--draws", type=int, default=2000)
-    latency.add_argument("--seed", type=int, default=0)
     tabler = verbs.add_parser("table")
     tabler.add_argument("source", type=Path)
     for verb in (runner, tabler):
@@ -254,8 +228,6 @@ def main() -> None:
     given = parser.parse_args()
     if given.verb == "run":
         run(given.contexts, given.draws, given.seed, given.out, given.design)
-    elif given.verb == "latencies":
-        latencies(given.contexts, given.draws, given.seed)
     else:
         table(given.source, given.design)
 

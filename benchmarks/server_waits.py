@@ -26,7 +26,8 @@ from harness.run.plan import make_plan
 from harness.run.running_agents import RunningAgents
 from harness.run.weights import weights_of_agents
 from harness.servers.split import ServerSplit
-from harness.statistics.exact import quantile_interval
+from harness.statistics.bounds import percentile_bounds
+from harness.statistics.interval import TAIL
 from harness.timing import measure_turns
 
 AGENT = "polaris-like"
@@ -71,9 +72,8 @@ def main() -> None:
         print(f"{n:7}  {_row(parts)}")
     every = [part for parts in found.values() for part in parts]
     print(f"    all  {_row(every)}")
-    interval = quantile_interval(np.array([part.explained_share for part in every]), 0.5)
-    if interval is not None:
-        print(f"explained, median of {len(every)} turns: 95 % interval {interval[0]:.1%} to {interval[1]:.1%}")
+    low, high = percentile_bounds([np.array([part.explained_share]) for part in every], 0.5, TAIL)
+    print(f"explained, median of {len(every)} turns: 95 % interval {low:.1%} to {high:.1%}")
 
 
 def _row(parts: list[ServerSplit]) -> str:

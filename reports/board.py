@@ -11,9 +11,9 @@ from harness.ranking.board import QualityState
 from harness.ranking.ranking import LENGTH_WORDS
 from harness.reports.view import NOT_JOINT, AgentView, PageView, RatingView, ReferenceView, SliceView, Subset, percentile
 from harness.reports.wording import elo, elo_interval, latency, latency_interval, system_name
-from harness.statistics.percentiles import Quantiles
 from harness.store.unspoken import OURS
 from harness.timing.figures import NO_REPLY_MS
+from harness.timing.quantiles import Quantiles
 from harness.wording import UNKNOWN_TEXT, counted, of_it_others, share
 
 INVALID: Final = "INVALID"

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from harness.figures.latency import begins_with_filler
 from harness.store.session import Session
 from harness.store.unspoken import unspoken_of
 from harness.timing.figures import TurnTiming
+from harness.turns.table import begins_with_filler
 from harness.wording import milliseconds
 
 

@@ -8,8 +8,7 @@ from harness.figures.interference import STAGES, Ratio, Slowing
 from harness.figures.load_knee import calls_a_second
 from harness.figures.load_steps import STRETCH_S
 from harness.load.isolated import Isolated
-from harness.statistics.exact import TURNS_FOR_P95
-from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds
 
 IS: Final = {"asr": "transcription begun to words", "llm": "request to first token", "tts": "text to first audio"}

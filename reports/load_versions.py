@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from harness.gate.load_check import LoadTest, refuse_other_load
 from harness.statistics.drawn_quantiles import Drawn
-from harness.statistics.exact import TURNS_FOR_P95
-from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.wording import counted, milliseconds
 

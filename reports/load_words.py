@@ -16,12 +16,11 @@ from harness.load.caller_error import CallerError
 from harness.load.ceiling import LoadResult
 from harness.load.limits import limit_of
 from harness.load.result import LoadStep
-from harness.statistics.exact import TURNS_FOR_P95
-from harness.statistics.interval import FEWEST_CLUSTERS
-from harness.statistics.percentiles import Quantiles
+from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
 from harness.store.load_files import LoadMade
 from harness.store.unspoken import reasons_words
 from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.timing.quantiles import Quantiles
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band
 
 

@@ -7,12 +7,12 @@ not a footnote, and a missing figure is an empty cell.
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from harness.figures.catalogue import OTHERS
 from harness.figures.cells import AgentSummary
 from harness.reports.conditions import conditions
 from harness.reports.failures import losses
 from harness.reports.verdict import fast, kind
 from harness.reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView, SliceView, TurnView, percentile
+from harness.turns.catalogue import OTHERS
 
 Value = str | float | int | bool | None
 Row = dict[str, Value]

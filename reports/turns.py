@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from harness.figures.catalogue import LATENCIES
 from harness.figures.latency import ranks_slowest
 from harness.reports import session_audio as drawing
 from harness.reports.each_turn import each_turn
@@ -21,6 +20,7 @@ from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
 from harness.store.unspoken import unspoken_of
 from harness.timing.figures import IN_FULL, HiddenWork, Stage, TurnTiming, Waterfall
+from harness.turns.catalogue import LATENCIES
 from harness.verdicts.conversations import conversation_of
 from harness.wording import of_it_others
 

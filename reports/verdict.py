@@ -30,9 +30,9 @@ from harness.reports.view import (
 )
 from harness.reports.wording import elo, elo_interval, latency, latency_interval, share_interval
 from harness.scenarios.context import by_a_person
-from harness.statistics.percentiles import Quantiles
 from harness.store.judgment import reference_id
 from harness.timing.figures import NO_REPLY_TEXT
+from harness.timing.quantiles import Quantiles
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share
 
 Answer = Literal["yes", "no", "unclear", "no verdict", "few", "many"]

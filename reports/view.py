@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from harness.experiment import BUDGET_MS
-from harness.figures.catalogue import LATENCIES
 from harness.figures.cautions import Caution
 from harness.figures.cells import AgentSummary, Failure, JudgeSummary
 from harness.figures.onset_error import OnsetError
@@ -20,8 +19,9 @@ from harness.judging.speaks_to_judge import speaks_to_judge
 from harness.reports.changes import BaselineView
 from harness.reports.each_turn import EachTurn
 from harness.reports.vote_pairs import QuickVote
-from harness.statistics.percentiles import Quantiles
 from harness.store.unspoken import Unspoken
+from harness.timing.quantiles import Quantiles
+from harness.turns.catalogue import LATENCIES
 
 Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")
@@ -63,7 +63,7 @@ def percentile(figure: Quantiles, which: str) -> Estimate:
     possibly with a lower bound."""
     if which == "p50":
         return Estimate.of(None if figure.p50_over_limit else figure.p50, figure.p50_interval or (figure.p50_at_least, None))
-    return UNKNOWN if figure.p95_over_limit else Estimate.of(figure.p95, figure.p95_interval)
+    return UNKNOWN if figure.p95_over_limit else Estimate.of(figure.p95, figure.p95_interval or (figure.p95_at_least, None))
 
 
 @dataclass(frozen=True, slots=True)

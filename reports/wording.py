@@ -4,9 +4,9 @@ from harness.figures.cells import JudgeSummary
 from harness.judging.validation.sentences import judge_sentence as sentence_of
 from harness.judging.validation.sentences import red_lines_details, red_lines_sentence
 from harness.reports.view import Estimate, Finding
-from harness.statistics.percentiles import Quantiles
 from harness.store.judgment import is_reference, reference_id
 from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.timing.quantiles import Quantiles
 from harness.wording import UNKNOWN_TEXT, milliseconds, share, share_band
 
 

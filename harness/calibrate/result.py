@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.files import write_whole
 from harness.models.store import cache_folder
-from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import TURNS_FOR_P95
 from harness.store.fleet import kind_of
 from harness.store.manifest import machine_facts
 from harness.timing import METHOD as TIMING_METHOD

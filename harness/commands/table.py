@@ -20,8 +20,8 @@ from harness.figures.seat_words import beside_words, seat_words
 from harness.figures.server_waits_words import HEAD as WAITS_HEAD
 from harness.figures.server_waits_words import TITLE, waits_notes, waits_rows
 from harness.figures.summary import RunSummary
-from harness.statistics.percentiles import Quantiles
 from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.timing.quantiles import Quantiles
 from harness.wording import of_it_others
 
 _DASH = "–"

@@ -1,8 +1,8 @@
 """Sentences on the answer beside TTFA, and on backchannels: the terminal and the page say them alike."""
 
 from harness.figures.latency import TurnFigures
-from harness.statistics.percentiles import Quantiles
 from harness.timing.figures import NO_REPLY_TEXT, OVER_LIMIT_TEXT
+from harness.timing.quantiles import Quantiles
 from harness.wording import counted, milliseconds, share
 
 

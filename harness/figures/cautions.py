@@ -21,8 +21,7 @@ from harness.figures.watched import unwatched_words
 from harness.judging.validation.sentences import IN_WORDS, judge_sentence, red_lines_sentence
 from harness.judging.validation.trust import BLIND
 from harness.ranking.wider import FEWEST_PERSONS
-from harness.statistics.exact import TURNS_FOR_P95
-from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
 from harness.store.selection import MACHINES_DIFFER
 from harness.timing.figures import IN_FULL, NO_REPLY_TEXT
 from harness.timing.left_out import MOST_OWED_MS, MOST_OWED_SHARE

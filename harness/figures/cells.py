@@ -17,10 +17,10 @@ from harness.figures.seat import BesideSeat, SeatSummary
 from harness.figures.server_waits import ServerWaits
 from harness.judging.validation.trust import Trust
 from harness.ranking.board import QualityState
-from harness.statistics.percentiles import Quantiles
 from harness.store.judgment import Presentation, RedLinesCheck
 from harness.store.selection import quoted_presentation
 from harness.store.unspoken import Reason
+from harness.timing.quantiles import Quantiles
 
 UNSPOKEN: Final = "unspoken"
 """`Failure.kind` of a session that did not fail, but ended before the caller had spoken all of its turns."""

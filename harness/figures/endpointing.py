@@ -20,10 +20,10 @@ from harness.figures.endpointing_laws import LawShare, OpenPause, cut_by_law
 from harness.figures.latency import heard_turns
 from harness.figures.speakers import by_speaker, speakers_of
 from harness.statistics.clustered_means import clustered_share
-from harness.statistics.percentiles import quantiles_of
 from harness.store.selection import NOT_TIMED, Selection, Turns
 from harness.timing.figures import Endpointing, InnerPause, TurnTiming
 from harness.timing.pause_kinds import with_kinds
+from harness.timing.quantiles import quantiles_of
 
 BANDS_MS: Final[tuple[tuple[float, float | None], ...]] = ((200, 400), (400, 800), (800, 1_600), (1_600, None))
 EVERY_LENGTH: Final[tuple[float, float | None]] = (200, None)
@@ -103,7 +103,7 @@ def summarise_endpointing(turns: Turns, texts: Mapping[str, Sequence[str | None]
     tells = any(found.says_decisions for _, found in timed)
     pauses = [_Pause(c, pause, bool(pause.decided) if tells else None) for c, found in timed for pause in found.pauses]
     rows = [
-        _share(_of(pauses, kind, band), kind, band, seed)
+        _share(_of(pauses, kind, band), kind, band)
         for kind in KINDS
         if kind == "all" or any(p.found.kind == kind for p in pauses)
         for band in (EVERY_LENGTH, *BANDS_MS)
@@ -115,7 +115,7 @@ def summarise_endpointing(turns: Turns, texts: Mapping[str, Sequence[str | None]
         inner_pauses_cut=(whole.cut, whole.of),
         pauses_cut_share=whole.share,
         pauses_cut_interval=whole.interval,
-        pauses_cut_by_law=cut_by_law(_open_pauses(pauses), BANDS_MS, seed),
+        pauses_cut_by_law=cut_by_law(_open_pauses(pauses), BANDS_MS),
         talking_at_end=(sum(found.talking_at_end for _, found in timed), len(timed)),
         endpointing=rows if pauses else [],
         endpointing_untimed=sum(t.endpointing is None and t.method != NOT_TIMED for _, t in counted),
@@ -172,18 +172,18 @@ def _of(pauses: Iterable[_Pause], kind: Kind, band: tuple[float, float | None]) 
     ]
 
 
-def _share(pauses: Sequence[_Pause], kind: Kind, band: tuple[float, float | None], seed: int) -> PauseShare:
+def _share(pauses: Sequence[_Pause], kind: Kind, band: tuple[float, float | None]) -> PauseShare:
     open_to_it = [p for p in pauses if p.found.fate != "already_talking"]
     row = PauseShare(pause_ms=band, kind=kind, already_talking=len(pauses) - len(open_to_it))
     if not open_to_it:
         return row
     cut = [(p.bunch, float(p.found.fate == "cut")) for p in open_to_it]
-    share, interval = clustered_share(cut, seed=seed)
+    share, interval = clustered_share(cut)
     row = row.model_copy(update={"cut": round(sum(v for _, v in cut)), "of": len(cut), "share": share, "interval": interval})
     told = [(p.bunch, float(p.decided)) for p in open_to_it if p.decided is not None]
     if not told:
         return row
-    share, interval = clustered_share(told, seed=seed)
+    share, interval = clustered_share(told)
     return row.model_copy(
         update={"decided": round(sum(v for _, v in told)), "decided_share": share, "decided_interval": interval}
     )

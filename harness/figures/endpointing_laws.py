@@ -41,20 +41,18 @@ class OpenPause:
     cut: bool
 
 
-def cut_by_law(pauses: Sequence[OpenPause], bands: Bands, seed: int) -> list[LawShare]:
+def cut_by_law(pauses: Sequence[OpenPause], bands: Bands) -> list[LawShare]:
     """The share under each law, with an interval over bunches (conversations, or known speakers). Empty without pauses."""
-    return [_under(law, pauses, bands, seed) for law in LAWS.values()] if pauses else []
+    return [_under(law, pauses, bands) for law in LAWS.values()] if pauses else []
 
 
-def _under(law: PauseLaw, pauses: Sequence[OpenPause], bands: Bands, seed: int) -> LawShare:
+def _under(law: PauseLaw, pauses: Sequence[OpenPause], bands: Bands) -> LawShare:
     band_of = np.array([_band(pause.length_ms, bands) for pause in pauses])
     number = np.bincount(band_of, minlength=len(bands))
     if not number.all():
         return LawShare(law=law.name)
     weight = np.array([law.between(*band) for band in bands]) / number
-    share, interval = clustered_share(
-        [(pause.bunch, float(pause.cut)) for pause in pauses], weights=weight[band_of].tolist(), seed=seed
-    )
+    share, interval = clustered_share([(pause.bunch, float(pause.cut)) for pause in pauses], weights=weight[band_of].tolist())
     return LawShare(law=law.name, share=share, interval=interval, effective_pauses=1 / float((weight**2 * number).sum()))
 
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from harness.figures.speakers import Speakers, bunch_of, speakers_of
 from harness.statistics.clustered_means import clustered_share
+from harness.statistics.interval import TAIL
 from harness.statistics.share_bounds import clopper_pearson
 from harness.store.events import ASKS, Asks, CallerEvent, EventName
 from harness.store.selection import Selection
@@ -79,7 +80,7 @@ def events_of(selection: Selection, agent: str, condition: str, contexts: Collec
             calls[settings.dealt(manifest.planned_contexts, key.context_id, key.repeat, manifest.seed)].append(
                 _call(session, speakers)
             )
-    return [_row(settings.source, event, found, manifest.seed) for event, found in calls.items() if found]
+    return [_row(settings.source, event, found) for event, found in calls.items() if found]
 
 
 def _call(session: Session, speakers: Speakers) -> _Call:
@@ -89,7 +90,7 @@ def _call(session: Session, speakers: Speakers) -> _Call:
     return _Call(bunch, timing.event, timing.left_out is not None)
 
 
-def _row(source: str, event: CallerEvent, calls: Sequence[_Call], seed: int) -> EventRow:
+def _row(source: str, event: CallerEvent, calls: Sequence[_Call]) -> EventRow:
     used = [call for call in calls if not call.left_out]
     met = [(c.bunch, c.event) for c in used if c.event is not None]
     open_to_it = [(c, e) for c, e in met if e.fate not in ("not_sounding", "ended")]
@@ -98,7 +99,7 @@ def _row(source: str, event: CallerEvent, calls: Sequence[_Call], seed: int) -> 
     asks = ASKS[event.sound]
     # After a stop that the event asks for, the agent answers instead: words that it leaves out are not lost.
     told = [(c, e.lost_words > 0) for c, e in open_to_it if e.lost_words is not None] if asks == "nothing" else []
-    share, interval = _share([(c, e.fate != "went_on") for c, e in open_to_it], seed)
+    share, interval = _share([(c, e.fate != "went_on") for c, e in open_to_it])
     stop_ms = [e.stop_ms for e in stops if e.stop_ms is not None]
     restarted = sum(e.repeated_words > 0 for e in again)
     return EventRow(
@@ -115,7 +116,7 @@ def _row(source: str, event: CallerEvent, calls: Sequence[_Call], seed: int) -> 
         restarted=restarted,
         went_on_later=len(again) - restarted,
         lost_words=(sum(lost for _, lost in told), len(told)) if told else None,
-        lost_words_interval=_share(told, seed)[1],
+        lost_words_interval=_share(told)[1],
         not_sounding=sum(e.fate == "not_sounding" for _, e in met),
         ended=sum(e.fate == "ended" for _, e in met),
         no_occasion=len(used) - len(met),
@@ -123,10 +124,10 @@ def _row(source: str, event: CallerEvent, calls: Sequence[_Call], seed: int) -> 
     )
 
 
-def _share(values: Sequence[tuple[str, bool]], seed: int) -> tuple[float | None, tuple[float, float] | None]:
+def _share(values: Sequence[tuple[str, bool]]) -> tuple[float | None, tuple[float, float] | None]:
     if not values:
         return None, None
     if len({bunch for bunch, _ in values}) < len(values):
-        return clustered_share([(bunch, float(hit)) for bunch, hit in values], seed=seed)
+        return clustered_share([(bunch, float(hit)) for bunch, hit in values])
     hits = sum(hit for _, hit in values)
-    return hits / len(values), clopper_pearson(hits, len(values), 0.025)
+    return hits / len(values), clopper_pearson(hits, len(values), TAIL)

@@ -14,14 +14,15 @@ from harness.figures.endpointing import inner_pauses_cut
 from harness.figures.latency import differs, filler_first, latency_values, within_budget_flags
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, board_table, contexts_of, people_or_why
-from harness.figures.speakers import by_speaker, share_over_speakers, speakers_of
+from harness.figures.speakers import by_speaker, speakers_of
 from harness.ranking.board import QualityState
 from harness.ranking.chosen import judges_of
+from harness.statistics.bounds import share_of
 from harness.statistics.clustered_means import clustered_share
 from harness.statistics.interval import Interval
-from harness.statistics.percentiles import Quantiles, quantiles_of, share_of
 from harness.store.manifest import AgentEntry
 from harness.store.selection import Selection
+from harness.timing.quantiles import Quantiles, quantiles_of
 
 Share = tuple[float | None, Interval | None]
 
@@ -47,15 +48,14 @@ def glance(selection: Selection, entry: AgentEntry, condition: str) -> Glance:
     turns = by_speaker(selection.turns(entry.name, condition), speakers)
     spoken = entry.kind != "text"
     measure = "ttfa" if spoken else "ttft"
-    of_turns = share_over_speakers if speakers else share_of
     cut = [(bunch, each) for bunch, group in inner_pauses_cut(turns).items() for each in group] if spoken else []
     return Glance(
         measure=measure,
         turns=sum(len(group) for group in turns.values()),
         latency=quantiles_of(latency_values(turns, measure), manifest.seed),
         answer=quantiles_of(latency_values(turns, "answer"), manifest.seed) if differs(filler_first(turns)) else None,
-        within_budget=of_turns(within_budget_flags(turns, measure, manifest.budgets_ms[measure]), manifest.seed),
-        pauses_cut=clustered_share(cut, seed=manifest.seed) if cut else (None, None),
+        within_budget=share_of(within_budget_flags(turns, measure, manifest.budgets_ms[measure])),
+        pauses_cut=clustered_share(cut) if cut else (None, None),
         inner_pauses=len(cut),
     )
 

@@ -20,7 +20,7 @@ import numpy as np
 from harness.agents.cascade.settings import ComputingStage
 from harness.figures.load_steps import Stretches, stretches_of
 from harness.statistics.drawn_quantiles import Drawn
-from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import TURNS_FOR_P95
 from harness.store.load_files import LoadTurn
 
 STAGES: Final[tuple[ComputingStage, ...]] = get_args(ComputingStage)

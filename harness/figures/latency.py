@@ -25,27 +25,41 @@ from typing import Final
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.figures.catalogue import CATALOGUE, HEARD, LATENCIES, Latencies
 from harness.figures.rtp_lines import LineSummary, line_of
-from harness.figures.speakers import NO_SPEAKERS, Speakers, by_speaker, share_over_speakers
+from harness.figures.speakers import NO_SPEAKERS, Speakers, by_speaker
 from harness.ranking.joint import MOST_ALIKE
-from harness.statistics.exact import TURNS_FOR_P95
-from harness.statistics.interval import Interval
-from harness.statistics.percentiles import Quantiles, quantiles_of, share_of
+from harness.statistics.bounds import share_of
+from harness.statistics.interval import TURNS_FOR_P95, Interval
 from harness.store.selection import Turns
 from harness.timing.figures import TurnTiming
-from harness.timing.lost_sound import NO_LATENCY
-from harness.timing.recorded_call import CALL_ENDED, ON_HOLD
+from harness.timing.quantiles import Quantiles, quantiles_of
+from harness.turns.catalogue import CATALOGUE, HEARD, LATENCIES
+from harness.turns.table import MOST_DISCARDED, NOT_ASKED, begins_with_filler
 
 SHORT_PAUSE_MS: Final = 800.0
 """Longer pauses are the turn's end in many people's speech; they are counted separately."""
-MOST_DISCARDED: Final = 0.05
-NOT_ASKED: Final = frozenset({NO_LATENCY, CALL_ENDED, ON_HOLD})
-"""Reasons of discarded turns for which neither the agent nor the method can be at fault."""
 
 _OF_WORDS: Final = tuple(figure.key for figure in LATENCIES if "words" in figure.needs)
 _READ: Final = {figure.key: figure.read for figure in LATENCIES if figure.read is not None}
 FIGURES: Final = tuple(_READ)
+
+
+class Latencies(BaseModel):
+    """The latencies of a cell in ms, one field for each of `LATENCIES`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ttft_ms: Quantiles = Field(default_factory=Quantiles)
+    ttft_from_spoken_end_ms: Quantiles = Field(default_factory=Quantiles)
+    ttfa_ms: Quantiles = Field(default_factory=Quantiles)
+    answer_ms: Quantiles = Field(default_factory=Quantiles)
+    first_byte_ms: Quantiles = Field(default_factory=Quantiles)
+    first_sound_ms: Quantiles = Field(default_factory=Quantiles)
+    first_speech_ms: Quantiles = Field(default_factory=Quantiles)
+    first_word_ms: Quantiles = Field(default_factory=Quantiles)
+    first_substance_ms: Quantiles = Field(default_factory=Quantiles)
+    greeting_ms: Quantiles = Field(default_factory=Quantiles)
+    """From the opened call to the agent's greeting, on calls that the agent began."""
 
 
 class WithinBudget(BaseModel):
@@ -107,15 +121,14 @@ def turn_figures(
     `spoken`: False of an agent that is asked in writing, which has no sound to wait for and nobody to interrupt. `speakers`:
     those of the contexts whose speaker is known; intervals are over them.
     """
-    turns, of_turns = by_speaker(turns, speakers), share_over_speakers if speakers else share_of
+    turns = by_speaker(turns, speakers)
     every = [t for group in turns.values() for t in group]
     kept = _kept(turns)
     used = [t for group in kept.values() for t in group]
     within = {
-        name: of_turns(within_budget_flags(turns, name, budget_of(name, budgets_ms)), seed)
-        for name in ("ttft", "ttfa", "answer")
+        name: share_of(within_budget_flags(turns, name, budget_of(name, budgets_ms))) for name in ("ttft", "ttfa", "answer")
     }
-    cut_ins = of_turns(chances(turns, "cut_in_rate"), seed)
+    cut_ins = share_of(chances(turns, "cut_in_rate"))
     if not spoken:
         within["ttfa"] = within["answer"] = cut_ins = None, None
     yields = _known(kept, lambda t: t.yield_ms)
@@ -135,7 +148,7 @@ def turn_figures(
         backchannels=sum(t.backchannels for t in used),
         cut_in_rate=cut_ins[0],
         cut_in_interval=cut_ins[1],
-        false_start_rate=of_turns(chances(turns, "false_start_rate"), seed)[0] if spoken else None,
+        false_start_rate=share_of(chances(turns, "false_start_rate"))[0] if spoken else None,
         pauses_cut=(sum(cut for _, cut in pauses), len(pauses)),
         short_pauses_cut=(sum(short), len(short)),
         underruns=sum(t.underruns for t in used),
@@ -152,12 +165,6 @@ def ranks_slowest(turn: TurnTiming) -> bool:
     """True if a turn ranks behind every answered one: nothing was said, or it began before the caller had finished. A turn
     that was left out is unknown, and has no rank."""
     return turn.left_out is None and (turn.no_reply or turn.signed_ms is not None)
-
-
-def begins_with_filler(turn: TurnTiming) -> bool:
-    """True if a reply begins with a filler, or is one; False of every turn timed before these were known apart."""
-    later = turn.answer_ms is not None and turn.answer_ms != turn.ttfa_ms
-    return turn.ttfa_ms is not None and (later or (turn.answer_ms is None and any(u.kind == "filler" for u in turn.utterances)))
 
 
 def filler_first(turns: Turns) -> tuple[int, int]:
@@ -220,7 +227,7 @@ def chances(turns: Turns, figure: str) -> dict[str, list[bool]]:
     read = CATALOGUE[figure].chances
     assert read is not None, figure
     among = heard_turns(turns) if figure == "no_reply_rate" else _kept(turns)
-    return {c: [taken for t in group for taken in read(t)] for c, group in among.items()}
+    return {c: [taken for t in group for taken in read(t) if taken is not None] for c, group in among.items()}
 
 
 def budget_of(figure: str, budgets_ms: Mapping[str, float]) -> float:

@@ -19,11 +19,10 @@ from typing import Final
 import numpy as np
 
 from harness.statistics.arrays import Floats
-from harness.statistics.bootstrap import percentile_interval
+from harness.statistics.bootstrap import FINE_DRAWS, percentile_interval
 from harness.statistics.drawn_quantiles import drawn_quantile
-from harness.statistics.exact import TURNS_FOR_P95
-from harness.statistics.interval import FEWEST_CLUSTERS
-from harness.statistics.percentiles import DRAWS, weighted_quantile
+from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
+from harness.statistics.percentiles import quantile
 
 STEPS_FOR_A_KNEE: Final = 3
 """With two rates the greater power is an end of what was played, never a bend."""
@@ -121,15 +120,14 @@ def _fewest(steps: Sequence[CurveStep]) -> int:
 
 
 def _p95(steps: Sequence[CurveStep]) -> Floats:
-    pooled = (np.array([v for group in step.ttfa_ms.values() for v in group]) for step in steps)
-    return np.array([weighted_quantile(values, np.ones((1, values.size)), 0.95)[0] for values in pooled])
+    return np.array([quantile([v for group in step.ttfa_ms.values() for v in group], 0.95) for step in steps])
 
 
 def _drawn_p95(steps: Sequence[CurveStep]) -> Floats | None:
     """(draws, steps): the p95 of each step in each draw of its stretches; None where a step has too few."""
     if _fewest(steps) < FEWEST_CLUSTERS:
         return None
-    return np.stack([drawn_quantile(step.ttfa_ms, 0.95, seed=k, draws=DRAWS) for k, step in enumerate(steps)], axis=1)
+    return np.stack([drawn_quantile(step.ttfa_ms, 0.95, seed=k, draws=FINE_DRAWS) for k, step in enumerate(steps)], axis=1)
 
 
 def _crossing(rates: Floats, p95: Floats, budget_ms: float) -> Floats:

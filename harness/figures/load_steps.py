@@ -3,7 +3,7 @@
 Calls that overlap share one queue, so their waits rise and fall together: to draw them one by one would promise too narrow an
 interval, and most of all near the knee, where the figure decides. So stretches of time are drawn, all turns of a stretch
 together, as batch means do for simulated queues (Law and Kelton, "Simulation Modeling and Analysis"). A stretch is about as
-long as a call. Under eight stretches there is no interval (`benchmarks/load_intervals.py` shows what both ways cover).
+long as a call. Under eight stretches there is no interval, and under about 72 a p95 has no upper end.
 
 A call that failed through the agent's fault, a turn without reply and one that was answered before its end rank slowest, as in
 a run: an agent that turns callers away is not quicker for it.
@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.figures.latency import MOST_DISCARDED
 from harness.figures.server_waits import ServerWaits, waits_of
-from harness.statistics.clustered_means import clustered_share
+from harness.statistics.bounds import share_of_flags
 from harness.statistics.interval import Interval
-from harness.statistics.percentiles import Quantiles, quantiles_of
 from harness.store.load_files import LoadTurn
 from harness.store.selection import is_agents_fault
 from harness.timeline import NS_PER_S
+from harness.timing.quantiles import Quantiles, quantiles_of
+from harness.turns.table import MOST_DISCARDED
 
 STRETCH_S: Final = 15.0
 """Least length of a stretch: about a call of one turn."""
@@ -166,8 +166,5 @@ def _of_calls(stretches: Stretches) -> dict[str, list[float]]:
 
 
 def _share(trials: Mapping[str, Sequence[float]]) -> ShareOf:
-    pairs = [(name, value) for name, group in trials.items() for value in group]
-    if not pairs:
-        return ShareOf(0, 0)
-    _, interval = clustered_share(pairs, seed=SEED)
-    return ShareOf(round(sum(value for _, value in pairs)), len(pairs), interval)
+    found = share_of_flags(trials)
+    return ShareOf(0, 0) if found is None else ShareOf(round(float(found.hits.sum())), int(found.of.sum()), found.interval)

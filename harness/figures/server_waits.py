@@ -12,9 +12,9 @@ from statistics import fmean
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.servers.split import ServerSplit
-from harness.statistics.percentiles import Quantiles, quantiles_of
 from harness.store.selection import Turns
 from harness.timing.figures import TurnTiming
+from harness.timing.quantiles import Quantiles, quantiles_of
 
 _PER_CENT = 100.0
 

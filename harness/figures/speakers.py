@@ -12,8 +12,7 @@ from typing import TypeVar
 
 from harness.scenarios.context import Context
 from harness.scenarios.speakers import Speaker, speaker_of
-from harness.statistics.clustered_means import clustered_share
-from harness.statistics.interval import FEWEST_CLUSTERS, Interval
+from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.wording import counted
 
 T = TypeVar("T")
@@ -44,15 +43,6 @@ def by_speaker(groups: Mapping[str, Sequence[T]], speakers: Speakers) -> Mapping
     for context, group in groups.items():
         found.setdefault(bunch_of(context, speakers), []).extend(group)
     return found
-
-
-def share_over_speakers(values: Mapping[str, Sequence[bool]], seed: int) -> tuple[float | None, Interval | None]:
-    """Share of turns (bunch → True where it holds, for each turn) with its interval over bunches; None without a turn.
-
-    Where all turns agree, every resample would call the share certain. Wilson's interval on the number of speakers does not.
-    """
-    pooled = [(bunch, float(held)) for bunch, group in values.items() for held in group]
-    return clustered_share(pooled, seed=seed) if pooled else (None, None)
 
 
 def bunches(contexts: Iterable[str], speakers: Speakers) -> int:

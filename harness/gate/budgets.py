@@ -12,7 +12,6 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import UserError
-from harness.figures.catalogue import BY_PATH, Unit
 from harness.figures.cells import Subset
 from harness.foreign_files import FileFault, read_text
 from harness.foreign_yaml import parse_yaml
@@ -21,6 +20,7 @@ from harness.gate.evidence import PEOPLE, PREFIXES, has_no_need_of_sound, is_rat
 from harness.scenarios.context import Context
 from harness.store.judgment import reference_name
 from harness.store.manifest import RunManifest
+from harness.turns.catalogue import BY_PATH, Unit
 
 SCHEMA: Final = 1
 Missing = Literal["fail", "ignore", "cannot tell"]

@@ -28,12 +28,12 @@ from harness.gate.decide import Decision, Rule, Verdict, decide, overall, tail_o
 from harness.gate.evidence import Cells, lower_is_better
 from harness.scenarios.context import Context
 from harness.statistics.bounds import Evidence, Worsening
-from harness.statistics.percentiles import finite
 from harness.store.judgment import Judgment
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, is_agents_fault
 from harness.store.unspoken import OURS, Reason
+from harness.timing.quantiles import finite
 
 
 @dataclass(frozen=True, slots=True)

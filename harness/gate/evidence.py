@@ -14,7 +14,6 @@ from typing import Final, cast
 
 import numpy as np
 
-from harness.figures.catalogue import BY_PATH, Unit
 from harness.figures.endpointing import dead_air_values, decision_delay_values, each_inner_pause, inner_pauses_cut
 from harness.figures.judges import judge_summaries
 from harness.figures.latency import budget_of, chances, differs, filler_first, latency_values, within_budget_flags
@@ -37,6 +36,7 @@ from harness.store.selection import HEARD, Selection, Turns
 from harness.store.session import Session
 from harness.store.unspoken import Reason, summed, unspoken_of
 from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.turns.catalogue import BY_PATH, Unit
 from harness.wording import counted, milliseconds
 
 PEOPLE: Final = "people."

@@ -23,7 +23,7 @@ from harness.gate.decide import decide, overall, tail_of
 from harness.gate.evidence import filler_note, lower_is_better
 from harness.statistics.bounds import Evidence, Worsening, share_of_flags
 from harness.statistics.drawn_quantiles import Drawn
-from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import TURNS_FOR_P95
 from harness.store.load_files import LoadFile, LoadTurn, read_load, read_turns
 from harness.wording import counted
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import TURNS_FOR_P95
 
 MOST_MS: Final = 10.0
 """Largest error of the caller with which a step says something about its agent."""

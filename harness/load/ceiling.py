@@ -14,7 +14,7 @@ from harness.load.arrivals import Arrivals
 from harness.load.isolated import Isolated
 from harness.load.limits import Limit, limit_of
 from harness.load.result import LoadStep
-from harness.statistics.exact import TURNS_FOR_P95
+from harness.statistics.interval import TURNS_FOR_P95
 
 FIRST: Final = 4
 """Callers of the first step: with fewer a p95 takes more than fifteen rounds. If it fails, fewer are tried."""

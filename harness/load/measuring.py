@@ -22,7 +22,6 @@ from harness.audio.vocal import VocalDetector
 from harness.caller import SessionOutcome
 from harness.caller.exchange import take_raw
 from harness.clock import now_ns
-from harness.figures.latency import begins_with_filler
 from harness.figures.load_steps import load_figures, stretches_of, times
 from harness.load.arrivals import ArrivalFigures, Arrivals, arrival_figures, late_arrivals
 from harness.load.caller_error import CallerError, too_inexact
@@ -41,6 +40,7 @@ from harness.timing.figures import TurnTiming
 from harness.timing.marks_chosen import stamps_in
 from harness.timing.own_times import own_times
 from harness.timing.pacing import errors_ms, out_of_bounds, pacing
+from harness.turns.table import begins_with_filler
 from harness.wording import counted
 
 NOT_MEASURED: Final = "not_measured"

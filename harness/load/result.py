@@ -7,8 +7,8 @@ from typing import Any, Final
 from harness.figures.load_steps import LoadFigures, ShareOf
 from harness.load.arrivals import ArrivalFigures
 from harness.load.caller_error import CallerError
-from harness.statistics.percentiles import Quantiles
 from harness.store.unspoken import Reason
+from harness.timing.quantiles import Quantiles
 
 MOST_SILENT: Final = 0.05
 
@@ -99,7 +99,8 @@ class LoadStep:
 
 
 def _percentiles(found: Quantiles) -> dict[str, Any]:
-    return found.model_dump(include={"p50", "p95", "p50_interval", "p95_interval", "p50_over_limit", "p95_over_limit", "n"})
+    left_out = {"restricted_mean", "restricted_mean_interval", "p50_others_ms", "p95_others_ms"}
+    return found.model_dump(exclude=left_out)
 
 
 def _share(found: ShareOf) -> dict[str, Any]:

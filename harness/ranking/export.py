@@ -12,10 +12,10 @@ from harness.ranking.board import Board, Ends, QualityState
 from harness.ranking.joint import JointFigure
 from harness.ranking.judge_vs_person import in_words
 from harness.ranking.ranking import Ranking
-from harness.statistics.percentiles import Quantiles
 from harness.store.judgment import AXES
 from harness.tables.csv_text import csv_text
 from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.timing.quantiles import Quantiles
 
 NOTABLE = 0.05
 """Adjusted p under which a bias of the verdicts is shown on the terminal; all biases are in the JSON."""

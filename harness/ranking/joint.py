@@ -28,10 +28,12 @@ from harness.ranking.peoples_axis import PeoplesAxis
 from harness.ranking.scale import ELO_PER_LOGIT, to_elo
 from harness.statistics.arrays import Bools, Floats, Ints
 from harness.statistics.bootstrap import DRAWS, draw_contexts, percentile_interval
+from harness.statistics.bounds import share_of
 from harness.statistics.interval import FEWEST_CLUSTERS, Interval
-from harness.statistics.percentiles import Quantiles, quantiles_of, share_of, weighted_quantile
+from harness.statistics.percentiles import weighted_quantile
 from harness.store.judgment import Judgment
 from harness.store.judgment_columns import table_of
+from harness.timing.quantiles import Quantiles, quantiles_of
 
 Latencies = Mapping[str, Mapping[str, Sequence[float]]]
 """System → context → milliseconds of each turn; infinite: no reply."""
@@ -232,7 +234,7 @@ def lay_over(
     best = best_within(elo_draws, p50_draws, budget_ms).mean(axis=0) if known and elo_draws is not None else None
     points = []
     for k, system in enumerate(systems):
-        rate, rate_interval = share_of((cut_ins or {}).get(system, {}), drawn.seed)
+        rate, rate_interval = share_of((cut_ins or {}).get(system, {}))
         points.append(
             JointPoint(
                 system=system,

@@ -1,9 +1,10 @@
-"""Intervals of people's figures: the wider of whole conversations resampled and whole persons resampled.
+"""Intervals of people's figures: the wider of those over whole conversations and over whole persons.
 
-An agent is one and the same in every conversation, so only conversations are drawn. People are not: a figure of four persons
-must hold for others too. Which of the two varies more is not known beforehand, and with three conversations a person the two
-cannot be told apart well, so both are drawn and the wider interval is quoted. Under three persons nothing shows how persons
-differ, and under eight conversations nothing does either; then there is no interval. Percentiles of few drawn persons are
+An agent is one and the same in every conversation, so only conversations vary. People are not: a figure of four persons must
+hold for others too. Which of the two varies more is not known beforehand, and with three conversations a person the two cannot
+be parted well, so both are computed and the wider interval is quoted. Under three persons nothing shows how persons differ, and
+under eight conversations nothing does either; then there is no interval. A median has none under six persons: all five are on
+one side of it in one case of sixteen. For a difference of medians both are resampled, and percentiles of few drawn persons are
 widened as those of few conversations are (`bootstrap`).
 """
 
@@ -17,7 +18,8 @@ from harness.statistics.arrays import Floats, Ints
 from harness.statistics.bootstrap import DRAWS, draw_contexts, percentile_interval
 from harness.statistics.clustered_means import clustered_share
 from harness.statistics.interval import FEWEST_CLUSTERS, Interval
-from harness.statistics.percentiles import Quantiles, quantiles_of, weighted_quantile
+from harness.statistics.percentiles import weighted_quantile
+from harness.timing.quantiles import Quantiles, quantiles_of
 
 FEWEST_PERSONS: Final = 3
 """Two persons have one difference, and no spread of it."""
@@ -46,15 +48,21 @@ def quantiles_of_seat(turns: Sequence[Timed], seed: int) -> Quantiles:
         quantiles_of(_grouped(turns, which), seed, fewest=fewest)
         for which, fewest in (("context", FEWEST_CLUSTERS), ("person", FEWEST_PERSONS))
     )
-    ends = {
-        name: wider(getattr(by_context, name), getattr(by_person, name))
-        for name in ("p50_interval", "p95_interval", "restricted_mean_interval")
+    ends: dict[str, Interval | float | None] = {
+        "restricted_mean_interval": wider(by_context.restricted_mean_interval, by_person.restricted_mean_interval)
     }
-    least = [q.p50_at_least or (q.p50_interval[0] if q.p50_interval else None) for q in (by_context, by_person)]
-    open_end = by_context.p50_at_least is not None or by_person.p50_at_least is not None
-    known = [value for value in least if value is not None]
-    at_least = min(known) if open_end and len(known) == len(least) else None
-    return by_context.model_copy(update={**ends, "p50_at_least": at_least})
+    for which in ("p50", "p95"):
+        one, other = _ends_of(by_context, which), _ends_of(by_person, which)
+        ends[f"{which}_interval"] = found = wider(one, other) if one and other and max(one[1], other[1]) < np.inf else None
+        ends[f"{which}_at_least"] = min(one[0], other[0]) if one and other and found is None else None
+    return by_context.model_copy(update=ends)
+
+
+def _ends_of(found: Quantiles, which: str) -> Interval | None:
+    """The interval, whose upper end may be infinite."""
+    least: float | None = getattr(found, f"{which}_at_least")
+    ends: Interval | None = getattr(found, f"{which}_interval")
+    return ends if least is None else (least, np.inf)
 
 
 def later_than_seat(

@@ -19,7 +19,7 @@ from harness.statistics.arrays import Floats
 from harness.statistics.bootstrap import draw_contexts, percentile_interval
 from harness.statistics.bounds import NO_BOUNDS, Bounds
 from harness.statistics.interval import FEWEST_CLUSTERS
-from harness.statistics.percentiles import weighted_quantile
+from harness.statistics.percentiles import quantile, weighted_quantile
 
 DRAWS: Final = 10_000
 """A gate over twelve limits asks for one draw in 1,200, and few stretches ask for fewer still."""
@@ -43,8 +43,7 @@ class Drawn:
         pooled = np.array([v for group in values.values() for v in group])
         if not pooled.size:
             return None
-        found = float(weighted_quantile(pooled, np.ones((1, pooled.size)), share)[0])
-        return cls(found, len(values), drawn_quantile(values, share, seed=seed, draws=DRAWS))
+        return cls(quantile(pooled, share), len(values), drawn_quantile(values, share, seed=seed, draws=DRAWS))
 
     def less(self, other: "Drawn") -> "Drawn":
         """This figure less another that was drawn on its own."""
@@ -70,7 +69,11 @@ class Drawn:
 
 
 def drawn_quantile(values: Values, share: float, *, seed: int, draws: int) -> Floats:
-    """(draws,): a quantile of all values, with every stretch as often as it was drawn."""
+    """(draws,): a quantile of all values, with every stretch as often as it was drawn.
+
+    >>> drawn_quantile({"0": [400.0, 500.0], "1": [400.0, 500.0]}, 0.5, seed=1, draws=3).tolist()  # stretches alike
+    [450.0, 450.0, 450.0]
+    """
     pooled = np.array([v for group in values.values() for v in group])
     stretch = np.repeat(np.arange(len(values)), [len(group) for group in values.values()])
     often = draw_contexts(len(values), draws, np.random.default_rng(seed))

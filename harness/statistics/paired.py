@@ -55,6 +55,11 @@ def change_of_times(now: Trials, before: Trials, bunch: Callable[[str], str]) ->
     """The median change of turns' times in ms; None under eight conversations with a pair. `bunch`: the conversation of a turn.
 
     A turn without reply is infinite: against another such turn it changes nothing.
+
+    >>> before = {f"c{k}/1": [400.0 + k] for k in range(20)}
+    >>> change = change_of_times({turn: [ms + 30] for turn, [ms] in before.items()}, before, lambda turn: turn.split("/")[0])
+    >>> change.value, change.bounds(0.025)
+    (30.0, (30.0, 30.0))
     """
     groups: dict[str, list[float]] = {}
     for turn, values in now.items():
@@ -65,7 +70,13 @@ def change_of_times(now: Trials, before: Trials, bunch: Callable[[str], str]) ->
 
 
 def change_of_shares(now: Chances, before: Chances, bunch: Callable[[str], str], *, lower_is_better: bool) -> Evidence | None:
-    """The mean change of a share over the chances of both runs; None under eight conversations with one."""
+    """The mean change of a share over the chances of both runs; None under eight conversations with one.
+
+    >>> before = {f"c{k}/1": [0.0, 0.0] for k in range(20)}
+    >>> now = {**before, "c3/1": [1.0, 0.0]}
+    >>> change_of_shares(now, before, lambda turn: turn.split("/")[0], lower_is_better=True).value
+    0.025
+    """
     groups: dict[str, list[float]] = {}
     sign = 1.0 if lower_is_better else -1.0
     for turn, values in now.items():

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from harness.figures.catalogue import LATENCIES
 from harness.figures.rtp_lines import in_words
 from harness.recording.record import Recording
 from harness.store.run_store import RunStore
 from harness.store.session import Session
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing.figures import TurnTiming
+from harness.turns.catalogue import LATENCIES
 
 SERVICE: Final = "heart-voice-harness"
 _FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {

@@ -14,9 +14,8 @@ import numpy as np
 from harness.scenarios.pause_law import LawName, distances
 from harness.scenarios.turn_ends import Instant, InstantKind
 from harness.statistics.auc import Separation
-from harness.statistics.exact import share_interval
-from harness.statistics.interval import FEWEST_CLUSTERS, Interval
-from harness.statistics.percentiles import share_of
+from harness.statistics.bounds import share_of
+from harness.statistics.interval import Interval
 from harness.turn_taking.cues import length_gives_it_away, separated
 
 FINISHED: Final = 0.5
@@ -139,11 +138,11 @@ def summarised(heard: Sequence[Heard], *, every_turn: bool, recordings: int = 0,
         recordings=recordings,
         auc={cue: separated(found, value, seed) for cue, value in cues.items()},
         finished={
-            kind: _share([(h.instant.context, h.finished >= FINISHED) for h in heard if h.instant.kind == kind], seed)
+            kind: _share([(h.instant.context, h.finished >= FINISHED) for h in heard if h.instant.kind == kind])
             for kind in kinds
         },
         smart_turn=separated(found, lambda i: by_instant[id(i)].finished, seed),
-        longer={limit: _share([(c, ms > limit) for c, ms in pauses], seed) for limit in SHARES_MS},
+        longer={limit: _share([(c, ms > limit) for c, ms in pauses]) for limit in SHARES_MS},
         law_distance=distances(ms for _, ms in pauses),
         words=(p10, p25, p50, p75, p90),
         without_pause=len(words) - len(paused),
@@ -152,13 +151,8 @@ def summarised(heard: Sequence[Heard], *, every_turn: bool, recordings: int = 0,
     )
 
 
-def _share(rows: Sequence[tuple[str, bool]], seed: int) -> Share:
+def _share(rows: Sequence[tuple[str, bool]]) -> Share:
     groups: dict[str, list[bool]] = defaultdict(list)
     for context, held in rows:
         groups[context].append(held)
-    agreed = {held for _, held in rows}
-    if len(agreed) == 1 and len(groups) >= FEWEST_CLUSTERS:
-        # Every resample would give certainty. Counting a conversation once makes the interval rather wide, as clusters require.
-        hits = len(groups) if True in agreed else 0
-        return Share(float(True in agreed), share_interval(hits, len(groups)), len(rows))
-    return Share(*share_of(groups, seed), len(rows))
+    return Share(*share_of(groups), len(rows))

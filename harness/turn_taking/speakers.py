@@ -12,8 +12,8 @@ from typing import Any
 from harness.scenarios.context import Context
 from harness.scenarios.pause_law import LawName, distances
 from harness.scenarios.speakers import Speaker, speaker_of
+from harness.statistics.bounds import share_of
 from harness.statistics.interval import FEWEST_CLUSTERS
-from harness.statistics.percentiles import share_of
 from harness.turn_taking.scores import SHARES_MS, Share
 
 
@@ -68,7 +68,7 @@ class Carries:
         }
 
 
-def how_far(contexts: Sequence[Context], seed: int = 0) -> Carries | None:
+def how_far(contexts: Sequence[Context]) -> Carries | None:
     """The recorded last turns whose speakers are known; None if there is none."""
     of_speaker: dict[Speaker, list[tuple[int, ...]]] = defaultdict(list)
     for context in contexts:
@@ -86,9 +86,7 @@ def how_far(contexts: Sequence[Context], seed: int = 0) -> Carries | None:
         without_pause=sum(not turn for turns in of_speaker.values() for turn in turns),
         pauses_ms=every,
         longer={
-            limit: Share(
-                *share_of({name: [ms > limit for ms in lengths] for name, lengths in pauses.items()}, seed), len(every)
-            )
+            limit: Share(*share_of({name: [ms > limit for ms in lengths] for name, lengths in pauses.items()}), len(every))
             for limit in SHARES_MS
         },
         law_distance=distances(every),

@@ -10,8 +10,8 @@ from harness.figures.cells import AgentSummary
 from harness.reports.charts.chart import Chart, Table
 from harness.reports.charts.theme import legend, of_subset, subset_spec
 from harness.reports.view import SUBSETS, PageView
-from harness.statistics.exact import share_interval
-from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.interval import FEWEST_CLUSTERS, TAIL
+from harness.statistics.share_bounds import clopper_pearson
 from harness.wording import UNKNOWN_TEXT, share
 
 _KINDS = ("cut-in", "pause cut", "no reply", "failed session")
@@ -37,7 +37,7 @@ def chart(view: PageView) -> Chart | None:
         for subset in SUBSETS
         for kind, (k, n) in _counts(a.slices[subset].cell).items()
         if n
-        for low, high in [share_interval(k, n) if contexts[subset] >= FEWEST_CLUSTERS else (None, None)]
+        for low, high in [clopper_pearson(k, n, TAIL) if contexts[subset] >= FEWEST_CLUSTERS else (None, None)]
     ]
     if not values:
         return None
@@ -69,7 +69,7 @@ def chart(view: PageView) -> Chart | None:
     return Chart(
         name="interaction",
         title="Manners",
-        caption="Cut-ins, silence and failures are shares of turns, cut pauses of marked pauses. Bars: 95 % Wilson intervals, "
+        caption="Cut-ins, silence and failures are shares of turns, cut pauses of marked pauses. Bars: 95 % intervals, "
         "which take turns as independent. Underruns count breaks inside an agent's own audio.",
         spec=subset_spec(bars + dots, alt.Step(16)),
         table=Table(("Agent", *(kind.capitalize() for kind in _KINDS), "False starts per pause", "Underruns"), rows),

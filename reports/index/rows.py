@@ -26,11 +26,11 @@ from harness.reports.listening.results import human_rows
 from harness.reports.shown_runs import alone
 from harness.reports.verdict import Answer, kind
 from harness.reports.view import Estimate
-from harness.statistics.percentiles import finite
 from harness.store.judgment import Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
+from harness.timing.quantiles import finite
 from harness.wording import command, counted
 
 TAIL: Final = 0.025

@@ -21,13 +21,13 @@ from harness.figures.summary import RunSummary
 from harness.recording import files as recording_files
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
 from harness.scenarios.context import Context, Reference, Turn
-from harness.statistics.percentiles import Quantiles
 from harness.store.judgment import AxisMark, JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.pacing import Pacing
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.timing.figures import Stage, TurnTiming, Utterance, Waterfall
+from harness.timing.quantiles import Quantiles
 from tests.judged import put
 from tests.reports.fonts import DEJAVU, chosen
 

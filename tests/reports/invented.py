@@ -39,8 +39,9 @@ from harness.reports.view import (
     Subset,
     TurnView,
 )
-from harness.statistics.exact import share_interval
-from harness.statistics.percentiles import Quantiles
+from harness.statistics.interval import TAIL
+from harness.statistics.share_bounds import clopper_pearson
+from harness.timing.quantiles import Quantiles
 
 _SAYINGS = (
     "that sounds like a heavy week",
@@ -273,12 +274,12 @@ def _endpointing(number: int, median: float, turns: int) -> EndpointingSummary:
         pauses_cut_interval=rows[0].interval,
         talking_at_end=(number % 3, turns),
         endpointing=rows,
-        pauses_cut_by_law=cut_by_law(single, BANDS_MS, 0),
+        pauses_cut_by_law=cut_by_law(single, BANDS_MS),
     )
 
 
 def _pause_share(band: tuple[float, float | None], kind: str, cut: int, of: int, tells: bool) -> PauseShare:
-    between = share_interval(cut, of)
+    between = clopper_pearson(cut, of, TAIL)
     return PauseShare.model_validate(
         {
             "pause_ms": band, "kind": kind, "cut": cut, "of": of, "share": cut / of, "interval": between,

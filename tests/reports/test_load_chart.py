@@ -9,7 +9,7 @@ from harness.load.caller_error import CallerError
 from harness.load.ceiling import LoadResult
 from harness.load.result import LoadStep
 from harness.reports.charts.load import charts
-from harness.statistics.percentiles import Quantiles
+from harness.timing.quantiles import Quantiles
 
 RESULT = LoadResult(
     (

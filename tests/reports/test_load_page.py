@@ -21,9 +21,9 @@ from harness.reports.charts.load import charts
 from harness.reports.load_page import render_load, slowest, write_load_page
 from harness.reports.load_words import cautions, figures, sentences
 from harness.servers.split import ServerSplit
-from harness.statistics.percentiles import Quantiles
 from harness.store.card import CardUse
 from harness.store.load_files import LoadMade, LoadTurn
+from harness.timing.quantiles import Quantiles
 from tests.harness.load.made_plays import plays
 from tests.harness.load.made_turns import queued, turn
 from tests.reports.test_load_chart import rows_of

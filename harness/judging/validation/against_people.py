@@ -108,12 +108,10 @@ async def _ask(judge: Judge, pair: PeoplesPair, cache: VerdictCache) -> _Answer 
 def figures(judge: Judge, labels: PeoplesLabels, answers: Sequence[_Answer], seed: int, *, missing: int = 0) -> PeopleCheck:
     """The check from the answers."""
     clear = [a for a in answers if a.pair.clear]
-    accuracy, interval = _share([(a.pair.bunch, a.score) for a in clear], seed)
+    accuracy, interval = _share([(a.pair.bunch, a.score) for a in clear])
     equal = [(a.pair.bunch, a.score) for a in clear if equally_long(a.pair.better, a.pair.worse)]
-    at_equal_length, equal_interval = _share(equal, seed)
-    reached = {
-        name: _share([(a.pair.bunch, by_rule(rule, a.pair)) for a in clear], seed)[0] for name, rule in BASELINES.items()
-    }
+    at_equal_length, equal_interval = _share(equal)
+    reached = {name: _share([(a.pair.bunch, by_rule(rule, a.pair)) for a in clear])[0] for name, rule in BASELINES.items()}
     best = max(reached, key=lambda name: reached[name] or 0.0)
     over = {
         name: _difference([(a.pair.bunch, a.score - by_rule(rule, a.pair)) for a in clear], seed)
@@ -121,7 +119,7 @@ def figures(judge: Judge, labels: PeoplesLabels, answers: Sequence[_Answer], see
     }
     by_gap = {}
     for low, high, name in GAPS:
-        share, _ = _share([(a.pair.bunch, a.score) for a in answers if low <= a.pair.gap < high], seed)
+        share, _ = _share([(a.pair.bunch, a.score) for a in answers if low <= a.pair.gap < high])
         by_gap[name] = share
     scored = [(a.pair, a.score) for a in answers]
     leaning, (with_rater, raters_kappa) = leanings(scored), kappas(labels, scored)
@@ -199,8 +197,8 @@ def _drawn(pairs: Sequence[PeoplesPair], seed: int) -> Sequence[PeoplesPair]:
     return sorted(shuffled, key=lambda pair: not pair.clear)[:MOST_PAIRS]
 
 
-def _share(values: Sequence[tuple[str, float]], seed: int) -> tuple[float | None, tuple[float, float] | None]:
-    return clustered_share(values, seed=seed) if values else (None, None)
+def _share(values: Sequence[tuple[str, float]]) -> tuple[float | None, tuple[float, float] | None]:
+    return clustered_share(values) if values else (None, None)
 
 
 def _difference(values: Sequence[tuple[str, float]], seed: int) -> tuple[float, float] | None:

@@ -110,8 +110,8 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
             judge=judge.id, family=judge.family, pairs=0, accuracy=None, accuracy_interval=None, flip_rate=None,
             trusted=False, excluded=True, missing=missing, note=IN_WORDS["silent"],
         )  # fmt: skip
-    accuracy, interval = clustered_share([(c.pair.conversation_id, score) for c, score in answered], seed=seed)
-    flip_rate, flip_interval = clustered_share([(c.pair.conversation_id, float(c.flipped)) for c, _ in answered], seed=seed)
+    accuracy, interval = clustered_share([(c.pair.conversation_id, score) for c, score in answered])
+    flip_rate, flip_interval = clustered_share([(c.pair.conversation_id, float(c.flipped)) for c, _ in answered])
     position, position_interval = clustered_mean(
         [(c.pair.conversation_id, sum(c.first_chosen) / 2 - 0.5) for c, _ in answered], seed=seed
     )

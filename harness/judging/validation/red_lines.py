@@ -26,7 +26,8 @@ from harness.judging.cache import VerdictCache, ask_all, ask_both
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.schema import Strict
 from harness.scenarios.context import Turn
-from harness.statistics.exact import share_interval
+from harness.statistics.interval import TAIL
+from harness.statistics.share_bounds import clopper_pearson
 from harness.store.judgment import RedLinesCheck, ShareOfPairs
 
 Family = Literal[
@@ -104,7 +105,8 @@ async def check_red_lines(
 
     def share(part: Sequence[tuple[RedLine, float]]) -> ShareOfPairs:
         right = sum(given for _, given in part)
-        low, high = share_interval(math.floor(right), len(part))[0], share_interval(math.ceil(right), len(part))[1]
+        low = clopper_pearson(math.floor(right), len(part), TAIL)[0]
+        high = clopper_pearson(math.ceil(right), len(part), TAIL)[1]
         return ShareOfPairs(pairs=len(part), right=right / len(part), interval=(low, high))
 
     families = sorted({pair.family for pair, _ in answered}, key=lambda family: (family not in GRAVEST, family))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness.figures.catalogue import CATALOGUE
+from harness.turns.catalogue import CATALOGUE
 
 PAGE = Path(__file__).parents[3] / "docs" / "measurement.md"
 BEGIN, END = "<!-- figures: begin -->\n", "<!-- figures: end -->\n"

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from harness.figures.catalogue import BY_PATH, CATALOGUE, HEARD, LATENCIES
 from harness.figures.cells import Cell
 from harness.figures.latency import FIGURES, TurnFigures
 from harness.gate.evidence import PEOPLE, has_no_need_of_sound, lower_is_better, unit_of
+from harness.turns.catalogue import BY_PATH, CATALOGUE, HEARD, LATENCIES
 from tests.harness.figures.figures_table import PAGE, written
 
 DOCS = Path(__file__).parents[3] / "docs"

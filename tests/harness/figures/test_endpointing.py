@@ -18,7 +18,8 @@ from harness.figures.endpointing_words import (
     untimed,
 )
 from harness.scenarios.pause_law import LAWS, PauseLaw
-from harness.statistics.exact import share_interval
+from harness.statistics.interval import TAIL
+from harness.statistics.share_bounds import clopper_pearson
 from harness.store.selection import NOT_TIMED
 from harness.timing.figures import Endpointing, Fate, InnerPause, TurnTiming
 from harness.turn_taking.detectors import DETECTORS
@@ -71,8 +72,8 @@ def test_intervals_are_over_conversations_and_absent_under_eight() -> None:
     assert low < 0.25 < high
     low, high = ends(many.dead_air_ms.mean_interval)
     assert low < present(many.dead_air_ms.mean) < high
-    # Where no pause was cut at all, no resample has one, and still nobody knows that none ever will be.
-    assert summarise(*[turn(pause(300))] * 8).pauses_cut_interval == share_interval(0, 8)
+    # Where no pause was cut at all, nobody knows that none ever will be.
+    assert summarise(*[turn(pause(300))] * 8).pauses_cut_interval == pytest.approx(clopper_pearson(0, 8, TAIL))
 
 
 def test_pauses_talked_through_stand_beside_and_in_no_share() -> None:
@@ -150,7 +151,7 @@ def waited(law: PauseLaw, wait_ms: float, n: int) -> list[OpenPause]:
 @pytest.mark.parametrize("wait_ms", [400, 800])
 def test_a_pack_of_one_law_tells_the_share_of_the_other(wait_ms: int) -> None:
     for drawn in LAWS.values():
-        for found in cut_by_law(waited(drawn, wait_ms, 400), BANDS_MS, 1):
+        for found in cut_by_law(waited(drawn, wait_ms, 400), BANDS_MS):
             # An agent that waits to the edge of a band cuts all or none in it, and the share is the law's own.
             assert found.share == pytest.approx(LAWS[found.law].longer_than(wait_ms), abs=0.002)
             low, high = ends(found.interval)
@@ -161,10 +162,10 @@ def test_a_pack_of_one_law_tells_the_share_of_the_other(wait_ms: int) -> None:
 
 def test_a_band_without_a_pause_leaves_the_law_unknown() -> None:
     short = [OpenPause(f"c{k}", 300, False) for k in range(20)]
-    assert [(found.share, found.effective_pauses) for found in cut_by_law(short, BANDS_MS, 1)] == [(None, None)] * 2
-    assert cut_by_law([], BANDS_MS, 1) == []
-    never = cut_by_law([OpenPause(f"c{k % 10}", ms, False) for k, ms in enumerate((300, 500, 900, 2_000) * 10)], BANDS_MS, 1)
-    assert [found.interval for found in never] == [share_interval(0, 10)] * 2
+    assert [(found.share, found.effective_pauses) for found in cut_by_law(short, BANDS_MS)] == [(None, None)] * 2
+    assert cut_by_law([], BANDS_MS) == []
+    never = cut_by_law([OpenPause(f"c{k % 10}", ms, False) for k, ms in enumerate((300, 500, 900, 2_000) * 10)], BANDS_MS)
+    assert [found.interval for found in never] == [pytest.approx(clopper_pearson(0, 10, TAIL), abs=1e-6)] * 2
 
 
 def test_both_laws_stand_in_the_summary_and_in_the_table() -> None:

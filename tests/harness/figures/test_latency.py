@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from harness.figures.latency import TurnFigures, turn_figures
-from harness.statistics.percentiles import Quantiles, quantiles_of
 from harness.timing.figures import TurnTiming
 from harness.timing.lost_sound import NO_LATENCY
+from harness.timing.quantiles import Quantiles, quantiles_of
 
 BLANK = TurnTiming(method="test", spoken_end_ms=0, ttfa_ms=None)
 

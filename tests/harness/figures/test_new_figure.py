@@ -18,7 +18,7 @@ WRITTEN = {
         "        signed_ms=onset_ms if early else None,\n"
         "        half_ttfa_ms=None if early or discarded or onset_ms is None else onset_ms / 2,\n",
     ),
-    "harness/figures/catalogue.py": (
+    "harness/turns/catalogue.py": (
         '    _latency("greeting"',
         '    _latency("half_ttfa", "Half of TTFA", lambda t: t.half_ttfa_ms, "timing/measure", "sound"),\n'
         '    _latency("greeting"',

@@ -8,12 +8,14 @@ import pytest
 from harness.figures.cells import Cell
 from harness.figures.endpointing import endpointing_of, summarise_endpointing
 from harness.figures.latency import latency_values, turn_figures
-from harness.figures.speakers import by_speaker, share_over_speakers, speakers_of
+from harness.figures.speakers import by_speaker, speakers_of
 from harness.figures.summarise import summarise
 from harness.figures.summary import RunSummary
-from harness.statistics.exact import share_interval
-from harness.statistics.percentiles import quantiles_of
+from harness.statistics.bounds import share_of
+from harness.statistics.interval import TAIL
+from harness.statistics.share_bounds import clopper_pearson
 from harness.store.selection import Selection
+from harness.timing.quantiles import quantiles_of
 from tests.present import ends, present
 from tests.run_of_speakers import answered_by_people, run_of_speakers
 
@@ -96,8 +98,8 @@ def test_automatic_speakers_are_never_called_people(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("held", [False, True])
 def test_a_share_of_none_or_all_is_not_certain(held: bool) -> None:
-    share, interval = share_over_speakers({f"speaker p{k}": [held] * 12 for k in range(10)}, seed=1)
-    assert (share, interval) == (float(held), share_interval(10 * held, 10))
+    share, interval = share_of({f"speaker p{k}": [held] * 12 for k in range(10)})
+    assert (share, interval) == (float(held), clopper_pearson(10 * held, 10, TAIL))
 
 
 def test_people_in_the_seat_are_compared_by_conversation_and_measured_over_the_callers_speakers(tmp_path: Path) -> None:

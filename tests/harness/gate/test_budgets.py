@@ -8,7 +8,6 @@ import pytest
 
 from harness.errors import UserError
 from harness.experiment import Experiment
-from harness.figures.catalogue import BY_PATH
 from harness.figures.rank import Place
 from harness.figures.summarise import summarise
 from harness.gate.budgets import limits_for, read_budgets
@@ -17,6 +16,7 @@ from harness.gate.evidence import Cells
 from harness.run.plan import make_plan, new_manifest
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
+from harness.turns.catalogue import BY_PATH
 from tests.harness.conftest import Finished, peer
 
 

@@ -14,7 +14,8 @@ from benchmarks import judging_last_look
 from benchmarks.judging_last_look import PAIRS, RECORD, RedLine, in_words, look, read_looks, read_red_lines, share_of
 from benchmarks.judging_sets import Set, hashes, text_hash
 from harness.errors import UserError
-from harness.statistics.exact import share_interval
+from harness.statistics.interval import TAIL
+from harness.statistics.share_bounds import clopper_pearson
 
 JudgeOf = Callable[..., Any]
 FEWEST = {
@@ -100,7 +101,7 @@ def test_a_look_gives_each_familys_share_and_is_recorded(tmp_path: Path, rule_ju
     found = look(rule_judge(), pairs, record, "2026-01-02")
     assert {name: (s.pairs, s.accuracy) for name, s in found.families.items()} == {"echo": (2, 0.5), "blame": (1, 1.0)}
     assert found.overall.pairs == 3
-    assert found.families["blame"].interval == share_interval(1, 1)
+    assert found.families["blame"].interval == clopper_pearson(1, 1, TAIL)
     assert read_looks(record) == (found,)
     text = in_words(found)
     assert all(name in text for name in ("echo", "blame", "2026-01-02", "rule@1"))
@@ -114,7 +115,7 @@ def test_a_judge_that_follows_the_order_is_half_right_and_flips(tmp_path: Path, 
 
 
 def test_half_right_pairs_widen_the_interval_on_both_sides() -> None:
-    assert share_of([1, 0.5, 0]).interval == (share_interval(1, 3)[0], share_interval(2, 3)[1])
+    assert share_of([1, 0.5, 0]).interval == (clopper_pearson(1, 3, TAIL)[0], clopper_pearson(2, 3, TAIL)[1])
 
 
 def test_a_second_look_at_the_same_judge_is_refused_before_it_is_asked(tmp_path: Path, rule_judge: JudgeOf) -> None:

@@ -26,8 +26,8 @@ from harness.progress import RunProgress
 from harness.reports.isolated_words import as_text, rows, sentences
 from harness.run.caller_turns import render_turns
 from harness.run.plan import make_plan
-from harness.statistics.percentiles import Quantiles
 from harness.store.load_files import LoadMade, LoadTurn
+from harness.timing.quantiles import Quantiles
 from harness.wording import UNKNOWN_TEXT
 from tests.harness.load.made_plays import plays
 from tests.harness.load.made_turns import turn

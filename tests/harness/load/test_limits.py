@@ -5,8 +5,8 @@ import pytest
 from harness.load.ceiling import MOST, LoadResult, next_callers, rounds_for
 from harness.load.limits import limit_of
 from harness.load.result import LoadStep, Used
-from harness.statistics.exact import TURNS_FOR_P95
-from harness.statistics.percentiles import Quantiles
+from harness.statistics.interval import TURNS_FOR_P95
+from harness.timing.quantiles import Quantiles
 
 BUDGET_MS = 500.0
 

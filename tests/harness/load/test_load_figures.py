@@ -9,7 +9,7 @@ import pytest
 from harness.figures.load_knee import CurveStep, calls_within, knee
 from harness.figures.load_steps import load_figures, stretches_of, times
 from harness.statistics.drawn_quantiles import Drawn, drawn_quantile
-from harness.statistics.percentiles import quantiles_of
+from harness.timing.quantiles import quantiles_of
 from tests.harness.load.made_turns import queued, turn
 
 RATES = (1.0, 2.0, 4.0, 6.0, 8.0, 9.0)

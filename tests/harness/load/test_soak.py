@@ -13,7 +13,7 @@ from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerTurn, Limits, SessionPlan
 from harness.load.result import LoadStep
 from harness.load.soak import FEWEST_WAVES, Look, drifts, soak
-from harness.statistics.percentiles import Quantiles
+from harness.timing.quantiles import Quantiles
 
 WAVE_S = 30.0
 

@@ -10,8 +10,9 @@ from harness.ranking import joint, joint_figure
 from harness.ranking.joint import best_within, on_frontier
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.model import Method, RatingModel
-from harness.statistics.percentiles import quantiles_of, weighted_quantile
+from harness.statistics.percentiles import weighted_quantile
 from harness.store.judgment import Judgment
+from harness.timing.quantiles import quantiles_of
 from tests.harness.conftest import Simulate
 from tests.present import present
 

@@ -5,7 +5,8 @@ import pytest
 
 from harness.statistics.bootstrap import DRAWS, draw_contexts
 from harness.statistics.clustered_means import SEED, clustered_mean, clustered_share
-from harness.statistics.exact import share_interval
+from harness.statistics.interval import TAIL
+from harness.statistics.share_bounds import clopper_pearson
 
 
 def test_whole_bunches_are_drawn() -> None:
@@ -34,7 +35,7 @@ def test_under_eight_bunches_there_is_no_interval() -> None:
 def test_a_share_of_none_or_all_is_never_certain(value: float) -> None:
     share, interval = clustered_share([(str(n // 2), value) for n in range(24)])
     assert share == value
-    assert interval == share_interval(round(value * 12), 12)
+    assert interval == pytest.approx(clopper_pearson(12 * value, 12, TAIL))
     # A signed figure that is the same throughout is no share, and has no bound to stay within.
     assert clustered_mean([(str(n), -0.5) for n in range(12)]) == (-0.5, (-0.5, -0.5))
 
@@ -45,8 +46,10 @@ def test_a_share_stays_between_none_and_all() -> None:
     assert 0.0 <= interval[0] < 0.1 < interval[1] <= 1.0
 
 
-def test_the_share_interval_matches_the_textbook() -> None:
-    assert share_interval(8, 10) == pytest.approx((0.490, 0.943), abs=1e-3)
+def test_the_share_interval_of_one_trial_each_is_the_textbooks() -> None:
+    share, interval = clustered_share((str(n), float(n < 8)) for n in range(10))
+    assert share == 0.8
+    assert interval == pytest.approx((0.444, 0.975), abs=1e-3)
 
 
 def test_nothing_has_no_mean() -> None:

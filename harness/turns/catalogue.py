@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from harness.statistics.percentiles import Quantiles
+from harness.store.selection import NOT_TIMED
 from harness.timing.figures import TurnTiming
 
 Unit = Literal["ms", "share", "elo"]
@@ -35,9 +33,11 @@ class Figure:
     statistics: tuple[str, ...] = ()
     """For a time: the statistics that a limit can name."""
     read: Callable[[TurnTiming], float | None] | None = None
-    """For a latency: its value in one turn."""
-    chances: Callable[[TurnTiming], Iterable[bool]] | None = None
-    """For a share of chances: each chance of one turn, and whether it was taken."""
+    """For a latency: its value in one turn; infinite where the turn ranks slowest in it, None where it is not known."""
+    chances: Callable[[TurnTiming], Iterable[bool | None]] | None = None
+    """For a share of chances: each chance of one turn, and whether it was taken; None for one in which nobody could choose."""
+    latency: str | None = None
+    """For a share within a budget: the latency."""
     drawn: bool = False
     """True if the page offers it as an axis."""
 
@@ -45,24 +45,6 @@ class Figure:
     def paths(self) -> tuple[str, ...]:
         """Its names in limits: one path for each of its statistics."""
         return tuple(f"{self.key}_ms.{name}" for name in self.statistics) if self.statistics else (self.key,)
-
-
-class Latencies(BaseModel):
-    """The latencies of a cell in ms, one field for each of `LATENCIES`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    ttft_ms: Quantiles = Field(default_factory=Quantiles)
-    ttft_from_spoken_end_ms: Quantiles = Field(default_factory=Quantiles)
-    ttfa_ms: Quantiles = Field(default_factory=Quantiles)
-    answer_ms: Quantiles = Field(default_factory=Quantiles)
-    first_byte_ms: Quantiles = Field(default_factory=Quantiles)
-    first_sound_ms: Quantiles = Field(default_factory=Quantiles)
-    first_speech_ms: Quantiles = Field(default_factory=Quantiles)
-    first_word_ms: Quantiles = Field(default_factory=Quantiles)
-    first_substance_ms: Quantiles = Field(default_factory=Quantiles)
-    greeting_ms: Quantiles = Field(default_factory=Quantiles)
-    """From the opened call to the agent's greeting, on calls that the agent began."""
 
 
 def _latency(
@@ -87,15 +69,40 @@ LATENCIES: Final = (
 """Latencies of a turn. In those that are heard, silence ranks slowest; in the others it is unknown."""
 HEARD: Final = ("ttfa", "answer", "first_sound", "first_speech", "first_word", "first_substance")
 
+
+def _dead_air(turn: TurnTiming) -> float | None:
+    if turn.endpointing is None or turn.endpointing.discarded is not None:
+        return float("inf") if turn.method == NOT_TIMED else None
+    return float("inf") if turn.endpointing.dead_air_ms is None else turn.endpointing.dead_air_ms
+
+
+def _decision_delay(turn: TurnTiming) -> float | None:
+    """A turn without reply and without decision is infinite: the agent never found its end. For a reply without a decision
+    after the last pause the decision is not known."""
+    if turn.endpointing is None or turn.endpointing.discarded is not None:
+        return None
+    if turn.endpointing.decision_ms is None and turn.endpointing.dead_air_ms is None:
+        return float("inf")
+    return turn.endpointing.decision_ms
+
+
+def _pauses_cut(turn: TurnTiming) -> Iterable[bool | None]:
+    pauses = turn.endpointing.pauses if turn.endpointing is not None else ()
+    return (None if pause.fate == "already_talking" else pause.fate == "cut" for pause in pauses)
+
+
 OTHERS: Final = (
-    Figure("dead_air", "Silence after a turn's true end", "ms", ("sound",), "figures/endpointing", statistics=("p50",)),
+    Figure("dead_air", "Silence after a turn's true end", "ms", ("sound",), "figures/endpointing", statistics=("p50",),
+           read=_dead_air),
     Figure("decision_delay", "Spoken end to the decision that the turn is over", "ms", ("sound", "marks"),
-           "figures/endpointing", statistics=("p50",)),
-    Figure("within_budget.ttfa", "TTFA within the budget", "share", ("sound",), "figures/latency", higher_is_better=True),
+           "figures/endpointing", statistics=("p50",), read=_decision_delay),
+    Figure("within_budget.ttfa", "TTFA within the budget", "share", ("sound",), "figures/latency", higher_is_better=True,
+           latency="ttfa"),
     Figure("within_budget.answer", "Answer within TTFA's budget", "share", ("sound",), "figures/latency",
-           higher_is_better=True),
-    Figure("within_budget.ttft", "TTFT within the budget", "share", ("marks",), "figures/latency", higher_is_better=True),
-    Figure("pauses_cut_share", "Pauses cut", "share", ("sound",), "figures/endpointing"),
+           higher_is_better=True, latency="answer"),
+    Figure("within_budget.ttft", "TTFT within the budget", "share", ("marks",), "figures/latency", higher_is_better=True,
+           latency="ttft"),
+    Figure("pauses_cut_share", "Pauses cut", "share", ("sound",), "figures/endpointing", chances=_pauses_cut),
     Figure("false_start_rate", "False starts", "share", ("sound",), "timing/overlap", chances=lambda t: t.pause_was_cut),
     Figure("cut_in_rate", "Cut-ins", "share", ("sound",), "timing/overlap", chances=lambda t: (t.cut_in,)),
     Figure("continuity", "Replies without a gap in their sound", "share", ("sound",), "timing/measure", higher_is_better=True,

@@ -1,0 +1,96 @@
+"""One figure of one group of turns, between its two ends, with an interval over whole clusters.
+
+A percentile never falls when a turn's time grows, and a share within a budget never rises. So the figure at all low ends and
+the figure at all high ends bound whatever a machine without others would have given, and the interval runs from the lower
+bound of the one to the upper bound of the other. Nothing is assumed of the turns that others disturbed, not even that they are
+like the rest. Of times the measured figure is the high end: an upper bound of what a quiet machine gives.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from harness.statistics.arrays import Floats
+from harness.statistics.bounds import Bounds, Evidence, percentile_of, share_of_flags
+from harness.turns.catalogue import CATALOGUE
+from harness.turns.table import COLUMN_OF, Cluster, Given, KeyName, TurnTable
+
+PERCENTILES: Final[Mapping[str, float]] = {"p50": 0.50, "p95": 0.95}
+By = Mapping[KeyName, str | Collection[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure at its low and its high end, and as measured."""
+
+    figure: str
+    """Its path, as a limit names it."""
+    low: Evidence
+    high: Evidence
+    measured: Evidence
+    turns: int
+    """Number of turns that give it."""
+
+    @property
+    def value(self) -> float:
+        """The figure as measured; infinite where it falls on a turn without reply."""
+        return self.measured.value
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The figure at its low and high end; equal where nothing is owed to others."""
+        return self.low.value, self.high.value
+
+    @property
+    def contexts(self) -> int:
+        """Number of clusters behind it."""
+        return self.measured.contexts
+
+    def bounds(self, tail: float) -> Bounds:
+        """Low and high, each missed with a chance of at most `tail`, whatever part others had."""
+        return self.low.bounds(tail)[0], self.high.bounds(tail)[1]
+
+
+def estimate(table: TurnTable, figure: str, by: By | None = None, cluster: Cluster = "conversation") -> Estimate | None:
+    """The estimate of a figure over the rows with the keys `by`; None if they do not give it.
+
+    Args:
+        figure: a path of the catalogue, as `ttfa_ms.p95`, `within_budget.ttfa` or `cut_in_rate`.
+        cluster: the key whose groups are independent.
+
+    Raises:
+        KeyError: no turn has such a figure.
+    """
+    group = table if by is None else table.where(by)
+    key, share = named(figure)
+    given = group.given(key)
+    if not given.row.size:
+        return None
+    low, high, measured = (_evidence(group, given, end, cluster, share) for end in (given.low, given.high, given.measured))
+    return Estimate(figure, low, high, measured, len(np.unique(given.row)))
+
+
+def named(figure: str) -> tuple[str, float | None]:
+    """The key in the catalogue and, for a percentile, its share: `ttfa_ms.p95` is (`ttfa`, 0.95)."""
+    if figure in CATALOGUE:
+        return figure, None
+    key, _, statistic = figure.partition("_ms.")
+    return key, PERCENTILES[statistic]
+
+
+def by_cluster(group: TurnTable, given: Given, values: Floats, cluster: Cluster) -> Mapping[str, Floats]:
+    """Cluster → its values, in the order of the rows."""
+    key = group.keys[COLUMN_OF[cluster]]
+    codes = key.codes[given.row]
+    order = np.argsort(codes, kind="stable")
+    kinds, first = np.unique(codes[order], return_index=True)
+    return {key.names[kind]: part for kind, part in zip(kinds, np.split(values[order], first[1:]), strict=True)}
+
+
+def _evidence(group: TurnTable, given: Given, values: Floats, cluster: Cluster, share: float | None) -> Evidence:
+    groups = by_cluster(group, given, values, cluster)
+    found = share_of_flags(groups) if share is None else percentile_of(groups, share)
+    assert found is not None
+    return found
