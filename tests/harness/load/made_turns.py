@@ -63,7 +63,7 @@ def queued(rate: float, lasts_s: float, seed: int, *, serves: float = 10.0, slow
     free_s, found = 0.0, []
     for number, (at, needs) in enumerate(zip(at_s, service_s, strict=True)):
         free_s = max(free_s, at) + needs
-        found.append(turn(number, at, slower * (300 + 1_000 * (free_s - at)), rate=rate))
+        found.append(turn(number, at, float(slower * (300 + 1_000 * (free_s - at))), rate=rate))
     return found
 
 
