@@ -76,8 +76,8 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "why_silent": Kind("warn", "Why no reply", "{}: {}."),
     "unspoken": Kind("warn", "Unspoken turns", "{}. The figures are of the turns that were spoken."),
     "no_reply": Kind("warn", "No reply", "No answer {}: {}. Such turns count as an agent's slowest."),
-    "contended": Kind("warn", "Others", "Other programs, other machines on the same host, or a quota took processor time that an "
-                      "agent needed. They can only delay it: {}."),
+    "contended": Kind("warn", "Others", "Other programs, other machines on the same host, or a quota took processor time that "
+                      "an agent needed. They can only delay it: {}."),
     "discarded": Kind("note", "Discarded", "Turns whose measurement could not be trusted give no figure: {}."),
     "unjudged": Kind("warn", "Missing verdicts", "{} of this run has no verdict at all."),
     "unfinished": Kind("warn", "Unfinished", "{} of the planned sessions are not finished; {}."),
