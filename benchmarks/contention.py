@@ -1,28 +1,33 @@
-"""Does what a figure could owe to others bound what it lost, and do runs say so? `python benchmarks/contention.py steps
-[rounds]`, then `… runs [how many]`.
+"""Is what a figure could owe to others a bound, and how wide is it? `python benchmarks/contention.py known [minutes]`, then `…
+calls [rounds] [load …]`.
 
-`steps` calls two cascades again and again while other programs keep 0 to 2 cores busy, in random order, and sets each call's
-TTFA against the same agent's median on the same turn without added load: how far it moved beside what it could at most owe.
-A bound is one only if hardly any call moved further (the median has an error of its own). Writes
-`docs/pictures/contention.svg`.
+`known` has an agent whose work is known: 300 ms of processor time, by one process or handed between two, with pauses in which
+it gives up the processor. Its quiet latency is the sum of its work and its pauses, on however busy a machine, so each of some
+hundred turns says whether the bound holds. Others keep 0.1 to 2 cores busy, steadily or in bursts like a browser's: many short
+programs at once.
 
-`runs` plays one call after another to one loaded agent, each a run of its own, by turns beside nothing and beside two busy
-cores, and counts how many of the loaded ones called themselves contended, and how many of the quiet ones gave every figure.
-Twenty of each are forty calls of about ten seconds.
+`calls` plays calls to two cascades beside the same loads, in random order. The quiet TTFA of a turn is known there only as the
+range of the same agent's calls without added load: the low end of a loaded call may not lie above all of them. Writes
+`docs/pictures/contention.svg`. One round of it takes five minutes.
+
+`cost` measures the processor time of the samples themselves.
+
+The first two print the width of the bound three times, as median/p95 in ms: over the whole stretch at once, from one sample to
+the next, and the same where the machine shows others' work only in steps of 10 ms.
 """
 
 import asyncio
 import json
+import math
 import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 
 import altair as alt
@@ -31,24 +36,31 @@ from harness.agents.profile import load_profile
 from harness.audio.vocal import silero
 from harness.caller import Callers
 from harness.experiment import Experiment
-from harness.figures.latency import FIGURES
-from harness.figures.summarise import summarise
+from harness.machine.busy_clock import TICK_MS
+from harness.machine.call_watch import CallWatch, Watches
 from harness.progress import RunProgress
+from harness.recording.files import load as load_recording
+from harness.recording.machine_track import MachineTrack
 from harness.run.caller_turns import render_turns
 from harness.run.plan import make_plan, new_manifest
 from harness.run.running_agents import RunningAgents
 from harness.run.sessions import SessionPlayer
 from harness.run.weights import weights_of_agents
 from harness.store.run_store import RunStore
-from harness.timing.figures import NO_REPLY_MS, TurnTiming
-from harness.timing.left_out import MOST_OWED_MS, MOST_OWED_SHARE
+from harness.timeline import NS_PER_MS
+from harness.timing.contention import owed, stretch_ns
+from harness.timing.figures import NO_REPLY_MS
 
 AGENTS = ("tuned-stock", "polaris-like")
 """One that works after the caller has ended, one that hides its work behind its wait."""
-LOADS_CORES = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0)
-PERIOD_S = 0.05
-PAST_THE_BOUND_CORES = 2.0
-BINS_MS = (0.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 1_000.0, NO_REPLY_MS + 1)
+LOADS = {"0.1": (0.1,), "0.3": (0.3,), "0.5": (0.5,), "1": (1.0,), "2": (1.0, 1.0), "bursts": (-0.1, -0.1, -0.1, -0.1)}
+"""The part of a core that each program takes; negative: in bursts."""
+CALLS_BESIDE = ("0.3", "0.5", "1", "2", "bursts")
+PROGRAMS = str(Path(__file__).with_name("contention_programs.py"))
+KNOWN_A_LOAD = 4
+COST_S = 5.0
+SPREAD_MS = 3.0
+"""Thirty pauses end a tenth of a millisecond late each, on a quiet machine too."""
 LINES = (
     "I moved here for the job, and now I eat my dinner alone every single night.",
     "My brother has stopped calling me back. I keep telling myself that he is only busy, and I do not believe it any more.",
@@ -58,84 +70,151 @@ PICTURE = Path("docs/pictures/contention.svg")
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """The most that a stretch could owe to others, three times, in ms."""
+
+    at_once_ms: float
+    by_sample_ms: float
+    in_steps_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """One call: the load that was added, and what was measured."""
 
     agent: str
     line: int
-    load_cores: float
+    load: str
     ttfa_ms: float
-    owed_ms: float
-    dropped: bool
-    others_cores: float
-    stolen_cores: float
+    owed: Bounds
+    others: tuple[tuple[str, float], ...]
 
 
-def steps(rounds: int) -> None:
-    """Measure, print two tables, draw the picture."""
-    calls = asyncio.run(_all_calls(rounds))
-    usual = {
-        (a, k): statistics.median(c.ttfa_ms for c in calls if (c.agent, c.line, c.load_cores) == (a, k, 0.0))
-        for a in AGENTS
-        for k in range(len(LINES))
-    }
-    moved = [(c, c.ttfa_ms - usual[c.agent, c.line]) for c in calls]
-    print(f"{'agent':>14} {'added cores':>12} {'calls':>6} {'moved, ms':>10} {'owed, ms':>9} {'dropped':>8} {'beyond':>7}")
-    for agent in AGENTS:
-        for load in LOADS_CORES:
-            mine = [(c, ms) for c, ms in moved if (c.agent, c.load_cores) == (agent, load)]
+@dataclass(frozen=True, slots=True)
+class KnownTurn:
+    """One turn of the agent whose work is known: by how much it was late, and what it could owe."""
+
+    agent: str
+    load: str
+    lost_ms: float
+    spread_ms: float
+    """The most that the harness itself has cost it, and the pauses that end late on a quiet machine too."""
+    owed: Bounds
+
+
+def known(minutes: float) -> None:
+    """Turns of the agents whose work is known, beside each load in random order."""
+    order, turns, until_s = random.Random(1), list[KnownTurn](), time.monotonic() + 60 * minutes
+    while time.monotonic() < until_s:
+        for load in order.sample(tuple(LOADS), len(LOADS)):
+            with _load(load):
+                turns += [_known_turn(load, processes) for _ in range(KNOWN_A_LOAD) for processes in (1, 2)]
+    print(f"{'agent':>14} {'load':>8} {'turns':>6} {'lost, ms':>9} {'p95':>6}   at most: {'at once':>9} {'by sample':>9} "
+          f"{'in steps':>9} {'beyond':>7} {'in steps':>9}")  # fmt: skip
+    for processes in (1, 2):
+        for load in LOADS:
+            mine = [t for t in turns if (t.agent, t.load) == (f"known-{processes}", load)]
+            lost = [t.lost_ms for t in mine]
             print(
-                f"{agent:>14} {load:12.2f} {len(mine):6} {statistics.median(ms for _, ms in mine):10.0f} "
-                f"{statistics.median(c.owed_ms for c, _ in mine):9.0f} {sum(c.dropped for c, _ in mine):8} {_beyond(mine):7}"
+                f"{mine[0].agent:>14} {load:>8} {len(mine):6} {statistics.median(lost):9.1f} {_p95(lost):6.0f} {'':10}"
+                f"{_widths([t.owed for t in mine])} {sum(t.lost_ms > t.owed.by_sample_ms + t.spread_ms for t in mine):7} "
+                f"{sum(t.lost_ms > t.owed.in_steps_ms + t.spread_ms for t in mine):9}"
             )
-    print(f"\n{'owed at most':>14} {'calls':>6} {'moved, ms':>10} {'beyond':>7}")
-    for low, high in pairwise(BINS_MS):
-        mine = [(c, ms) for c, ms in moved if low <= c.owed_ms < high]
-        if mine:
-            print(f"{low:6.0f}–{high:7.0f} {len(mine):6} {statistics.median(ms for _, ms in mine):10.0f} {_beyond(mine):7}")
-    _draw([{**asdict(c), "moved": max(1.0, ms)} for c, ms in moved])
+    worst = sorted((t.lost_ms - t.owed.by_sample_ms - t.spread_ms for t in turns), reverse=True)[:5]
+    beyond = sum(t.lost_ms > t.owed.by_sample_ms + t.spread_ms for t in turns)
+    print(f"beyond the bound: {beyond} of {len(turns)}; furthest, ms: "
+          + ", ".join(f"{ms:.1f}" for ms in worst))  # fmt: skip
 
 
-def _beyond(calls: list[tuple[Call, float]]) -> int:
-    """Calls that came later than the bound allows: by more than it, and by more than a figure may be off unremarked."""
-    return sum(ms > c.owed_ms + max(MOST_OWED_MS, MOST_OWED_SHARE * (c.ttfa_ms - ms)) for c, ms in calls)
+def calls(rounds: int, beside: Sequence[str]) -> None:
+    """Measure calls beside these loads, print a table, draw the picture."""
+    found = asyncio.run(_all_calls(rounds, beside))
+    print(f"{'agent':>14} {'load':>8} {'calls':>6} {'TTFA, ms':>9}   at most: {'at once':>9} {'by sample':>9} "
+          f"{'in steps':>9} {'beyond':>7}  others")  # fmt: skip
+    quiet = {
+        (c.agent, c.line): [q.ttfa_ms for q in found if (q.agent, q.line, q.load) == (c.agent, c.line, "0")] for c in found
+    }
+    for agent in AGENTS:
+        for load in ("0", *beside):
+            mine = [c for c in found if (c.agent, c.load) == (agent, load)]
+            beyond = sum(c.ttfa_ms - c.owed.by_sample_ms > max(quiet[c.agent, c.line], default=0.0) for c in mine)
+            named = ", ".join(f"{name} {cores:.2f}" for name, cores in mine[0].others) if mine else ""
+            print(
+                f"{agent:>14} {load:>8} {len(mine):6} {statistics.median(c.ttfa_ms for c in mine):9.0f} {'':10}"
+                f"{_widths([c.owed for c in mine])} {beyond:7}  {named}"
+            )
+    rows = [(c, c.ttfa_ms - statistics.median(quiet[c.agent, c.line])) for c in found if quiet[c.agent, c.line]]
+    _draw([{**asdict(c), "owed": max(1.0, c.owed.by_sample_ms), "moved": max(1.0, ms)} for c, ms in rows])
 
 
-def runs(count: int) -> None:
-    """Runs of one call, by turns with and without load past the bound."""
-    began_s = time.monotonic()
-    said, whole = asyncio.run(_runs(count))
-    print(f"beside {PAST_THE_BOUND_CORES:g} busy cores {said} of {count} runs call themselves contended")
-    print(f"beside nothing {whole} of {count} runs give every figure; {time.monotonic() - began_s:.0f} s in all")
+def cost() -> None:
+    """Measure the processor time of the samples themselves, for an agent of a dozen threads."""
+    threads = "import threading, time\nfor _ in range(11): threading.Thread(target=time.sleep, args=(60,)).start()"
+    agent = subprocess.Popen([sys.executable, "-S", "-c", threads])
+    time.sleep(1.0)
+    try:
+        for overlapping in (1, 200):
+            watches = Watches()
+            with ExitStack() as open_calls:
+                found = [open_calls.enter_context(watches.watch((agent.pid,), ())) for _ in range(overlapping)]
+                began_s, began_cpu_s = time.monotonic(), time.process_time()
+                time.sleep(COST_S)
+                share = (time.process_time() - began_cpu_s) / (time.monotonic() - began_s)
+            samples = len(found[-1].track.samples) / COST_S if found[-1].track is not None else 0.0
+            print(f"{overlapping:4} calls: {100 * share:.2f} % of a core, {samples:.0f} samples a second")
+    finally:
+        agent.kill()
+        agent.wait()
 
 
-async def _runs(count: int) -> tuple[int, int]:
-    said = whole = 0
-    async with _playing(AGENTS[:1]) as (player_of, there):
-        for k in range(2 * count):
-            cores, line = PAST_THE_BOUND_CORES * (k % 2), (k // 2) % len(LINES)
-            player, store = player_of(there / f"run-{k}", line)
-            with _load(cores):
-                await player.play_all()
-            timing = store.sessions()[0].timing
-            contended = any(c.code == "contended" for c in summarise(store).cautions)
-            dropped = [f for f in FIGURES if timing is not None and timing.owes_too_much(f)]
-            said += contended and cores > 0
-            whole += not dropped and not contended and cores == 0
-            print(f"{k + 1:3} {cores:g} cores: contended {contended}, dropped {dropped}; {_shown(timing)}", flush=True)
-            store.close()
-    return said, whole
+def _widths(owed_by: Sequence[Bounds]) -> str:
+    each = ([getattr(o, name) for o in owed_by] for name in ("at_once_ms", "by_sample_ms", "in_steps_ms"))
+    return " ".join(f"{statistics.median(ms):4.0f}/{_p95(ms):<4.0f}" for ms in each)
 
 
-def _shown(timing: TurnTiming | None) -> str:
-    if timing is None or timing.contention is None:
-        return "not watched"
-    lost, ttfa = timing.contention, f"{timing.ttfa_ms:.0f}" if timing.ttfa_ms is not None else "none"
-    waited = f"{lost.waited_cores:.2f}" if lost.waited_cores is not None else "–"
-    return (
-        f"TTFA {ttfa} ms, at most {timing.owed_ms('ttfa'):.0f} ms others' (programs {lost.others_ms:.0f}, host "
-        f"{lost.stolen_ms:.0f}, quota {lost.quota_ms}); cores: others {lost.others_cores:.3f}, waited {waited}, "
-        f"stolen {lost.stolen_cores:.3f}"
+def _p95(values: Sequence[float]) -> float:
+    return sorted(values)[min(len(values) - 1, math.ceil(0.95 * len(values)) - 1)]
+
+
+def _bounds(track: MachineTrack, begin_ns: int, end_ns: int, over_ms: float = math.inf) -> Bounds | None:
+    whole, steps = owed(track, begin_ns, end_ns), owed(_in_steps(track), begin_ns, end_ns)
+    if whole is None or steps is None:
+        return None
+    waited_ms = whole.waited_ms if whole.waited_ms is not None else math.inf
+    at_once_ms = min(whole.others_ran_ms, waited_ms) + whole.stolen_ms + (whole.quota_ms or 0.0)
+    return Bounds(min(at_once_ms, whole.lasted_ms, over_ms), min(whole.at_most_ms, over_ms), min(steps.at_most_ms, over_ms))
+
+
+def _in_steps(track: MachineTrack) -> MachineTrack:
+    """The same samples as a machine shows them that counts idle time in steps of 10 ms."""
+    if track.grain_ms:
+        return track
+    first_ns, samples = track.samples[0].at_ns, []
+    for sample in track.samples:
+        all_ms = track.cores * (sample.at_ns - first_ns) / NS_PER_MS
+        samples.append(replace(sample, busy_ms=all_ms - math.floor((all_ms - sample.busy_ms) / TICK_MS) * TICK_MS))
+    return replace(track, samples=tuple(samples), grain_ms=TICK_MS, late_ms=0.0)
+
+
+def _known_turn(load: str, processes: int) -> KnownTurn:
+    command = [sys.executable, "-S", PROGRAMS, "work", str(processes)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True) as agent:
+        assert agent.stdin is not None
+        assert agent.stdout is not None
+        agent.stdout.readline()
+        with CallWatch((agent.pid,), ()) as watch:
+            time.sleep(0.1)
+            agent.stdin.write("go\n")
+            agent.stdin.flush()
+            began_ns, ended_ns, quiet_ns = map(int, agent.stdout.readline().split())
+            time.sleep(0.1)
+        agent.stdin.close()
+    assert watch.track is not None
+    found = _bounds(watch.track, began_ns, ended_ns)
+    assert found is not None
+    inside = [s.harness_ran_ms for s in watch.track.samples if began_ns <= s.at_ns <= ended_ns]
+    return KnownTurn(
+        f"known-{processes}", load, (ended_ns - began_ns - quiet_ns) / NS_PER_MS, max(inside) - min(inside) + SPREAD_MS, found
     )
 
 
@@ -166,40 +245,41 @@ async def _playing(names: tuple[str, ...]) -> AsyncIterator[tuple[Callable[..., 
                 await callers.stop()
 
 
-async def _all_calls(rounds: int) -> list[Call]:
+async def _all_calls(rounds: int, beside: Sequence[str]) -> list[Call]:
     order = random.Random(1)
-    calls: list[Call] = []
+    found: list[Call] = []
     async with _playing(AGENTS) as (player_of, there):
         for k in range(rounds):
-            for load in order.sample(LOADS_CORES, len(LOADS_CORES)):
-                player, store = player_of(there / f"{k}-{load}")
+            for load in order.sample(("0", "0", *beside), len(beside) + 2):
+                player, store = player_of(there / f"{k}-{len(found)}")
                 with _load(load):
                     await player.play_all()
-                calls += _calls(store, load)
+                found += _calls(store, load)
                 store.close()
-    return calls
+    return found
 
 
-def _calls(store: RunStore, load: float) -> Iterator[Call]:
+def _calls(store: RunStore, load: str) -> Iterator[Call]:
     for session in store.sessions():
-        timing = session.timing
+        timing, track = session.timing, store.machine_track(session)
         if timing is None or timing.contention is None or timing.discarded is not None or timing.signed_ms is not None:
             continue
+        t0_ns = load_recording(session.folder).caller.t0_ns
         ttfa_ms = timing.ttfa_ms if timing.ttfa_ms is not None else NO_REPLY_MS
-        lost = timing.contention
-        line = int(session.key.context_id.removeprefix("line-"))
-        yield Call(
-            session.key.agent, line, load, ttfa_ms, timing.owed_ms("ttfa") or 0.0, timing.contended, lost.others_cores,
-            lost.stolen_cores,
-        )  # fmt: skip
+        found = _bounds(track, *stretch_ns(track, t0_ns, timing), ttfa_ms) if track is not None else None
+        if found is not None:
+            line = int(session.key.context_id.removeprefix("line-"))
+            yield Call(session.key.agent, line, load, ttfa_ms, found, timing.contention.others)
 
 
 @contextmanager
-def _load(cores: float) -> Iterator[None]:
-    """Keep so many cores busy: whole ones without a break, a part of one in bursts, as compilers and browsers do."""
-    parts = [1.0] * int(cores) + ([cores % 1] if cores % 1 else [])
-    programs = [subprocess.Popen([sys.executable, __file__, "burn", str(part)]) for part in parts]
-    if parts:
+def _load(load: str) -> Iterator[None]:
+    """Keep so many cores busy: whole ones without a break, a part of one in turns of 50 ms, or in bursts."""
+    each = LOADS.get(load, ())
+    programs = [
+        subprocess.Popen([sys.executable, "-S", PROGRAMS, "burn", str(part)], start_new_session=True) for part in each
+    ]  # Linux shares the processor between sessions first.
+    if programs:
         time.sleep(1.0)
     try:
         yield
@@ -207,15 +287,6 @@ def _load(cores: float) -> Iterator[None]:
         for program in programs:
             program.kill()
             program.wait()
-
-
-def _burn(part: float) -> None:
-    while True:
-        until = time.monotonic() + PERIOD_S * part
-        while time.monotonic() < until:
-            pass
-        if part < 1:
-            time.sleep(PERIOD_S * (1 - part))
 
 
 def _pack(folder: Path) -> Path:
@@ -237,7 +308,7 @@ def _short(folder: Path, name: str) -> Path:
 
 
 def _draw(calls: list[dict[str, object]]) -> None:
-    data = alt.InlineData(values=[{**c, "owed": max(1.0, float(str(c["owed_ms"])))} for c in calls])
+    data = alt.InlineData(values=calls)
     points = (
         alt.Chart(data)
         .mark_point(size=34, opacity=0.7)
@@ -248,7 +319,7 @@ def _draw(calls: list[dict[str, object]]) -> None:
                 scale=alt.Scale(type="log"),
                 axis=alt.Axis(title="TTFA above its median without load, ms"),
             ),
-            color=alt.Color("load_cores:O", legend=alt.Legend(title="Cores of load"), scale=alt.Scale(scheme="viridis")),
+            color=alt.Color("load:N", legend=alt.Legend(title="Load"), sort=["0", *LOADS], scale=alt.Scale(scheme="viridis")),
             shape=alt.Shape("agent:N", legend=alt.Legend(title=None)),
         )
     )
@@ -260,12 +331,14 @@ def _draw(calls: list[dict[str, object]]) -> None:
 def main() -> None:
     """See the module's head."""
     match sys.argv[1:]:
-        case ["burn", part]:
-            _burn(float(part))
-        case ["steps", *rounds]:
-            steps(int(rounds[0]) if rounds else 4)
-        case ["runs", *count]:
-            runs(int(count[0]) if count else 20)
+        case ["known", *minutes]:
+            known(float(minutes[0]) if minutes else 3.0)
+        case ["cost"]:
+            cost()
+        case ["calls"]:
+            calls(1, CALLS_BESIDE)
+        case ["calls", rounds, *beside]:
+            calls(int(rounds), beside or CALLS_BESIDE)
         case _:
             print(__doc__, file=sys.stderr)
             sys.exit(2)

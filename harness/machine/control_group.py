@@ -64,7 +64,7 @@ def control_groups(pids: Iterable[int], proc: Path = PROC) -> ControlGroups:
 def pressure_ms(path: Path) -> float | None:
     """The `some` total of a pressure file; None if there is none."""
     with suppress(OSError, ValueError, IndexError):
-        return int(path.read_text(encoding="ascii").splitlines()[0].rpartition("total=")[2]) / _US_PER_MS
+        return int(_text(path).split(b"\n", 1)[0].rpartition(b"total=")[2]) / _US_PER_MS
     return None
 
 
@@ -105,12 +105,17 @@ def _is_below(path: str, root: str) -> bool:
 
 def _throttled_ms(folder: Path) -> float | None:
     with suppress(OSError, ValueError):
-        counts = dict(line.split() for line in (folder / "cpu.stat").read_text(encoding="ascii").splitlines())
-        if "throttled_usec" in counts:
-            return int(counts["throttled_usec"]) / _US_PER_MS
-        if "throttled_time" in counts:
-            return int(counts["throttled_time"]) / _NS_PER_MS
+        counts = dict(line.split() for line in _text(f"{folder}/cpu.stat").splitlines())
+        if b"throttled_usec" in counts:
+            return int(counts[b"throttled_usec"]) / _US_PER_MS
+        if b"throttled_time" in counts:
+            return int(counts[b"throttled_time"]) / _NS_PER_MS
     return None
+
+
+def _text(path: Path | str) -> bytes:
+    with open(path, "rb", 0) as file:
+        return file.read()
 
 
 def _plain(escaped: str) -> str:

@@ -47,25 +47,27 @@ def cpu_times(proc: Path = PROC) -> dict[int, CpuTimes]:
     Raises:
         OSError: this system has no `/proc/stat`.
     """
+    return times_in((proc / "stat").read_bytes())
+
+
+def times_in(stat: bytes) -> dict[int, CpuTimes]:
+    """Number → times of every processor, from the text of `/proc/stat`."""
     found: dict[int, CpuTimes] = {}
     ms = 1000 / os.sysconf("SC_CLK_TCK")
-    with (proc / "stat").open(encoding="ascii") as lines:
-        for line in lines:
-            name, *ticks = line.split()
-            if not name.startswith("cpu"):
-                break
-            if name != "cpu":
-                counts = [int(tick) * ms for tick in ticks[:_LAST]]
-                stolen = counts[_STOLEN] if len(counts) > _STOLEN else 0.0
-                rest, iowait = sum(counts[k] for k in _IDLE), counts[_IDLE[1]]
-                found[int(name.removeprefix("cpu"))] = CpuTimes(rest, stolen, sum(counts), iowait)
+    for row in stat.split(b"\nintr", 1)[0].splitlines():
+        name, *ticks = row.split()
+        if name.startswith(b"cpu") and name != b"cpu":
+            counts = [int(tick) * ms for tick in ticks[:_LAST]]
+            stolen = counts[_STOLEN] if len(counts) > _STOLEN else 0.0
+            rest, iowait = sum(counts[k] for k in _IDLE), counts[_IDLE[1]]
+            found[int(name[3:])] = CpuTimes(rest, stolen, sum(counts), iowait)
     return found
 
 
-def idle_of_all_ms(proc: Path = PROC) -> float | None:
-    """The idle time of all processors together, without waits for a disk; None if the system does not count it."""
-    with suppress(OSError, ValueError, IndexError):
-        return float((proc / "uptime").read_text(encoding="ascii").split()[1]) * 1000
+def idle_in_ms(uptime: bytes) -> float | None:
+    """The idle time of all processors together, without waits for a disk, in the text of `/proc/uptime`; None if not there."""
+    with suppress(ValueError, IndexError):
+        return float(uptime.split()[1]) * 1000
     return None
 
 

@@ -1,22 +1,27 @@
 """Linux's counters of its scheduler, for the machine and for the processes of an agent.
 
-In addition to `cpu_times` and `control_group`, read from `/proc` (proc(5); Documentation/accounting/psi.rst and
-Documentation/scheduler/sched-stats.rst of the kernel):
+In addition to `cpu_times` and `control_group`, read from the kernel (proc(5); Documentation/accounting/psi.rst and
+Documentation/scheduler/sched-stats.rst):
 
-* `/proc/PID/task/*/schedstat`: of each thread, time on a processor and time *ready but waiting* for one. In nanoseconds.
+* a process's own processor clock (`clock_getcpuclockid(3)`): the time of all its threads, those that have ended included, in
+  ns, for one call and without a file.
+* `/proc/PID/task/*/schedstat`: of each thread, the time *ready but waiting* for a processor. In ns, counted when the wait ends.
 * `/proc/pressure/cpu`: the time that some thread of the machine waited.
 * `thermal_throttle/core_throttle_count` and `cpufreq/scaling_cur_freq` below `/sys/devices/system/cpu/cpu*`, where a machine
   has them; most virtual ones do not.
 
-A thread's counters disappear when it ends, so the last values of every thread are stored and the sums never fall.
-Children are read at every sample if the kernel lists them (`task/*/children`). A child that is found later counts with its
-processor time from then on, and with all its waiting: other programs' work may be overestimated, the agent's waiting never
-underestimated.
+A thread's counters disappear when it ends, so the last values of every thread are stored and the sums never fall. Threads are
+listed only if one was born anywhere: the last process id that the kernel gave, at the end of `/proc/loadavg`, tells that for
+2 µs. Children are searched for less often, because that opens a file for every thread. A child that is found later counts with
+its processor time from then on, and with all its waiting: other programs' work may be overestimated, the agent's waiting never
+underestimated, but for that of a thread that lives for less than one period.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -25,11 +30,13 @@ import psutil
 
 from harness.machine.control_group import pressure_ms
 from harness.machine.cpu_times import PROC, allowed_cpus
+from harness.machine.kernel_file import KernelFile, opened
 
 CPUS: Final = Path("/sys/devices/system/cpu")
 _NS_PER_MS: Final = 1e6
-_Counts = tuple[float, float]
-"""The times of one thread, in ms: on a processor, and waiting for one."""
+_MOST_OPEN: Final = 300
+"""Files of threads that stay open: many systems allow a process 1,024 in all. Those of further threads are opened each time."""
+_CHILDREN_LISTED: Final = Path("/proc/thread-self/children").exists()
 
 
 def stalled_ms() -> float | None:
@@ -49,71 +56,143 @@ def slowest_mhz() -> float | None:
     return min(khz) / 1000 if khz else None
 
 
+def process_ran_ms(pid: int) -> float | None:
+    """The processor time of a process, by its own clock; None if it has ended."""
+    with suppress(OSError):
+        return time.clock_gettime_ns(~pid << 3 | 2) / _NS_PER_MS
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The waiting of some threads for a processor, in ms."""
+
+    all_ms: float
+    """Summed, so far."""
+    longest_ms: float
+    """The most that any one of them has waited since the last reading."""
+
+
+@dataclass(slots=True)
+class _Ran:
+    """The processor time of one process: when it was found, and at the last reading."""
+
+    before_ms: float
+    now_ms: float
+
+
 class ProcessCounters:
-    """The processor time and the waiting time of some processes, updated by `look`. `roots` include all their children,
-    `alone` do not."""
+    """The processor time and the waiting time of some processes. `roots` include all their children, `alone` do not."""
 
     def __init__(self, roots: Sequence[int] = (), alone: Sequence[int] = ()) -> None:
         self._roots = roots
         self._alone = alone
-        self._threads: dict[tuple[int, int], _Counts] = {}
-        self._processes: dict[int, float] = {}
-        self._ran_unseen_ms = 0.0
-        """The processor time that processes had used before they were found."""
-        self._pids: dict[int, None] = {}
+        self._living: dict[int, None] = {}
+        self._ran: dict[int, _Ran] = {}
+        self._waited_ns: dict[tuple[int, int], int] = {}
+        self._files: dict[tuple[int, int], KernelFile | None] = {}
+        self._newest = b""
+        self._newest_of_children = b""
+        self._last_process = opened(PROC / "loadavg")
         self._cpus: frozenset[int] = frozenset()
-        self.find_children()
+        self._add((*self._alone, *self._roots), all_of_it=True)
+        self._search_everywhere()
 
     @property
     def cpus(self) -> frozenset[int]:
         """The processors that any of them could use when it was found; empty if unknown."""
         return self._cpus
 
+    @property
+    def pids(self) -> frozenset[int]:
+        """Every process that was found, those that have ended included."""
+        return frozenset(self._ran)
+
     def find_children(self) -> None:
-        """Search for children that `look` did not find. It reads the whole process table, so it is not done at every sample."""
-        found = dict.fromkeys((*self._alone, *self._roots))
+        """Search for new children, if any process was born since the last search."""
+        newest = self._born_last()
+        if newest and newest == self._newest_of_children:
+            return
+        self._newest_of_children = newest
+        if not _CHILDREN_LISTED:
+            self._search_everywhere()
+            return
+        queue = [pid for pid in self._living if pid not in self._alone]
+        for pid in queue:
+            born = [child for child in _children_of(pid) if child not in self._ran]
+            self._add(born, all_of_it=True)
+            queue += born
+
+    def ran_ms(self) -> float:
+        """The time on a processor so far."""
+        for pid in tuple(self._living):
+            ran_ms = process_ran_ms(pid)
+            if ran_ms is None:
+                del self._living[pid]
+            else:
+                self._ran[pid].now_ms = ran_ms
+        return sum(ran.now_ms - ran.before_ms for ran in self._ran.values())
+
+    def waits(self) -> Waits | None:
+        """The waiting for a processor so far; None if the kernel does not count it."""
+        newest = self._born_last()
+        if newest != self._newest or not newest:
+            self._newest = newest
+            self._list_threads()
+        longest_ns = 0
+        for thread, file in tuple(self._files.items()):
+            try:
+                waited_ns = int((file or KernelFile(_schedstat(thread))).read().split()[1])
+            except (OSError, ValueError, IndexError):
+                del self._files[thread]
+                continue
+            longest_ns = max(longest_ns, waited_ns - self._waited_ns.get(thread, 0))
+            self._waited_ns[thread] = waited_ns
+        if not self._waited_ns:
+            return None
+        return Waits(sum(self._waited_ns.values()) / _NS_PER_MS, longest_ns / _NS_PER_MS)
+
+    def close(self) -> None:
+        """Close all files."""
+        for file in (*self._files.values(), self._last_process):
+            if file is not None:
+                file.close()
+        self._files.clear()
+
+    def _born_last(self) -> bytes:
+        """The last process or thread id that the kernel gave; empty where it does not say."""
+        with suppress(OSError):
+            return self._last_process.read().rpartition(b" ")[2] if self._last_process is not None else b""
+        return b""
+
+    def _list_threads(self) -> None:
+        for pid in self._living:
+            with suppress(OSError):
+                for name in os.listdir(f"{PROC}/{pid}/task"):
+                    thread = pid, int(name)
+                    if thread not in self._files:
+                        self._files[thread] = opened(_schedstat(thread)) if len(self._files) < _MOST_OPEN else None
+
+    def _search_everywhere(self) -> None:
+        """Search the whole table of processes, which takes 2 ms and more."""
         for root in self._roots:
             with suppress(psutil.Error):
-                found |= dict.fromkeys(child.pid for child in psutil.Process(root).children(recursive=True))
-        late = [pid for pid in found if pid not in self._pids] if self._pids else []
-        self._ran_unseen_ms += sum(ran for pid in late for _, (ran, _) in _threads_of(pid))
-        self._pids |= found
-        self._cpus = self._cpus.union(*(allowed_cpus(pid) for pid in self._pids))
+                found = [child.pid for child in psutil.Process(root).children(recursive=True)]
+                self._add((pid for pid in found if pid not in self._ran), all_of_it=False)
 
-    def look(self) -> tuple[float, float | None]:
-        """(time on a processor, time waiting for one) in ms of all threads so far; None if waiting is not counted."""
-        queue = list(self._pids)
-        for pid in queue:
-            if not self._look_at(pid):
-                del self._pids[pid]
-                continue
-            born = [child for child in _children_of(pid) if child not in self._pids] if pid not in self._alone else []
-            self._pids |= dict.fromkeys(born)
-            queue += born
-        if not self._threads:
-            return sum(self._processes.values()), None
-        ran, waited = zip(*self._threads.values(), strict=True)
-        return sum(ran) - self._ran_unseen_ms, sum(waited)
-
-    def _look_at(self, pid: int) -> bool:
-        """Read one process; returns False if it has ended."""
-        alive = Path(f"{PROC}/{pid}/task").exists()
-        self._threads |= {(pid, thread): counts for thread, counts in _threads_of(pid)}
-        if not self._threads:
-            with suppress(psutil.Error):
-                times = psutil.Process(pid).cpu_times()
-                self._processes[pid] = 1000 * (times.user + times.system)
-        return alive
+    def _add(self, pids: Iterable[int], *, all_of_it: bool) -> None:
+        """Add processes; `all_of_it`: with what they have used so far."""
+        for pid in pids:
+            ran_ms = process_ran_ms(pid)
+            if ran_ms is not None:
+                self._living[pid] = None
+                self._ran[pid] = _Ran(0.0 if all_of_it else ran_ms, ran_ms)
+                self._cpus |= allowed_cpus(pid)
+        self._newest = b""
 
 
-def _threads_of(pid: int) -> Iterator[tuple[int, _Counts]]:
-    """(thread, its counters) for each living thread of a process."""
-    with suppress(OSError):
-        for thread in os.listdir(f"{PROC}/{pid}/task"):
-            # A thread may end between the listing and the reading.
-            with suppress(OSError, ValueError), open(f"{PROC}/{pid}/task/{thread}/schedstat", "rb", 0) as file:
-                ran, waited, _ = file.read().split()
-                yield int(thread), (int(ran) / _NS_PER_MS, int(waited) / _NS_PER_MS)
+def _schedstat(thread: tuple[int, int]) -> str:
+    return f"{PROC}/{thread[0]}/task/{thread[1]}/schedstat"
 
 
 def _children_of(pid: int) -> list[int]:

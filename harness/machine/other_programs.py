@@ -4,23 +4,21 @@ An agent that shares two cores with a compiler is measured together with it. Tur
 (harness/timing/contention.py), but by then the run has taken its time. So other programs are measured for a moment before
 anything is loaded, when no other load is ours.
 
-Their share is the busy time of the processors that this process may use, without its own. A program's share is the time
-that it ran between two readings of *it*, divided by the time between these: on a busy machine, reading the process table is as
-slow as the measurement itself, and one duration for all would divide the work by too short a time.
+Their share is the busy time of the processors that this process may use, without its own. A program's share is the time that
+it ran between two readings of the table of processes, divided by the time between these.
 """
 
 import os
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 import psutil
 
 from harness.machine.cpu_times import allowed_cpus, busy_ms, cpu_times
-from harness.machine.kernel_counters import ProcessCounters
-from harness.printable import printable
+from harness.machine.programs import ProgramTable
+from harness.timeline import NS_PER_MS
 
 LOOK_S: Final = 0.3
 """Duration of the measurement: thirty ticks of each core, enough to distinguish a quarter of a core from none."""
@@ -60,20 +58,17 @@ def other_work(look_s: float = LOOK_S) -> OtherWork:
     """The load of other programs, measured for this many seconds; zero if the system does not count it."""
     try:
         cpus = allowed_cpus(os.getpid()) & cpu_times().keys() or frozenset(cpu_times())
-        own, programs = ProcessCounters(alone=(os.getpid(),)), _seen()
-        own_ms, _ = own.look()
-        began, began_s = cpu_times(), time.monotonic()
+        table, own_s = ProgramTable(), time.process_time()
+        named, began, began_s = table.read(but={os.getpid()}), cpu_times(), time.monotonic()
         time.sleep(look_s)
         ended, lasted_ms = cpu_times(), 1000 * (time.monotonic() - began_s)
-        others_ms = busy_ms(began, ended, cpus, lasted_ms) - (own.look()[0] - own_ms)
+        others_ms = busy_ms(began, ended, cpus, lasted_ms) - 1000 * (time.process_time() - own_s)
     except OSError:
         return OtherWork(0.0, psutil.cpu_count() or 1, ())
-    ran = [
-        (now.name, (now.ran_s - before.ran_s) / (now.at_s - before.at_s))
-        for key, now in _seen().items()
-        if (before := programs.get(key)) is not None
-    ]
-    most = sorted((p for p in ran if p[1] >= LEAST_NAMED_CORES), key=lambda p: -p[1])[:MOST_NAMED]
+    worked = table.read(but={os.getpid()})
+    named_ms = (worked.at_ns - named.at_ns) / NS_PER_MS
+    cores = ((name, ms / named_ms) for name, ms in worked.ran_ms.items())
+    most = sorted((p for p in cores if p[1] >= LEAST_NAMED_CORES), key=lambda p: -p[1])[:MOST_NAMED]
     return OtherWork(max(0.0, others_ms / lasted_ms), len(cpus), tuple(most))
 
 
@@ -89,25 +84,3 @@ def wait_until_quiet(longest_s: float, tell: Callable[[OtherWork], None]) -> boo
         if quiet < QUIET_LOOKS:
             time.sleep(BETWEEN_LOOKS_S)
     return True
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """The counters of a program at one instant."""
-
-    name: str
-    ran_s: float
-    at_s: float
-
-
-def _seen() -> dict[tuple[int, float], _Seen]:
-    """All other processes, by (process id, start)."""
-    me, found = os.getpid(), {}
-    for process in psutil.process_iter(("pid", "create_time", "name")):
-        with suppress(psutil.Error, AttributeError, TypeError):
-            facts = process.info
-            if facts["pid"] != me:
-                name = printable(facts["name"], one_line=True)
-                times = process.cpu_times()
-                found[facts["pid"], facts["create_time"]] = _Seen(name, times.user + times.system, time.monotonic())
-    return found

@@ -5,7 +5,8 @@ not change the next. The samples are in the session's own folder beside the reco
 the frames are, and everything derived from them can be computed again.
 """
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -42,6 +43,17 @@ class MachineSample:
     """Time that a quota stopped the agent's control groups; None where that is not stated, or was not read (an older run)."""
     stolen_by_cpu_ms: tuple[float, ...] = ()
     """`stolen_ms` of each of `MachineTrack.cpus` from which a hypervisor took any time; empty in an older run."""
+    reach_ms: float | None = None
+    """How long before the sample before this one the waiting that was counted since can have begun: the kernel counts a wait
+    when it ends. None in an older run: no longer than all of that waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramsTrack:
+    """The busiest other programs of a call: the processor time of each, in ms, at some instants. Empty in an older run."""
+
+    at_ns: tuple[int, ...] = ()
+    ran_ms: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +66,25 @@ class MachineTrack:
     """Numbers of the processors that the agent may use, which the samples cover; empty: the whole machine."""
     stolen_counts_as_run: bool = True
     """True if `agent_ran_ms` and `harness_ran_ms` may contain stolen time; assumed where it was not checked."""
+    grain_ms: float = 10.0
+    """`busy_ms` may be too large by so much. An older run did not say; of all processors together it was 10 ms."""
+    late_ms: float = 0.0
+    """`busy_ms` may count so late what ran. Either this or `grain_ms` is 0, by the kind of the clock."""
+    programs: ProgramsTrack = ProgramsTrack()
 
 
 _Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _BY_CPU: Final = "stolen_by_cpu_ms"
-_FIELDS: Final = tuple(field.name for field in fields(MachineSample) if field.name != _BY_CPU)
+_FIELDS: Final = tuple(column.name for column in fields(MachineSample) if column.name != _BY_CPU)
 
 
 class _File(BaseModel):
-    """A list for each counter: ten objects a second would repeat its name every time, at three times the size."""
+    """A list for each counter: fifty objects a second would repeat its name every time, at three times the size."""
 
     model_config = ConfigDict(extra="forbid")
 
-    schema_version: Literal[1, 2] = 1
-    """1: counted over the whole machine, without quotas."""
+    schema_version: Literal[1, 2, 3] = 1
+    """1: counted over the whole machine, without quotas. 2: ten samples a second, without other programs' names."""
     cores: Annotated[int, Field(ge=1)]
     at_ns: list[int]
     busy_ms: list[_Count]
@@ -83,14 +100,29 @@ class _File(BaseModel):
     """A list for each processor that lost time."""
     cpus: list[Annotated[int, Field(ge=0)]] = Field(default_factory=list)
     stolen_counts_as_run: bool = True
+    reach_ms: list[_Count] | None = None
+    grain_ms: _Count = 10.0
+    late_ms: _Count = 0.0
+    programs_at_ns: list[int] = Field(default_factory=list)
+    programs: dict[str, list[_Count]] = Field(default_factory=dict)
 
 
 def save_machine_track(track: MachineTrack, folder: Path) -> None:
     """Write the track into a session's folder."""
     columns = {name: [_rounded(getattr(s, name)) for s in track.samples] for name in _FIELDS}
     by_cpu = [list(of_one) for of_one in zip(*(s.stolen_by_cpu_ms for s in track.samples), strict=True)]
-    facts = {"cores": track.cores, "cpus": list(track.cpus), "stolen_counts_as_run": track.stolen_counts_as_run}
-    text = _File.model_validate({"schema_version": 2, **facts, **columns, _BY_CPU: by_cpu}).model_dump_json()
+    if None in columns["reach_ms"]:
+        del columns["reach_ms"]
+    facts = {
+        "cores": track.cores,
+        "cpus": list(track.cpus),
+        "stolen_counts_as_run": track.stolen_counts_as_run,
+        "grain_ms": track.grain_ms,
+        "late_ms": track.late_ms,
+        "programs_at_ns": list(track.programs.at_ns),
+        "programs": {name: [_rounded(ms) for ms in ran] for name, ran in track.programs.ran_ms.items()},
+    }
+    text = _File.model_validate({"schema_version": 3, **facts, **columns, _BY_CPU: by_cpu}).model_dump_json()
     (folder / MACHINE_FILE).write_text(text, encoding="utf-8")
 
 
@@ -110,10 +142,20 @@ def load_machine_track(folder: Path) -> MachineTrack | None:
         by_cpu = zip(*found.stolen_by_cpu_ms, strict=True) if found.stolen_by_cpu_ms else [()] * looks
         rows = (dict(zip(_FIELDS, row, strict=True)) for row in zip(*columns, strict=True))
         samples = (MachineSample(**row, stolen_by_cpu_ms=tuple(of_each)) for row, of_each in zip(rows, by_cpu, strict=True))
-        return MachineTrack(found.cores, tuple(samples), tuple(found.cpus), found.stolen_counts_as_run)
+        ran_ms = {name: tuple(ms) for name, ms in found.programs.items() if len(ms) == len(found.programs_at_ns)}
+        programs = ProgramsTrack(tuple(found.programs_at_ns), ran_ms)
+        return MachineTrack(
+            found.cores,
+            tuple(samples),
+            tuple(found.cpus),
+            found.stolen_counts_as_run,
+            found.grain_ms,
+            found.late_ms,
+            programs,
+        )
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: damaged ({str(error).splitlines()[0]})") from error
 
 
 def _rounded(value: float | int | None) -> float | int | None:
-    return round(value, 1) if isinstance(value, float) else value
+    return round(value, 2) if isinstance(value, float) else value

@@ -2,20 +2,26 @@
 
 A latency is due to the agent only as far as the machine let it work. The delay by others cannot be measured: nobody knows
 which of the agent's threads the reply depended on at each instant. A bound can. Others delay a reply only while a
-thread of the agent is ready and something else uses its processor, so over any stretch of time
+thread of the agent is ready and something else uses its processor. So between two samples of the kernel's counters
 
-* by *other programs* no more than the agent's threads waited in the run queue (W, summed over threads, and a reply depends
-  on one at a time), nor more than others ran (O, summed over the processors that the agent may use, because no thread is denied
-  a processor on which no other ran): **min(W, O)**. An agent that waits for its own threads has a large W beside a small O; a
-  program on a core that the agent leaves idle makes a large O beside a small W. Where the kernel counts no waiting, O alone,
-  or nothing if its pressure counter shows that no process waited.
+* by *other programs* no more than the agent's threads waited in the run queue (W, summed over threads), nor more than others
+  ran (O, summed over the processors that the agent may use, because no thread is denied a processor on which no other ran), nor
+  more than passed, because a reply depends on one thread at a time: **min(W, O, elapsed)**, and then the sum over the samples.
+  An agent that waits for its own threads has a large W beside a small O; a program on a core that the agent leaves idle makes a
+  large O beside a small W; and others' work in one fiftieth of a second excuses no waiting in another. Where the kernel counts
+  no waiting, O alone, or nothing if its pressure counter shows that no process waited.
 * by a *hypervisor* no more than it took from these processors (S). A thread runs on one of them at a time, so of many
   processors it cannot lose the sum: the most that any single one lost, or, for a thread that moved among them, the share that
   was taken from all the time in which they had work; and never more than S.
 * by a *quota* no more than the time for which it stopped the agent's control group.
 
+Two of the counters are late, and of what is late the most is assumed. A wait is counted when it ends, so it may lie in the
+samples before, as far back as the longest wait reaches: it is placed where it costs most, once. Others' work is counted late,
+or in steps of a clock: then it lies between a least and a most at each sample, and no more is placed between two samples than
+from the least at the one to the most at the other (`_by_programs_ms`).
+
 The sum of the three, and no more than the stretch itself, is *owed at most*. It is summed over threads and
-processors, so the truth is usually far less: an agent of many threads that all continue past the instant of its first sound may
+processors, so the truth is usually less: an agent of many threads that all continue past the instant of its first sound may
 have lost nothing of it. The bound is not valid where threads meet at a barrier after every step: a hypervisor that
 takes turns among 32 processors can delay such work by more than it took from any of them. It also leaves out that a busy
 neighbour slows a processor that it does not take: by a shared cache, by the other thread of a core, by heat. The harness
@@ -27,9 +33,12 @@ work, and 1 s before the spoken end where it did not rest in that second. It end
 sound, a later word's at that word. TTFT's is its own, from the request to the token.
 """
 
+import heapq
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from math import inf
 from typing import Final
 
 from harness.recording.machine_track import MachineSample, MachineTrack
@@ -42,8 +51,12 @@ RESTED: Final = 0.5
 """Share of the time between two samples in a row: an agent whose threads, all together, ran or were ready for less had moments
 in which none of them was ready. For a model of two threads that is idle between two chunks of 100 ms it is 0.13, for one at
 work 1.1 and more (seven calls of `tuned-stock`). It does not detect a device that never rests, a GPU with a full queue."""
-LEAST_MS: Final = 200.0
-"""Distance of two samples: a shorter stretch has no usable difference, and is extended to this length."""
+REST_MS: Final = 90.0
+"""Distance of two samples between which an agent may rest: it is idle between any two frames of 20 ms, and that is no rest."""
+_AROUND: Final = 10
+"""Samples before and after a stretch which may narrow what others ran in it."""
+MOST_NAMED: Final = 3
+LEAST_NAMED_CORES: Final = 0.02
 _FROM_SPOKEN_END: Final = (
     "answer", "first_byte", "first_sound", "first_speech", "first_word", "first_substance", "ttft_from_spoken_end",
 )  # fmt: skip
@@ -77,29 +90,92 @@ def owed(track: MachineTrack, begin_ns: int, end_ns: int) -> Owed | None:
     inside = _around(track.samples, begin_ns, end_ns)
     if len(inside) < 2:
         return None
-    first, last = inside[0], inside[-1]
+    samples = track.samples[inside.start : inside.stop]
+    first, last = samples[0], samples[-1]
     lasted_ms = (last.at_ns - first.at_ns) / NS_PER_MS
-    if lasted_ms < LEAST_MS:
-        return None
     busy_ms, stolen_ms = last.busy_ms - first.busy_ms, max(0.0, last.stolen_ms - first.stolen_ms)
-    own_ms = last.agent_ran_ms - first.agent_ran_ms + last.harness_ran_ms - first.harness_ran_ms
-    # Where programs' clocks continue while a hypervisor has the processor, their sum is larger than the time that they worked.
-    others_ran_ms = max(0.0, busy_ms + (stolen_ms if track.stolen_counts_as_run else 0.0) - own_ms)
     waited_ms = _between(first.agent_waited_ms, last.agent_waited_ms)
     stalled_ms = _between(first.stalled_ms, last.stalled_ms)
     nobody_waited = waited_ms is None and stalled_ms == 0
     return Owed(
         lasted_ms=lasted_ms,
-        others_ms=0.0 if nobody_waited else min(others_ran_ms, waited_ms if waited_ms is not None else others_ran_ms),
+        others_ms=0.0 if nobody_waited else _by_programs_ms(track, inside),
         stolen_ms=_stolen_at_most_ms(first, last, busy_ms, stolen_ms, lasted_ms),
         quota_ms=_between(first.quota_ms, last.quota_ms),
-        others_ran_ms=others_ran_ms,
+        others_ran_ms=max(0.0, _others_ran_ms(track, last) - _others_ran_ms(track, first)),
         waited_ms=waited_ms,
         all_stolen_ms=stolen_ms,
         stalled_ms=stalled_ms,
         throttled=last.throttled - first.throttled if last.throttled is not None and first.throttled is not None else None,
-        slowest_mhz=min((s.slowest_mhz for s in inside if s.slowest_mhz is not None), default=None),
+        slowest_mhz=min((s.slowest_mhz for s in samples if s.slowest_mhz is not None), default=None),
     )
+
+
+def _by_programs_ms(track: MachineTrack, inside: range) -> float:
+    """The most by other programs: the largest sum of delays, one for each interval, that the counters allow.
+
+    A wait that ended in an interval may be placed there or in those that it reaches back to; the one that must be placed
+    soonest goes first, which leaves none out that could have had a place. Between any two samples no more is placed than others
+    may have run.
+    """
+    samples = [track.samples[k] for k in inside]
+    least_ms, most_ms = _others_ran_between(track, inside)
+    ends_ms = [(sample.at_ns - samples[0].at_ns) / NS_PER_MS for sample in samples]
+    from_interval = _waits_by_interval(samples, ends_ms)
+    waiting: list[tuple[int, float]] = []
+    total_ms, allowed_ms = 0.0, -least_ms[0]
+    for k in range(1, len(samples)):
+        for wait in from_interval[k]:
+            heapq.heappush(waiting, wait)
+        room_ms = min(most_ms[k] + allowed_ms - total_ms, ends_ms[k] - ends_ms[k - 1])
+        while waiting and room_ms > 0:
+            last, left_ms = heapq.heappop(waiting)
+            placed_ms = min(left_ms, room_ms)
+            room_ms, total_ms = room_ms - placed_ms, total_ms + placed_ms
+            if placed_ms < left_ms:
+                heapq.heappush(waiting, (last, left_ms - placed_ms))
+        while waiting and waiting[0][0] <= k:
+            heapq.heappop(waiting)
+        allowed_ms = min(allowed_ms, total_ms - least_ms[k])
+    return total_ms
+
+
+def _waits_by_interval(samples: Sequence[MachineSample], ends_ms: Sequence[float]) -> list[list[tuple[int, float]]]:
+    """For each interval the waits that can have begun in it at the earliest: (the interval in which it was counted, its ms)."""
+    found: list[list[tuple[int, float]]] = [[] for _ in samples]
+    for k, (before, after) in enumerate(pairwise(samples), 1):
+        waited_ms = _between(before.agent_waited_ms, after.agent_waited_ms)
+        waited_ms = ends_ms[k] - ends_ms[k - 1] if waited_ms is None else waited_ms
+        if waited_ms > 0:
+            reach_ms = after.reach_ms if after.reach_ms is not None else waited_ms
+            found[max(1, min(k, bisect_right(ends_ms, ends_ms[k - 1] - reach_ms)))].append((k, waited_ms))
+    return found
+
+
+def _others_ran_between(track: MachineTrack, inside: range) -> tuple[list[float], list[float]]:
+    """The least and the most that others can have run up to each sample.
+
+    Their time only grows, so a reading bounds those before and after it too, and it bounds from above what was at least
+    `late_ms` before.
+    """
+    some = range(max(0, inside.start - _AROUND), min(len(track.samples), inside.stop + _AROUND))
+    ran_ms = [_others_ran_ms(track, track.samples[k]) for k in some]
+    at_ns = [track.samples[k].at_ns for k in some]
+    least_ms = list(accumulate((ms - track.grain_ms for ms in ran_ms), max))
+    most_ms = list(accumulate(reversed(ran_ms), min))[::-1]
+    if track.late_ms:
+        later = [bisect_left(at_ns, one_ns + int(track.late_ms * NS_PER_MS)) for one_ns in at_ns]
+        seen_ms = [most_ms[k] if k < len(some) else inf for k in later]
+        most_ms = [min(ms + track.late_ms, seen) for ms, seen in zip(most_ms, seen_ms, strict=True)]
+    here = slice(inside.start - some.start, inside.stop - some.start)
+    return least_ms[here], most_ms[here]
+
+
+def _others_ran_ms(track: MachineTrack, sample: MachineSample) -> float:
+    """The time that others have run so far, as the counters show it."""
+    # Where programs' clocks continue while a hypervisor has the processor, their sum is larger than the time that they worked.
+    stolen_ms = sample.stolen_ms if track.stolen_counts_as_run else 0.0
+    return sample.busy_ms + stolen_ms - sample.agent_ran_ms - sample.harness_ran_ms
 
 
 def of_turn(track: MachineTrack, t0_ns: int, turn: TurnTiming) -> Contention | None:
@@ -107,12 +183,8 @@ def of_turn(track: MachineTrack, t0_ns: int, turn: TurnTiming) -> Contention | N
 
     For a turn without reply, the stretch is the wait for a reply, or the rest of the call.
     """
-    spoken_end_ns = t0_ns + int(turn.spoken_end_ms * NS_PER_MS)
-    name, waited_ms = turn.first_figure
-    if name != "ttfa":
-        waited_ms = turn.ttft_from_spoken_end_ms or 0.0
-    begin_ns = _last_rest_ns(track, spoken_end_ns)
-    whole = owed(track, begin_ns, spoken_end_ns + int(max(0.0, waited_ms) * NS_PER_MS))
+    begin_ns, end_ns = stretch_ns(track, t0_ns, turn)
+    whole = owed(track, begin_ns, end_ns)
     if whole is None:
         return None
     found = {"ttfa": _not_over(whole.at_most_ms, turn.ttfa_ms)}
@@ -122,7 +194,16 @@ def of_turn(track: MachineTrack, t0_ns: int, turn: TurnTiming) -> Contention | N
         stretch = owed(track, *(t0_ns + int(ms * NS_PER_MS) for ms in (begin_ms, end_ms)))
         if stretch is not None:
             found[figure] = _not_over(stretch.at_most_ms, value_ms)
-    return _contention(track, whole, found)
+    return _contention(track, whole, found, begin_ns, end_ns)
+
+
+def stretch_ns(track: MachineTrack, t0_ns: int, turn: TurnTiming) -> tuple[int, int]:
+    """The beginning and the end of the stretch that the first figure of a turn depends on."""
+    spoken_end_ns = t0_ns + int(turn.spoken_end_ms * NS_PER_MS)
+    name, waited_ms = turn.first_figure
+    if name != "ttfa":
+        waited_ms = turn.ttft_from_spoken_end_ms or 0.0
+    return _last_rest_ns(track, spoken_end_ns), spoken_end_ns + int(max(0.0, waited_ms) * NS_PER_MS)
 
 
 def of_call(track: MachineTrack, ttft_ms: float | None) -> Contention | None:
@@ -133,15 +214,21 @@ def of_call(track: MachineTrack, ttft_ms: float | None) -> Contention | None:
     whole = owed(track, begin_ns, track.samples[-1].at_ns)
     if whole is None:
         return None
-    until_ns = begin_ns + int(max(ttft_ms, LEAST_MS) * NS_PER_MS) if ttft_ms is not None else track.samples[-1].at_ns
+    until_ns = begin_ns + int(ttft_ms * NS_PER_MS) if ttft_ms is not None else track.samples[-1].at_ns
     stretch = owed(track, begin_ns, until_ns) or whole
-    return _contention(track, stretch, {"ttft": _not_over(stretch.at_most_ms, ttft_ms)})
+    found = {"ttft": _not_over(stretch.at_most_ms, ttft_ms)}
+    return _contention(track, stretch, found, begin_ns, until_ns)
 
 
 def _last_rest_ns(track: MachineTrack, spoken_end_ns: int) -> int:
     """Time at which an agent last rested before the spoken end: the beginning of the later of two such samples."""
     earliest_ns = spoken_end_ns - int(BEFORE_SPOKEN_END_MS * NS_PER_MS)
-    before = [sample for sample in track.samples if earliest_ns <= sample.at_ns <= spoken_end_ns]
+    before: list[MachineSample] = []
+    for sample in track.samples:
+        if earliest_ns <= sample.at_ns <= spoken_end_ns and (
+            not before or sample.at_ns - before[-1].at_ns >= REST_MS * NS_PER_MS
+        ):
+            before.append(sample)
     rested = [_rested(first, last) for first, last in pairwise(before)]
     return max((before[k + 1].at_ns for k, both in enumerate(pairwise(rested)) if all(both)), default=earliest_ns)
 
@@ -162,12 +249,12 @@ def _stretches(turn: TurnTiming, begin_ms: float) -> Iterator[tuple[str, float, 
             yield figure, value_ms, begin_ms, turn.spoken_end_ms + max(0.0, value_ms)
     if turn.ttft_ms is not None and turn.ttft_from_spoken_end_ms is not None:
         end_ms = turn.spoken_end_ms + turn.ttft_from_spoken_end_ms
-        yield "ttft", turn.ttft_ms, end_ms - max(turn.ttft_ms, LEAST_MS), end_ms
+        yield "ttft", turn.ttft_ms, end_ms - turn.ttft_ms, end_ms
     if turn.greeting is not None:
-        yield "greeting", turn.greeting.latency_ms, 0.0, max(turn.greeting.latency_ms, LEAST_MS)
+        yield "greeting", turn.greeting.latency_ms, 0.0, turn.greeting.latency_ms
 
 
-def _contention(track: MachineTrack, whole: Owed, at_most_ms: dict[str, float]) -> Contention:
+def _contention(track: MachineTrack, whole: Owed, at_most_ms: dict[str, float], begin_ns: int, end_ns: int) -> Contention:
     return Contention(
         others_cores=whole.others_ran_ms / whole.lasted_ms,
         waited_cores=whole.waited_ms / whole.lasted_ms if whole.waited_ms is not None else None,
@@ -180,7 +267,19 @@ def _contention(track: MachineTrack, whole: Owed, at_most_ms: dict[str, float]) 
         quota_ms=whole.quota_ms,
         cpus=len(track.cpus) or None,
         stalled_share=whole.stalled_ms / whole.lasted_ms if whole.stalled_ms is not None else None,
+        others=_programs(track, begin_ns, end_ns),
     )
+
+
+def _programs(track: MachineTrack, begin_ns: int, end_ns: int) -> tuple[tuple[str, float], ...]:
+    """The busiest other programs and their cores, between the readings of names around two instants."""
+    at_ns = track.programs.at_ns
+    first, last = max(0, bisect_right(at_ns, begin_ns) - 1), min(len(at_ns) - 1, bisect_left(at_ns, end_ns))
+    if last <= first:
+        return ()
+    lasted_ms = (at_ns[last] - at_ns[first]) / NS_PER_MS
+    cores = ((name, round((ran_ms[last] - ran_ms[first]) / lasted_ms, 3)) for name, ran_ms in track.programs.ran_ms.items())
+    return tuple(sorted((one for one in cores if one[1] >= LEAST_NAMED_CORES), key=lambda one: -one[1])[:MOST_NAMED])
 
 
 def _stolen_at_most_ms(first: MachineSample, last: MachineSample, busy_ms: float, stolen_ms: float, lasted_ms: float) -> float:
@@ -199,12 +298,8 @@ def _between(first: float | None, last: float | None) -> float | None:
     return max(0.0, last - first) if first is not None and last is not None else None
 
 
-def _around(samples: Sequence[MachineSample], begin_ns: int, end_ns: int) -> Sequence[MachineSample]:
-    """The samples inside, and the nearest one on either side."""
-    return [
-        sample
-        for k, sample in enumerate(samples)
-        if begin_ns <= sample.at_ns <= end_ns
-        or (k + 1 < len(samples) and sample.at_ns < begin_ns <= samples[k + 1].at_ns)
-        or (k > 0 and samples[k - 1].at_ns <= end_ns < sample.at_ns)
-    ]
+def _around(samples: Sequence[MachineSample], begin_ns: int, end_ns: int) -> range:
+    """The numbers of the samples inside, and of the nearest one on either side."""
+    first = bisect_right(samples, begin_ns, key=lambda sample: sample.at_ns) - 1
+    last = bisect_right(samples, end_ns, key=lambda sample: sample.at_ns)
+    return range(max(0, first), min(len(samples), last + 1))

@@ -7,7 +7,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from harness.timing.contention import Owed, owed
 
 SPIN = """
 import os
+open("/proc/self/comm", "w").write("%s")
 os.sched_setaffinity(0, {%d})
 for _ in range(%d):
     if os.fork() == 0:
@@ -34,9 +36,9 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reaso
 
 
 @contextmanager
-def spinning(processes: int, core: int) -> Iterator[int]:
+def spinning(processes: int, core: int, name: str = "spins") -> Iterator[int]:
     """So many processes that never rest, all on one core; gives the process id of their parent."""
-    parent = subprocess.Popen([sys.executable, "-c", SPIN % (core, processes)], start_new_session=True)
+    parent = subprocess.Popen([sys.executable, "-c", SPIN % (name, core, processes)], start_new_session=True)
     time.sleep(0.5)
     try:
         yield parent.pid
@@ -183,7 +185,7 @@ def test_a_program_that_works_is_named() -> None:
     with spinning(1, max(os.sched_getaffinity(0))):
         work = other_work()
     assert work.too_much
-    assert "python" in work.in_words()
+    assert "spins" in work.in_words()
 
 
 def test_what_was_seen_is_read_back_as_it_was_kept(tmp_path: Path) -> None:
@@ -195,7 +197,10 @@ def test_what_was_seen_is_read_back_as_it_was_kept(tmp_path: Path) -> None:
     assert kept is not None
     assert kept.cores == watch.track.cores
     assert [s.at_ns for s in kept.samples] == [s.at_ns for s in watch.track.samples]
-    assert (kept.cpus, kept.stolen_counts_as_run) == (watch.track.cpus, watch.track.stolen_counts_as_run)
+    assert replace(kept, samples=(), programs=None) == replace(watch.track, samples=(), programs=None)  # type: ignore[arg-type]
+    assert kept.programs.at_ns == watch.track.programs.at_ns
+    assert kept.programs.ran_ms.keys() == watch.track.programs.ran_ms.keys()
+    assert kept.samples[-1].reach_ms == pytest.approx(watch.track.samples[-1].reach_ms, abs=0.1)
     assert kept.samples[-1].busy_ms == pytest.approx(watch.track.samples[-1].busy_ms, abs=0.1)
 
 
@@ -224,6 +229,7 @@ def test_a_track_of_an_older_run_is_read_as_of_the_whole_machine(tmp_path: Path)
     kept = load_machine_track(tmp_path)
     assert kept is not None
     assert (kept.cpus, kept.stolen_counts_as_run, kept.samples[1].quota_ms, kept.samples[1].busy_ms) == ((), True, None, 1.0)
+    assert (kept.grain_ms, kept.late_ms, kept.samples[1].reach_ms, kept.programs.ran_ms) == (10.0, 0.0, None, {})
 
 
 def test_calls_that_overlap_share_a_sampler_and_each_has_its_own_time() -> None:
@@ -246,6 +252,71 @@ def test_calls_that_overlap_share_a_sampler_and_each_has_its_own_time() -> None:
         time.sleep(0.2)
     assert after.track is not None
     assert after.track.samples[0].at_ns > outside[-1]
+
+
+BEARS_THREADS = """
+import os, threading, time
+os.sched_setaffinity(0, {%d})
+def work():
+    until = time.thread_time() + 0.1
+    while time.thread_time() < until:
+        pass
+while True:
+    one = threading.Thread(target=work)
+    one.start()
+    one.join()
+"""
+
+
+def test_the_waiting_of_threads_that_are_born_during_a_call_is_counted() -> None:
+    """Every thread works for a tenth of a second beside two others on one core, and ends: it waits longer than it works."""
+    core = max(os.sched_getaffinity(0))
+    agent = subprocess.Popen([sys.executable, "-c", BEARS_THREADS % core], start_new_session=True)
+    try:
+        with spinning(2, core):
+            found = watched(agent.pid)
+    finally:
+        agent.kill()
+        agent.wait()
+    assert found.waited_ms is not None
+    assert found.waited_ms > 0.4 * found.lasted_ms
+    assert found.at_most_ms > 0.4 * found.lasted_ms
+
+
+def test_others_are_named_and_the_agent_and_the_caller_are_not_among_them() -> None:
+    core = max(os.sched_getaffinity(0))
+    name = "a\x1b[31m" + "b"
+    named = f"open('/proc/self/comm', 'w').write({name!r})\nwhile True: pass"
+    other = subprocess.Popen([sys.executable, "-c", named], start_new_session=True)
+    try:
+        with (
+            spinning(1, core, "my-agent") as agent,
+            spinning(1, core, "my-caller") as caller,
+            CallWatch((agent,), (caller,)) as watch,
+        ):
+            time.sleep(WATCHED_S)
+    finally:
+        other.kill()
+        other.wait()
+    assert watch.track is not None
+    programs = watch.track.programs
+    assert "a·[31mb" in programs.ran_ms, "what would colour a terminal is a dot"
+    lasted_ms = (programs.at_ns[-1] - programs.at_ns[0]) / NS_PER_MS
+    assert programs.ran_ms["a·[31mb"][-1] > 0.1 * lasted_ms
+    own_ms = watch.track.samples[-1].agent_ran_ms - watch.track.samples[0].agent_ran_ms
+    assert own_ms > 0.05 * lasted_ms
+    assert not {"my-agent", "my-caller"} & set(programs.ran_ms)
+
+
+def test_samples_take_a_small_part_of_a_core_however_many_calls_overlap() -> None:
+    watches, calls = Watches(), 200
+    with ExitStack() as open_calls:
+        for _ in range(calls):
+            open_calls.enter_context(watches.watch((os.getppid(),), ()))
+        began_s, began_cpu_s = time.monotonic(), time.process_time()
+        time.sleep(WATCHED_S)
+        share = (time.process_time() - began_cpu_s) / (time.monotonic() - began_s)
+    assert share < 0.05
 
 
 def test_an_empty_watch_says_nothing() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.machine.cpu_times import CpuTimes, allowed_cpus, busy_ms, cpu_times, idle_of_all_ms
+from harness.machine.cpu_times import CpuTimes, allowed_cpus, busy_ms, cpu_times, idle_in_ms
 
 STAT = """cpu  100 0 50 900 10 0 0 40 5 0
 cpu0 60 0 30 400 10 0 0 20 5 0
@@ -52,7 +52,6 @@ def test_idle_time_rounded_once_is_taken_as_far_as_the_counts_of_each_processor_
     assert busy_ms(first, last, frozenset({0}), 1_000, 1_605) == 100, "of all processors, it says nothing of one"
 
 
-def test_all_processors_together_rest_as_long_as_each_of_them(tmp_path: Path) -> None:
-    (tmp_path / "uptime").write_text("350735.47 234388.90\n")
-    assert idle_of_all_ms(tmp_path) == 234_388_900
-    assert idle_of_all_ms(tmp_path / "nowhere") is None
+def test_all_processors_together_rest_as_long_as_each_of_them() -> None:
+    assert idle_in_ms(b"350735.47 234388.90\n") == 234_388_900
+    assert idle_in_ms(b"") is None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 from pydantic import TypeAdapter
 
-from harness.recording.machine_track import MachineSample, MachineTrack
+from harness.recording.machine_track import MachineSample, MachineTrack, ProgramsTrack
 from harness.timeline import NS_PER_MS
 from harness.timing.contention import Owed, of_call, of_turn, owed
 from harness.timing.figures import TurnTiming
@@ -45,7 +45,7 @@ def track(*stretches: Stretch) -> MachineTrack:
                 slowest_mhz=(now.slowest_mhz or 0) - 1,
             )
             samples.append(now)
-    return MachineTrack(2, tuple(samples[1:]))
+    return MachineTrack(2, tuple(samples[1:]), grain_ms=0.0)
 
 
 def _more(before_ms: float | None, cores: float | None) -> float | None:
@@ -143,7 +143,7 @@ def stolen_evenly(cores: int, share: float) -> MachineTrack:
         run, stolen = cores * at_ms * (1 - share), at_ms * share
         by_cpu = (stolen,) * cores if share else ()
         samples.append(MachineSample(int(at_ms * NS_PER_MS), run, cores * stolen, run, 0.0, 0.0, stolen_by_cpu_ms=by_cpu))
-    return MachineTrack(cores, tuple(samples), tuple(range(cores)), stolen_counts_as_run=False)
+    return MachineTrack(cores, tuple(samples), tuple(range(cores)), stolen_counts_as_run=False, grain_ms=0.0)
 
 
 def test_where_programs_clocks_hold_stolen_time_others_are_not_made_smaller_by_it() -> None:
@@ -289,3 +289,72 @@ def test_a_question_in_writing_owes_from_its_beginning_to_its_first_token() -> N
 def test_what_the_harness_used_before_a_stretch_is_no_part_of_it() -> None:
     machine = track(Stretch(agent=0.5, waits=1.0, harness=0.4, others=0.3))
     assert seen(machine, 10_050, 10_950).others_ms == pytest.approx(300)
+
+
+def by_fiftieths(
+    *intervals: tuple[float, float], reach_ms: float | None = 0.0, grain_ms: float = 0.0, late_ms: float = 0.0
+) -> float:
+    """What an agent owes whose threads waited, while others ran, so many ms in each interval of 20 ms."""
+    samples = [MachineSample(0, 0.0, 0.0, 0.0, 0.0, 0.0)]
+    for waited_ms, others_ms in intervals:
+        last = samples[-1]
+        samples.append(
+            replace(
+                last,
+                at_ns=last.at_ns + 20 * NS_PER_MS,
+                busy_ms=last.busy_ms + others_ms,
+                agent_waited_ms=(last.agent_waited_ms or 0.0) + waited_ms,
+                reach_ms=reach_ms,
+            )
+        )
+    whole = MachineTrack(2, tuple(samples), grain_ms=grain_ms, late_ms=late_ms)
+    return present(owed(whole, 0, samples[-1].at_ns)).others_ms
+
+
+def test_others_work_in_one_interval_excuses_no_waiting_in_another() -> None:
+    assert by_fiftieths((10, 0), (0, 10), (10, 0)) == 0
+    assert by_fiftieths((10, 4), (3, 10), (10, 0)) == 7
+
+
+def test_a_reply_waits_for_one_thread_at_a_time() -> None:
+    assert by_fiftieths((60, 40), (60, 40)) == 40
+
+
+def test_a_wait_is_counted_when_it_ends_and_may_lie_before_as_far_as_it_reaches() -> None:
+    """30 ms of waiting show in the third interval; others ran in the first two."""
+    assert by_fiftieths((0, 20), (0, 20), (30, 0)) == 0
+    assert by_fiftieths((0, 20), (0, 20), (30, 0), reach_ms=15) == 20
+    assert by_fiftieths((0, 20), (0, 20), (30, 0), reach_ms=30) == 30, "it is placed once, wherever there is room"
+    assert by_fiftieths((0, 20), (0, 20), (30, 0), reach_ms=None) == 30, "an older track: as far back as it was long"
+
+
+def test_waits_that_must_be_placed_first_leave_their_place_to_no_other() -> None:
+    assert by_fiftieths((5, 5), (15, 5), (0, 20), reach_ms=20) == 10
+
+
+def test_others_work_that_shows_in_steps_or_late_may_have_been_done_before() -> None:
+    assert by_fiftieths((5, 0), (0, 0), (0, 0)) == 0
+    assert by_fiftieths((5, 0), (0, 0), (0, 0), grain_ms=10) == 5
+    assert by_fiftieths((5, 0), *[(0.0, 0.0)] * 5, (0, 10), grain_ms=10) == 5
+    assert by_fiftieths((5, 0), (0, 3), (0, 0), late_ms=10) == 3, "no more than shows a tick later"
+    assert by_fiftieths((5, 0), (0, 0), (0, 3), late_ms=10) == 0
+    assert by_fiftieths(*[(5.0, 0.0)] * 50, grain_ms=10) == 10, "once, not in every interval"
+
+
+def test_a_reading_that_took_its_time_is_corrected_by_the_next() -> None:
+    """The agent's own work seems to be others' in the first interval, and is taken off in the second."""
+    assert by_fiftieths((10, 8), (10, -8)) == 0
+
+
+def test_the_busiest_programs_of_a_turn_are_named_with_their_cores() -> None:
+    seen_at = (0, 4_000 * NS_PER_MS, 6_000 * NS_PER_MS, 20_000 * NS_PER_MS)
+    ran = {
+        "idle": (0.0, 0.0, 0.0, 5_000.0),
+        "chromium": (0.0, 100.0, 900.0, 900.0),
+        "python3": (0.0, 0.0, 400.0, 400.0),
+        "cc1": (0.0, 0.0, 100.0, 100.0),
+        "sh": (0.0, 0.0, 50.0, 50.0),
+    }
+    machine = replace(track(Stretch(agent=0.5)), programs=ProgramsTrack(seen_at, ran))
+    assert present(of(machine, 5_000, 500).contention).others == (("chromium", 0.4), ("python3", 0.2), ("cc1", 0.05))
+    assert present(of(track(Stretch(agent=0.5)), 5_000, 500).contention).others == ()
