@@ -2,9 +2,9 @@
 
 A server in a process of its own, not a model in the agent's: the agent's event loop then never waits on the model's
 threads, any OpenAI-compatible endpoint can stand in its place, and the wire between them is the one that users' own
-endpoints speak. The child cannot outlive its parent (`harness.with_parent`), because an agent that is killed outright has no
-chance to stop it, and a terminal's Ctrl-C does not reach it. llama.cpp answers `/health` before the model is loaded, so the
-server counts as ready only once it has completed a token.
+endpoints speak. The child cannot outlive its parent (`harness.with_parent`), since an agent that is killed outright has
+no chance to stop it, and a terminal's Ctrl-C does not reach it. llama.cpp answers `/health` before the model is loaded, so
+the server counts as ready only once it has completed a token.
 """
 
 import asyncio

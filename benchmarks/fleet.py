@@ -120,7 +120,7 @@ def _calls_an_hour(profile: Path, out: Path, calls: int, workers: int) -> float:
     print(
         f"{workers} worker(s): {len(sessions)} calls, {sum(each) * 3_600:.0f} an hour while calling, {whole_s:.0f} s in all; "
         f"TTFA off by p50 {np.percentile(off_ms, 50):.1f} ms, p95 {np.percentile(off_ms, 95):.1f} ms ({len(off_ms)}); "
-        f"{sum(t.contended for t, _ in timed)} contended"
+        f"{sum((t.owed_ms('ttfa') or 0.0) >= 1 for t, _ in timed)} delayed by others"
     )
     return sum(each) * 3_600
 

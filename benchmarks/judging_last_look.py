@@ -5,7 +5,7 @@ longer unseen, and nobody can prove afterwards how often they looked. So every l
 and a second one at the same judge is refused; `judging_sets/red_lines_last_look.md` has the rule.
 
 Each pair has a conversation of its own, so pairs are independent and a resample of clusters would add nothing. Families have as
-few as seven pairs, and most judges miss none or all of some: Wilson's interval has an answer there, a bootstrap has not. A pair
+few as seven pairs, and most judges miss none or all of some: an exact interval has an answer there, a bootstrap has not. A pair
 whose two orders disagree is half right; its half is taken as wrong for the lower bound and as right for the upper one.
 """
 

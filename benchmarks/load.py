@@ -23,9 +23,9 @@ from harness.agents.connections import ConnectionSpec
 from harness.calibrate.agent_process import metrology_agent
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerTurn, Limits, SessionPlan
-from harness.load.ceiling import LoadResult
+from harness.load.result import LoadResult
 from harness.load.steps import Load, load
-from harness.store.load_files import LoadTurn
+from harness.store.unrecorded import UnrecordedCall
 from harness.timeline import NS_PER_MS
 
 TURN_S = 6.0
@@ -42,7 +42,7 @@ Truths = dict[str, dict[str, float]]
 """Number of a call → its agent's own stamps."""
 
 
-async def measure(callers: list[int] | None, apart: Apart, rows: list[LoadTurn]) -> tuple[LoadResult, Truths]:
+async def measure(callers: list[int] | None, apart: Apart, rows: list[UnrecordedCall]) -> tuple[LoadResult, Truths]:
     """Run the steps (None: as many callers as hold); returns them with the agents' truths by number of the call."""
     voice = synthetic_voice(TURN_S, 16_000, np.random.default_rng(1)) * 0.08 * 32768
     turn = CallerTurn(np.clip(voice, -32768, 32767).astype(np.int16))
@@ -59,22 +59,23 @@ async def measure(callers: list[int] | None, apart: Apart, rows: list[LoadTurn])
         each = Load(
             lambda k: SessionPlan(ConnectionSpec("raw-pcm", f"{agents[k % count].url}/{k}"), (turn,), 16_000, limits=LIMITS),
             budget_ms=DELAY_MS * 1.5,
-            rows=rows.extend,
+            finished=lambda calls, _: rows.extend(calls),
         )
         found = await load(each, callers)
         truths = [await agent.truth() for agent in agents]
     return found, {path.strip("/"): truth for each_ in truths for path, truth in each_.items()}
 
 
-def errors_ms(rows: Sequence[LoadTurn], truths: Truths) -> tuple[list[float], list[float]]:
+def errors_ms(calls: Sequence[UnrecordedCall], truths: Truths) -> tuple[list[float], list[float]]:
     """How late each answer was beyond 300 ms, and how wrong its TTFA is."""
     late, wrong = [], []
-    for row in rows:
-        truth = truths.get(row.context)
-        if truth is not None and row.ttfa_ms is not None:
-            true_ms = (truth["sent_ns"] - row.spoken_end_ns) / NS_PER_MS + truth["onset_ms"]
-            late.append(true_ms - DELAY_MS)
-            wrong.append(row.ttfa_ms - true_ms)
+    for call in calls:
+        truth = truths.get(call.key.context_id)
+        for turn in call.turn_timings if truth is not None else ():
+            if truth is not None and turn.ttfa_ms is not None:
+                true_ms = (truth["sent_ns"] - call.started_ns) / NS_PER_MS - turn.spoken_end_ms + truth["onset_ms"]
+                late.append(true_ms - DELAY_MS)
+                wrong.append(turn.ttfa_ms - true_ms)
     return late, wrong
 
 
@@ -103,25 +104,26 @@ def main() -> None:
     options.add_argument("--agents-on", default="")
     given = options.parse_args()
     callers = None if given.callers == ["auto"] else [int(a) for a in given.callers]
-    rows: list[LoadTurn] = []
+    rows: list[UnrecordedCall] = []
     with agents_apart(given.agents_on) as apart:
         if given.callers_on:
             os.sched_setaffinity(0, _cores(given.callers_on))
         result, truths = asyncio.run(measure(callers, apart, rows))
-    print(f"agents at {apart[1]} by {' '.join(apart[0]) or 'no command'}; caller priority: {result.priority}")
+    print(f"agents at {apart[1]} by {' '.join(apart[0]) or 'no command'}; caller priority: {result.part.priority}")
     print(f"ceiling: {result.ceiling}")
     if result.limit is not None:
         print(f"at {result.limit[0]:g}: {result.limit[1].in_words()}")
     print("callers  pacing p99 ms   max ms   ratio     lag p99   ttfa p50   p95   no reply  failed", end="  ")
     print("processes  core/caller  MiB/caller  machine   answers late by p50   p95   TTFA wrong by p50   p95   max")
-    for number, s in enumerate(result.steps):
-        late, wrong = errors_ms([row for row in rows if row.step == number], truths)
+    for step in result.steps:
+        s, ttfa_ms = step.record, step.figures.ttfa_ms
+        late, wrong = errors_ms([row for row in rows if row.key.step == s.name], truths)
         size = np.abs(wrong) if wrong else np.array([np.nan])
         late = late or [np.nan]
         used = s.used
         print(
-            f"{s.callers:7} {s.pacing_p99_error_ms:14.2f} {s.pacing_max_error_ms:8.2f} {s.realtime_ratio:8.5f} "
-            f"{s.loop_lag_p99_ms:9.2f} {s.ttfa_ms.p50 or -1:9.0f} {s.ttfa_ms.p95 or -1:6.0f} {s.no_reply:8} {s.failed:7}"
+            f"{s.callers:7} {s.pacing_p99_error_ms or -1:14.2f} {s.pacing_max_error_ms or -1:8.2f} {s.realtime_ratio or -1:8.5f} "
+            f"{s.loop_lag_p99_ms or -1:9.2f} {ttfa_ms.p50 or -1:9.0f} {ttfa_ms.p95 or -1:6.0f} {s.no_reply:8} {s.failed:7}"
             + (
                 f" {used.processes:10} {used.cores_a_caller:12.4f} {used.mib_a_caller:11.2f} {used.machine:8.0%}"
                 if used is not None

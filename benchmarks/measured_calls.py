@@ -63,7 +63,7 @@ def _print(name: str, found: list[tuple[str, TurnTiming, TurnTiming | None]]) ->
             print(f"    {both[k][0]}: {both[k][1]:.1f} ms in the run, {both[k][2]:.1f} ms in the recording")
     for session, turn, other in timed:
         if other is None or other.ttfa_ms is None:
-            why = "no such turn" if other is None else other.left_out or f"began {other.signed_ms} ms"
+            why = "no such turn" if other is None else other.discarded or f"began {other.signed_ms} ms"
             print(f"    {session}: TTFA {turn.ttfa_ms:.1f} ms, spoken end {turn.spoken_end_ms:.0f} ms: {why}")
     cut = [(turn.pauses_cut, other.pauses_cut) for _, turn, other in found if other is not None]
     print(f"  pauses cut: {sum(a for a, _ in cut)} in the run, {sum(b for _, b in cut)} in the recording")

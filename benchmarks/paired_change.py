@@ -30,7 +30,6 @@ import numpy as np
 from scipy import stats
 from scipy.special import expit
 
-from harness.figures.latency import latency_values
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.statistics.arrays import Bools, Floats
@@ -40,6 +39,8 @@ from harness.statistics.paired import MeanChange
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
+from harness.turns.estimate import by_cluster
+from harness.turns.table import TurnTable
 
 END: Final = 0.025
 """Error of each end of a 95 % interval."""
@@ -190,7 +191,8 @@ def observed(folders: Sequence[Path]) -> None:
         store = RunStore.open(folder)
         selection = Selection(store)
         for entry in store.manifest.played:
-            values = latency_values(selection.turns(entry.name, store.manifest.conditions[0]), "ttfa")
+            table = TurnTable.of_groups(selection.turns(entry.name, store.manifest.conditions[0]))
+            values = by_cluster(table, given := table.given("ttfa"), given.high)
             runs.append((folder.name, entry.name, store.manifest, values))
     for (one, agent, now, new), (two, other, before, old) in combinations(runs, 2):
         if agent != other or now.mode != before.mode or now.pack != before.pack:

@@ -90,7 +90,7 @@ def compare(tally: Tally, call: MadeCall, made: TwoSides, vocal: VocalDetector) 
         if turn.wait_ms is not None:
             heard_ms = best.ttfa_ms if best.ttfa_ms is not None else best.signed_ms
             if heard_ms is None:
-                tally.wrong.append(f"{call.name}: turn at {turn.end_ms:.0f} no wait ({best.left_out or best.no_reply})")
+                tally.wrong.append(f"{call.name}: turn at {turn.end_ms:.0f} no wait ({best.discarded or best.no_reply})")
                 tally.waits_ms.append(np.inf)
             else:
                 tally.waits_ms.append(heard_ms - turn.wait_ms)

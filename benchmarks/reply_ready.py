@@ -35,6 +35,8 @@ STEPS: Final[Mapping[str, str]] = {
     marks.AUDIO_SENT: "sent",
 }
 HEARD: Final = "heard (TTFA)"
+MOST_OWED_MS: Final = 25.0
+"""A turn of which others could have caused more is left out of the table of steps, which shows the agent's own work."""
 
 
 def instants_ms(recording: Recording, turn: TurnTiming) -> dict[str, float]:
@@ -62,7 +64,7 @@ def _of_no_request(stamps: Stamps, asked_ns: int, heard_ns: int) -> dict[str, in
 
 
 def _touched(turn: TurnTiming) -> bool:
-    return turn.ttfa_ms is not None and turn.owes_too_much("ttfa")
+    return turn.ttfa_ms is not None and (turn.owed_ms("ttfa") or 0.0) > MOST_OWED_MS
 
 
 def of_run(folder: Path, agent: str, contended: bool) -> Iterator[dict[str, float]]:

@@ -50,7 +50,7 @@ async def splits(turns: int, callers: tuple[int, ...]) -> dict[int, list[ServerS
                         calls = []
                         for k in range(n):
                             key = keys[(begun + k) % len(keys)]
-                            calls.append((key.context_id, call_plan(plan, spoken, key, running.connection(profile.name), None)))
+                            calls.append((key, call_plan(plan, spoken, key, running.connection(profile.name), None)))
                         await fleet.enough_for(n)
                         for call in await wave(calls, fleet, Path(parent), begun):
                             if call.outcome.failure_kind is None:

@@ -12,6 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -47,7 +48,7 @@ class ChangeRow:
     """One figure of one agent against an earlier run, paired by conversation.
 
     `verdict`: `worse` or `better` if the interval of the difference excludes zero, `unclear` if it contains it or there are
-    too few conversations for one.
+    too few conversations for one. `own`: the two ends of the difference had the machines been their own, where they differ.
     """
 
     agent: str
@@ -58,6 +59,7 @@ class ChangeRow:
     interval: str
     conversations: int
     verdict: Verdict
+    own: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,7 @@ class Version:
 
     def answer_differs(self) -> bool:
         """True if over 5 % of the replies do not begin with their answer."""
-        turns = self.selection.turns(self.agent, self.condition)
-        return differs(filler_first({c: group for c, group in turns.items() if c in self.contexts}))
+        return differs(filler_first(self.turns))
 
 
 def changed(now: TurnTable, before: TurnTable, figure: str) -> Change | None:
@@ -138,7 +139,7 @@ def signed_ms(value_ms: float) -> str:
 
 
 def _signed_share(value: float) -> str:
-    return f"{'+' if value > 0 else ''}{share(value)}"
+    return f"{'+' if value > 0 else ''}{share(value)}".replace("-", "−")
 
 
 _MS: Final = _Unit(_wait, signed_ms, 1.0)
@@ -156,16 +157,14 @@ def _row(
     agent: str, figure: str, unit: _Unit, old: float, new: float, found: Change | None, *, contexts: int, sign: int = 1
 ) -> ChangeRow:
     """`contexts`: clusters where there is no change; `sign`: −1 where more is better."""
-    row = ChangeRow(agent, figure, unit.words(old), unit.words(new), unit.signed(new - old), "", contexts, "unclear")
+    row = partial(ChangeRow, agent, figure, unit.words(old), unit.words(new))
     if found is None:
-        return row
-    difference = unit.signed(sign * found.value)
-    if apart(found.ends, unit.least):
-        least, greatest = (unit.signed(end) for end in sorted(sign * end for end in found.ends))
-        difference += f"; {least} to {greatest} had the machines been their own"
+        return row(unit.signed(new - old), "", contexts, "unclear")
     bounds = found.bounds(TAIL)
+    ends = [unit.signed(end) for end in sorted(sign * end for end in found.ends)]
     interval = " – ".join(unit.signed(end) for end in sorted(sign * end for end in bounds) if math.isfinite(end))
-    return replace(row, difference=difference, interval=interval, conversations=found.contexts, verdict=verdict_of(bounds))
+    own = " to ".join(ends) if apart(found.ends, unit.least) else ""
+    return row(unit.signed(sign * found.value), interval, found.contexts, verdict_of(bounds), own)
 
 
 def _failed(now: Version, before: Version) -> Iterator[ChangeRow]:

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.figures.interference import STAGES, Ratio, Slowing
+from harness.figures.interference import STAGES, Interference, Ratio, Slowing
 from harness.figures.load_knee import calls_a_second
-from harness.figures.load_steps import STRETCH_S
-from harness.load.isolated import Isolated
+from harness.load.result import LoadResult
 from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
+from harness.turns.stretches import STRETCH_S
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds
 
 IS: Final = {"asr": "transcription begun to words", "llm": "request to first token", "tts": "text to first audio"}
@@ -42,21 +42,22 @@ def heads() -> tuple[str, ...]:
     return ("alone", *(f"with {stage}" for stage in STAGES), "all together")
 
 
-def rows(found: Isolated) -> tuple[Row, ...]:
+def rows(result: LoadResult) -> tuple[Row, ...]:
     """The matrix: a row for the stage that is slowed, a column for what computes beside it."""
-    return tuple(Row(stage, IS[stage], tuple(_cells(found, stage))) for stage in STAGES)
+    matrix = result.matrix
+    return tuple(Row(stage, IS[stage], tuple(_cells(matrix, stage))) for stage in STAGES) if matrix is not None else ()
 
 
-def _cells(found: Isolated, stage: str) -> Iterator[Cell]:
-    alone = found.matrix.alone(stage)
+def _cells(matrix: Interference, stage: str) -> Iterator[Cell]:
+    alone = matrix.alone(stage)
     if alone is None or alone.p50_ms is None:
         yield Cell(UNKNOWN_TEXT)
     else:
         p95 = (f"p95 {milliseconds(alone.p95_ms)}",) if alone.p95_ms is not None else ()
         yield Cell(milliseconds(alone.p50_ms), (*p95, counted(alone.turns, "turn")))
     for other in STAGES:
-        yield Cell("itself") if other == stage else _cell(found.matrix.slowing(stage, (other,)))
-    yield _cell(found.matrix.slowing(stage, [other for other in STAGES if other != stage]))
+        yield Cell("itself") if other == stage else _cell(matrix.slowing(stage, (other,)))
+    yield _cell(matrix.slowing(stage, [other for other in STAGES if other != stage]))
 
 
 def _cell(found: Slowing | None) -> Cell:
@@ -73,18 +74,21 @@ def _shade(ratio: Ratio) -> int:
     return sum(ratio.value >= from_ for from_ in SHADES)
 
 
-def sentences(found: Isolated, *, is_open: bool) -> Iterator[str]:
-    """What the matrix says, one sentence each; what clearly slows most comes first."""
-    at = calls_a_second(found.offered) if is_open else f"{found.offered:g} at once"
-    yield f"Each stage alone and with the others, at {at}: {found.why}. Stand-ins answered for the rest."
-    known = [(one, one.p50) for one in found.matrix.slowings if one.p50 is not None]
+def sentences(result: LoadResult) -> Iterator[str]:
+    """What the matrix says, one sentence each; what clearly slows most comes first. None where stages were not isolated."""
+    part, matrix = result.part, result.matrix
+    if matrix is None or part.isolated_at is None:
+        return
+    at = calls_a_second(part.isolated_at) if result.is_open else f"{part.isolated_at:g} at once"
+    yield f"Each stage alone and with the others, at {at}: {part.isolated_why}. Stand-ins answered for the rest."
+    known = [(one, one.p50) for one in matrix.slowings if one.p50 is not None]
     unclear = [one for one, ratio in known if ratio.interval is not None and not ratio.is_clear]
     for one, ratio in sorted(known, key=lambda pair: (not pair[1].is_clear, -pair[1].value)):
         if one not in unclear:
             yield _sentence(one, ratio)
     if unclear:
         yield f"No clear change: {'; '.join(f'{one.stage} beside {_names(one.by)}' for one in unclear)}."
-    yield from _cautions(found, is_open=is_open)
+    yield from _cautions(result, matrix)
 
 
 def _sentence(one: Slowing, ratio: Ratio) -> str:
@@ -102,16 +106,16 @@ def _names(stages: Sequence[str]) -> str:
     return " and ".join(stages)
 
 
-def _cautions(found: Isolated, *, is_open: bool) -> Iterator[str]:
-    matrix = found.matrix
-    if found.missing:
-        yield f"{counted(found.missing, 'play')} of {found.missing + len(found.plays)} missing: the test was interrupted."
-    for play in found.plays:
-        if play.left_out:
-            yield f"One play of {_names(play.computing)} is left out: {play.left_out}."
-    failed = sum(play.failed for play in found.plays)
+def _cautions(result: LoadResult, matrix: Interference) -> Iterator[str]:
+    plays = result.part.plays
+    if result.missing:
+        yield f"{counted(result.missing, 'play')} of {result.missing + len(plays)} missing: the test was interrupted."
+    for play in plays:
+        if why := play.why_nothing:
+            yield f"One play of {_names(play.computing or ())} is left out: {why}."
+    failed = sum(play.failed for play in plays)
     if failed:
-        yield f"{failed} of {counted(sum(play.calls for play in found.plays), 'call')} failed; they have no times."
+        yield f"{failed} of {counted(sum(play.sessions for play in plays), 'call')} failed; they have no times."
     for time in matrix.times:
         if time.without:
             of = counted(time.turns + time.without, "turn")
@@ -124,7 +128,7 @@ def _cautions(found: Isolated, *, is_open: bool) -> Iterator[str]:
             f"{worst.stage} took {first} in the first and {second} in the second play of {_names(worst.computing)}: the "
             "machine, or who else uses it, changed meanwhile, and the ratios may show that."
         )
-    more = "a longer --for" if is_open else "more --rounds"
+    more = "a longer --for" if result.is_open else "more --rounds"
     if matrix.stretches < FEWEST_CLUSTERS:
         few = counted(matrix.stretches, "stretch", "stretches")
         yield (

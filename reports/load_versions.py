@@ -1,7 +1,7 @@
 """A load test against an earlier one, step by step: how much longer the slow calls of each rate wait, with an interval.
 
-The two tests are independent draws, so nothing is paired; the interval is that of the ratio of two bootstraps over stretches of
-time. A step that says nothing about its agent in either test is left out, and said.
+The interval is that of the ratio of two bootstraps over stretches of time, of each test on its own (`harness.turns.change`). A
+step that says nothing about its agent in either test is left out, and said.
 """
 
 import math
@@ -9,14 +9,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.gate.load_check import LoadTest, refuse_other_load
+from harness.gate.steps import refuse_other_load
 from harness.statistics.drawn_quantiles import Drawn
-from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
+from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95, Interval
+from harness.store.load_part import LoadPart, StepRecord, step_name
+from harness.store.run_store import RunStore
+from harness.store.selection import Selection
 from harness.timing.figures import NO_REPLY_TEXT
+from harness.turns.estimate import estimate
+from harness.turns.of_run import table_of_run
+from harness.turns.table import TurnTable
 from harness.wording import counted, milliseconds
 
-END: Final = 0.025
-"""Error of each end of a 95 % interval."""
+TAIL: Final = 0.025
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class LoadChange:
     before_ms: float | None = None
     now_ms: float | None = None
     change: float | None = None
-    interval: tuple[float, float] | None = None
+    interval: Interval | None = None
     why_not: str = ""
 
     @property
@@ -38,27 +43,19 @@ class LoadChange:
         what = f"{self.agent}: p95 at {self.step}"
         if self.why_not:
             return f"{what} is not compared ({self.why_not})"
+        before, now = (milliseconds(ms) if ms is not None else f"over {NO_REPLY_TEXT}" for ms in (self.before_ms, self.now_ms))
         if self.change is None:
-            now = milliseconds(self.now_ms) if self.now_ms is not None else f"over {NO_REPLY_TEXT}"
-            before = milliseconds(self.before_ms) if self.before_ms is not None else f"over {NO_REPLY_TEXT}"
             return f"{what} was {before} and is {now}"
-        of = f", from {milliseconds(self.before_ms)} to {milliseconds(self.now_ms)}"
+        of = f", from {before} to {now}"
         if self.interval is None:
             few = f"under {FEWEST_CLUSTERS} stretches of time it has no interval"
-            return f"{what} changed by {self._percent(self.change)} %{of}; {few}"
+            return f"{what} changed by {_percent(self.change)} %{of}; {few}"
         low, high = self.interval
         if low > 0:
-            return f"{what} rose {self._percent(self.change)} % [{self._percent(low)}, {self._percent(high)}]{of}"
+            return f"{what} rose {_percent(self.change)} % [{_percent(low)}, {_percent(high)}]{of}"
         if high < 0:
-            return f"{what} fell {self._percent(-self.change)} % [{self._percent(-high)}, {self._percent(-low)}]{of}"
-        ends = f"[{self._percent(low)}, {self._percent(high)}]"
-        return f"{what}: no clear change ({self._percent(self.change, '+')} % {ends}){of}"
-
-    @staticmethod
-    def _percent(share: float, sign: str = "") -> str:
-        if math.isinf(share):
-            return "no bound"
-        return f"{round(100 * share):{sign}d}".replace("-", "−")
+            return f"{what} fell {_percent(-self.change)} % [{_percent(-high)}, {_percent(-low)}]{of}"
+        return f"{what}: no clear change ({_percent(self.change, '+')} % [{_percent(low)}, {_percent(high)}]){of}"
 
     def as_object(self) -> dict[str, Any]:
         """The change for programs."""
@@ -93,49 +90,62 @@ class LoadVersions:
         return {"run": self.run, "changes": [change.as_object() for change in self.changes], "notes": list(self.notes)}
 
 
-def load_versions(now: LoadTest, before: LoadTest) -> LoadVersions:
+def load_versions(now: RunStore, before: RunStore) -> LoadVersions:
     """The changes since a baseline.
 
     Raises:
         UserError: the two tests' callers are not the same.
     """
-    refuse_other_load(now, before)
-    both = sorted(set(now.offered) & set(before.offered))
-    changes = tuple(_change(now, before, offered) for offered in both)
-    return LoadVersions(str(before.folder), changes, tuple(_notes(now, before)))
+    refuse_other_load(now.manifest, before)
+    ours, theirs = (store.manifest.load or LoadPart() for store in (now, before))
+    tables = tuple(table_of_run(Selection(store)) for store in (now, before))
+    agent = now.manifest.played[0].name
+    both = sorted({one.offered for one in ours.steps} & {one.offered for one in theirs.steps})
+    steps = [(one, two) for at in both if (one := ours.step(at)) is not None and (two := theirs.step(at)) is not None]
+    changes = tuple(_change(agent, (tables[0], one), (tables[1], two)) for one, two in steps)
+    return LoadVersions(str(before.folder), changes, tuple(_notes(now, before, ours, theirs)))
 
 
-def _change(now: LoadTest, before: LoadTest, offered: float) -> LoadChange:
-    agent, step = now.file.made.agent, now.step_words(offered)
-    for one, name in ((now, "this test"), (before, "the baseline")):
-        if why := one.out_of_bounds(offered):
-            return LoadChange(agent, step, offered, why_not=f"{name} says nothing about the agent there: {why}")
-        turns = sum(len(group) for group in one.stretches(offered).values())
+def _change(agent: str, now: tuple[TurnTable, StepRecord], before: tuple[TurnTable, StepRecord]) -> LoadChange:
+    step, offered = now[1].name, now[1].offered
+    drawn: list[Drawn] = []
+    for (table, record), name in ((now, "this test"), (before, "the baseline")):
+        if record.why_nothing:
+            why = f"{name} says nothing about the agent there: {record.why_nothing}"
+            return LoadChange(agent, step, offered, why_not=why)
+        rows = table.where({"step": record.name})
+        turns = int(rows.flags["full"].sum())
         if turns < TURNS_FOR_P95:
             few = f"{name} has {counted(turns, 'turn')} there, and a p95 needs {TURNS_FOR_P95}"
             return LoadChange(agent, step, offered, why_not=few)
-    new, old = now.evidence("ttfa_ms.p95", offered), before.evidence("ttfa_ms.p95", offered, "before")
-    if not isinstance(new, Drawn) or not isinstance(old, Drawn):
-        return LoadChange(agent, step, offered, why_not="a test has no TTFA there")
+        found = estimate(rows, "ttfa_ms.p95", cluster="stretch")
+        if found is None or not isinstance(found.measured, Drawn):
+            return LoadChange(agent, step, offered, why_not="a test has no TTFA there")
+        drawn.append(found.measured)
+    new, old = drawn
     before_ms, now_ms = (one.value if math.isfinite(one.value) else None for one in (old, new))
     if before_ms is None or now_ms is None:
         return LoadChange(agent, step, offered, before_ms, now_ms)
     ratio = new.ratio(old)
-    ends = ratio.bounds(END)
-    return LoadChange(agent, step, offered, before_ms, now_ms, ratio.value, ends if ratio.contexts >= FEWEST_CLUSTERS else None)
+    ends = ratio.bounds(TAIL) if ratio.contexts >= FEWEST_CLUSTERS else None
+    return LoadChange(agent, step, offered, before_ms, now_ms, ratio.value, ends)
 
 
-def _notes(now: LoadTest, before: LoadTest) -> Iterator[str]:
-    ours, theirs = now.file.made, before.file.made
-    apart = sorted(set(now.offered) ^ set(before.offered))
+def _notes(now: RunStore, before: RunStore, ours: LoadPart, theirs: LoadPart) -> Iterator[str]:
+    apart = sorted({one.offered for one in ours.steps} ^ {one.offered for one in theirs.steps})
     if apart:
-        yield f"Steps of only one test are left out: {', '.join(now.step_words(one) for one in apart)}."
+        yield f"Steps of only one test are left out: {', '.join(step_name(one, ours.law) for one in apart)}."
+    one, two = now.manifest, before.manifest
     for what, mine, other in (
-        ("agents", ours.agent, theirs.agent),
-        ("machine", ours.machine, theirs.machine),
-        ("version of the harness", ours.harness_version, theirs.harness_version),
-        ("seconds of a step", now.file.for_s, before.file.for_s),
-        ("seed", ours.seed, theirs.seed),
+        ("agents", one.played[0].name, two.played[0].name),
+        ("machine", one.machine_id, two.machine_id),
+        ("version of the harness", one.harness_version, two.harness_version),
+        ("seconds of a step", ours.for_s, theirs.for_s),
+        ("seed", one.seed, two.seed),
     ):
         if mine != other:
             yield f"Load tests differ ({what}): {mine}, and the baseline {other}."
+
+
+def _percent(share: float, sign: str = "") -> str:
+    return "no bound" if math.isinf(share) else f"{round(100 * share):{sign}d}".replace("-", "−")

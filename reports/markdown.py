@@ -25,7 +25,8 @@ def markdown(view: PageView) -> str:
         clear = [change for change in view.baseline.changes if change.verdict != "unclear"]
         lines += [
             f"- {'Regression' if c.verdict == 'worse' else 'Improvement'}: {plain(c.agent)}, {c.figure}: {plain(c.before)} → "
-            f"{plain(c.after)} ({plain(c.difference)}; {plain(c.interval)}; {c.conversations} conversations)"
+            f"{plain(c.after)} ({plain(c.difference)}; {f'{plain(c.own)} had the machines been their own; ' if c.own else ''}"
+            f"{plain(c.interval)}; {c.conversations} conversations)"
             for c in clear
         ] or ["- No clear change."]
         lines += [f"- {plain(text)}" for text in view.baseline.missing]

@@ -17,11 +17,12 @@ from harness.figures import circumstances
 from harness.figures.board_figures import board_summary, quality_figures, refusals
 from harness.figures.cells import JudgeSummary, PacingSummary
 from harness.figures.quality_state import state_of, way_to_people_together
-from harness.figures.rank import Place, Rated, axis_or_why, pairs_of, rated_rows
+from harness.figures.rank import Place, Rated, axis_or_why, pairs_of, rated_table
 from harness.figures.rated_on import RatedOn, rated_on
 from harness.figures.seat import Bounded
 from harness.figures.summary import RunSummary
 from harness.ranking.peoples_axis import Pairs, PeoplesAxis
+from harness.ranking.question import RatingQuestion
 from harness.reports.runs_differ import differences
 from harness.reports.shown_runs import Part, ShownRuns, measured_on_page, names_of, part, quoted_on_page
 from harness.reports.view import NOT_JOINT, SUBSETS
@@ -226,12 +227,14 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
     for condition, rows in ranked.items():
         for subset, inside in subsets.items():
             if any(c.subset == subset for p in parts for c in p.summary.cells):
-                boards[Place(condition, shown[condition], subset)] = rated_rows(
-                    [row for row in rows if row.context in inside],
-                    measured_on_page(parts, condition, inside),
+                boards[Place(condition, shown[condition], subset)] = rated_table(
+                    table_of([row for row in rows if row.context in inside]),
+                    RatingQuestion(
+                        measured=measured_on_page(parts, condition, inside),
+                        budget_ms=base.budgets_ms["ttfa"],
+                        seed=base.seed,
+                    ),
                     *peoples_axis(parts, condition, inside),
-                    budget_ms=base.budgets_ms["ttfa"],
-                    seed=base.seed,
                     valid=all(p.summary.valid for p in parts),
                 )
     judges = list(_judges(parts, {row.judge for rows in ranked.values() for row in rows}))

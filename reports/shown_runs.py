@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.figures.rank import Measured, measured
+from harness.figures.rank import measured
 from harness.figures.silence import silences
 from harness.figures.summary import RunSummary
 from harness.ranking.joint import Turn
+from harness.ranking.question import Measured
 from harness.reports.listening.results import human_rows
 from harness.scenarios.context import Context
 from harness.store.judgment import Judgment, Presentation

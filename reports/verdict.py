@@ -38,7 +38,7 @@ from harness.wording import UNKNOWN_TEXT, cannot_tell, counted, had_it_been_its_
 
 Answer = Literal["yes", "no", "unclear", "no verdict", "few", "many"]
 PAUSES_CUT_LIMIT: Final = 0.05
-"""Share of inner pauses up to which *few* are cut: detectors are compared at this share (`harness.turn_taking.detectors`)."""
+"""Share of inner pauses up to which *few* are cut; detectors are compared at it (`harness.turn_taking.detectors`)."""
 NO_INTERVAL = "too few conversations for an interval"
 INVALID = "INVALID RUN, not to be quoted"
 

@@ -56,7 +56,7 @@ from harness.agents.cascade.settings import (
 from harness.agents.cascade.spoken_completeness import SpokenCompletenessScorer
 from harness.agents.cascade.stage_ranges import stage_ranges
 from harness.agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhisper, aggregators
-from harness.agents.cascade.streaming_stt import StreamingSTT
+from harness.agents.cascade.streaming_stt import StreamingSTT, SttTiming
 from harness.agents.cascade.turn_scorers import HesitationVeto, LastWordScorer, LengthScorer, LlmTurnScorer, SmartTurnScorer
 from harness.agents.cascade.wire import EvalTransport, MarkedTransport
 
@@ -137,10 +137,12 @@ class Session:
             models.recogniser,
             make_policy(endpoint, lambda name: self._scorer(name, models)),
             session=self._marks,
-            speech_probability=stt.speech_probability,
-            eager_silence_ms=stt.eager_silence_ms,
-            partial_every_ms=stt.partial_every_ms if isinstance(stt, StreamingMoonshine) else None,
-            delay_ms=self._settings.delays.asr_ms,
+            timing=SttTiming(
+                stt.speech_probability,
+                stt.eager_silence_ms,
+                stt.partial_every_ms if isinstance(stt, StreamingMoonshine) else None,
+                self._settings.delays.asr_ms,
+            ),
             on_words=self._warm_words if self._settings.llm.warm_prefix else None,
             alone=self._model_stops(models),
             enable_eager_end_of_turn=self._settings.speculate,

@@ -99,6 +99,16 @@ class _Pause:
     voice: dict[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class SttTiming:
+    """When a recogniser hears speech, and when it transcribes. `partial_every_ms`: None: not before the caller is silent."""
+
+    speech_probability: float = 0.5
+    eager_silence_ms: float = 0
+    partial_every_ms: float | None = None
+    delay_ms: float = 0
+
+
 class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
     """A recogniser with eager transcripts and an endpoint policy. Expects 16 kHz mono input.
 
@@ -113,10 +123,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         policy: EndpointPolicy,
         *,
         session: SessionMarks | None = None,
-        speech_probability: float = 0.5,
-        eager_silence_ms: float = 0,
-        partial_every_ms: float | None = None,
-        delay_ms: float = 0,
+        timing: SttTiming = SttTiming(),
         on_words: Callable[[str], Awaitable[None]] | None = None,
         alone: Callable[[], AbstractContextManager[None]] = nullcontext,
         **kwargs: Any,
@@ -126,17 +133,18 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         self._policy = policy
         self._session = session or SessionMarks()
         # The window that first fell silent has passed by the time it is known to be silent.
-        self._eager_wait_s = max(0.0, eager_silence_ms / 1000 - WINDOW_SAMPLES / RATE_HZ)
-        self._delay_s = delay_ms / 1000
+        self._eager_wait_s = max(0.0, timing.eager_silence_ms / 1000 - WINDOW_SAMPLES / RATE_HZ)
+        self._delay_s = timing.delay_ms / 1000
         self._on_words = on_words
         self._alone = alone
         self._vad = SileroVADAnalyzer(sample_rate=RATE_HZ)
         self._vad.set_sample_rate(RATE_HZ)
         self._gate = LevelGate()
-        self._tracker = TurnTracker(speech_probability)
+        self._tracker = TurnTracker(timing.speech_probability)
         self._worker = ThreadPoolExecutor(max_workers=3, thread_name_prefix="recogniser")
         self._transcribing = asyncio.Lock()
-        self._partial_samples = None if partial_every_ms is None else round(partial_every_ms / 1000 * RATE_HZ)
+        every_ms = timing.partial_every_ms
+        self._partial_samples = None if every_ms is None else round(every_ms / 1000 * RATE_HZ)
         self._partial: asyncio.Task[None] | None = None
         self._partial_stop = threading.Event()
         self._transcribed_until = 0

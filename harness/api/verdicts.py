@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from harness.api.loops import outside_any_loop
 from harness.figures.rank import rank_rows, rank_target
@@ -15,6 +14,7 @@ from harness.judging.judge import Judge
 from harness.judging.load_judge import open_judge
 from harness.progress import RunProgress
 from harness.ranking.model import Method, RatingModel
+from harness.ranking.question import RatingQuestion
 from harness.ranking.ranking import Ranking
 from harness.reports.listening.results import human_rows_of
 from harness.scenarios.context import Context
@@ -102,11 +102,14 @@ def rank_judgments(
     mine Elo 1560
     theirs Elo 1440
     """
-    model = None if method is None else RatingModel(method)
-    options: dict[str, Any] = {"model": model, "by_people": by_people, "draws": draws}
-    options |= {} if seed is None else {"seed": seed}
+    asked = RatingQuestion(
+        model=None if method is None else RatingModel(method),
+        presentation=presentation,
+        condition=condition,
+        by_people=by_people,
+        draws=draws,
+        seed=seed,
+    )
     if isinstance(judgments, str | Path):
-        votes = human_rows_of(Path(judgments))
-        return rank_target(Path(judgments), condition=condition, presentation=presentation, votes=votes, **options)
-    rows = [row for row in judgments if condition in (None, row.condition)]
-    return rank_rows(rows, presentation=presentation, **options)
+        return rank_target(Path(judgments), asked, votes=human_rows_of(Path(judgments)))
+    return rank_rows(judgments, asked)

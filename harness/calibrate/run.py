@@ -44,7 +44,7 @@ from harness.timing.figures import TurnTiming
 from harness.timing.pacing import errors_ms
 
 TRIALS = 64
-"""A few may be discarded, and a 95th percentile still has the 60 that it needs (`harness.statistics.exact`)."""
+"""A few may be discarded, and a 95th percentile still has the 60 that it needs (`harness.statistics.interval`)."""
 AT_ONCE = 4
 RATE_HZ = 16_000
 TURN_S = 1.2

@@ -87,7 +87,7 @@ def check(
     from harness.commands.check_files import summary as as_markdown
     from harness.gate.budgets import read_budgets
     from harness.store.database import DATABASE
-    from harness.store.load_files import is_load
+    from harness.store.run_store import is_load
 
     if budgets is None:
         raise UserError("--budgets: name the file of limits; docs/gate.md has an example")
@@ -139,13 +139,15 @@ def _checked_load(
     run: Path, asked: "Budgets", baseline: Path | None
 ) -> "tuple[CheckResult, str, Path | None, Versions | LoadVersions | None]":
     """Check a load test, and compare it with an earlier one."""
-    from harness.gate.load_check import LoadTest, check_load
+    from harness.gate.check import check_run
     from harness.reports.load_versions import load_versions
+    from harness.store.run_store import RunStore
 
-    now, before = LoadTest.read(run), LoadTest.read(baseline) if baseline is not None else None
-    page = run / "load.html"
+    now, before = RunStore.open(run), RunStore.open(baseline) if baseline is not None else None
+    result = check_run(now, asked, baseline=before)
     since = load_versions(now, before) if before is not None else None
-    return check_load(now, asked, before), "", page if page.exists() else None, since
+    pages = (page for name in ("report.html", "load.html") if (page := run / name).exists())
+    return result, "", next(pages, None), since
 
 
 def _checked(

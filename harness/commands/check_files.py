@@ -17,7 +17,7 @@ from harness.errors import UserError
 from harness.files import for_others, write_whole
 from harness.gate.check import Checked, CheckResult
 from harness.gate.evidence import unit_of
-from harness.gate.load_check import STRETCHES
+from harness.gate.steps import STRETCHES
 from harness.printable import printable
 from harness.reports.load_versions import LoadVersions
 from harness.reports.versions import Versions

@@ -100,13 +100,14 @@ def reasons(
     as_json: AsJson = False,
 ) -> int:
     """Label the reasons of verdicts by the codebook. A reason counts only with a quote from the verdict's text."""
-    from harness.labelling.label_replies import FOLDER, code_reasons, reason_judge
+    from harness.labelling.label_replies import code_reasons, reason_judge
     from harness.store import judgment_files as files
+    from harness.store.paths import LABELS
     from harness.store.run_store import RunStore
 
     settings = reason_judge(judge)
     rows = RunStore.open(target).judgments() if target.is_dir() else files.read(target)
-    folder = target / FOLDER if target.is_dir() else target.with_suffix(".labels")
+    folder = target / LABELS if target.is_dir() else target.with_suffix(".labels")
     with RunProgress() as progress:
         kappa, coded, missing = asyncio.run(code_reasons(rows, settings, folder, progress))
     if as_json:

@@ -58,6 +58,7 @@ def listen(
 
     from harness.reports.listening.design import ListeningDesign
     from harness.reports.listening.door import door, lifetime_s
+    from harness.reports.listening.invitations import NewLinks
     from harness.reports.listening.serve import links_shown, serve
     from harness.reports.listening.serve import revoke as end_links
     from harness.store.run_store import RunStore
@@ -90,9 +91,7 @@ def listen(
             store,
             asked,
             reached,
-            raters=raters,
-            contributors=contributors,
-            lifetime_s=works_s,
+            people=NewLinks(raters, contributors, works_s),
             progress=progress.count,
             announce=progress.note,
         )

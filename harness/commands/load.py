@@ -9,25 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from harness.commands.load_told import tell_load
 from harness.commands.play_options import NOTHING, Named, of_an_experiment
-from harness.commands.screen import AsJson, print_table, screen, words_table
+from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS, Experiment
 from harness.files import write_whole
 from harness.progress import RunProgress
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from harness.load.agent import LoadRequest
-    from harness.load.ceiling import LoadResult
-    from harness.load.isolated import Isolated
     from harness.load.soak import SoakResult
-    from harness.store.load_files import LoadMade
+    from harness.store.manifest import RunManifest
 
 CALLERS: Final = "1,2,5,10"
 MINUTES: Final = 3.0
@@ -85,6 +79,7 @@ def load(
 ) -> None:
     """Call an agent by more and more callers until it, the machine or the caller exceeds its bounds; draw the curves."""
     from harness.load.agent import load_agent, soak_agent
+    from harness.reports.load_page import write_load
 
     folder = out or Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-load"
     request = _request(agent, named, callers, rate, arrivals, minutes, rounds, budget_ms, folder)
@@ -95,12 +90,12 @@ def load(
         if minutes is not None and not request.arrivals:
             _tell_soak(*asyncio.run(soak_agent(request, minutes, progress)), folder, as_json)
             return
-        made, found = asyncio.run(load_agent(request, progress, lambda made, result: _write(folder, made, result)))
-        text, page = _write(folder, made, found)
+        played = asyncio.run(load_agent(request, progress, lambda run, result: write_load(run, result)))
+        text, page = write_load(played.run, played.result)
     if as_json:
         print(text)
     else:
-        _tell(made, found, page)
+        tell_load(played.manifest, played.result, page)
 
 
 def _request(
@@ -147,89 +142,19 @@ def _request(
     return LoadRequest(experiment, folder, arrivals=each, budget_ms=BUDGET_MS if budget_ms is None else budget_ms)
 
 
-def _write(folder: Path, made: "LoadMade", result: "LoadResult") -> tuple[str, Path]:
-    """Write the figures so far and their page; returns the text of the figures and the page."""
-    from harness.reports.load_page import write_load_page
-    from harness.reports.load_words import cautions
-    from harness.store.load_files import read_turns, write_load
-
-    page = folder / "load.html"
-    said = [caution.model_dump() for caution in cautions(made)]
-    text = write_load(folder, {**result.to_json(), "made": made.model_dump(), "cautions": said, "page": str(page)})
-    write_load_page(made, result, list(read_turns(folder)), page)
-    return text, page
-
-
-def _tell(made: "LoadMade", found: "LoadResult", page: Path) -> None:
-    from harness.reports.load_words import HEADS, cautions, figures, offered, offered_head, sentences
-    from harness.wording import counted, with_band
-
-    table = Table(box=None, pad_edge=False)
-    for name in (offered_head(found), *HEADS):
-        table.add_column(name, justify="right", no_wrap=True)
-    for step in found.steps:
-        table.add_row(*(Text(with_band(cell.text, cell.interval)) for cell in (offered(step), *figures(step))))
-    console = screen()
-    print_table(console, table, ())
-    _tell_servers(found, console)
-    for sentence in sentences(found):
-        console.print(Text(sentence), soft_wrap=True)
-    if found.isolated is not None:
-        _tell_isolated(found.isolated, console, is_open=found.arrivals is not None)
-    if used := next((s.used for s in found.steps if s.offered == found.ceiling), None):
-        console.print(
-            f"The caller takes {used.cores_a_caller:.1%} of a core and {used.mib_a_caller:.1f} MiB for each, in "
-            f"{counted(used.processes, 'process', 'processes')} ({found.priority}).",
-            soft_wrap=True,
-        )
-    for caution in cautions(made):
-        console.print(Text(f"{caution.topic}: {caution.text}", style="yellow"), soft_wrap=True)
-    console.print(f"page    {page}", soft_wrap=True, highlight=False, markup=False)
-
-
-def _tell_servers(found: "LoadResult", console: "Console") -> None:
-    """Print the parts of waits for model servers; nothing where no server says anything."""
-    from harness.reports.load_servers import HEAD, TITLE, servers_notes, servers_rows
-    from harness.reports.load_words import offered_head
-
-    if not (rows := servers_rows(found.steps)):
-        return
-    table = words_table(TITLE, (offered_head(found), *HEAD), left=3)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
-    for note in servers_notes(found.steps):
-        console.print(Text(note), soft_wrap=True)
-
-
-def _tell_isolated(found: "Isolated", console: "Console", *, is_open: bool) -> None:
-    """Who slows whom, as the matrix and in sentences."""
-    from harness.reports.isolated_words import as_text, heads, rows, sentences
-
-    matrix = Table(box=None, pad_edge=False)
-    for name in ("slowed", *heads()):
-        matrix.add_column(name, justify="right", no_wrap=True)
-    for row in rows(found):
-        matrix.add_row(Text(row.stage), *(Text(cell) for cell in as_text(row.cells)))
-    console.print()
-    print_table(console, matrix, ())
-    for sentence in sentences(found, is_open=is_open):
-        console.print(Text(sentence), soft_wrap=True)
-
-
-def _tell_soak(made: "LoadMade", found: "SoakResult", folder: Path, as_json: bool) -> None:
+def _tell_soak(manifest: "RunManifest", found: "SoakResult", folder: Path, as_json: bool) -> None:
+    from harness.load.result import made_of, without_nan
     from harness.load.soak import FEWEST_WAVES
     from harness.reports.load_words import cautions
-    from harness.store.load_files import without_nan
 
-    said = cautions(made)
-    whole = {**found.to_json(), "made": made.model_dump(), "cautions": [caution.model_dump() for caution in said]}
+    said = cautions(manifest)
+    whole = {**found.to_json(), "made": made_of(manifest), "cautions": [caution.model_dump() for caution in said]}
     text = json.dumps(without_nan(whole), indent=2)
     write_whole(folder / "soak.json", text)
     if as_json:
         print(text)
         return
-    failed = sum(look.step.failed for look in found.looks)
+    failed = sum(look.step.record.failed for look in found.looks)
     print(
         f"{found.callers} callers, {len(found.looks)} waves in {found.looks[-1].at_s / 60:.1f} minutes; {failed} calls failed"
     )

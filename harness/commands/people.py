@@ -62,6 +62,7 @@ def record(
     from harness.people.serve import opened_records, serve
     from harness.people.withdraw import withdraw_on_page
     from harness.reports.listening.door import door, lifetime_s
+    from harness.reports.listening.invitations import NewLinks
     from harness.scenarios.pack import load_pack
 
     reached = door(host=host, port=port, public=public, url=url, certificate=tls_cert, key=tls_key, proxies=tuple(proxy or ()))
@@ -81,8 +82,7 @@ def record(
                     seat,
                     reached,
                     lambda person: withdraw_on_page(out, records, person),
-                    people=callers,
-                    lifetime_s=works_s,
+                    people=NewLinks(callers, lifetime_s=works_s),
                     rehearsal=rehearsal,
                     announce=progress.note,
                 )
@@ -128,6 +128,7 @@ def answer(
     from harness.people.supporter.seat import SupporterSeat
     from harness.people.withdraw import FOLDER, withdraw_on_page
     from harness.reports.listening.door import door, lifetime_s
+    from harness.reports.listening.invitations import NewLinks
     from harness.store.run_store import RunStore
 
     reached = door(host=host, port=port, public=public, url=url, certificate=tls_cert, key=tls_key, proxies=tuple(proxy or ()))
@@ -146,8 +147,7 @@ def answer(
                     SupporterSeat(records, conversations),
                     reached,
                     lambda person: withdraw_on_page(store.folder, records, person),
-                    people=supporters,
-                    lifetime_s=works_s,
+                    people=NewLinks(supporters, lifetime_s=works_s),
                     rehearsal=rehearsal,
                     announce=progress.note,
                 )

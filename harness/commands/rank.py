@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import typer
 from rich.console import Console
@@ -71,23 +71,22 @@ def rank(
     from harness.figures.rank import rank_target
     from harness.ranking.export import board_csv, board_markdown, extras
     from harness.ranking.model import Method, RatingModel
+    from harness.ranking.question import RatingQuestion
     from harness.ranking.ranking_object import as_object
-    from harness.ranking.scores import read_scores
+    from harness.ranking.scores import Scores, read_scores
     from harness.reports.listening.results import human_rows_of
 
-    options: dict[str, Any] = {} if seed is None else {"seed": seed}
-    ranking = rank_target(
-        target,
-        condition=condition,
-        presentation=cast(Presentation | None, presentation),
-        votes=human_rows_of(target, keep_excluded=keep_excluded),
-        keep_excluded=keep_excluded,
-        scores=read_scores(scores) if scores is not None else None,
+    asked = RatingQuestion(
         model=None if method is None else RatingModel(cast(Method, method)),
+        presentation=cast(Presentation | None, presentation),
+        condition=condition,
         by_people=people,
+        scores=read_scores(scores) if scores is not None else Scores(),
         draws=draws,
-        **options,
+        seed=seed,
     )
+    votes = human_rows_of(target, keep_excluded=keep_excluded)
+    ranking = rank_target(target, asked, votes=votes, keep_excluded=keep_excluded)
     table = board_markdown(ranking.board, ranking.joint, ranking.quality_words, ranking.rated_on_words)
     if as_csv is not None:
         write(as_csv, board_csv(ranking.board, ranking.joint, ranking.quality_state).encode())

@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 
+from harness.commands.load_told import report_load
 from harness.commands.report_index import report_index
 from harness.commands.screen import AsJson, screen
+from harness.errors import UserError
 from harness.extras import require_pictures
 from harness.files import write_whole
 from harness.progress import RunProgress
@@ -46,9 +48,19 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write the report of one or several runs, and print its figures."""
+    from harness.store.run_store import is_load
+
+    budgets = {"--budget-ttfa": budget_ttfa, "--budget-ttft": budget_ttft}
     if index:
-        budgets = {"--budget-ttfa": budget_ttfa, "--budget-ttft": budget_ttft}
-        report_index(runs, out, {"--baseline": baseline, "--export": export, "--bundle": bundle, **budgets}, as_json=as_json)
+        others = {"--baseline": baseline, "--export": export, "--bundle": bundle, **budgets}
+        report_index(runs, out, others, as_json=as_json)
+        return
+    if loads := [run for run in runs if is_load(run)]:
+        extra = [option for option, given in {**budgets, "--bundle": bundle}.items() if given]
+        if len(runs) > 1 or extra:
+            more = f"leave {extra[0]} out" if extra else "name it alone"
+            raise UserError(f"{loads[0]}: is a load test, whose report has its steps and no sound; {more}")
+        report_load(loads[0], out, baseline, export, as_json=as_json)
         return
     from harness.commands.table import print_summary
     from harness.figures.summarise import summarise

@@ -155,6 +155,8 @@ class Cell(AgentSummary):
 
     agent: str
     condition: str
+    step: str = ""
+    """The step of a load test; empty in every other run."""
     mode: str
     presentation: Presentation
     subset: Subset
@@ -261,7 +263,9 @@ class RunFigures(Model):
 
     def name(self, cell: Cell) -> str:
         """Name of a cell among others."""
-        return f"{cell.agent} ({cell.condition})" if len(self.conditions) > 1 else cell.agent
+        apart = (cell.condition if len(self.conditions) > 1 else "", cell.step)
+        named = ", ".join(filter(None, apart))
+        return f"{cell.agent} ({named})" if named else cell.agent
 
     @property
     def conditions(self) -> tuple[str, ...]:

@@ -6,11 +6,11 @@ Each configuration is played twice, the second time in the opposite order: a mac
 to use, would otherwise slow the later ones and look like interference.
 
 A ratio's interval draws stretches of time of both configurations anew, each on its own, as for every figure of a load test
-(`harness.figures.load_steps`). A median does not need many turns, its interval needs eight stretches, and a p95 60 turns.
+(`harness.turns.stretches`). A median does not need many turns, its interval needs eight stretches, and a p95 60 turns.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Final, get_args
@@ -18,14 +18,14 @@ from typing import Any, Final, get_args
 import numpy as np
 
 from harness.agents.cascade.settings import ComputingStage
-from harness.figures.load_steps import Stretches, stretches_of
 from harness.statistics.drawn_quantiles import Drawn
 from harness.statistics.interval import TURNS_FOR_P95
-from harness.store.load_files import LoadTurn
 
 STAGES: Final[tuple[ComputingStage, ...]] = get_args(ComputingStage)
 Configuration = tuple[ComputingStage, ...]
 """The stages that compute, in the order of `STAGES`; stand-ins answer for the others."""
+Stretches = Mapping[str, Sequence[Mapping[str, float]]]
+"""Stretch of a play → the stages' own times in each of its turns that count."""
 CONFIGURATIONS: Final[tuple[Configuration, ...]] = tuple(
     chosen for size in range(1, len(STAGES) + 1) for chosen in combinations(STAGES, size)
 )
@@ -103,14 +103,13 @@ def _clear(one: Slowing) -> bool:
     return one.p50 is not None and one.p50.is_clear
 
 
-def interference(turns: Sequence[LoadTurn]) -> Interference:
-    """The matrix of the turns that were played with stand-ins."""
-    plays: dict[Configuration, dict[int, list[LoadTurn]]] = {}
-    for turn in turns:
-        if turn.computing is not None:
-            configuration = tuple(stage for stage in STAGES if stage in turn.computing)
-            plays.setdefault(configuration, {}).setdefault(turn.step, []).append(turn)
-    found = {one: _stretches(plays[one]) for one in CONFIGURATIONS if one in plays}
+def interference(plays: Iterable[tuple[Sequence[str], Stretches]]) -> Interference:
+    """The matrix of these plays: the stages that computed, and the times. No stretch is in two plays."""
+    found: dict[Configuration, dict[str, Sequence[Mapping[str, float]]]] = {}
+    for number, (computing, stretches) in enumerate(plays):
+        configuration = tuple(stage for stage in STAGES if stage in computing)
+        found.setdefault(configuration, {}).update({f"{number}-{name}": turns for name, turns in stretches.items()})
+    found = {one: found[one] for one in CONFIGURATIONS if one in found}
     times = [_time(stage, one, found[one]) for stage in STAGES for one in found if stage in one]
     return Interference(
         times=tuple(times),
@@ -119,13 +118,8 @@ def interference(turns: Sequence[LoadTurn]) -> Interference:
     )
 
 
-def _stretches(plays: Mapping[int, Sequence[LoadTurn]]) -> Stretches:
-    """The counted turns by stretch; none is in two plays, between which minutes pass."""
-    return {f"{play}-{name}": group for play, turns in plays.items() for name, group in stretches_of(turns).items()}
-
-
 def _values(stretches: Stretches, stage: ComputingStage) -> dict[str, list[float]]:
-    found = {name: [turn.own_ms[stage] for turn in group if stage in turn.own_ms] for name, group in stretches.items()}
+    found = {name: [turn[stage] for turn in group if stage in turn] for name, group in stretches.items()}
     return {name: group for name, group in found.items() if group}
 
 

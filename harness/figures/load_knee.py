@@ -8,7 +8,7 @@ Up to there a further caller brings more served calls than longer waits, beyond 
 
 The first step and the last are ends of what was played, so neither is a knee.
 
-Both intervals draw stretches of time of every step anew (`harness.figures.load_steps`) and read each drawn curve in the same
+Both intervals draw stretches of time of every step anew (`harness.turns.stretches`) and read each drawn curve in the same
 way. An end outside the rates that were played is a bound and no figure.
 """
 
@@ -26,7 +26,7 @@ from harness.statistics.percentiles import quantile
 
 STEPS_FOR_A_KNEE: Final = 3
 """With two rates the greater power is an end of what was played, never a bend."""
-Times = Mapping[str, Sequence[float]]
+Times = Mapping[str, Sequence[float] | Floats]
 """Stretch → TTFA of its turns in ms, infinite for a turn that ranks slowest."""
 
 

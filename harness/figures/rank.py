@@ -5,36 +5,36 @@ Of a run: the verdicts of one condition and presentation, and the latency table 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from harness.errors import UserError
-from harness.experiment import BUDGET_MS
 from harness.figures.persons import PERSON, by_person
 from harness.figures.quality_state import in_its_state
 from harness.figures.rated_on import rated_on
 from harness.figures.silence import not_voted_on, votes_with_silences
 from harness.ranking import chosen
 from harness.ranking.board import Board
-from harness.ranking.joint import Events, JointPoint, Latencies, Resampled, Turn, deciding, lay_over, resample, resample_people
-from harness.ranking.leaderboard import rate, rate_counted
-from harness.ranking.model import PRIMARY, RatingModel
+from harness.ranking.joint import JointPoint, Turn, deciding
 from harness.ranking.peoples_axis import Pairs, PeoplesAxis, axis_of
+from harness.ranking.question import Measured, RatingQuestion
+from harness.ranking.quoted_board import OfVerdicts, joint_figures, of_verdicts
 from harness.ranking.ranking import MANY, Ranking, rank, rank_many
 from harness.ranking.scores import Scores
+from harness.ranking.variants import with_length_term
 from harness.ranking.verdicts import lengths_of
 from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, Presentation, reference_name
-from harness.store.judgment_columns import table_of
 from harness.store.judgment_files import lines_in, read_table
 from harness.store.judgment_table import JudgmentTable
 from harness.store.run_store import RunStore
-from harness.store.selection import HEARD, Selection, Texts
+from harness.store.selection import HEARD, Selection
 from harness.tables.names import NamesRead
 from harness.turns import TurnTable
 from harness.turns.catalogue import LATENCIES
@@ -46,19 +46,6 @@ if TYPE_CHECKING:  # summaries load the judges, whom a file of judgments does no
     from harness.figures.cells import Subset
 
 Contexts = frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """The latency tables of one condition, and the other data that its ranking needs.
-
-    `latencies`: figure → system → context → turns, infinite where one ranks slowest. `cut_ins`: system → context →
-    whether each turn was cut into. `texts`: the replies as judged.
-    """
-
-    latencies: Mapping[str, Latencies]
-    cut_ins: Events
-    texts: Texts
 
 
 def measured(selection: Selection, condition: str, presentation: Presentation, contexts: Contexts | None = None) -> Measured:
@@ -119,12 +106,11 @@ def contexts_of(selection: Selection, place: Place) -> Contexts:
 
 
 def rated(selection: Selection, place: Place) -> Rated:
-    """One board with its joint points, by the same model and the same latency table as `rank_condition`.
+    """One board with its joint points, as `rank_condition` makes them.
 
     On the presentation that is quoted it is people's axis, where the votes give one.
     """
     inside = contexts_of(selection, place)
-    found = measured(selection, place.condition, place.presentation, inside)
     manifest = selection.manifest
     table = board_table(selection, place, inside)
     people, refused = None, ""
@@ -132,9 +118,12 @@ def rated(selection: Selection, place: Place) -> Rated:
         people, refused = people_or_why(selection, place.condition, inside)
     elif not chosen.judges_of(table):
         people, refused = people_or_why(selection, place.condition, inside, place.presentation)
-    return _rated(
-        table, found, people, refused, budget_ms=manifest.budgets_ms["ttfa"], seed=manifest.seed, valid=not manifest.invalid
+    asked = RatingQuestion(
+        measured=measured(selection, place.condition, place.presentation, inside),
+        budget_ms=manifest.budgets_ms["ttfa"],
+        seed=manifest.seed,
     )
+    return rated_table(table, asked, people, refused, valid=not manifest.invalid)
 
 
 def people_or_why(
@@ -189,195 +178,134 @@ def board_table(selection: Selection, place: Place, inside: Contexts) -> Judgmen
     return table.where(mine & known[table["context"]] if known.size else mine)
 
 
-def rated_rows(
-    rows: Sequence[Judgment],
-    found: Measured,
-    people: PeoplesAxis | None = None,
-    refused: str = "",
-    *,
-    budget_ms: float,
-    seed: int,
-    valid: bool,
+def rated_table(
+    table: JudgmentTable, asked: RatingQuestion, people: PeoplesAxis | None = None, refused: str = "", *, valid: bool
 ) -> Rated:
     """The board of people's axis, or else of some verdicts, and the points of those of its systems that have a latency.
 
     `refused`: reason why votes give no people's axis; `valid`: all runs of the rows are.
     """
-    return _rated(table_of(rows), found, people, refused, budget_ms=budget_ms, seed=seed, valid=valid)
-
-
-def _rated(
-    table: JudgmentTable,
-    found: Measured,
-    people: PeoplesAxis | None,
-    refused: str,
-    *,
-    budget_ms: float,
-    seed: int,
-    valid: bool,
-) -> Rated:
     if people is not None:
-        drawn = resample_people(people, found.latencies.values(), seed=seed)
-        return Rated(people.board, _points(drawn, found, budget_ms, valid), None, people)
-    kept, notes = chosen.once(table)
-    once = table.where(kept)
-    once = once.where(chosen.of_source(once, "judge"))
-    judges = chosen.judges_of(once)
-    if not judges:
+        return Rated(people.board, _points(people, asked, valid), people=people)
+    verdicts = of_verdicts(table, asked, bootstrap=False) if chosen.judges_of(table) else None
+    if verdicts is None:
         return Rated(None, {}, people_refused=refused)
-    counted = PRIMARY.counted(once)
-    board = rate_counted(counted, PRIMARY, notes=notes)
-    adjusted = rate(once, RatingModel(lengths=lengths_of(found.texts)), notes=notes)
-    with_length = adjusted if "length" in adjusted.terms else None
-    # Every latency takes part in the drawing, as in `rank`: the same conversations give the same P(frontier).
-    drawn = resample(counted, found.latencies.values(), board=board, seed=seed)
-    points = _points(drawn, found, budget_ms, valid)
-    return Rated(board, points, with_length, people_refused=refused, judges=judges)
+    with_length = with_length_term(verdicts, lengths_of(asked.measured.texts))
+    points = _points(verdicts, asked, valid)
+    return Rated(verdicts.board, points, with_length, people_refused=refused, judges=verdicts.judges)
 
 
-def _points(drawn: Resampled, found: Measured, budget_ms: float, valid: bool) -> dict[str, JointPoint]:
-    ttfa = {system: values for system, values in found.latencies.get("ttfa", {}).items() if system in drawn.board.names}
-    if not ttfa or drawn.board.presentation == "audio_with_delay":
-        return {}
-    figure = lay_over(drawn, deciding(ttfa, found.latencies.get("answer", {})), budget_ms=budget_ms)
-    points = figure.points if valid else [point.without_chances for point in figure.points]
-    return {point.system: point for point in points}
+def _points(rated: OfVerdicts | PeoplesAxis, asked: RatingQuestion, valid: bool) -> dict[str, JointPoint]:
+    figure = next(joint_figures(rated, asked), None)
+    points = figure.points if figure is not None else ()
+    return {point.system: point if valid else point.without_chances for point in points}
 
 
-def rank_condition(
-    selection: Selection,
-    condition: str,
-    presentation: Presentation,
-    *,
-    budget_ms: float | None = None,
-    scores: Scores | None = None,
-    **options: Any,
-) -> Ranking:
-    """Rank one condition of a run. Raises UserError: nothing was judged in it, or no board for `by_people`."""
+def rank_condition(selection: Selection, condition: str, presentation: Presentation, asked: RatingQuestion) -> Ranking:
+    """Rank one condition of a run; what the run knows of its replies and judges joins the question.
+
+    Raises UserError: nothing was judged in it, or no board for `by_people`.
+    """
     # Both load the judges, whom a file of judgments does not need.
     from harness.figures.judges import judge_summaries
     from harness.figures.rank_notes import notes_on_judges, notes_on_stops, notes_on_votes
 
-    store = selection.store
-    table = scores or Scores({}, {})
+    store, manifest = selection.store, selection.manifest
     found = measured(selection, condition, presentation)
     authors = {reference_name(r.id): r.author for c in store.contexts() for r in c.references}
     checks = {check.judge: check for check in store.judge_checks()}
     families = {judge: check.family for judge, check in checks.items()}
-    families |= {agent.name: agent.family for agent in selection.manifest.agents if agent.family}
+    families |= {agent.name: agent.family for agent in manifest.agents if agent.family}
     votes, unvoted = votes_with_silences(selection, condition)
-    common: dict[str, Any] = {
-        "other_latencies": {name: values for name, values in found.latencies.items() if name != "ttfa"},
-        "cut_ins": found.cut_ins,
-        "budget_ms": budget_ms or selection.manifest.budgets_ms["ttfa"],
-        "presentation": presentation,
-        "texts": found.texts,
-        "external": table.scores,
-        "checks": checks,
-        "people_from": votes,
-        "pairs": pairs_of(selection, condition, frozenset(c.id for c in selection.contexts), unvoted),
-    }
-    ttfa = found.latencies.get("ttfa", {})
-    by_answer = [name for name, values in deciding(ttfa, found.latencies.get("answer", {})).items() if values is not ttfa[name]]
+    asked = replace(
+        asked,
+        measured=found,
+        presentation=presentation,
+        condition=condition,
+        people_from=votes,
+        pairs=pairs_of(selection, condition, frozenset(c.id for c in selection.contexts), unvoted),
+        scores=Scores({**families, **asked.scores.families}, asked.scores.scores),
+        checks=checks,
+        is_human=lambda name: authors.get(name, name).startswith(PERSON),
+        by_person=by_person(selection, condition),
+        budget_ms=asked.budget_ms or manifest.budgets_ms["ttfa"],
+        seed=manifest.seed if asked.seed is None else asked.seed,
+    )
     if len(selection.table) > MANY:
-        ranking = rank_many(selection.table, condition=condition, latencies=ttfa, **common, **options)
+        ranking = rank_many(selection.table, asked)
     else:
-        ranking = rank(
-            [r for r in selection.verdicts if r.condition == condition and r.presentation == presentation],
-            ttfa,
-            is_human=lambda name: authors.get(name, name).startswith(PERSON),
-            by_person=by_person(selection, condition),
-            families={**families, **table.families},
-            **common,
-            **options,
-        )
+        ranking = rank([r for r in selection.verdicts if r.condition == condition and r.presentation == presentation], asked)
     ranking = in_its_state(ranking, judge_summaries(selection))
-    made = rated_on(selection.manifest, selection.sessions, condition, cast(Presentation, ranking.board.presentation))
+    made = rated_on(manifest, selection.sessions, condition, cast(Presentation, ranking.board.presentation))
     facts = {"reads": made.reads, **{name: getattr(made, name) for name in ("condition", "mode", "pack", "transcriber")}}
     ranking = replace(ranking, rated_on=facts, rated_on_words=made.words)
-    invalid = selection.manifest.invalid
-    ranking = ranking.without_chances if invalid else ranking
+    ranking = ranking.without_chances if manifest.invalid else ranking
     judged = selection.table.where(selection.table.named("condition", condition))
     notes = notes_on_stops(store.folder, judged, condition, presentation)
     if ranking.people_votes is not None and unvoted:
         notes = [*notes, not_voted_on(unvoted)]
+    ttfa = found.placing
+    by_answer = [name for name, values in deciding(ttfa, found.latencies.get("answer", {})).items() if values is not ttfa[name]]
     if by_answer:
         notes = [f"Replies of {', '.join(by_answer)} begin with fillers: the answer, not TTFA, decides their chances.", *notes]
     if ranking.judges:
         notes = [*notes_on_judges(ranking.judges, checks), *notes, *notes_on_votes(judged, presentation)]
-    return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in invalid), *notes])
+    return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in manifest.invalid), *notes])
 
 
-def rank_rows(rows: Sequence[Judgment], *, presentation: str | None = None, **options: Any) -> Ranking:
-    """Rank judgments of which nothing else is known, so that a judge's are an opinion; `options` are those of `ranking.rank`.
+def rank_rows(rows: Iterable[Judgment], asked: RatingQuestion) -> Ranking:
+    """Rank judgments of which nothing else is known, so that a judge's are an opinion.
 
-    `presentation`: of the verdicts, and of the votes.
+    The presentation of the question is of the verdicts, and of the votes.
 
     Raises UserError: as `ranking.rank`.
     """
-    options = {"votes_on": presentation} | options
-    return in_its_state(rank(rows, presentation=None if options.get("by_people") else presentation, **options))
+    return in_its_state(rank(rows, _of_votes_too(asked)))
+
+
+def _of_votes_too(asked: RatingQuestion) -> RatingQuestion:
+    """The question with one presentation for verdicts and votes; verdicts that only predict votes may be on any."""
+    return replace(
+        asked, votes_on=asked.votes_on or asked.presentation, presentation=None if asked.by_people else asked.presentation
+    )
 
 
 def rank_target(
-    path: Path,
-    *,
-    condition: str | None = None,
-    presentation: Presentation | None = None,
-    budget_ms: float | None = None,
-    votes: Sequence[Judgment] = (),
-    keep_excluded: bool = False,
-    scores: Scores | None = None,
-    **options: Any,
+    path: Path, asked: RatingQuestion | None = None, *, votes: Sequence[Judgment] = (), keep_excluded: bool = False
 ) -> Ranking:
-    """Rank a run's folder or a judgment file; `options` are those of `ranking.rank`.
+    """Rank a run's folder or a judgment file.
 
-    `presentation`: of verdicts and votes. `votes`: people's, from a listening test of the run. `scores`: a user's own
-    table of families and external scores.
+    The presentation of the question is of the verdicts, and of the votes. `votes`: people's, from a listening test of the run.
 
     Raises UserError: nothing there, an unreadable file, a run without judgments, several conditions or presentations with none
     chosen, a condition that the run does not have.
     """
-    table = scores or Scores({}, {})
-    options = {"votes_on": presentation} | options
-    if options.get("by_people"):
-        # Verdicts only predict votes, so they may be on any presentation.
-        presentation = None
+    asked = asked or RatingQuestion()
+    if path.is_dir():
+        with closing(RunStore.open(path)) as store:
+            return _rank_run(Selection(store, votes, keep_excluded=keep_excluded), _of_votes_too(asked))
     names = NamesRead()
-    if not path.is_dir() and lines_in(path) > MANY:
-        known = {name: options[name] for name in ("model", "draws", "seed", "votes_on", "by_people") if name in options}
-        rows_of_many = read_table(path, names)
-        ranking = rank_many(rows_of_many, presentation=presentation, condition=condition, external=table.scores, **known)
-        return in_its_state(ranking).with_notes(names.notes())
-    if not path.is_dir():
-        rows = files.read(path, names)
-        if condition is not None:
-            rows = [row for row in rows if row.condition == condition]
-        return rank_rows(
-            rows,
-            presentation=presentation,
-            budget_ms=budget_ms or BUDGET_MS,
-            families=table.families,
-            external=table.scores,
-            **options,
-        ).with_notes(names.notes())
-    store = RunStore.open(path)
-    try:
-        selection = Selection(store, votes, keep_excluded=keep_excluded)
-        chosen = chosen_condition(selection, condition)
-        judged, by_people = selection.judged(chosen), options.get("by_people")
-        if presentation is None and not judged:
-            raise UserError(_nobody_voted(path, len(selection.contexts)) if by_people else _nothing_counts(path, store))
-        if presentation is None and (by_people or not selection.presentations(chosen, human=False)):
-            presentation = selection.quoted(chosen)  # People's axis finds its votes itself.
-        if presentation is None and len(judged) > 1:
-            raise UserError(
-                f"{path}: judged as {', '.join(judged)}, which never share a ranking: choose one with --presentation"
-            )
-        seed = {"seed": store.manifest.seed} | options
-        return rank_condition(selection, chosen, presentation or judged[0], budget_ms=budget_ms, scores=scores, **seed)
-    finally:
-        store.close()
+    if lines_in(path) > MANY:
+        ranking = in_its_state(rank_many(read_table(path, names), _of_votes_too(asked)))
+    else:
+        ranking = rank_rows(files.read(path, names), asked)
+    return ranking.with_notes(names.notes())
+
+
+def _rank_run(selection: Selection, asked: RatingQuestion) -> Ranking:
+    store, condition = selection.store, chosen_condition(selection, asked.condition)
+    judged, presentation = selection.judged(condition), asked.presentation
+    if presentation is None and not judged:
+        raise UserError(
+            _nobody_voted(store.folder, len(selection.contexts)) if asked.by_people else _nothing_counts(store.folder, store)
+        )
+    if presentation is None and (asked.by_people or not selection.presentations(condition, human=False)):
+        presentation = selection.quoted(condition)  # People's axis finds its votes itself.
+    if presentation is None and len(judged) > 1:
+        raise UserError(
+            f"{store.folder}: judged as {', '.join(judged)}, which never share a ranking: choose one with --presentation"
+        )
+    return rank_condition(selection, condition, presentation or judged[0], asked)
 
 
 def chosen_condition(selection: Selection, condition: str | None) -> str:

@@ -36,6 +36,7 @@ from harness.figures.reply_flags import FLAGS, TO_JUDGE, flags_of
 from harness.figures.seat_figures import Seat, beside_seat, figures_over_persons, seat_summary, seats_of
 from harness.figures.server_waits import server_waits
 from harness.figures.speakers import by_speaker, speakers_of
+from harness.figures.steps import by_stretch
 from harness.figures.summary import RunSummary
 from harness.figures.unspoken import cut_short, spoken_figures
 from harness.figures.watched import unwatched
@@ -83,7 +84,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         calibration=manifest.calibration,
         machines=machines_of(manifest),
         judges=judges,
-        cells=_cells(selection, boards, judges, seats),
+        cells=[cell for one in selection.by_step for cell in _cells(one, boards, judges, seats)],
         boards=found,
         seats=[seat_summary(selection, seat, quoted[seat.condition]) for seat in seats],
         way_to_people="" if found or manifest.calls is not None else way_of(selection, heard),
@@ -158,12 +159,17 @@ def _cells(
 
 def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated, judges: Sequence[JudgeSummary]) -> Cell:
     inside = contexts_of(selection, place)
+    if selection.step:  # A context that an older load test named is not stored.
+        inside |= {s.key.context_id for s in selection.sessions}
     sessions = [s for s in selection.of(entry.name, place.condition) if s.key.context_id in inside]
-    turns = {c: g for c, g in selection.turns(entry.name, place.condition).items() if c in inside}
+    turns: Turns = {c: g for c, g in selection.turns(entry.name, place.condition).items() if c in inside}
+    if selection.step:
+        turns = by_stretch(sessions)
     spoken = entry.kind != "text"
     return Cell(
         agent=entry.name,
         condition=place.condition,
+        step=selection.step,
         mode=selection.manifest.mode,
         presentation=place.presentation,
         subset=place.subset,

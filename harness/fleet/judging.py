@@ -23,7 +23,7 @@ from harness.progress import RunProgress
 from harness.run.stopping import stops_as_ctrl_c
 from harness.shards.judge_shards import dealt_before, folder_of
 from harness.store.database import locked
-from harness.verdicts.judge import VERDICTS
+from harness.store.paths import VERDICTS
 from harness.wording import counted
 
 

@@ -29,8 +29,8 @@ from harness.run.fixed_plan import read_plan, refuse_another_plan
 from harness.run.plan import make_plan
 from harness.shards.judge_shards import folder_of
 from harness.store.database import DATABASE
+from harness.store.paths import VERDICTS
 from harness.store.run_store import RunStore
-from harness.verdicts.judge import VERDICTS
 
 LOOK_EVERY_S: Final = 0.5
 """Interval of the search for finished sessions: a call takes tens of seconds, and a search reads a list of names."""

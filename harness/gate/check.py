@@ -14,11 +14,11 @@ through no fault of the agent.
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from harness.errors import UserError
 from harness.figures.paired_runs import counterparts, refuse_other_callers, shared_ids
@@ -27,6 +27,7 @@ from harness.figures.validity import sessions_at_fault, with_validity
 from harness.gate.budgets import Budgets, CellLimit, limits_for
 from harness.gate.decide import Decision, Rule, Verdict, decide, overall, tail_of
 from harness.gate.evidence import Cells, is_of_turns, unit_of
+from harness.gate.steps import STRETCHES, Steps, limits_of_steps, refuse_other_load
 from harness.scenarios.context import Context
 from harness.statistics.bounds import Evidence
 from harness.store.judgment import Judgment
@@ -37,6 +38,8 @@ from harness.store.unspoken import OURS, Reason
 from harness.timing.figures import NO_REPLY_MS
 from harness.timing.quantiles import finite
 from harness.wording import cannot_tell, milliseconds
+
+CONVERSATIONS: Final = ("conversation", "conversations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ class CheckResult:
     """Number of this check if the run is checked repeatedly; None for a single check."""
     sessions_missing: int = 0
     """Number of planned sessions without figure through no fault of their agent."""
-    observations: tuple[str, str] = ("conversation", "conversations")
+    observations: tuple[str, str] = CONVERSATIONS
     """What `contexts` counts, one and many: of a load test, stretches of time."""
     sound: Path | None = None
     """Folder with the sound of all calls; None where none is stored."""
@@ -138,12 +141,20 @@ def check_run(
     selection = Selection(store, votes)
     manifest = store.manifest
     judged = any(row.source == "judge" and row.presentation == HEARD for row in selection.verdicts)
-    asked = limits_for(budgets, manifest, selection.contexts, judged)
+    part = manifest.load
+    if part is not None:
+        asked = limits_of_steps(budgets, manifest, part)
+    else:
+        asked = limits_for(budgets, manifest, selection.contexts, judged)
     at_fault = _at_fault(store, selection)
     known = frozenset[str]() if at_fault is None else at_fault
-    cells, rule = Cells(selection, at_fault=known), partial(decide, tail=tail_of(len(asked), look), fails_twice=fails_twice)
+    rule = partial(decide, tail=tail_of(len(asked), look), fails_twice=fails_twice)
+    cells = Cells(selection, at_fault=known) if part is None else Steps(selection)
     earlier = None
-    if baseline is not None:
+    if baseline is not None and part is not None:
+        refuse_other_load(manifest, baseline)
+        earlier = _Earlier(cells, Steps(Selection(baseline)), counterparts(manifest, baseline.manifest))
+    elif baseline is not None:
         refuse_unpaired(baseline, manifest, store.contexts_as_played(), asked)
         shared = shared_ids(manifest, baseline.manifest)
         earlier = _Earlier(
@@ -163,10 +174,13 @@ def check_run(
         verdict=overall([c.verdict for c in checked if c.verdict != "ignored"]),
         checked=checked,
         invalid=tuple(manifest.invalid),
-        contexts=len({s.key.context_id for s in selection.sessions}),
+        contexts=cells.stretches(frozenset(one.condition for one in asked))
+        if isinstance(cells, Steps)
+        else len({s.key.context_id for s in selection.sessions}),
         look=look,
-        sessions_missing=_missing(selection),
-        sound=store.folder / "sessions",
+        sessions_missing=_missing(selection) if part is None else 0,
+        observations=STRETCHES if part is not None else CONVERSATIONS,
+        sound=store.folder / "sessions" if part is None else None,
     )
 
 
@@ -220,6 +234,8 @@ def refuse_unpaired(
 
 def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Rule) -> Checked:
     limit, place = asked.limit, _place(asked)
+    if silent := _silent(asked, cells, earlier):
+        return Checked(asked, "cannot tell", None, why=silent)
     undecided, apart = cells.undecided_quality(limit.figure, place), ""
     found = cells.evidence(limit.figure, asked.agent, place)
     if found is not None and limit.comparison == "worse_than_baseline_by":
@@ -232,21 +248,48 @@ def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Ru
             baselines = earlier.before.undecided_quality(limit.figure, place)
             undecided = undecided or (baselines and f"Baseline: {baselines}") or apart
     if found is None:
-        return Checked(asked, "ignored" if limit.missing == "ignore" else limit.missing, None)
+        verdict: Verdict | Literal["ignored"] = "ignored" if limit.missing == "ignore" else limit.missing
+        return Checked(asked, verdict, None, why=_why_missing(asked, cells, earlier))
     if undecided:
         decision = None if apart else _no_verdict(rule(found, limit.rule, limit.bound))
         return Checked(asked, "cannot tell", decision, undecided=undecided)
     decision = rule(found, limit.rule, limit.bound)
-    if decision.by_others:
-        return Checked(
-            asked, "cannot tell", decision, why=_why_others(decision, limit.figure, cells.others(asked.agent, place))
-        )
+    why = _why_others(decision, limit.figure, cells.others(asked.agent, place)) if decision.by_others else ""
+    of_others = cells.watched(limit.figure, asked.agent, place)
+    if limit.comparison == "worse_than_baseline_by" and earlier is not None:
+        of_others &= earlier.before.watched(limit.figure, earlier.agents[asked.agent], place)
+    decision = decision if of_others else replace(decision, ends=None)
+    if why:
+        return Checked(asked, "cannot tell", decision, why=why)
     if not cells.over_speakers(limit.figure):
         return Checked(asked, decision.verdict, decision)
     if decision.more_needed is not None:
         more = math.ceil(decision.more_needed * cells.conversations_a_speaker(place))
         decision = replace(decision, more_needed=more)
     return Checked(asked, decision.verdict, decision, speakers=found.contexts)
+
+
+def _steps(asked: CellLimit, cells: Cells, earlier: _Earlier | None) -> Iterator[tuple[str, str, Steps]]:
+    """The load tests that a limit reads, each with the name of its step and its agent; none for a run."""
+    if isinstance(cells, Steps):
+        yield "The step", asked.agent, cells
+    if earlier is not None and isinstance(earlier.before, Steps) and asked.limit.comparison == "worse_than_baseline_by":
+        yield "The baseline's step", earlier.agents[asked.agent], earlier.before
+
+
+def _silent(asked: CellLimit, cells: Cells, earlier: _Earlier | None) -> str:
+    """Why a step of a load test says nothing about the agent, in a sentence; empty where it does."""
+    found = ((name, step.silent(_place(asked))) for name, _, step in _steps(asked, cells, earlier))
+    return next((f"{name} says nothing about the agent: {why}." for name, why in found if why), "")
+
+
+def _why_missing(asked: CellLimit, cells: Cells, earlier: _Earlier | None) -> str:
+    """Why a step of a load test does not have a figure, in a sentence; empty where nothing more is known."""
+    limit = asked.limit
+    steps = _steps(asked, cells, earlier)
+    found = (step.why_missing(limit.figure, agent, _place(asked), name) for name, agent, step in steps)
+    why = next(filter(None, found), "")
+    return why and f"{why}, and the budgets file has missing: {limit.missing}."
 
 
 def _why_others(decision: Decision, figure: str, others: Sequence[tuple[str, float]]) -> str:

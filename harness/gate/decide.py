@@ -66,7 +66,7 @@ class Decision:
     more_needed: int | None
     """Further conversations that would decide it with a chance of `POWER`; None: it is decided, or no such number is known."""
     ends: Bounds | None = None
-    """The figure at its low and high end; None for a figure that has none."""
+    """The figure at its low and high end; None for a figure that has none, or of which others' part was not measured."""
     by_others: bool = False
     """True if others on the machine alone leave it open: one end is within the limit, and the other outside."""
 

@@ -9,7 +9,6 @@ A judge's opinion (`harness.figures.quality_state`) has a figure, and decides no
 known, one speaker is one observation in every figure but those of quality (`harness.figures.speakers`).
 """
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import Final, cast
@@ -17,7 +16,7 @@ from typing import Final, cast
 import numpy as np
 
 from harness.figures.judges import judge_summaries
-from harness.figures.latency import differs, filler_first
+from harness.figures.latency import differs, filler_first, mean_others
 from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.speakers import bunch_of, bunches, by_speaker, speakers_of
@@ -34,9 +33,10 @@ from harness.store.judgment_columns import table_of
 from harness.store.selection import HEARD, Selection
 from harness.store.session import Session
 from harness.store.unspoken import Reason, summed, unspoken_of
-from harness.timing.figures import OVER_LIMIT_TEXT, TurnTiming
+from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.turns import TurnTable, change, estimate
 from harness.turns.catalogue import BY_PATH, Unit
+from harness.turns.estimate import named
 from harness.turns.of_run import table_of_run
 from harness.wording import counted, milliseconds
 
@@ -106,7 +106,14 @@ class Cells:
         """The programs that ran most beside an agent, and how many cores each had, on average over the turns of the cell."""
         inside = self._inside(place)
         turns = [t for s, timed in self._selection.timed(agent, place.condition) if s.key.context_id in inside for t in timed]
-        return _busiest(turns)
+        return tuple(mean_others(turns))
+
+    def watched(self, figure: str, agent: str, place: Place) -> bool:
+        """True if the part of others was measured in every turn that gives a figure."""
+        if not is_of_turns(figure):
+            return False
+        turns = self.turns(agent, place)
+        return bool(turns.flags["watched"][turns.given(named(figure)[0]).row].all())
 
     def undecided_quality(self, figure: str, place: Place) -> str:
         """Reason why a figure of quality decides nothing, in one sentence without its full stop: it is a judge's opinion. Empty
@@ -230,13 +237,6 @@ def filler_note(fillers: tuple[int, int], answer: Evidence | None) -> str:
     begins = OVER_LIMIT_TEXT if np.isinf(answer.value) else milliseconds(answer.value)
     of = f"{fillers[0]} of {counted(fillers[1], 'reply', 'replies')}"
     return f"TTFA is of a filler on {of}, and the median answer begins at {begins}: limit answer_ms too"
-
-
-def _busiest(turns: Sequence[TurnTiming]) -> tuple[tuple[str, float], ...]:
-    cores = Counter[str]()
-    for turn in turns:
-        cores.update(dict(turn.contention.others) if turn.contention is not None else {})
-    return tuple((name, whole / len(turns)) for name, whole in cores.most_common(3))
 
 
 def _wins(rows: Sequence[Judgment], agent: str) -> Evidence | None:

@@ -1,4 +1,4 @@
-"""A language model on this machine as a labeller of strategies: it fills in a form (`harness.labelling.form`), reply by reply.
+"""A language model on this machine as a labeller of strategies: it fills in a `harness.labelling.form` for each reply.
 
 The rule for a written answer holds here too: a strategy is present only if it is probable and its quotation occurs in the
 reply. So the quotation is asked for, and not made of the reply's words afterwards.

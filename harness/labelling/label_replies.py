@@ -32,13 +32,12 @@ from harness.ranking.strategies import STRATEGIES, StrategyLabel
 from harness.scenarios.context import Context
 from harness.scenarios.pack import load_pack
 from harness.store.judgment import Judgment, Presentation
-from harness.store.paths import plain_name
+from harness.store.paths import LABELS, plain_name
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
 from harness.tables.json_rows import json_rows
 from harness.verdicts.batches import competitors
 
-FOLDER = "labels"
 REPORTED = "strategies.jsonl"
 """File in a run's folder with the labels for its report, the latest ones."""
 LONGEST_ANSWER_TOKENS = 2_000
@@ -72,7 +71,7 @@ def material(target: Path, pack: str, presentation: Presentation, condition: str
         chosen = chosen_condition(selection, condition)
         spoken = [c for c in competitors(selection, chosen, 0, presentation) if not c.lost]
         store.close()
-        where = FOLDER if len(selection.conditions) == 1 else f"{FOLDER}/{plain_name(chosen)}"
+        where = LABELS if len(selection.conditions) == 1 else f"{LABELS}/{plain_name(chosen)}"
         said = chosen if len(selection.conditions) > 1 else ""
         return Material(contexts, (*spoken, *reference_completions(contexts)), target / where, target, said)
     given = load_pack(pack).contexts

@@ -8,9 +8,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import lru_cache, partial
-from importlib.metadata import version
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -18,20 +16,20 @@ from harness.agents.cascade.settings import ComputingStage
 from harness.agents.profile import AgentProfile, CascadeProfile
 from harness.audio.vocal import silero
 from harness.calibrate.agent_process import metrology_agent
-from harness.calibrate.result import machine_id
 from harness.caller import CallerProcess, SessionPlan
 from harness.errors import StorageError, UserError
 from harness.experiment import Experiment
 from harness.extras import require_local
+from harness.files import own_folder
 from harness.load.arrivals import Arrivals
-from harness.load.ceiling import LoadResult, rounds_for
-from harness.load.isolate import isolate
-from harness.load.isolated import load_to_isolate
+from harness.load.isolate import isolate, load_to_isolate
 from harness.load.measuring import Samples
 from harness.load.reference import DELAY_MS, Reference
+from harness.load.result import LoadResult
+from harness.load.search import rounds_for
 from harness.load.soak import SoakResult, soak
 from harness.load.steps import Load, load, load_rates
-from harness.machine.card import card_facts
+from harness.machine.card import Facts, card_facts
 from harness.machine.card_use import use_of_cards
 from harness.machine.companions import companions_of
 from harness.machine.telemetry import Telemetry
@@ -41,13 +39,18 @@ from harness.run.call_plan import call_plan
 from harness.run.caller_turns import CallerTurns, render_turns
 from harness.run.disk_space import MB, PASSING_BYTES_PER_S
 from harness.run.greetings import Greetings
-from harness.run.plan import RunPlan, lasting_s, make_plan
+from harness.run.plan import RunPlan, lasting_s, make_plan, new_manifest
 from harness.run.running_agents import RunningAgents
 from harness.run.weights import weights_of_agents
 from harness.servers.samples import SERVERS_FILE
+from harness.store.database import DATABASE, create_database
 from harness.store.disk import free_bytes
-from harness.store.load_files import TURNS_FILE, LoadMade, append_turns, is_load
-from harness.store.run_store import TELEMETRY_FILE
+from harness.store.load_part import LoadPart
+from harness.store.manifest import RunManifest
+from harness.store.old_load import is_old_load
+from harness.store.run_store import TELEMETRY_FILE, RunStore
+from harness.store.session import SessionKey
+from harness.store.unrecorded import UnrecordedCall
 
 REFERENCE_CALLS: Final = 200
 """Replies of the reference agent that are made before: more are made when they are needed."""
@@ -68,12 +71,25 @@ class LoadRequest:
     """True if the stages of a cascade are also played alone and together, at the load of the knee."""
 
 
-Finished = Callable[[LoadMade, LoadResult], object]
-"""Stores the result so far."""
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A load test that was played: its run, and the result."""
+
+    run: RunStore
+    result: LoadResult
+
+    @property
+    def manifest(self) -> RunManifest:
+        """The manifest of the run."""
+        return self.run.manifest
 
 
-async def load_agent(request: LoadRequest, progress: RunProgress, finished: Finished) -> tuple[LoadMade, LoadResult]:
-    """Start the agent, play the steps, stop the agent. Rows are in the folder after each step, and `finished` is called.
+Finished = Callable[[RunStore, LoadResult], object]
+"""Shows the result so far, once the rows of its last step are stored."""
+
+
+async def load_agent(request: LoadRequest, progress: RunProgress, finished: Finished) -> Played:
+    """Start the agent, play the steps, stop the agent. The run has a step's rows once the step is over.
 
     Raises:
         UserError: the input is wrong, or the agent is not one that is spoken to.
@@ -82,6 +98,10 @@ async def load_agent(request: LoadRequest, progress: RunProgress, finished: Fini
     """
     known = metrology_agent(1, REFERENCE_CALLS, keep_arrivals=False, delay_ms=DELAY_MS)
     ready = _prepared(request, progress)
+
+    def store(calls: Sequence[UnrecordedCall], result: LoadResult) -> None:
+        finished(ready.store(calls, result), result)
+
     async with known as reference:
         each = Load(
             call=_not_yet,
@@ -89,8 +109,7 @@ async def load_agent(request: LoadRequest, progress: RunProgress, finished: Fini
             reference=Reference(reference),
             budget_ms=request.budget_ms,
             progress=lambda step, done, total: progress.status(f"{step}: {done} of {total}"),
-            rows=partial(append_turns, request.folder),
-            finished=lambda result: finished(ready.made(), result),
+            finished=store,
             within=request.folder,
         )
         async with _started(ready, request, progress) as started:
@@ -98,7 +117,7 @@ async def load_agent(request: LoadRequest, progress: RunProgress, finished: Fini
             steps = replace(
                 each,
                 call=started.calls.plan,
-                context=started.calls.context,
+                key=started.calls.key,
                 samples=started.samples,
                 watched=started.telemetry.watch,
             )
@@ -108,7 +127,7 @@ async def load_agent(request: LoadRequest, progress: RunProgress, finished: Fini
                 result = await load(steps, request.callers, rounds=request.rounds)
         if request.isolate:
             result = await _isolated(ready, request, progress, each, result)
-    return ready.made(), result
+    return Played(ready.store((), result), result)
 
 
 async def _isolated(
@@ -138,7 +157,7 @@ def _not_yet(number: int) -> SessionPlan:
     raise AssertionError(f"call {number} is planned before its agent runs")
 
 
-async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress) -> tuple[LoadMade, SoakResult]:
+async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress) -> tuple[RunManifest, SoakResult]:
     """Start the agent, play waves of one number of callers for this time, stop the agent.
 
     Raises:
@@ -161,7 +180,7 @@ async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress
             samples=started.samples,
             watched=started.telemetry.watch,
         )
-        return ready.made(), result
+        return ready.manifest(LoadResult(LoadPart())), result
 
 
 class _Calls:
@@ -181,9 +200,9 @@ class _Calls:
         """The plan of the n-th call."""
         return self._planned(number % len(self._keys))
 
-    def context(self, number: int) -> str:
-        """The context that the n-th call speaks."""
-        return self._keys[number % len(self._keys)].context_id
+    def key(self, number: int) -> SessionKey:
+        """The key of its session, without the step."""
+        return self._keys[number % len(self._keys)]
 
     async def find_out(self) -> None:
         """Play the call before the steps, a second time where only a longer wait shows whether the agent greets."""
@@ -208,29 +227,49 @@ class _Calls:
         return call_plan(self._plan, self._turns, self._keys[place], connection, greeting)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class _Prepared:
-    """What is made once, however often the agent is started."""
+    """What is made once, however often the agent is started, and the run, which begins with the first finished step."""
 
     plan: RunPlan
     weights: Mapping[str, Path]
     turns: CallerTurns
-    _made: LoadMade
-    sampled: Path
-    """The samples of this machine."""
+    folder: Path
+    _begun: RunManifest
+    _run: RunStore | None = None
 
     @property
     def profile(self) -> AgentProfile:
         return self.plan.profiles[0]
 
-    def made(self) -> LoadMade:
-        """What the test is made of, with the use of GPUs until now."""
-        return self._made.model_copy(update={"cards": use_of_cards(self.sampled, self._made.gpus)})
+    @property
+    def sampled(self) -> Path:
+        """The samples of this machine."""
+        return self.folder / TELEMETRY_FILE
+
+    def manifest(self, result: LoadResult) -> RunManifest:
+        """The manifest with the steps so far, and the use of GPUs until now."""
+        part = result.part.model_copy(update={"contexts": len(self.plan.contexts)})
+        cards = use_of_cards(self.sampled, self._gpus)
+        return self._begun.model_copy(update={"load": part, "cards": cards})
+
+    @cached_property
+    def _gpus(self) -> Facts:
+        return card_facts()
+
+    def store(self, calls: Sequence[UnrecordedCall], result: LoadResult) -> RunStore:
+        """Store a step's rows, and then that it is finished."""
+        if self._run is None:
+            nothing = self.manifest(LoadResult(LoadPart(law=result.part.law)))
+            self._run = RunStore(self.folder, create_database(self.folder, nothing, self.plan.contexts))
+        self._run.add_calls(calls)
+        self._run.set_manifest(self.manifest(result))
+        return self._run
 
 
 def _prepared(request: LoadRequest, progress: RunProgress) -> _Prepared:
-    if is_load(request.folder):
-        raise UserError(f"--out {request.folder}: holds a load test already; name another folder")
+    if is_old_load(request.folder) or (request.folder / DATABASE).exists():
+        raise UserError(f"--out {request.folder}: holds a load test or another run already; name another folder")
     plan = make_plan(request.experiment)
     (profile,) = plan.profiles
     if profile.kind == "text":
@@ -244,11 +283,12 @@ def _prepared(request: LoadRequest, progress: RunProgress) -> _Prepared:
     _refuse_without_room(plan, request)
     weights = weights_of_agents(plan, progress)
     turns = render_turns(plan, progress)
-    (request.folder / "logs").mkdir(parents=True, exist_ok=True)
+    own_folder(request.folder)
+    own_folder(request.folder / "logs")
     # A folder that is used again would mix two tests.
-    for file in (TURNS_FILE, TELEMETRY_FILE, SERVERS_FILE):
+    for file in (TELEMETRY_FILE, SERVERS_FILE):
         (request.folder / file).unlink(missing_ok=True)
-    return _Prepared(plan, weights, turns, _made(plan, profile), request.folder / TELEMETRY_FILE)
+    return _Prepared(plan, weights, turns, request.folder, new_manifest(plan))
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,21 +322,6 @@ async def _called(ready: _Prepared, running: RunningAgents, greetings: Greetings
     progress.phase("A first call, in no figure")
     await calls.find_out()
     return calls
-
-
-def _made(plan: RunPlan, profile: AgentProfile) -> LoadMade:
-    return LoadMade(
-        agent=profile.name,
-        pack=plan.pack.name,
-        pack_hash=plan.pack.hash,
-        mode=plan.options.mode,
-        contexts=len(plan.contexts),
-        seed=plan.options.seed,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        machine=machine_id(),
-        harness_version=version("heart-voice-harness"),
-        gpus=card_facts(),
-    )
 
 
 def _refuse_without_room(plan: RunPlan, request: LoadRequest) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.statistics.arrays import Floats
+from harness.store.load_part import ArrivalFigures
 from harness.timeline import NS_PER_MS, NS_PER_S
 
 Law = Literal["poisson", "burst"]
@@ -49,17 +50,6 @@ class Arrivals:
             gaps_s = rng.gamma(shape, 1.0 / (shape * self.rate), size=max(64, round(self.rate * self.lasts_s)))
             at_s = np.concatenate([at_s, (at_s[-1] if at_s.size else 0.0) + np.cumsum(gaps_s)])
         return tuple(round(at * NS_PER_S) for at in at_s[at_s < self.lasts_s])
-
-
-@dataclass(frozen=True, slots=True)
-class ArrivalFigures:
-    """How exactly the callers of a step came. The error of a caller is its dialling less its instant of the schedule."""
-
-    calls: int
-    p99_error_ms: float
-    max_error_ms: float
-    law_distance: float
-    """Kolmogorov-Smirnov distance of the actual gaps from the law; of the law itself it exceeds 1.63 / √calls once in 100."""
 
 
 def arrival_figures(arrivals: Arrivals, due_ns: Sequence[int], begun_ns: Sequence[int]) -> ArrivalFigures | None:

@@ -1,28 +1,15 @@
 """The error of the caller during a step, from calls whose truth is known (`harness.load.reference`)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from harness.statistics.interval import TURNS_FOR_P95
+from harness.store.load_part import CallerError
 
 MOST_MS: Final = 10.0
 """Largest error of the caller with which a step says something about its agent."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallerError:
-    """The error of TTFA as measured, in ms: positive is later than the truth."""
-
-    calls: int
-    bias_ms: float
-    p50_ms: float
-    """Of its size, as the two below."""
-    p95_ms: float | None
-    """None under 60 calls."""
-    max_ms: float
 
 
 def caller_error(errors_ms: Sequence[float]) -> CallerError | None:

@@ -9,9 +9,12 @@ A call that failed in the caller itself is the caller's.
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from harness.load.result import MOST_SILENT, LoadStep
+from harness.store.load_part import StepRecord
+from harness.timing.quantiles import Quantiles
 from harness.wording import counted
 
+MOST_SILENT: Final = 0.05
+"""Largest share of calls with a turn without reply."""
 FULL_CORE: Final = 0.9
 """Share of a core: a process that uses more is its own bottleneck. The other tenth is the kernel's, counted elsewhere."""
 FULL_MACHINE: Final = 0.95
@@ -30,7 +33,7 @@ class Limit:
         return f"the {self.of}: {self.detail}"
 
 
-def limit_of(step: LoadStep, budget_ms: float | None = None) -> Limit | None:
+def limit_of(step: StepRecord, ttfa_ms: Quantiles, budget_ms: float | None = None) -> Limit | None:
     """Why a step is over a bound, or over the TTFA budget at p95; None if it is within all.
 
     In a step without p95 (under 60 turns) the budget is not checked.
@@ -48,24 +51,24 @@ def limit_of(step: LoadStep, budget_ms: float | None = None) -> Limit | None:
     if step.failed:
         why = f" ({step.failure})" if step.failure else ""
         return Limit("agent", f"{step.failed} of {counted(step.sessions, 'call')} failed{why}")
-    late_reply = _late(step, budget_ms)
+    late_reply = _late(step, ttfa_ms, budget_ms)
     if late_reply and full and used is not None:
         return Limit("machine", f"{late_reply}, while its cores were {used.machine:.0%} busy")
     return Limit("agent", late_reply) if late_reply else None
 
 
-def filled_its_core(step: LoadStep) -> bool:
+def filled_its_core(step: StepRecord) -> bool:
     """True if the step was over a bound because a caller process filled its core, which more processes mend."""
     used = step.used
     return bool(step.out_of_bounds) and used is not None and used.busiest_process >= FULL_CORE and used.machine < FULL_MACHINE
 
 
-def _late(step: LoadStep, budget_ms: float | None) -> str:
+def _late(step: StepRecord, ttfa_ms: Quantiles, budget_ms: float | None) -> str:
     if step.no_reply > step.sessions * MOST_SILENT:
         return f"{step.no_reply} of {counted(step.sessions, 'call')} had no reply"
     if budget_ms is None:
         return ""
-    p95 = step.ttfa_ms.p95
-    if step.ttfa_ms.p95_over_limit:
+    p95 = ttfa_ms.p95
+    if ttfa_ms.p95_over_limit:
         return f"TTFA p95 is a turn without reply or answered before its end, and the budget is {budget_ms:,.0f} ms"
     return f"TTFA p95 {p95:,.0f} ms is over {budget_ms:,.0f} ms" if p95 is not None and p95 > budget_ms else ""

@@ -1,4 +1,4 @@
-"""The measurement of a step's calls once the last of them has ended: one row for each turn, and the step's figures.
+"""The measurement of a step's calls once the last of them has ended: one row for each turn, and how the step went.
 
 Recordings are read one by one and forgotten, because a step may have thousands. In an open loop the first callers find an idle
 agent and the last ones an agent that empties, so turns count only while the load is full: from the time by which as many calls
@@ -7,7 +7,6 @@ answer, so that slow answers are not left out.
 """
 
 import asyncio
-import math
 import os
 import time
 from collections import Counter
@@ -22,17 +21,17 @@ from harness.audio.vocal import VocalDetector
 from harness.caller import SessionOutcome
 from harness.caller.exchange import take_raw
 from harness.clock import now_ns
-from harness.figures.load_steps import load_figures, stretches_of, times
-from harness.load.arrivals import ArrivalFigures, Arrivals, arrival_figures, late_arrivals
-from harness.load.caller_error import CallerError, too_inexact
-from harness.load.result import LoadStep, Used
+from harness.load.arrivals import Arrivals, arrival_figures, late_arrivals
+from harness.load.caller_error import too_inexact
 from harness.printable import printable
 from harness.recording.record import Recording
 from harness.servers.samples import ServerSample
 from harness.servers.scraper import AROUND_NS
 from harness.statistics.arrays import Floats
-from harness.store.load_files import LoadTurn
-from harness.store.selection import is_agents_fault
+from harness.store.load_part import FILLING, ArrivalFigures, CallerError, StepRecord, Used, step_name
+from harness.store.selection import NOT_TIMED, is_agents_fault
+from harness.store.session import SessionKey
+from harness.store.unrecorded import UnrecordedCall
 from harness.store.unspoken import Unspoken, summed, unspoken
 from harness.timeline import NS_PER_MS, samples_to_ns
 from harness.timing import measure_turns
@@ -40,7 +39,6 @@ from harness.timing.figures import TurnTiming
 from harness.timing.marks_chosen import stamps_in
 from harness.timing.own_times import own_times
 from harness.timing.pacing import errors_ms, out_of_bounds, pacing
-from harness.turns.table import begins_with_filler
 from harness.wording import counted
 
 NOT_MEASURED: Final = "not_measured"
@@ -63,16 +61,23 @@ def no_samples(from_ns: int, until_ns: int) -> Sequence[ServerSample]:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """The load of one step: `number` of the step, and callers at once or the arrivals."""
+    """The load of one step: callers at once or the arrivals. `play`: the name of a play with stand-ins, which is no step."""
 
-    number: int
     callers: int | None = None
     arrivals: Arrivals | None = None
+    play: str = ""
 
     @property
-    def rate(self) -> float | None:
-        """Calls a second, in an open loop."""
-        return self.arrivals.rate if self.arrivals is not None else None
+    def words(self) -> str:
+        """The load in words: `8 calls/s`."""
+        if self.arrivals is not None:
+            return step_name(self.arrivals.rate, self.arrivals.law)
+        return step_name(self.callers or 0, None)
+
+    @property
+    def step(self) -> str:
+        """The step of its sessions' keys."""
+        return self.play or self.words
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,7 @@ class Call:
     """One call of a step as it ended; its recording is in `folder` as its caller wrote it."""
 
     number: int
-    context: str
+    key: SessionKey
     outcome: SessionOutcome
     folder: Path
     due_ns: int | None = None
@@ -88,23 +93,25 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """One call with its rows; without pacing if nothing was recorded."""
+    """One call as it is stored; without pacing if nothing was recorded."""
 
-    call: Call
-    rows: tuple[LoadTurn, ...]
+    stored: UnrecordedCall
     began_ns: int
     ended_ns: int
     errors_ms: Floats = field(default_factory=lambda: np.zeros(0))
     realtime_ratio: float | None = None
     loop_lag_ms: tuple[float, ...] = ()
     """The worst of each second."""
-    planned_turns: int = 0
-    """Of a call that did not fail; 0 where nobody planned."""
     unspoken: Unspoken | None = None
 
     @property
     def failure(self) -> str | None:
-        return self.rows[0].failure if self.rows else None
+        return self.stored.failure_kind
+
+    @property
+    def counts_against(self) -> bool:
+        """True if it failed through the agent's fault while the load was full."""
+        return is_agents_fault(self.failure) and all(turn.discarded is None for turn in self.stored.turn_timings)
 
 
 async def measured_step(
@@ -115,90 +122,79 @@ async def measured_step(
     error: CallerError | None = None,
     progress: Callable[[int, int], None] | None = None,
     samples: Samples = no_samples,
-) -> tuple[LoadStep, tuple[LoadTurn, ...]]:
-    """The figures of a step and its rows.
+) -> tuple[StepRecord, tuple[UnrecordedCall, ...]]:
+    """How a step went, and its calls.
 
     Args:
         used: the use of the machine, per caller of so many at once.
         progress: called with the calls measured, and all calls.
     """
-    ahead_ns = time.time_ns() - now_ns()
     lanes = asyncio.Semaphore(os.cpu_count() or 1)
     done = 0
 
     async def one(call: Call) -> _Measured:
         nonlocal done
         async with lanes:
-            found = await asyncio.to_thread(_measured, offered, call, vocal, ahead_ns, samples)
+            found = await asyncio.to_thread(_measured, call, vocal, samples)
         done += 1
         if progress is not None:
             progress(done, len(calls))
         return found
 
     found = _while_full(offered, await asyncio.gather(*(one(call) for call in calls)))
-    return _step(offered, found, used, error), tuple(row for each in found for row in each.rows)
+    return _record(offered, found, used, error), tuple(_as_stored(offered, [each.stored for each in found]))
 
 
-def _measured(offered: Offered, call: Call, vocal: VocalDetector | None, ahead_ns: int, samples: Samples) -> _Measured:
-    failure, detail = call.outcome.failure_kind, call.outcome.detail
-    began_ns = call.outcome.begun_ns or call.due_ns or now_ns()
+def _as_stored(offered: Offered, calls: Sequence[UnrecordedCall]) -> list[UnrecordedCall]:
+    """The calls under the step, each context's counted from 0."""
+    often: Counter[str] = Counter()
+    found = []
+    for call in calls:
+        context = call.key.context_id
+        found.append(replace(call, key=replace(call.key, step=offered.step, repeat=often[context])))
+        often[context] += 1
+    return found
+
+
+def _measured(call: Call, vocal: VocalDetector | None, samples: Samples) -> _Measured:
+    outcome = call.outcome
+    failure, detail = outcome.failure_kind, outcome.detail
+    began_ns = outcome.begun_ns or call.due_ns or now_ns()
     if failure is None:
         recording = take_raw(call.folder)
         timings = measure_turns(recording, vocal, samples(began_ns - AROUND_NS, _ended_ns(recording) + AROUND_NS))
         if timings:
-            return _heard(offered, call, recording, timings, ahead_ns)
+            return _heard(call, recording, timings)
         failure, detail = NOT_MEASURED, "no turn of the caller was spoken"
-    row = _row(offered, call, began_ns, ahead_ns).model_copy(
-        update={"failure": failure, "detail": detail, "no_reply": is_agents_fault(failure)}
-    )
-    return _Measured(call, (row,), began_ns, began_ns)
+    lost = (TurnTiming(NOT_TIMED, 0.0, None, no_reply=True, labels=(failure,)),) if is_agents_fault(failure) else ()
+    stored = UnrecordedCall(call.key, began_ns, lost, failure, detail, call.due_ns, outcome.begun_ns)
+    return _Measured(stored, began_ns, began_ns)
 
 
-def _heard(offered: Offered, call: Call, recording: Recording, timings: Sequence[TurnTiming], ahead_ns: int) -> _Measured:
+def _heard(call: Call, recording: Recording, timings: Sequence[TurnTiming]) -> _Measured:
     caller = recording.caller
     spoken = [turn for turn in caller.turns if turn.kind == "turn"]
     stamps = stamps_in(recording).stamps
     rows = []
-    for number, (turn, timing) in enumerate(zip(spoken, timings, strict=True)):
+    for turn, timing in zip(spoken, timings, strict=True):
         begin_ns = caller.t0_ns + samples_to_ns(turn.start_sample, caller.rate_hz)
         end_ns = caller.t0_ns + round(timing.spoken_end_ms * NS_PER_MS)
-        stages = timing.waterfall.stages if timing.waterfall is not None else ()
         onset_ms = timing.ttfa_ms if timing.signed_ms is None else timing.signed_ms
         own_ms = own_times(stamps, end_ns + round(onset_ms * NS_PER_MS), begin_ns) if onset_ms is not None else {}
-        rows.append(
-            _row(offered, call, begin_ns, ahead_ns).model_copy(
-                update={
-                    "turn": number,
-                    "spoken_end_ns": end_ns,
-                    "end_ns": end_ns + round(max(timing.reply_end_ms or 0.0, 0.0) * NS_PER_MS),
-                    "ttfa_ms": timing.ttfa_ms,
-                    "answer_ms": timing.answer_ms,
-                    "filler": begins_with_filler(timing),
-                    "signed_ms": timing.signed_ms,
-                    "ttft_ms": timing.ttft_ms,
-                    "no_reply": timing.no_reply,
-                    "cut_in": timing.cut_in,
-                    "underruns": timing.underruns,
-                    "discarded": timing.discarded,
-                    "stages": {stage.name: (stage.start_ms, stage.duration_ms) for stage in stages},
-                    "stages_from": timing.stages_from,
-                    "servers": timing.servers,
-                    "own_ms": own_ms,
-                }
-            )
-        )
+        rows.append(replace(timing, begin_ms=(begin_ns - caller.t0_ns) / NS_PER_MS, own_ms=tuple(own_ms.items())))
     paced = pacing(caller)
     return _Measured(
-        call,
-        tuple(rows),
+        UnrecordedCall(
+            call.key, caller.t0_ns, tuple(rows), due_ns=call.due_ns, begun_ns=call.outcome.begun_ns, ended=recording.ended,
+            planned_turns=recording.planned_turns, spoken_turns=len(spoken),
+        ),
         call.outcome.begun_ns or caller.t0_ns,
         _ended_ns(recording),
         np.abs(errors_ms(caller)),
         paced.realtime_ratio if paced is not None else None,
         recording.loop_lag_ms,
-        recording.planned_turns or 0,
         unspoken(recording.planned_turns, len(spoken), recording.ended),
-    )
+    )  # fmt: skip
 
 
 def _ended_ns(recording: Recording) -> int:
@@ -206,40 +202,24 @@ def _ended_ns(recording: Recording) -> int:
     return int(caller.departures_ns[-1]) if len(caller.departures_ns) else caller.t0_ns
 
 
-def _row(offered: Offered, call: Call, begin_ns: int, ahead_ns: int) -> LoadTurn:
-    return LoadTurn(
-        step=offered.number,
-        rate=offered.rate,
-        callers=offered.callers,
-        session=f"{offered.number}-{call.number}",
-        context=call.context,
-        due_ns=call.due_ns,
-        begun_ns=call.outcome.begun_ns,
-        begin_ns=begin_ns,
-        begin_unix_ns=begin_ns + ahead_ns,
-        spoken_end_ns=begin_ns,
-        end_ns=begin_ns,
-    )
-
-
 def _while_full(offered: Offered, found: Sequence[_Measured]) -> list[_Measured]:
     """The calls with their turns counted only while the load is full; in a closed loop it always is."""
     window = _full_ns(found) if offered.arrivals is not None else None
     if window is None:
         return list(found)
-    begin_ns, end_ns = window
-    return [
-        replace(
-            each,
-            rows=tuple(row.model_copy(update={"counted": begin_ns <= row.spoken_end_ns <= end_ns}) for row in each.rows),
-        )
-        for each in found
-    ]
+
+    def counted_in(call: UnrecordedCall) -> UnrecordedCall:
+        ends = [call.started_ns + round(turn.spoken_end_ms * NS_PER_MS) for turn in call.turn_timings]
+        among = [window[0] <= end_ns <= window[1] for end_ns in ends]
+        timings = zip(call.turn_timings, among, strict=True)
+        return replace(call, turn_timings=tuple(turn if one else replace(turn, discarded=FILLING) for turn, one in timings))
+
+    return [replace(each, stored=counted_in(each.stored)) for each in found]
 
 
 def _full_ns(found: Sequence[_Measured]) -> tuple[int, int] | None:
     """The interval in which the load is full; None without a call that was scheduled."""
-    due = [each.call.due_ns for each in found if each.call.due_ns is not None]
+    due = [each.stored.due_ns for each in found if each.stored.due_ns is not None]
     if not due:
         return None
     begin_ns, end_ns = min(due), max(due)
@@ -248,69 +228,70 @@ def _full_ns(found: Sequence[_Measured]) -> tuple[int, int] | None:
     return begin_ns + round(min(filling_ns, MOST_FILLING * (end_ns - begin_ns))), end_ns
 
 
-def _step(offered: Offered, found: Sequence[_Measured], use: Callable[[float], Used], error: CallerError | None) -> LoadStep:
+def _record(
+    offered: Offered, found: Sequence[_Measured], use: Callable[[float], Used], error: CallerError | None
+) -> StepRecord:
     failed = [each for each in found if each.failure is not None]
     own = [each for each in failed if each.failure in CALLERS_OWN]
+    played = [each for each in found if each.failure is None]
     paced = [each for each in found if each.errors_ms.size]
-    rows = [row for each in found for row in each.rows]
     arrivals, late = _arrivals(offered, found)
     most, mean = _at_once(found) if offered.arrivals is not None else (offered.callers or 0, None)
-    used = use(mean or max(most, 1))
     # A step in which no call was played has no pacing, but its failures may be the agent's.
-    errors = np.concatenate([each.errors_ms for each in paced]) if paced else np.array([math.nan])
+    errors = np.concatenate([each.errors_ms for each in paced]) if paced else None
+    p99 = float(np.percentile(errors, 99)) if errors is not None else None
     ratios = [each.realtime_ratio for each in paced if each.realtime_ratio is not None]
-    nothing = 1.0 if paced else math.nan
-    p99, ratio = float(np.percentile(errors, 99)), _furthest(ratios) if ratios else nothing
+    ratio = _furthest(ratios) if ratios else 1.0 if paced else None
     # Of the worst among thousands of seconds one is always late; how many frames that made late is in the pacing.
-    lag = float(np.percentile([lag for each in paced for lag in each.loop_lag_ms] or [0.0], 99)) if paced else math.nan
+    lag = float(np.percentile([lag for each in paced for lag in each.loop_lag_ms] or [0.0], 99)) if paced else None
     lost = [f"{counted(len(own), 'call')} failed in the caller itself ({own[0].failure})"] if own else []
-    figures = load_figures(rows)
-    planned, left = sum(each.planned_turns for each in found), summed(each.unspoken for each in found)
-    return LoadStep(
+    over = (*out_of_bounds(p99, ratio, lag), *filter(None, (late, too_inexact(error))), *lost)
+    left, planned = summed(each.unspoken for each in found), sum(each.stored.planned_turns or 0 for each in played)
+    return StepRecord(
+        name=offered.step,
+        rate=offered.arrivals.rate if offered.arrivals is not None else None,
         callers=most,
+        calls_at_once=mean,
         sessions=len(found),
         failed=len(failed),
-        no_reply=sum(any(row.no_reply for row in each.rows) for each in found if each.failure is None),
+        failed_in_caller=len(own),
+        failure=_most_frequent(failed),
+        no_reply=sum(any(turn.no_reply for turn in each.stored.turn_timings) for each in played),
         pacing_p99_error_ms=p99,
-        pacing_max_error_ms=float(errors.max()),
+        pacing_max_error_ms=float(errors.max()) if errors is not None else None,
         realtime_ratio=ratio,
         loop_lag_p99_ms=lag,
-        ttfa_ms=figures.ttfa_ms,
-        out_of_bounds=(*out_of_bounds(p99, ratio, lag), *filter(None, (late, too_inexact(error))), *lost),
-        used=used,
-        rate=offered.rate,
-        calls_at_once=mean,
-        figures=figures,
-        ttfa_by_stretch=times(stretches_of(rows), "ttfa"),
+        out_of_bounds=over,
+        used=use(mean or max(most, 1)),
         arrivals=arrivals,
         caller_error=error,
-        failure=_most_frequent([row for row in rows if row.failure is not None]),
-        failed_in_caller=len(own),
         spoken=(planned - sum(left.values()), planned) if planned else None,
-        unspoken=left,
+        unspoken={str(why): turns for why, turns in left.items()},
+        says_of_agent=not over and bool(played or any(each.counts_against for each in failed)),
+        unix_ahead_ns=time.time_ns() - now_ns(),
     )
 
 
 def _furthest(ratios: Sequence[float]) -> float:
     """The ratio that is further from 1 than those of 99 in 100 calls."""
-    return sorted(ratios, key=lambda ratio: abs(ratio - 1))[math.ceil(0.99 * len(ratios)) - 1]
+    return sorted(ratios, key=lambda ratio: abs(ratio - 1))[-(-99 * len(ratios) // 100) - 1]
 
 
-def _most_frequent(failed: Sequence[LoadTurn]) -> str:
+def _most_frequent(failed: Sequence[_Measured]) -> str:
     """The most frequent kind of these failures with the first detail of its kind, in one line; empty for none."""
     if not failed:
         return ""
-    ((kind, _),) = Counter(row.failure for row in failed).most_common(1)
-    detail = next(row.detail for row in failed if row.failure == kind)
+    ((kind, _),) = Counter(each.failure for each in failed).most_common(1)
+    detail = next(each.stored.failure_detail for each in failed if each.failure == kind)
     return printable(f"{kind}: {detail}" if detail else f"{kind}", one_line=True)
 
 
 def _arrivals(offered: Offered, found: Sequence[_Measured]) -> tuple[ArrivalFigures | None, str]:
     """How exactly the callers came, and why that is too late."""
-    dialled = [(each.call.due_ns, each.call.outcome.begun_ns) for each in found]
-    both = [(due, begun) for due, begun in dialled if due is not None and begun is not None]
     if offered.arrivals is None:
         return None, ""
+    dialled = [(each.stored.due_ns, each.stored.begun_ns) for each in found]
+    both = [(due, begun) for due, begun in dialled if due is not None and begun is not None]
     came = arrival_figures(offered.arrivals, [due for due, _ in both], [begun for _, begun in both])
     return came, late_arrivals(came)
 

@@ -14,8 +14,8 @@ from typing import Final, Self
 
 import psutil
 
-from harness.load.result import Used
 from harness.machine.processes import memory_bytes, spent_s, summed
+from harness.store.load_part import Used
 
 LOOK_S: Final = 0.5
 _MIB: Final = 2**20

@@ -20,7 +20,8 @@ from harness.calibrate.agent_process import RunningAgent
 from harness.calibrate.run import LEAD_IN_MS, LIMITS, RATE_HZ, caller_turn, true_ttfa_ms
 from harness.caller import Callers, SessionPlan
 from harness.caller.exchange import take_raw
-from harness.load.caller_error import CallerError, caller_error
+from harness.load.caller_error import caller_error
+from harness.store.load_part import CallerError
 from harness.timing import measure
 
 DELAY_MS: Final = 300

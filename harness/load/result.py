@@ -1,90 +1,44 @@
-"""The results of a load test, step by step."""
+"""A load test read from its rows: its steps, the highest load within bounds, what limits it, and what the curve says."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from harness.figures.load_steps import LoadFigures, ShareOf
-from harness.load.arrivals import ArrivalFigures
-from harness.load.caller_error import CallerError
-from harness.store.unspoken import Reason
+from harness.figures.interference import ORDER, Interference, interference
+from harness.figures.load_knee import CurveStep, OnCurve, calls_within, knee
+from harness.figures.steps import Calls, ShareOf, StepFigures, own_by_stretch, step_figures
+from harness.load.limits import Limit, limit_of
+from harness.store.load_part import LoadPart, StepRecord
+from harness.store.manifest import RunManifest
+from harness.store.run_store import RunStore
 from harness.timing.quantiles import Quantiles
 
-MOST_SILENT: Final = 0.05
+_SHOWN: Final = {"p50", "p95", "p50_interval", "p95_interval", "p50_over_limit", "p95_over_limit", "n"}
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
-    """A step's use of the machine, in cores or shares of one core; but `machine` is the busy share of all cores, including
-    other programs. `mib_a_caller`: the largest growth of the caller's processes."""
+class Step:
+    """One step of the curve with the agent's figures."""
 
-    processes: int
-    cores_a_caller: float
-    busiest_process: float
-    machine: float
-    mib_a_caller: float
-
-
-@dataclass(frozen=True, slots=True)
-class LoadStep:
-    """The results of one number of callers, or of one rate. Times in ms."""
-
-    callers: int
-    """Callers at once; in an open loop the most that there were."""
-    sessions: int
-    failed: int
-    no_reply: int
-    """Calls with a turn without reply."""
-    pacing_p99_error_ms: float
-    pacing_max_error_ms: float
-    realtime_ratio: float
-    """The ratio that is further from 1 than those of 99 in 100 calls."""
-    loop_lag_p99_ms: float
-    """Over the seconds of all calls, the worst lag of each."""
-    ttfa_ms: Quantiles
-    out_of_bounds: tuple[str, ...]
-    used: Used | None = None
-    rate: float | None = None
-    """Calls a second that were offered; None in a closed loop."""
-    calls_at_once: float | None = None
-    """The mean number of open calls while turns counted; None in a closed loop."""
-    figures: LoadFigures | None = None
-    """None where no call gave one."""
-    ttfa_by_stretch: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """Stretch of time → TTFA of its turns, infinite where a turn ranks slowest: from these the curve is drawn anew."""
-    arrivals: ArrivalFigures | None = None
-    """None in a closed loop."""
-    caller_error: CallerError | None = None
-    """None where no reference call was measured."""
-    failure: str = ""
-    """The most frequent failure of its calls, in words; empty without one."""
-    failed_in_caller: int = 0
-    """Calls that failed in the caller itself."""
-    spoken: tuple[int, int] | None = None
-    """Turns that were spoken and turns that were planned, in calls that did not fail; None where nobody planned."""
-    unspoken: Mapping[Reason, int] = field(default_factory=dict)
-    """Reason → planned turns of those calls that were never spoken."""
+    record: StepRecord
+    figures: StepFigures
 
     @property
-    def offered(self) -> float:
-        """The offered load: calls a second in an open loop, callers at once in a closed one."""
-        return self.rate if self.rate is not None else self.callers
+    def said(self) -> StepFigures | None:
+        """The figures, where they say something about the agent; None elsewhere."""
+        return self.figures if self.record.says_of_agent else None
 
-    @property
-    def says_of_agent(self) -> bool:
-        """True if the figures are the agent's: its callers came and spoke on time, and some call could be measured, or failed
-        through the agent's fault."""
-        known = self.failed < self.sessions or (self.figures is not None and self.figures.turns > 0)
-        return known and not self.out_of_bounds
+    def over(self, budget_ms: float | None = None) -> Limit | None:
+        """Why the step is over a bound, or over the budget at p95; None if it is within all."""
+        return limit_of(self.record, self.figures.ttfa_ms, budget_ms)
 
     def to_json(self) -> dict[str, Any]:
         """One entry of `steps`. The agent's figures are null where the step says nothing about the agent."""
-        own = {name: value for name, value in asdict(self).items() if name not in ("ttfa_ms", "figures", "ttfa_by_stretch")}
-        found = self.figures if self.says_of_agent else None
+        found = self.said
         return {
-            **own,
-            "says_of_agent": self.says_of_agent,
-            "ttfa_ms": _percentiles(self.ttfa_ms if self.says_of_agent else Quantiles()),
+            **self.record.model_dump(exclude={"computing", "unix_ahead_ns"}),
+            "ttfa_ms": _percentiles(found.ttfa_ms if found else Quantiles()),
             "ttft_ms": _percentiles(found.ttft_ms if found else Quantiles()),
             "answer_ms": _percentiles(found.answer_ms if found else Quantiles()),
             "filler_first": found.filler_first if found else None,
@@ -98,10 +52,139 @@ class LoadStep:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """All steps, in the order played. `ceiling` is the most offered load (callers at once, or calls a second) with all bounds
+    met up to there; None if no step met them.
+
+    Met means: callers, frames and answers on time, no call failed, at most one in twenty without reply, and with a budget
+    also TTFA within it at p95.
+    """
+
+    part: LoadPart
+    steps: tuple[Step, ...] = ()
+    matrix: Interference | None = None
+    """Who slows whom among a cascade's stages; None where that was not asked."""
+
+    @property
+    def is_open(self) -> bool:
+        """True if its callers came at a rate."""
+        return self.part.law is not None
+
+    @property
+    def ceiling(self) -> float | None:
+        best = None
+        for step in self._sorted:
+            if step.over(self.part.budget_ms) is not None:
+                break
+            best = step.record.offered
+        return best
+
+    @property
+    def limit(self) -> tuple[float, Limit] | None:
+        """The least offered load over a bound, with the reason; None if all steps met their bounds."""
+        found = ((step.record.offered, step.over(self.part.budget_ms)) for step in self._sorted)
+        return next(((offered, limit) for offered, limit in found if limit is not None), None)
+
+    @property
+    def knee(self) -> OnCurve | None:
+        """The rate at which the curve of an open loop bends; None for a closed one, or under three steps that have a p95."""
+        return knee(self._curve) if self.is_open else None
+
+    @property
+    def within_budget(self) -> OnCurve | None:
+        """The highest rate with a p95 within the budget; None for a closed loop, without a budget, or without a p95."""
+        budget_ms = self.part.budget_ms
+        return calls_within(self._curve, budget_ms) if self.is_open and budget_ms is not None else None
+
+    @property
+    def _curve(self) -> list[CurveStep]:
+        """The steps that say something about the agent."""
+        said = [(step.record, step.figures) for step in self.steps if step.record.says_of_agent]
+        return [CurveStep(one.rate, one.calls_at_once or 0.0, found.ttfa_by_stretch) for one, found in said if one.rate]
+
+    @property
+    def _sorted(self) -> list[Step]:
+        return sorted(self.steps, key=lambda step: step.record.offered)
+
+    @property
+    def missing(self) -> int:
+        """Plays of stages that an interrupted test did not come to."""
+        return len(ORDER) - len(self.part.plays)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `harness load --json` prints, without what the test was made of."""
+        limit, part = self.limit, self.part
+        knee, within = self.knee, self.within_budget
+        return {
+            "schema": 1,
+            "arrivals": part.law,
+            "for_s": part.for_s,
+            "steps": [step.to_json() for step in self.steps],
+            "ceiling": self.ceiling,
+            "limit": {"rate" if self.is_open else "callers": limit[0], **asdict(limit[1])} if limit is not None else None,
+            "knee": knee.to_json() if knee is not None else None,
+            "within_budget": within.to_json() if within is not None else None,
+            "isolated": self._isolated(),
+            "budget_ms": part.budget_ms,
+            "priority": part.priority,
+        }
+
+    def _isolated(self) -> dict[str, Any] | None:
+        if self.matrix is None:
+            return None
+        plays = [
+            {"computing": one.computing, "calls": one.sessions, "failed": one.failed, "left_out": one.why_nothing}
+            for one in self.part.plays
+        ]
+        at = {"offered": self.part.isolated_at, "why": self.part.isolated_why}
+        return {**at, "plays": plays, "missing": self.missing, **self.matrix.to_json()}
+
+
+def made_of(manifest: RunManifest) -> dict[str, Any]:
+    """What a load test was made of: two tests that differ here differ in more than their agent."""
+    gpus = {name: value for name, value in manifest.machine.items() if "gpu" in name or name in ("cuda_of_driver", "mps")}
+    return {
+        "agent": manifest.played[0].name,
+        "pack": manifest.pack,
+        "pack_hash": manifest.pack_hash,
+        "mode": manifest.mode,
+        "contexts": manifest.load.contexts if manifest.load is not None else 0,
+        "seed": manifest.seed,
+        "created": manifest.created,
+        "machine": manifest.machine_id,
+        "harness_version": manifest.harness_version,
+        "gpus": gpus,
+        "cards": {name: asdict(use) for name, use in manifest.cards.items()},
+    }
+
+
+def matrix_of(plays: Sequence[tuple[StepRecord, Calls]]) -> Interference:
+    """Who slows whom, from the plays that say something about the agent."""
+    return interference((one.computing or (), own_by_stretch(calls)) for one, calls in plays if one.says_of_agent)
+
+
+def read_result(store: RunStore) -> LoadResult:
+    """The result of a stored load test; the turns of one step at a time are in memory."""
+    part = store.manifest.load
+    assert part is not None, store.folder
+    steps = tuple(Step(one, step_figures(store.calls_of(one.name))) for one in part.steps)
+    plays = [(one, store.calls_of(one.name)) for one in part.plays]
+    return LoadResult(part, steps, matrix_of(plays) if plays else None)
+
+
 def _percentiles(found: Quantiles) -> dict[str, Any]:
-    left_out = {"restricted_mean", "restricted_mean_interval", "p50_others_ms", "p95_others_ms"}
-    return found.model_dump(exclude=left_out)
+    return found.model_dump(include=_SHOWN)
 
 
 def _share(found: ShareOf) -> dict[str, Any]:
     return {"value": found.value, "interval": found.interval, "hits": found.hits, "of": found.of}
+
+
+def without_nan(value: Any) -> Any:
+    """The value with null for NaN and infinity, which JSON does not have."""
+    if isinstance(value, dict):
+        return {k: without_nan(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

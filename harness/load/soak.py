@@ -17,10 +17,11 @@ from typing import Any, Final
 from harness.audio.vocal import VocalDetector
 from harness.caller import Callers, SessionPlan
 from harness.clock import now_ns
+from harness.figures.steps import step_figures
 from harness.load.measuring import Offered, Samples, measured_step, no_samples
 from harness.load.pressure import Pressure
-from harness.load.result import LoadStep
-from harness.load.steps import wave
+from harness.load.result import Step
+from harness.load.steps import numbered, wave
 from harness.machine.processes import family, memory_bytes, summed
 
 FEWEST_WAVES: Final = 6
@@ -38,7 +39,7 @@ class Look:
     """Wall clock minus monotonic clock, relative to the first wave."""
     memory_mib: Mapping[str, float]
     descriptors: Mapping[str, int]
-    step: LoadStep
+    step: Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,8 @@ def drifts(looks: Sequence[Look]) -> tuple[Drift, ...]:
     series: list[tuple[str, str, list[float | None]]] = [("the clock", "ms", [look.clock_ms for look in looks])]
     series += [(f"memory of the {name}", "MiB", [look.memory_mib.get(name) for look in looks]) for name in first.memory_mib]
     series += [(f"descriptors of the {name}", "", [look.descriptors.get(name) for look in looks]) for name in first.descriptors]
-    series.append(("pacing p99", "ms", [look.step.pacing_p99_error_ms for look in looks]))
-    series.append(("TTFA p50", "ms", [look.step.ttfa_ms.p50 for look in looks]))
+    series.append(("pacing p99", "ms", [look.step.record.pacing_p99_error_ms for look in looks]))
+    series.append(("TTFA p50", "ms", [look.step.figures.ttfa_ms.p50 for look in looks]))
     found = (_drift(what, unit, [look.at_s for look in looks], values) for what, unit, values in series)
     return tuple(drift for drift in found if drift is not None)
 
@@ -154,18 +155,21 @@ async def soak(
         measured = {name: each for name, each in pids.items() if each}
         began_s, clock_ms = time.monotonic(), _clock_ms()
         while not looks or time.monotonic() - began_s < lasts_s:
-            plans = [("", call(begun + k)) for k in range(callers)]
+            plans = [(numbered(begun + k), call(begun + k)) for k in range(callers)]
             begun += callers
             with tempfile.TemporaryDirectory(prefix="soak-") as parent:
                 async with Pressure(pids["caller"]) as pressure:
                     calls = await wave(plans, fleet, Path(parent), 0)
-                step, _ = await measured_step(
-                    Offered(len(looks), callers=callers), calls, vocal, pressure.used, samples=samples
-                )
+                offered = Offered(callers=callers)
+                record, played = await measured_step(offered, calls, vocal, pressure.used, samples=samples)
             families = {name: [process for pid in each for process in family(pid)] for name, each in measured.items()}
             memory = {name: summed(each, memory_bytes) / _MIB for name, each in families.items()}
             descriptors = {name: round(summed(each, lambda process: process.num_fds())) for name, each in families.items()}
-            looks.append(Look(time.monotonic() - began_s, _clock_ms() - clock_ms, memory, descriptors, step))
+            looks.append(
+                Look(
+                    time.monotonic() - began_s, _clock_ms() - clock_ms, memory, descriptors, Step(record, step_figures(played))
+                )
+            )
             progress(looks[-1])
     finally:
         await fleet.stop()

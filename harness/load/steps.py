@@ -19,44 +19,48 @@ from typing import Final
 
 from harness.audio.vocal import VocalDetector
 from harness.caller import Callers, SessionPlan
+from harness.figures.steps import step_figures
 from harness.load.arrivals import Arrivals
-from harness.load.ceiling import MOST, LoadResult, next_callers, rounds_for
-from harness.load.limits import filled_its_core, limit_of
+from harness.load.limits import filled_its_core
 from harness.load.measuring import Call, Offered, Samples, measured_step, no_samples
 from harness.load.open_loop import arrive
 from harness.load.pressure import Pressure
 from harness.load.reference import Reference
-from harness.load.result import LoadStep
+from harness.load.result import LoadResult, Step
+from harness.load.search import MOST, next_callers, rounds_for
 from harness.run.plan import REPLY_S
-from harness.store.load_files import LoadTurn
+from harness.store.load_part import LoadPart, StepRecord
+from harness.store.session import SessionKey
+from harness.store.unrecorded import UnrecordedCall
 
 STAGGER_S: Final = 0.02
 """Interval between the starts of a wave's calls: opening a hundred at one instant measures opening, not speaking."""
-
-Progress = Callable[[str, int, int], None]
-"""Called with the step in words, the calls ended (or measured), and all calls."""
 
 
 def _nothing(*_: object) -> None:
     """Stores nothing, or shows nothing."""
 
 
+def numbered(number: int) -> SessionKey:
+    """The key of the n-th call of a test whose calls are not stored."""
+    return SessionKey(str(number), "", "agent", "", "seeded", "clean", 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What every step of a load test shares. `call`: the plan of the n-th call; `context`: the name of what it speaks."""
+    """What every step of a load test shares. `call`: the plan of the n-th call; `key`: its session's, without the step."""
 
     call: Callable[[int], SessionPlan]
-    context: Callable[[int], str] = str
+    key: Callable[[int], SessionKey] = numbered
     vocal: VocalDetector | None = None
     reference: Reference | None = None
     """Measures the caller's own error; None: it stays unknown."""
     budget_ms: float | None = None
     """Limit for the p95 of TTFA."""
-    progress: Progress = _nothing
-    rows: Callable[[Sequence[LoadTurn]], None] = _nothing
-    """Stores the rows of a step that is finished."""
-    finished: Callable[[LoadResult], object] = _nothing
-    """Stores the result so far, after the rows of its last step."""
+    progress: Callable[[str, int, int], None] = _nothing
+    """Called with the step in words, the calls ended (or measured), and all calls."""
+    finished: Callable[[Sequence[UnrecordedCall], LoadResult], object] = _nothing
+    """Stores the calls of a finished step, and the result so far, whose last record is that step."""
     samples: Samples = no_samples
     watched: Callable[[Mapping[str, int]], object] = _nothing
     """Called with the caller's processes by name before each step."""
@@ -78,18 +82,16 @@ async def load(
         AgentError: a caller process does not start.
         UserError: the speech detector is not installed.
     """
-    steps: dict[int, LoadStep] = {}
     given = iter(callers) if callers is not None else None
+    result = LoadResult(LoadPart(budget_ms=each.budget_ms))
     async with _player(each) as player:
         while True:
-            held = {n: limit_of(step, each.budget_ms) is None for n, step in steps.items()}
-            wanted = next(given, None) if given is not None else next_callers(held, most)
+            within = {step.record.callers: step.over(each.budget_ms) is None for step in result.steps}
+            wanted = next(given, None) if given is not None else next_callers(within, most)
             if wanted is None:
-                break
+                return result
             again = rounds or (1 if callers is not None else rounds_for(wanted))
-            steps[wanted] = await player.step(Offered(len(steps), callers=wanted), again)
-            each.finished(LoadResult(tuple(steps.values()), player.callers.priority, each.budget_ms))
-    return LoadResult(tuple(steps.values()), player.callers.priority, each.budget_ms)
+            result = await player.step(Offered(callers=wanted), result, again)
 
 
 async def load_rates(each: Load, steps: Sequence[Arrivals]) -> LoadResult:
@@ -100,23 +102,22 @@ async def load_rates(each: Load, steps: Sequence[Arrivals]) -> LoadResult:
         UserError: the speech detector is not installed.
         StorageError, OSError: a recording could not be written.
     """
-    found: list[LoadStep] = []
+    result = LoadResult(LoadPart(law=steps[-1].law, for_s=steps[-1].lasts_s, budget_ms=each.budget_ms))
     async with _player(each) as player:
-        for number, arrivals in enumerate(steps):
-            found.append(await player.step(Offered(number, arrivals=arrivals)))
-            each.finished(LoadResult(tuple(found), player.callers.priority, each.budget_ms, arrivals=arrivals))
-    return LoadResult(tuple(found), player.callers.priority, each.budget_ms, arrivals=steps[-1] if steps else None)
+        for arrivals in steps:
+            result = await player.step(Offered(arrivals=arrivals), result)
+    return result
 
 
-async def play_step(each: Load, offered: Offered, rounds: int = 1) -> LoadStep:
-    """Play one step, from the first call on, by caller processes of its own.
+async def play_once(each: Load, offered: Offered, rounds: int = 1) -> tuple[StepRecord, tuple[UnrecordedCall, ...]]:
+    """Play one step, from the first call on, by caller processes of its own; nothing of it is stored.
 
     Raises:
         AgentError: a caller process does not start.
         UserError: the speech detector is not installed.
     """
     async with _player(each) as player:
-        return await player.step(offered, rounds)
+        return await player.played(offered, rounds)
 
 
 @asynccontextmanager
@@ -136,26 +137,32 @@ class _Player:
         self._each = each
         self._begun = 0
 
-    async def step(self, offered: Offered, rounds: int = 1) -> LoadStep:
-        """Play a step; again by twice as many processes for as long as a process was its limit. Its rows are stored."""
-        while True:
-            step, rows = await self._played(offered, rounds)
-            if not filled_its_core(step) or not self.callers.spread():
-                self._each.rows(rows)
-                return step
+    async def step(self, offered: Offered, so_far: LoadResult, rounds: int = 1) -> LoadResult:
+        """Play a step and store it; the result with it."""
+        record, calls = await self.played(offered, rounds)
+        update = {"records": (*so_far.part.records, record), "priority": self.callers.priority}
+        result = LoadResult(so_far.part.model_copy(update=update), (*so_far.steps, Step(record, step_figures(calls))))
+        self._each.finished(calls, result)
+        return result
 
-    async def _played(self, offered: Offered, rounds: int) -> tuple[LoadStep, tuple[LoadTurn, ...]]:
-        each = self._each
-        words = f"{offered.rate:g} calls/s" if offered.rate is not None else f"{offered.callers} at once"
-        await self.callers.enough_for(offered.callers or self._expected(offered.rate or 1.0))
+    async def played(self, offered: Offered, rounds: int) -> tuple[StepRecord, tuple[UnrecordedCall, ...]]:
+        """Play a step; again by twice as many processes for as long as a process was its limit."""
+        while True:
+            record, calls = await self._played(offered, rounds)
+            if not filled_its_core(record) or not self.callers.spread():
+                return record, calls
+
+    async def _played(self, offered: Offered, rounds: int) -> tuple[StepRecord, tuple[UnrecordedCall, ...]]:
+        each, words, arrivals = self._each, offered.words, offered.arrivals
+        await self.callers.enough_for(offered.callers or self._expected(arrivals.rate if arrivals is not None else 1.0))
         each.watched(self.callers.named)
         with tempfile.TemporaryDirectory(prefix="load-", dir=each.within, ignore_cleanup_errors=True) as folder:
             parent = Path(folder)
             nobody: AbstractAsyncContextManager[list[Path]] = contextlib.nullcontext([])
             reference = nobody if each.reference is None else each.reference.calling(self.callers, parent)
             async with Pressure(self.callers.pids) as pressure, reference as known:
-                if offered.arrivals is not None:
-                    calls = await self._open(offered.arrivals, parent, words)
+                if arrivals is not None:
+                    calls = await self._open(arrivals, parent, words)
                 else:
                     calls = await self._waves(offered.callers or 1, rounds, parent, words)
             error = None if each.reference is None else await each.reference.error(known, each.vocal)
@@ -179,7 +186,7 @@ class _Player:
             numbers = range(self._begun, self._begun + callers)
             self._begun += callers
             calls += await wave(
-                [(self._each.context(n), self._each.call(n)) for n in numbers], self.callers, parent, len(calls),
+                [(self._each.key(n), self._each.call(n)) for n in numbers], self.callers, parent, len(calls),
                 lambda done: self._each.progress(words, done, callers * rounds),
             )  # fmt: skip
         return calls
@@ -195,25 +202,25 @@ class _Player:
             outcome = await self.callers.play(self._each.call(first + number), folder, at_ns=due_ns, packed=False)
             done += 1
             self._each.progress(words, done, len(offsets_ns))
-            return Call(number, self._each.context(first + number), outcome, folder, due_ns)
+            return Call(number, self._each.key(first + number), outcome, folder, due_ns)
 
         return await arrive(offsets_ns, play)
 
 
 async def wave(
-    plans: Sequence[tuple[str, SessionPlan]],
+    plans: Sequence[tuple[SessionKey, SessionPlan]],
     callers: Callers,
     parent: Path,
     before: int,
     progress: Callable[[int], None] = _nothing,
 ) -> list[Call]:
-    """Play these plans, each with its context's name, at once, each in its own folder below `parent`, numbered from `before`.
+    """Play these plans, each with its key, at once, each in its own folder below `parent`, numbered from `before`.
 
     `progress`: the calls ended, those before included.
     """
     done = 0
 
-    async def play(k: int, context: str, plan: SessionPlan) -> Call:
+    async def play(k: int, key: SessionKey, plan: SessionPlan) -> Call:
         nonlocal done
         folder = parent / str(before + k)
         folder.mkdir()
@@ -221,6 +228,6 @@ async def wave(
         outcome = await callers.play(plan, folder, packed=False)
         done += 1
         progress(before + done)
-        return Call(before + k, context, outcome, folder)
+        return Call(before + k, key, outcome, folder)
 
-    return list(await asyncio.gather(*(play(k, context, plan) for k, (context, plan) in enumerate(plans))))
+    return list(await asyncio.gather(*(play(k, key, plan) for k, (key, plan) in enumerate(plans))))

@@ -11,7 +11,7 @@ from harness.people.records import DATABASE, SeatStore
 from harness.people.seat import Seat
 from harness.people.withdraw import Withdraw
 from harness.reports.listening.door import Door, opened, warnings
-from harness.reports.listening.invitations import link_id, moment
+from harness.reports.listening.invitations import NewLinks, link_id, moment
 
 PLACES: Final = {"caller": "Caller's seat", "supporter": "Supporter's seat"}
 
@@ -22,12 +22,11 @@ def serve(
     door: Door,
     withdraw: Withdraw,
     *,
-    people: int,
-    lifetime_s: float | None,
+    people: NewLinks,
     rehearsal: bool,
     announce: Callable[[str], None],
 ) -> None:
-    """Serve a seat until interrupted. `people`: number of new links on a public server.
+    """Serve a seat until interrupted. `people`: those who get a link of a public server.
 
     Raises:
         UserError: a port in use, or a missing extra.
@@ -42,9 +41,9 @@ def serve(
         listen_on(bound, door)
         place = PLACES[seat.name]
         if door.public:
-            expires_s = None if lifetime_s is None else time.time() + lifetime_s
+            expires_s = people.expires_s(time.time())
             until = "" if expires_s is None else f"  (until {moment(expires_s)})"
-            for token in records.invitations.invite(people, seat.name, expires_s):
+            for token in records.invitations.invite(people.raters, seat.name, expires_s):
                 announce(f"{seat.name} {link_id(token)}: {door.origin}/invitation/{token}{until}")
             announce(f"{place} at {door.origin}/ for holders of a link alone, those given out before among them.")
             for sentence in warnings(door):

@@ -1,12 +1,12 @@
 """Ranking: from judgment rows to ratings, agreement, and the joint figure of quality and latency.
 
 Everything here is a pure function of rows, on numpy and scipy alone. A `RatingModel` defines how ratings are made, and every
-entry point takes it: `leaderboard` rates systems, `joint` and `joint_figure` put them into one plane with their latencies,
-`ranking.rank` makes the object that `harness rank --json` prints.
+entry point takes it: `leaderboard` rates systems, `joint_figure` puts them into one plane with their latencies, and
+`ranking.rank` answers a `RatingQuestion` with the object that `harness rank --json` prints.
 """
 
 from harness.ranking.board import Board, Difference, SystemRating
-from harness.ranking.joint import JointFigure, JointPoint, joint, joint_figure
+from harness.ranking.joint import JointFigure, JointPoint, joint_figure
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.model import RatingModel
 
@@ -17,7 +17,6 @@ __all__ = [
     "JointPoint",
     "RatingModel",
     "SystemRating",
-    "joint",
     "joint_figure",
     "leaderboard",
 ]

@@ -25,23 +25,20 @@ def once(
     presentation: str | None = None,
     condition: str | None = None,
     source: Source | None = None,
-    subset: str | None = None,
 ) -> tuple[Bools, list[str]]:
     """(n,): the rows of one board, of a voter's verdicts on a pair the last; and a note where there were several.
 
     Raises UserError: see `of_one_board`.
     """
-    kept = of_one_board(table, presentation, condition, subset)
+    kept = of_one_board(table, presentation, condition)
     kept[kept] = of_source(table.where(kept), source)
     chosen = table.where(kept)
     kept[kept] = each_once(chosen)
     return kept, repeats_in_words(chosen)
 
 
-def of_one_board(
-    table: JudgmentTable, presentation: str | None = None, condition: str | None = None, subset: str | None = None
-) -> Bools:
-    """(n,): the rows of one presentation and condition, and on request of one subset; audits of a judge are left out.
+def of_one_board(table: JudgmentTable, presentation: str | None = None, condition: str | None = None) -> Bools:
+    """(n,): the rows of one presentation and condition; audits of a judge are left out.
 
     Raises UserError when rows of several presentations or conditions are there and none is chosen.
     """
@@ -50,8 +47,6 @@ def of_one_board(
         kept &= table.named("presentation", presentation)
     if condition is not None:
         kept &= table.named("condition", condition)
-    if subset is not None:
-        kept &= table.named("subset", subset)
     over = [name for k in np.unique(table["condition"][kept]) if (name := table.conditions[k])]
     if len(over) > 1:
         raise UserError(

@@ -113,17 +113,6 @@ class JointFigure:
     draws: int
 
 
-def joint(
-    judgments: Iterable[Judgment],
-    latencies: Latencies,
-    budget_ms: float = BUDGET_MS,
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> tuple[JointPoint, ...]:
-    """Points of the systems that have latencies. See `joint_figure`."""
-    return joint_figure(judgments, latencies, budget_ms=budget_ms, draws=draws, seed=seed).points
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Resampled:
     """Drawn conversations and the ratings in them; every latency that is added shares those conversations."""
@@ -192,15 +181,11 @@ def joint_figure(
     model: RatingModel = PRIMARY,
     *,
     board: Board | None = None,
-    name: str = "ttfa",
-    others: Mapping[str, Latencies] | None = None,
-    cut_ins: Events | None = None,
     budget_ms: float = BUDGET_MS,
     draws: int = DRAWS,
     seed: int = 0,
-    presentation: str | None = None,
 ) -> JointFigure:
-    """The joint figure on the latency `latencies`; `others` are resampled beside it and reported, not ranked on.
+    """The joint figure of verdicts on one latency.
 
     Systems without latencies (references) are rated, but are no points. `board`: that of the same verdicts
     and model, if it exists already.
@@ -208,14 +193,14 @@ def joint_figure(
     Raises harness.errors.UserError: no rows, several presentations, no system with both verdicts and latencies, or
     `audio_with_delay`, which would put latency on both axes.
     """
-    known, table = others or {}, table_of(judgments)
-    rows = table.where(chosen.once(table, presentation)[0])
+    table = table_of(judgments)
+    rows = table.where(chosen.once(table)[0])
     if rows.named("presentation", "audio_with_delay").any():
         raise UserError("the joint figure takes no audio_with_delay judgments: latency would be on both axes")
     counted = model.counted(rows.where(chosen.of_source(rows, chosen.one_source(rows))))
     board = board or rate_counted(counted, model)
-    drawn = resample(counted, [latencies, *known.values()], model, board=board, draws=draws, seed=seed)
-    return lay_over(drawn, latencies, name=name, others=known, cut_ins=cut_ins, budget_ms=budget_ms)
+    drawn = resample(counted, [latencies], model, board=board, draws=draws, seed=seed)
+    return lay_over(drawn, latencies, budget_ms=budget_ms)
 
 
 def lay_over(

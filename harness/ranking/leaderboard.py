@@ -6,7 +6,7 @@ One function for all votes: judges or people or both, speech or text, regular or
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,8 +35,6 @@ def leaderboard(
     *,
     presentation: str | None = None,
     source: Source | None = None,
-    subset: str | None = None,
-    axis: str | None = None,
     bootstrap_draws: int = 0,
     seed: int = 0,
 ) -> Board:
@@ -45,9 +43,7 @@ def leaderboard(
     Raises harness.errors.UserError: no rows, rows of several presentations with none chosen, bad axis weights.
     """
     table = table_of(judgments)
-    rows, notes = chosen.once(table, presentation, source=source, subset=subset)
-    if axis is not None:
-        model = replace(model, axis_weights={axis: 1.0})
+    rows, notes = chosen.once(table, presentation, source=source)
     return rate(table.where(rows), model, notes=notes, bootstrap_draws=bootstrap_draws, seed=seed)
 
 

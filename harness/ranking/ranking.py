@@ -5,29 +5,27 @@ out; people's axis (`peoples_axis`) is part of every ranking, and is its board w
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from importlib import resources
-from typing import Any, Final
+from typing import Final
 
 from harness.errors import UserError
-from harness.experiment import BUDGET_MS
 from harness.ranking import chosen
 from harness.ranking.agreement import Agreement, agreement
 from harness.ranking.bias import Audit, audits
 from harness.ranking.board import Board, QualityState
 from harness.ranking.consistency import Consistency, consistency
 from harness.ranking.human_row import HumanRatings, people_ratings
-from harness.ranking.joint import Events, JointFigure, Latencies, Resampled, lay_over, resample, resample_people
+from harness.ranking.joint import JointFigure
 from harness.ranking.judge_vs_person import NOTHING, BesidePeople, beside_people
-from harness.ranking.leaderboard import rate_counted
-from harness.ranking.model import PRIMARY, RatingModel
-from harness.ranking.peoples_axis import Pairs, PeoplesAxis, axis_of
+from harness.ranking.model import PRIMARY
+from harness.ranking.peoples_axis import PeoplesAxis, axis_of
+from harness.ranking.question import RatingQuestion
+from harness.ranking.quoted_board import OfVerdicts, joint_figures, of_verdicts
 from harness.ranking.rationales import CoMention, co_mention
 from harness.ranking.variants import WITH_LENGTH, Variant, kendall, variants
-from harness.ranking.verdicts import Texts, lengths_of
-from harness.statistics.bootstrap import DRAWS
+from harness.ranking.verdicts import lengths_of
 from harness.statistics.correlation import Correlation, with_external
 from harness.store.judgment import AXES, JudgeCheck, Judgment
 from harness.store.judgment_columns import table_of
@@ -103,190 +101,85 @@ class Ranking:
         return replace(self, board=replace(self.board, warnings=(*self.board.warnings, *notes)))
 
 
-def rank(
-    judgments: Iterable[Judgment],
-    latencies: Latencies | None = None,
-    *,
-    other_latencies: Mapping[str, Latencies] | None = None,
-    cut_ins: Events | None = None,
-    budget_ms: float = BUDGET_MS,
-    presentation: str | None = None,
-    model: RatingModel | None = None,
-    texts: Texts | None = None,
-    is_human: Callable[[str], bool] | None = None,
-    by_person: Callable[[Judgment], Judgment] | None = None,
-    external: Mapping[str, Mapping[str, float | None]] | None = None,
-    families: Mapping[str, str] | None = None,
-    checks: Mapping[str, JudgeCheck] | None = None,
-    people_from: JudgmentTable | None = None,
-    pairs: Pairs | None = None,
-    votes_on: str | None = None,
-    by_people: bool | None = None,
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> Ranking:
-    """Rank. `latencies`: system → context → TTFA of each turn in ms (infinite: no reply). `model`: of every rating here.
+def rank(judgments: Iterable[Judgment], asked: RatingQuestion | None = None) -> Ranking:
+    """Rank. The paper's printed scores are always among those to correlate with, by system name.
 
-    `texts`: the replies as judged, for the audits and for the board with a length term beside the one without. `is_human`:
-    True for systems that are people's replies (default: names that begin with `human:`); `by_person`: a verdict with each
-    person as a system of their own, where one system is many persons. `external`: score → system → value,
-    for correlations; the paper's printed scores always take part, by system name. `families`: judge or system → model family,
-    for the audit of self-preference. `checks`: the judges' checks. `by_people`: rate by people's axis (True), by judges'
-    verdicts (False), or by people's axis wherever votes give one and no model was named (None); `votes_on`: presentation of the
-    votes that it reads (default: as heard, or else as read), `people_from`: rows with those votes, where `judgments` are of
-    another presentation, `pairs`: number of pairs of replies that could be drawn for people.
-
-    Raises harness.errors.UserError: no rows, several presentations with none chosen, bad axis weights, or votes that give no
+    Raises UserError: no rows, several presentations or conditions with none chosen, bad axis weights, or votes that give no
     interval where they are asked for, or are all there is.
     """
-    given = list(judgments)
-    table = table_of(given)
-    ranking = rank_table(
-        table, latencies, other_latencies=other_latencies, cut_ins=cut_ins, budget_ms=budget_ms, presentation=presentation,
-        model=model, texts=texts, external=external, checks=checks, people_from=people_from, pairs=pairs,
-        votes_on=votes_on, by_people=by_people, draws=draws, seed=seed,
-    )  # fmt: skip
-    model = model or PRIMARY
-    kept, _ = chosen.once(table, presentation or ranking.board.presentation)
+    asked = asked or RatingQuestion()
+    given = [row for row in judgments if asked.condition in (None, row.condition)]
+    ranking = rank_table(table := table_of(given), asked)
+    kept, _ = chosen.once(table, asked.presentation or ranking.board.presentation)
     rows = [row for row, stays in zip(given, kept.tolist(), strict=True) if stays]
+    seed, texts, families = asked.drawn_by, asked.measured.texts, asked.scores.families
     return replace(
         ranking,
         agreement=agreement(rows, seed=seed),
         beside_people=beside_people(rows, seed=seed),
         people=people_ratings(
-            map(by_person, rows) if by_person else rows, is_human or (lambda name: name.startswith("human:")), model, seed=seed
+            map(asked.by_person, rows) if asked.by_person else rows, asked.is_human, asked.model or PRIMARY, seed=seed
         ),
         audits=audits(rows, texts=texts, judge_family=families, system_family=families),
         consistency=consistency(row for row in given if row.presentation == ranking.board.presentation),
-        reasons=co_mention(rows, words=lengths_of(texts or {}), draws=draws, seed=seed),
-    ).with_notes(_unmeasured(rows, checks or {}))
+        reasons=co_mention(rows, words=lengths_of(texts), draws=asked.draws, seed=seed),
+    ).with_notes(_unmeasured(rows, asked.checks))
 
 
-def rank_table(
-    table: JudgmentTable,
-    latencies: Latencies | None = None,
-    *,
-    other_latencies: Mapping[str, Latencies] | None = None,
-    cut_ins: Events | None = None,
-    budget_ms: float = BUDGET_MS,
-    presentation: str | None = None,
-    condition: str | None = None,
-    model: RatingModel | None = None,
-    texts: Texts | None = None,
-    external: Mapping[str, Mapping[str, float | None]] | None = None,
-    checks: Mapping[str, JudgeCheck] | None = None,
-    people_from: JudgmentTable | None = None,
-    pairs: Pairs | None = None,
-    votes_on: str | None = None,
-    by_people: bool | None = None,
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> Ranking:
-    """All of a ranking but the figures that compare rows with each other in pairs; every argument means the same as in `rank`.
+def rank_table(table: JudgmentTable, asked: RatingQuestion) -> Ranking:
+    """All of a ranking but the figures that compare rows with each other in pairs.
 
-    Raises harness.errors.UserError: as `rank`, or several conditions with none chosen.
+    Raises UserError: as `rank`.
     """
-    votes = people_from or table
-    people, refused = _people(votes, condition, votes_on, pairs, by_people is True)
-    if people is not None and (by_people or (by_people is None and model is None)):
-        return _ranked_by_people(people, latencies, other_latencies, cut_ins, budget_ms, external, checks, draws, seed)
-    kept, notes = chosen.once(table, presentation, condition)
-    rows = table.where(kept)
-    source = "judge" if by_people is False else chosen.one_source(rows)
-    if source == "human" and model is None:
+    people, refused = _people(table, asked)
+    if people is not None and (asked.by_people or (asked.by_people is None and asked.model is None)):
+        return _with_figures(people, asked, Ranking(people.board, (), None, people_votes=people))
+    rated = of_verdicts(table, asked)
+    if rated is None:
         raise UserError(refused)
-    rating = rows.where(chosen.of_source(rows, source))
-    if by_people is False and not chosen.judges_of(rating):
-        raise UserError("no judge has rated these replies, so there is no board of judges: leave --judges out")
-    model = model or PRIMARY
-    counted = model.counted(rating)
-    board = rate_counted(counted, model, notes=notes, bootstrap_draws=draws, seed=seed)
-    with_draws = partial(resample, counted, model=model, board=board, draws=draws, seed=seed)
-    figure, *figures = _joint_figures(with_draws, board, latencies or {}, other_latencies or {}, cut_ins, budget_ms) or (None,)
+    board = rated.board
     beside = () if people is None else (Variant("people, all", people.board, False, kendall(board, people.board)),)
-    return Ranking(
-        board=board,
-        variants=variants(rating, model, counted=counted, primary=board, lengths=lengths_of(texts or {})) + beside,
-        joint=figure,
-        joint_variants=tuple(figures),
-        external=external_correlations(board, external or {}),
-        people_votes=people,
-        people_refused=refused,
-        checks=checks or {},
-        judges=chosen.judges_of(rating),
-    )
+    found = variants(rated, lengths_of(asked.measured.texts)) + beside
+    ranking = Ranking(board, found, None, people_votes=people, people_refused=refused, judges=rated.judges)
+    return _with_figures(rated, asked, ranking)
 
 
-def _people(
-    table: JudgmentTable, condition: str | None, votes_on: str | None, pairs: Pairs | None, wanted: bool
-) -> tuple[PeoplesAxis | None, str]:
+def _people(table: JudgmentTable, asked: RatingQuestion) -> tuple[PeoplesAxis | None, str]:
     """People's axis, or the reason why there is none.
 
-    Raises harness.errors.UserError: there is none, and it is `wanted`.
+    Raises UserError: there is none, and it is asked for.
     """
     try:
-        return axis_of(table, condition, votes_on, pairs), ""
+        return axis_of(asked.people_from or table, asked.condition, asked.votes_on, asked.pairs), ""
     except UserError as error:
-        if wanted:
+        if asked.by_people:
             raise
         return None, str(error)
 
 
-def _ranked_by_people(
-    people: PeoplesAxis,
-    latencies: Latencies | None,
-    other_latencies: Mapping[str, Latencies] | None,
-    cut_ins: Events | None,
-    budget_ms: float,
-    external: Mapping[str, Mapping[str, float | None]] | None,
-    checks: Mapping[str, JudgeCheck] | None,
-    draws: int,
-    seed: int,
-) -> Ranking:
-    board = people.board
-    with_draws = partial(resample_people, people, draws=draws, seed=seed)
-    figure, *figures = _joint_figures(with_draws, board, latencies or {}, other_latencies or {}, cut_ins, budget_ms) or (None,)
-    return Ranking(
-        board=board,
-        variants=(),
+def _with_figures(rated: OfVerdicts | PeoplesAxis, asked: RatingQuestion, ranking: Ranking) -> Ranking:
+    """The ranking with its joint figures, correlations with other scores, and checks of judges."""
+    figure, *figures = tuple(joint_figures(rated, asked)) or (None,)
+    return replace(
+        ranking,
         joint=figure,
         joint_variants=tuple(figures),
-        external=external_correlations(board, external or {}),
-        people_votes=people,
-        checks=checks or {},
+        external=external_correlations(ranking.board, asked.scores.scores),
+        checks=asked.checks,
     )
 
 
-def rank_many(table: JudgmentTable, **options: Any) -> Ranking:
-    """Rank the rows of a table and say what is left out; `options` are those of `rank_table`.
+def rank_many(table: JudgmentTable, asked: RatingQuestion) -> Ranking:
+    """Rank the rows of a table and say what is left out.
 
-    Raises harness.errors.UserError: as `rank_table`.
+    Raises UserError: as `rank`.
     """
-    ranking = rank_table(table, **options)
+    ranking = rank_table(table, asked)
     note = (
         f"With {in_words(ranking.board.judgments, 'row')} (over {MANY:,}) agreement, audits of judges and their consistency "
         "are left out; rank a part of the file for those."
     )
     return ranking.with_notes([note])
-
-
-def _joint_figures(
-    drawn_with: Callable[[Sequence[Latencies]], Resampled],
-    board: Board,
-    latencies: Latencies,
-    other_latencies: Mapping[str, Latencies],
-    cut_ins: Events | None,
-    budget_ms: float,
-) -> tuple[JointFigure, ...]:
-    """The joint figure of a board on its first latency, then on each other one, all over the same draws; none where no system
-    of the board has that latency, or where the latency is part of the board itself."""
-    known = {row.system for row in board.systems}
-    others = {name: given for name, given in other_latencies.items() if any(given.get(s) for s in known)}
-    if not any(latencies.get(s) for s in known) or board.presentation == "audio_with_delay":
-        return ()
-    drawn = drawn_with([latencies, *others.values()])
-    first = lay_over(drawn, latencies, others=others, cut_ins=cut_ins, budget_ms=budget_ms)
-    return first, *(lay_over(drawn, given, name=name, budget_ms=budget_ms) for name, given in others.items())
 
 
 def _unmeasured(rows: Sequence[Judgment], checks: Mapping[str, JudgeCheck]) -> list[str]:

@@ -5,7 +5,7 @@ columns of numbers. Each column of numbers is correlated with Elo; families show
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import UserError
@@ -17,8 +17,8 @@ from harness.tables.names import NamesRead
 class Scores:
     """`families`: system or judge → family. `scores`: column → system → value (None: empty cell)."""
 
-    families: Mapping[str, str]
-    scores: Mapping[str, Mapping[str, float | None]]
+    families: Mapping[str, str] = field(default_factory=dict)
+    scores: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
 
 def read_scores(path: Path) -> Scores:

@@ -13,11 +13,10 @@ from scipy import stats
 from harness.errors import UserError
 from harness.ranking.board import Board
 from harness.ranking.chosen import Source, one_source
-from harness.ranking.columns import CountedBoard
 from harness.ranking.leaderboard import rate, rate_counted
-from harness.ranking.model import PRIMARY, Method, RatingModel
+from harness.ranking.model import Method
+from harness.ranking.quoted_board import OfVerdicts
 from harness.ranking.verdicts import Lengths
-from harness.store.judgment_table import JudgmentTable
 
 SOURCES: Mapping[Source, str] = {"judge": "judges", "human": "people"}
 SUBSETS = ("regular", "adversarial")
@@ -35,22 +34,13 @@ class Variant:
     kendall: float | None
 
 
-def variants(
-    rows: JudgmentTable,
-    model: RatingModel = PRIMARY,
-    *,
-    counted: CountedBoard | None = None,
-    primary: Board | None = None,
-    lengths: Lengths | None = None,
-) -> tuple[Variant, ...]:
+def variants(rated: OfVerdicts, lengths: Lengths) -> tuple[Variant, ...]:
     """Parts of the contexts, as far as there are rows, then the other models. The first is the primary board.
 
-    `rows`: those of the board, each once. `counted` and `primary`: theirs by this model, if they exist.
     `lengths`: words of each reply, for the board with a length term beside a model that has none.
     """
+    rows, model, first = rated.rows, rated.model, rated.board
     voters = SOURCES[one_source(rows)]
-    counted = counted or model.counted(rows)
-    first = primary or rate_counted(counted, model)
     found = [Variant(f"{voters}, all", first, False, kendall(first, first))]
     for subset in SUBSETS:
         try:
@@ -58,15 +48,22 @@ def variants(
         except UserError:
             continue
         found.append(Variant(f"{voters}, {subset}", board, False, kendall(first, board)))
-    if model.method == "ordinal" and not model.lengths and lengths:
-        board = rate(rows, replace(model, lengths=lengths))
-        if "length" in board.terms:
-            found.append(Variant(WITH_LENGTH, board, True, kendall(first, board)))
+    if longer := with_length_term(rated, lengths):
+        found.append(Variant(WITH_LENGTH, longer, True, kendall(first, longer)))
     for other in EXPLORATORY:
         if other != model.method:
-            board = rate_counted(counted, replace(model, method=other))
+            board = rate_counted(rated.counted, replace(model, method=other))
             found.append(Variant(f"exploratory: {board.method}", board, True, kendall(first, board)))
     return tuple(found)
+
+
+def with_length_term(rated: OfVerdicts, lengths: Lengths) -> Board | None:
+    """The same verdicts rated with a length term; None where the model has none to add, or lengths give no information."""
+    model = rated.model
+    if model.method != "ordinal" or model.lengths or not lengths:
+        return None
+    board = rate(rated.rows, replace(model, lengths=lengths))
+    return board if "length" in board.terms else None
 
 
 def kendall(one: Board, other: Board) -> float | None:

@@ -30,7 +30,8 @@ two people agree on 78 % of pairs, as HEART's do (`benchmarks/ranking_people_cov
 READING_WORDS_PER_S: Final = 238 / 60
 """Silent reading of English prose (Brysbaert 2019, 190 studies)."""
 DECIDING_S: Final = 4.0
-"""Assumed, not measured: twice the time under which a rater is taken to click through (`harness.votes.rater_exclusion`)."""
+"""Assumed, not measured: twice the time under which a rater is taken to click through
+(`harness.votes.rater_exclusion`)."""
 
 
 def half_width_elo(systems: int, contexts: int, votes: int) -> float:

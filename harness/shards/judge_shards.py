@@ -16,10 +16,9 @@ from typing import Final
 from harness.errors import UserError
 from harness.judging import VerdictCache
 from harness.store.database import locked
+from harness.store.paths import SHARDS
 from harness.wording import command
 
-SHARDS: Final = "verdicts"
-"""Folder in the run's folder with one folder per shard, for its answers."""
 STORE: Final = "verdicts.sqlite"
 _NAME: Final = re.compile(r"[0-9]+-of-([0-9]+)")
 

@@ -23,8 +23,11 @@ from harness.statistics.percentiles import quantile, weighted_quantile
 
 DRAWS: Final = 10_000
 """A gate over twelve limits asks for one draw in 1,200, and few stretches ask for fewer still."""
+MOST_CELLS: Final = 2**24
+"""Draws times turns: a step of thousands of turns is drawn less often, and the bounds of so many hardly move."""
+FEWEST_DRAWS: Final = 2_000
 CELLS_AT_ONCE: Final = 2**20
-Values = Mapping[str, Sequence[float]]
+Values = Mapping[str, Sequence[float] | Floats]
 """Stretch → values of its turns; infinite ones allowed."""
 
 
@@ -43,21 +46,29 @@ class Drawn:
         pooled = np.array([v for group in values.values() for v in group])
         if not pooled.size:
             return None
-        return cls(quantile(pooled, share), len(values), drawn_quantile(values, share, seed=seed, draws=DRAWS))
+        draws = min(DRAWS, max(FEWEST_DRAWS, MOST_CELLS // pooled.size))
+        return cls(quantile(pooled, share), len(values), drawn_quantile(values, share, seed=seed, draws=draws))
 
     def less(self, other: "Drawn") -> "Drawn":
         """This figure less another that was drawn on its own."""
         with np.errstate(invalid="ignore"):
-            draws = np.where(self.draws == other.draws, 0.0, self.draws - other.draws)
+            new, old = self._beside(other)
+            draws = np.where(new == old, 0.0, new - old)
             value = 0.0 if self.value == other.value else self.value - other.value
         return Drawn(value, min(self.contexts, other.contexts), draws)
 
     def ratio(self, other: "Drawn") -> "Drawn":
         """The relative change since another: 0.27 is 27 % more."""
         with np.errstate(invalid="ignore"):
-            draws = np.where(self.draws == other.draws, 0.0, self.draws / other.draws - 1)
+            new, old = self._beside(other)
+            draws = np.where(new == old, 0.0, new / old - 1)
             value = 0.0 if self.value == other.value else self.value / other.value - 1
         return Drawn(value, min(self.contexts, other.contexts), draws)
+
+    def _beside(self, other: "Drawn") -> tuple[Floats, Floats]:
+        """As many draws of each."""
+        both = min(self.draws.size, other.draws.size)
+        return self.draws[:both], other.draws[:both]
 
     def bounds(self, tail: float) -> Bounds:
         """Low and high, each missed with a chance of about `tail`; infinite under eight stretches."""

@@ -21,6 +21,8 @@ from harness.scenarios.context import Context
 from harness.store.disk import storage_fault
 from harness.store.manifest import RunManifest, read_manifest
 from harness.store.migrations import LAYOUT, VERSION, migrate, version_of
+from harness.store.old_load import is_old_load, read_old_load
+from harness.store.unrecorded import insert_calls
 from harness.wording import command
 
 DATABASE = "run.sqlite"
@@ -80,6 +82,8 @@ def open_database(folder: Path, *, files_may_be_gone: bool = False) -> sqlite3.C
         UserError: there is no run, it is damaged, of a newer harness, or incomplete; nothing has been written.
     """
     path = folder / DATABASE
+    if not path.exists() and is_old_load(folder):
+        return _with_load(folder)
     if not path.is_file() or not path.stat().st_size:
         why = f"{DATABASE} is empty" if path.is_file() else f"no {DATABASE} in it"
         raise UserError(f"{folder}: holds no run ({why}); name the folder that `harness run` printed")
@@ -94,6 +98,18 @@ def open_database(folder: Path, *, files_may_be_gone: bool = False) -> sqlite3.C
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
             raise
         raise damaged(folder, error) from error
+
+
+def _with_load(folder: Path) -> sqlite3.Connection:
+    """The database, in memory, of a load test that an older harness played."""
+    manifest, calls = read_old_load(folder)
+    database = sqlite3.connect(":memory:")
+    database.row_factory = sqlite3.Row
+    _fill(database, manifest, ())
+    with database:
+        insert_calls(database, calls)
+    database.execute("PRAGMA query_only = ON")
+    return database
 
 
 def damaged(folder: Path, error: Exception) -> UserError:
@@ -185,8 +201,8 @@ def _refuse_contradictions(database: sqlite3.Connection, folder: Path, files_may
 
 
 def sessions_without_files(database: sqlite3.Connection, folder: Path) -> frozenset[str]:
-    """Ids of the sessions that have a row and no longer a folder."""
-    rows = database.execute("SELECT id FROM sessions").fetchall()
+    """Ids of the sessions that have a row and no longer a folder; those of a load test never have one."""
+    rows = database.execute("SELECT id FROM sessions WHERE step = ''").fetchall()
     return frozenset(name for (name,) in rows if not (folder / SESSIONS / name).is_dir())
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 import psutil
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS, Experiment, Mode, of_an_older_harness
@@ -21,9 +21,11 @@ from harness.foreign_files import read_json
 from harness.store.card import CardUse
 from harness.store.events import EventSettings
 from harness.store.fleet import FleetEntry
+from harness.store.load_part import LoadPart
 from harness.store.pacing import Pacing
 
 SCHEMA_VERSION = 1
+OTHERS_OF_AN_OLDER_RUN: Final = "others used the processor that an agent needed"
 PEOPLE: Final = "people"
 REHEARSAL: Final = "rehearsal"
 SEAT_KINDS: Final[Mapping[str, str]] = {"person": PEOPLE, "automatic": REHEARSAL}
@@ -111,6 +113,8 @@ class RunManifest(_Model):
     barge_in_ms: float | None = None
     calls: MeasuredCalls | None = None
     """Set for recordings of calls that already happened."""
+    load: LoadPart | None = None
+    """Set for a load test, whose sessions have a step and no sound."""
     events: EventSettings | None = None
     """The sounds beside replies; dealt to calls from `seed`."""
     budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})
@@ -134,11 +138,17 @@ class RunManifest(_Model):
     cards: dict[str, CardUse] = Field(default_factory=dict)
     """The GPUs of the machine while agents were timed; in a merged run those of each shard."""
     invalid: list[str] = Field(default_factory=list)
-    """Reasons why the run's figures must not be quoted; empty for a valid run."""
+    """Reasons why the run's figures must not be quoted; empty for a valid run. All are faults of the harness: others on the
+    machine, whom an older run may name, widen the range of its figures and take none away."""
     calibration: dict[str, float | str | None] | None = None
     """The calibrated error of TTFA on this machine; `harness.calibrate` writes it."""
     not_calibrated: str = ""
     """Reason why a calibration failed; empty where there is one, or none was tried."""
+
+    @field_validator("invalid")
+    @classmethod
+    def _without_others(cls, found: list[str]) -> list[str]:
+        return [why for why in found if not why.startswith(OTHERS_OF_AN_OLDER_RUN)]
 
     @property
     def asked(self) -> Experiment:

@@ -22,7 +22,8 @@ CREATE TABLE sessions (
   profile_hash TEXT NOT NULL, mode TEXT NOT NULL, condition TEXT NOT NULL, repeat INTEGER NOT NULL,
   status TEXT NOT NULL, failure_kind TEXT, failure_detail TEXT NOT NULL DEFAULT '',
   written_text TEXT, understood_text TEXT, heard_text TEXT, heard_words TEXT, timing TEXT, started_ns INTEGER,
-  turn_timings TEXT, machine TEXT, ended TEXT, planned_turns INTEGER, spoken_turns INTEGER);
+  turn_timings TEXT, machine TEXT, ended TEXT, planned_turns INTEGER, spoken_turns INTEGER,
+  step TEXT NOT NULL DEFAULT '', due_ns INTEGER, begun_ns INTEGER);
 CREATE TABLE judgments (id INTEGER PRIMARY KEY, judge TEXT NOT NULL, context TEXT NOT NULL, json TEXT NOT NULL);
 CREATE INDEX judgments_by_judge ON judgments (judge);
 CREATE TABLE judge_checks (judge TEXT PRIMARY KEY, json TEXT NOT NULL);
@@ -114,7 +115,15 @@ def _planned_turns(database: sqlite3.Connection) -> None:
         database.execute(f"ALTER TABLE sessions ADD COLUMN {column}")
 
 
-_STEPS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_judge_each_condition, _several_machines, _planned_turns)
+def _steps_of_load(database: sqlite3.Connection) -> None:
+    """4 → 5: a session states the step of a load test that it is of, when it was due and when its caller dialled."""
+    for column in ("step TEXT NOT NULL DEFAULT ''", "due_ns INTEGER", "begun_ns INTEGER"):
+        database.execute(f"ALTER TABLE sessions ADD COLUMN {column}")
+
+
+_STEPS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (
+    _judge_each_condition, _several_machines, _planned_turns, _steps_of_load,
+)  # fmt: skip
 """The n-th converts layout n to n + 1."""
 
 VERSION: Final = len(_STEPS) + 1

@@ -1,7 +1,20 @@
-"""Names that users give, as parts of file paths."""
+"""Names that users give, as parts of file paths; and places in a run's folder that one room writes and another must find.
+
+A withdrawal deletes what was made of a reply, so it must know every place where such things are.
+"""
 
 import hashlib
 import re
+from typing import Final
+
+VERDICTS: Final = "verdicts.sqlite"
+"""Every answer of every judge, so that no question is asked twice."""
+SHARDS: Final = "verdicts"
+"""One folder per shard that was judged apart, for its answers."""
+VOTES: Final = "votes"
+"""People's votes from files, one file each time."""
+LABELS: Final = "labels"
+"""Sheets of labels of replies, and the passes over them."""
 
 
 def plain_name(name: str) -> str:

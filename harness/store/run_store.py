@@ -10,7 +10,7 @@ SQLite is used with `synchronous=FULL`, because a session costs a minute to play
 import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
@@ -29,6 +29,7 @@ from harness.scenarios.context import Context, Reference
 from harness.servers.samples import SERVERS_FILE
 from harness.store.database import (
     DAMAGE,
+    DATABASE,
     SESSIONS,
     damaged,
     insert_contexts,
@@ -41,9 +42,11 @@ from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import RunManifest, read_manifest
 from harness.store.migrations import JUDGED_ACROSS_CONDITIONS, Note
 from harness.store.new_run import new_run
+from harness.store.old_load import is_old_load
 from harness.store.removal import remove_replies
 from harness.store.session import TIMING, TIMINGS, WORDS, Session, SessionKey, session_of
 from harness.store.step_failure import StepFailure
+from harness.store.unrecorded import UnrecordedCall, insert_calls
 from harness.timing.figures import TurnTiming
 
 TELEMETRY_FILE: Final = "telemetry.jsonl"
@@ -92,6 +95,8 @@ class RunStore:
             UserError: there is no run in `folder`, it is damaged or of a newer harness, or files of it are gone.
         """
         store = cls(folder, open_database(folder, files_may_be_gone=to_resume))
+        if to_resume and store.manifest.load is not None:
+            raise UserError(f"{folder}: is a load test, which is not resumed; play it again into another folder")
         if store.manifest.has_people:
             own_tree(folder)
         return store
@@ -250,6 +255,19 @@ class RunStore:
             )
             self._db.executemany("INSERT OR REPLACE INTO step_failures VALUES (?, ?, ?, ?)", failures.fetchall())
 
+    def add_calls(self, calls: Iterable[UnrecordedCall]) -> None:
+        """Store the calls of a finished step of a load test, all or none."""
+        with self._db:
+            insert_calls(self._db, calls)
+
+    def calls_of(self, step: str) -> Iterator[Session]:
+        """The calls of one step, one at a time in the order played: a million turns as objects are gigabytes."""
+        try:
+            for row in self._db.execute("SELECT * FROM sessions WHERE step = ? ORDER BY rowid", (step,)):
+                yield session_of(row, self.folder)
+        except DAMAGE as error:
+            raise damaged(self.folder, error) from error
+
     def _put_session(self, row: Mapping[str, Any]) -> None:
         columns, places = ", ".join(row), ", ".join("?" * len(row))
         self._db.execute(f"INSERT OR REPLACE INTO sessions ({columns}) VALUES ({places})", tuple(row.values()))
@@ -264,7 +282,7 @@ class RunStore:
         """Every played session, finished or failed, in the order of contexts, then agents."""
         rows = self._db.execute(
             "SELECT s.* FROM sessions s LEFT JOIN contexts c ON c.id = s.context_id"
-            " ORDER BY c.position, s.agent, s.mode, s.condition, s.repeat"
+            " ORDER BY c.position, s.agent, s.mode, s.condition, s.step, s.repeat"
         ).fetchall()
         return [session_of(row, self.folder) for row in rows]
 
@@ -406,3 +424,11 @@ class RunStore:
         self._db.executemany("INSERT INTO judgments (judge, context, json) VALUES (?, ?, ?)", [row[1:] for row in kept])
         if any(source == "judge" for source, *_ in kept):
             self._db.execute("DELETE FROM notes WHERE code = ?", (JUDGED_ACROSS_CONDITIONS,))
+
+
+def is_load(folder: Path) -> bool:
+    """True if this is the folder of a load test."""
+    if not (folder / DATABASE).exists():
+        return is_old_load(folder)
+    with closing(RunStore.open(folder)) as store:
+        return store.manifest.load is not None

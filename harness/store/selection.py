@@ -73,7 +73,7 @@ class Reply:
 
 class Selection:
     """The parts of one run that count. `votes` are people's that are stored outside the store (of a listening test), `machines`
-    those whose sessions count; None: all."""
+    those whose sessions count; None: all. `step`: the only step of a load test that counts; empty: all."""
 
     def __init__(
         self,
@@ -82,15 +82,31 @@ class Selection:
         *,
         keep_excluded: bool = False,
         machines: frozenset[str] | None = None,
+        step: str = "",
     ) -> None:
         self.store = store
         self.manifest = store.manifest
-        self.sessions = tuple(s for s in store.sessions() if machines is None or s.machine in machines)
+        self._machines = machines
+        self.step = step
         self.apart = machines is None and self.manifest.fleet is not None and self.manifest.fleet.apart
         """True if its turns are from different machines, so that they give no common figure."""
         self._votes = tuple(votes)
         self._seated = self.manifest.seated
         self._keep_excluded = keep_excluded
+
+    @cached_property
+    def sessions(self) -> tuple[Session, ...]:
+        """The run's sessions."""
+        if self.step:
+            return tuple(self.store.calls_of(self.step))
+        return tuple(s for s in self.store.sessions() if self._machines is None or s.machine in self._machines)
+
+    @property
+    def by_step(self) -> "tuple[Selection, ...]":
+        """The selection of each step of a load test that says something about the agent; of every other run this one."""
+        if (load := self.manifest.load) is None:
+            return (self,)
+        return tuple(Selection(self.store, self._votes, step=step.name) for step in load.steps if step.says_of_agent)
 
     @cached_property
     def contexts(self) -> tuple[Context, ...]:
@@ -144,11 +160,11 @@ class Selection:
         contexts = {context.id: context for context in self.contexts}
         found: dict[str, list[str | None]] = {}
         for session, timed in self.timed(agent, condition):
-            context = contexts[session.key.context_id]
-            given = [context.turns[k].text for k in spoken_indices(context, session.key.mode)]
+            context = contexts.get(session.key.context_id)  # An older load test has none.
+            given = [] if context is None else [context.turns[k].text for k in spoken_indices(context, session.key.mode)]
             # A call that ended early has fewer turns than its conversation.
             said = [given[k] if session.status == "finished" and k < len(given) else None for k in range(len(timed))]
-            found.setdefault(context.id, []).extend(said)
+            found.setdefault(session.key.context_id, []).extend(said)
         return found
 
     def timed(self, agent: str, condition: str) -> list[tuple[Session, Sequence[TurnTiming]]]:
@@ -159,7 +175,7 @@ class Selection:
             if session.status == "finished":
                 found.append((session, session.turn_timings))
             elif spoken and is_agents_fault(session.failure_kind):
-                found.append((session, (_lost_turn(session),)))
+                found.append((session, session.turn_timings if session.key.step else (_lost_turn(session),)))
         if self.apart:
             found = [(session, tuple(replace(t, discarded=MACHINES_DIFFER) for t in timed)) for session, timed in found]
         return [(session, timed) for session, timed in found if timed]

@@ -19,7 +19,7 @@ WORDS = TypeAdapter(tuple[tuple[str, float, float], ...])
 """Readers and writers of figures and words in a session's row."""
 _AS_STORED: Final = (
     "id", "status", "failure_kind", "failure_detail", "written_text", "understood_text", "heard_text", "started_ns",
-    "ended", "planned_turns", "spoken_turns",
+    "ended", "planned_turns", "spoken_turns", "due_ns", "begun_ns",
 )  # fmt: skip
 """Fields of a session that are columns of its row."""
 
@@ -35,11 +35,14 @@ class SessionKey:
     mode: str
     condition: str
     repeat: int
+    step: str = ""
+    """The step of a load test; empty in every other run."""
 
     @property
     def session_id(self) -> str:
         """A name that can be a folder's, unique within a run."""
-        return "__".join((self.context_id, self.agent, self.mode, plain_name(self.condition), f"r{self.repeat}"))
+        step = (plain_name(self.step),) if self.step else ()
+        return "__".join((self.context_id, self.agent, self.mode, plain_name(self.condition), *step, f"r{self.repeat}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,10 @@ class Session:
     """Number of turns that the caller meant to speak; None where nobody planned, and in a run that did not store it."""
     spoken_turns: int | None = None
     """Number of those that it began."""
+    due_ns: int | None = None
+    """When the schedule of a load test wanted the call to begin; None elsewhere, and in a closed loop."""
+    begun_ns: int | None = None
+    """When its caller began to dial; None where that was not stored."""
     machine: str = ""
     """In a merged run, the id of the machine that played it; empty: the one that the manifest describes."""
 

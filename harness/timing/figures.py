@@ -252,6 +252,10 @@ class TurnTiming:
     """Greeting, on a session's first turn; None where the agent let the caller speak first."""
     line: LineQuality | None = None
     """Line of the whole session; None for lines without a media clock."""
+    begin_ms: float | None = None
+    """The turn's first sample on the recording's timeline; None where that was not stored."""
+    own_ms: tuple[tuple[str, float], ...] = ()
+    """(asr, llm or tts, the time that it took for the reply), also where that was hidden behind a wait; stored by `load`."""
     contention: Contention | None = None
     """The part that others on the agent's machine could have caused; None for an agent elsewhere, or where it is not known."""
 

@@ -3,7 +3,8 @@
 Two versions of an agent that hear the same callers differ by far less than two callers do. So each turn is compared with the
 same turn of the earlier run, and conversations stay the only independent observations (`harness.statistics.paired`). A
 p95 has no pairs, and neither has a figure of fewer than eight conversations in both runs: then the two estimates are each
-bounded at half the error, which is valid however alike the runs are.
+bounded at half the error, which is valid however alike the runs are. Neither has a load test: what a queue does with a schedule
+is another draw each time. Its percentiles are drawn anew, of each test on its own.
 
 Both runs have a low and a high end. The change is least where this run is at its low end and the earlier one at its high end,
 and greatest the other way round. Positive is worse, for every figure.
@@ -17,6 +18,7 @@ import numpy as np
 
 from harness.statistics.arrays import Floats, Ints
 from harness.statistics.bounds import Bounds, Evidence, Percentile, Worsening
+from harness.statistics.drawn_quantiles import Drawn
 from harness.statistics.interval import FEWEST_CLUSTERS, TAIL
 from harness.statistics.paired import MeanChange
 from harness.turns.catalogue import BY_PATH
@@ -89,15 +91,24 @@ def change(
     was = by_before if by_before is not None else by
     before = before if was is None else before.where(was)
     key, share = named(figure)
-    if share in (None, 0.5):
+    if share in (None, 0.5) and cluster != "stretch":
         found = _paired(now, before, figure, key, cluster, is_time=share is not None)
         if found is not None:
             return found
     one, two = estimate(now, figure, cluster=cluster), estimate(before, figure, cluster=cluster)
     if one is None or two is None:
         return None
+    if isinstance(one.measured, Drawn) and isinstance(two.measured, Drawn):
+        least, greatest = _less_drawn(one.low, two.high), _less_drawn(one.high, two.low)
+        return Change(figure, least, greatest, one.measured.less(two.measured), paired=False)
     loss = Worsening(one, two, not BY_PATH[figure].higher_is_better)
     return Change(figure, loss, loss, loss, paired=False)
+
+
+def _less_drawn(one: Evidence, two: Evidence) -> Evidence:
+    assert isinstance(one, Drawn)
+    assert isinstance(two, Drawn)
+    return one.less(two)
 
 
 def _paired(now: TurnTable, before: TurnTable, figure: str, key: str, cluster: Cluster, *, is_time: bool) -> Change | None:

@@ -3,7 +3,8 @@
 A percentile never falls when a turn's time grows, and a share within a budget never rises. So the figure at all low ends and
 the figure at all high ends bound whatever a machine without others would have given, and the interval runs from the lower
 bound of the one to the upper bound of the other. Nothing is assumed of the turns that others disturbed, not even that they are
-like the rest. Of times the measured figure is the high end: an upper bound of what a quiet machine gives.
+like the rest. Percentiles over stretches of time, of which a load test has few with many turns each, are drawn
+(`harness.statistics.drawn_quantiles`).
 """
 
 from collections.abc import Collection, Mapping
@@ -14,7 +15,8 @@ import numpy as np
 
 from harness.statistics.arrays import Floats
 from harness.statistics.bounds import Bounds, Evidence, percentile_of, share_of_flags
-from harness.statistics.interval import TAIL, Interval
+from harness.statistics.drawn_quantiles import Drawn
+from harness.statistics.interval import TAIL, TURNS_FOR_P95, Interval
 from harness.turns.catalogue import CATALOGUE
 from harness.turns.table import COLUMN_OF, Cluster, Given, KeyName, TurnTable
 
@@ -74,7 +76,8 @@ def estimate(table: TurnTable, figure: str, by: By | None = None, cluster: Clust
     group = table if by is None else table.where(by)
     key, share = named(figure)
     given = group.given(key)
-    if not given.row.size:
+    turns = len(np.unique(given.row))
+    if not turns or (cluster == "stretch" and share == PERCENTILES["p95"] and turns < TURNS_FOR_P95):
         return None
     # Bounds are most of the work, and mostly nothing is owed to others.
     measured = _evidence(group, given, given.measured, cluster, share)
@@ -82,7 +85,7 @@ def estimate(table: TurnTable, figure: str, by: By | None = None, cluster: Clust
         measured if np.array_equal(end, given.measured) else _evidence(group, given, end, cluster, share)
         for end in (given.low, given.high)
     )
-    return Estimate(figure, low, high, measured, len(np.unique(given.row)))
+    return Estimate(figure, low, high, measured, turns)
 
 
 def named(figure: str) -> tuple[str, float | None]:
@@ -105,6 +108,13 @@ def by_cluster(group: TurnTable, given: Given, values: Floats, cluster: Cluster 
 
 def _evidence(group: TurnTable, given: Given, values: Floats, cluster: Cluster, share: float | None) -> Evidence:
     groups = by_cluster(group, given, values, cluster)
-    found = share_of_flags(groups) if share is None else percentile_of(groups, share)
+    found: Evidence | None
+    if share is None:
+        found = share_of_flags(groups)
+    elif cluster == "stretch":
+        # Two tests, and two steps, are drawn each on its own.
+        found = Drawn.quantile(groups, share, seed=int(group.began_ns.sum() % 2**32))
+    else:
+        found = percentile_of(groups, share)
     assert found is not None
     return found

@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 
 from harness.experiment import BUDGET_MS
 from harness.statistics.arrays import Bools, Floats, Ints
+from harness.store.load_part import FILLING
 from harness.store.selection import NOT_TIMED
 from harness.timing.figures import TurnTiming
 from harness.timing.lost_sound import NO_LATENCY
 from harness.timing.recorded_call import CALL_ENDED, ON_HOLD
 from harness.turns.bounded import bounded
 from harness.turns.catalogue import CATALOGUE, HEARD
+from harness.turns.stretches import stretches_of
 
 Cluster = Literal["conversation", "speaker", "stretch", "person"]
 """The key of rows that are not independent of each other. Only whole clusters are."""
@@ -42,17 +44,18 @@ COLUMN_OF: Final[Mapping[Cluster, KeyName]] = {
 }  # fmt: skip
 DEFAULT_BUDGETS_MS: Final[Mapping[str, float]] = {"ttft": BUDGET_MS, "ttfa": BUDGET_MS}
 MOST_DISCARDED: Final = 0.05
-NOT_ASKED: Final = frozenset({NO_LATENCY, CALL_ENDED, ON_HOLD})
+NOT_ASKED: Final = frozenset({NO_LATENCY, CALL_ENDED, ON_HOLD, FILLING})
 """Reasons of discarded turns for which neither the agent nor the method can be at fault."""
 LATENCY_KEYS: Final = tuple(key for key, figure in CATALOGUE.items() if figure.read is not None)
 CHANCE_KEYS: Final = tuple(key for key, figure in CATALOGUE.items() if figure.chances is not None)
 FLAGS: Final = (
-    "discarded", "asked", "answered", "filler", "slowest", "silenced", "no_words", "no_answer", "decides", "watched", "unknown",
+    "discarded", "asked", "answered", "filler", "slowest", "silenced", "no_words", "no_answer", "decides", "watched", "full",
+    "unknown",
 )  # fmt: skip
 """Of each row: it was discarded; not for a reason of `NOT_ASKED`; it has a TTFA; its reply begins with a
 filler; it ranks slowest; its silence may be others';
 its transcript is missing; its answer is not known; its agent reports decisions; others'
-part of it was measured; it may have had any value (`with_unknown`)."""
+part of it was measured; the load was full; it may have had any value (`with_unknown`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class TurnKey:
     machine: str = ""
     session: str = ""
     began_ns: int = 0
+    """The instant from which its latencies count, on the clock of its machine."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,6 +182,20 @@ class TurnTable:
         for kind in np.argsort(first):
             names = tuple(self.keys[key].names[code] for key, code in zip(by, kinds[kind], strict=True))
             yield names, self.take(which.ravel() == kind)
+
+    def in_stretches(self) -> "TurnTable":
+        """The table with the stretch of time of each turn of a step of a load test, from `began_ns`; turns while the load was
+        not full are in none."""
+        step = self.keys["step"]
+        codes = np.zeros(len(self), np.int32)
+        names = [""]
+        for kind, name in enumerate(step.names):
+            rows = np.flatnonzero((step.codes == kind) & self.flags["full"]) if name else NOTHING.row
+            if rows.size:
+                place = stretches_of(self.began_ns[rows])
+                codes[rows] = len(names) + place
+                names += [f"{name} {k}" for k in range(int(place.max()) + 1)]
+        return replace(self, keys={**self.keys, "stretch": Names(codes, tuple(names))})
 
     def with_unknown(self, sessions: Collection[str]) -> "TurnTable":
         """The table with the turns of these sessions, in which the harness was at fault, at any value whatever."""
@@ -326,6 +344,7 @@ def _flags_of(turn: TurnTiming) -> dict[str, bool]:
         # Only since fillers are known apart has a reply an answer: without one, it is a filler alone.
         "no_answer": answered and turn.answer_ms is None and not begins_with_filler(turn),
         "decides": turn.endpointing is not None and turn.endpointing.says_decisions,
+        "full": turn.discarded != FILLING,
         # A session that was lost before it could be timed is the agent's own fault, whatever others did.
         "watched": turn.contention is not None or turn.method == NOT_TIMED,
         "unknown": False,

@@ -49,6 +49,7 @@ from harness.scenarios.context import Context
 from harness.shards.judge_shards import falls_to, folder_of, take_in
 from harness.store.database import locked
 from harness.store.judgment import JudgeCheck, Judgment, PeopleCheck, Presentation, RedLinesCheck, no_reply_rule
+from harness.store.paths import VERDICTS
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
 from harness.store.step_failure import ANALYSIS_FAILED, StepFailure
@@ -57,8 +58,6 @@ from harness.verdicts.estimate import Estimate, estimate, total, with_check
 
 CANARIES = 4
 """Number of questions with known answers in each batch; a judge that guesses gets all four right once in sixteen."""
-VERDICTS = "verdicts.sqlite"
-"""File in the run's folder with every answer of every judge, so that no question is asked twice."""
 
 
 @dataclass(frozen=True, slots=True)

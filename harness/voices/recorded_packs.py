@@ -7,7 +7,7 @@ the tops of the signal, and a span outside a file belongs to another file.
 """
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
@@ -85,9 +85,8 @@ def pack_of_recordings(
             if why := refuse_language(signal[round(turn.start_s * RATE_HZ) : round(turn.end_s * RATE_HZ)]):
                 raise UserError(f"{path} at {turn.start_s:.2f} s: {why}")
             name = as_id(path.stem if len(turns) == 1 and caller_channel is None else f"{path.stem}-{k}")
-            add_turn(
-                contexts, sounds, name, signal, turn, f"{file.name}", f"{path.name}, {turn.start_s:.2f} s", licence, "", []
-            )
+            about = f"{path.name}, {turn.start_s:.2f} s"
+            add_turn(contexts, sounds, signal, turn, Origin(name, file.name, about, licence))
         if step is not None:
             step(f"{path.name}: {len(turns)} {'turn' if len(turns) == 1 else 'turns'}")
     return RecordedPack(Imported(tuple(contexts), tuple(notes)), sounds, tuple(used))
@@ -108,7 +107,8 @@ def pack_of_eot_bench(path: Path, *, language: str = "en", step: Step | None = N
         notes += file.notes
         turn = _published_turn(row, file)
         about = f"eot-bench row {row.id[:80]} ({row.language})"
-        add_turn(contexts, sounds, as_id(row.id), file.mixed, turn, place, about, "Apache-2.0", row.text(), row.history())
+        origin = Origin(as_id(row.id), place, about, "Apache-2.0", row.text(), row.history())
+        add_turn(contexts, sounds, file.mixed, turn, origin)
         if step is not None:
             step(f"{row.id[:80]}: {len(turn.pauses)} pauses")
     if not contexts:
@@ -224,11 +224,21 @@ def _published_turn(row: EotRow, file: Recorded) -> FoundTurn:
     return FoundTurn(start, min(row.end_s, file.lasts_s), tuple(p for p in inner if p[1] - p[0] >= LEAST_PAUSE_S))
 
 
-def add_turn(
-    contexts: list[Context], sounds: dict[str, Int16], name: str, signal: Float32, turn: FoundTurn,
-    place: str, about: str, licence: str, text: str, history: list[dict[str, str]],
-) -> None:  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a turn is from. `name`: id of its context; `place`: for messages; `history`: the turns before it."""
+
+    name: str
+    place: str
+    about: str
+    licence: str
+    text: str = ""
+    history: Sequence[Mapping[str, str]] = ()
+
+
+def add_turn(contexts: list[Context], sounds: dict[str, Int16], signal: Float32, turn: FoundTurn, origin: Origin) -> None:
     """Add one turn to a pack in the making: its context and its sound. Raises `UserError` with the place."""
+    name, place = origin.name, origin.place
     if turn.end_s - turn.start_s > MOST_SECONDS:
         raise UserError(
             f"{place} at {turn.start_s:.2f} s: a turn of {turn.end_s - turn.start_s:.0f} s; the most is {MOST_SECONDS:.0f} s"
@@ -241,8 +251,9 @@ def add_turn(
         raise UserError(f"{place} at {turn.start_s:.2f} s: silent until {turn.end_s:.2f} s")
     sounds[audio] = to_int16(cut)
     pauses = tuple((round(a - turn.start_s, 3), round(b - turn.start_s, 3)) for a, b in turn.pauses)
-    spoken = {"role": "seeker", "text": text, "audio": audio, "pauses_s": pauses}
-    told = {**DEFAULTS, "id": name, "problem": "recorded", "turns": (*history, spoken), "source": about, "licence": licence}
+    spoken = {"role": "seeker", "text": origin.text, "audio": audio, "pauses_s": pauses}
+    facts = {"id": name, "problem": "recorded", "source": origin.about, "licence": origin.licence}
+    told = {**DEFAULTS, **facts, "turns": (*origin.history, spoken)}
     try:
         contexts.append(valid_context(told, place))
     except ImportFault as fault:

@@ -19,7 +19,7 @@ from harness.scenarios.context import Context
 from harness.scenarios.imports.imported import Imported, as_id
 from harness.scenarios.imports.turnbench import SPEAKERS, Talk, TalkTurn, talks, turns_of
 from harness.scenarios.recorded import MOST_SECONDS
-from harness.voices.recorded_packs import OUTSIDE_S, RecordedPack, Step, add_turn
+from harness.voices.recorded_packs import OUTSIDE_S, Origin, RecordedPack, Step, add_turn
 from harness.voices.recorded_sound import Clipped, checked, read_channels
 from harness.wording import counted
 
@@ -57,7 +57,8 @@ def pack_of_turnbench(path: Path, *, step: Step | None = None) -> RecordedPack:
             speaker = as_id(f"turnbench-{talk.conversation_id}-{turn.speaker}")
             about = f"speaker {speaker}, about talk-{as_id(talk.conversation_id)}; TurnBench, {turn.start_s:.2f} s"
             found = FoundTurn(0.0, cut.size / RATE_HZ, tuple((a - turn.start_s, b - turn.start_s) for a, b in turn.pauses))
-            add_turn(contexts, sounds, name, cut, found, place, about, LICENCE, turn.text, _history(turns[:k], turn.speaker))
+            origin = Origin(name, place, about, LICENCE, turn.text, _history(turns[:k], turn.speaker))
+            add_turn(contexts, sounds, cut, found, origin)
         notes += [f"{place}: turns left out: {count}: {why}" for why, count in sorted(left.items())]
         if step is not None:
             step(f"{talk.conversation_id[:80]}: {len(turns) - left.total()} turns")

@@ -97,27 +97,9 @@ def read_votes(
     return tuple(votes)
 
 
-def vote_row(
-    *,
-    context: str,
-    subset: str,
-    system_a: str,
-    system_b: str,
-    rater: str,
-    steps: int,
-    shown_first: Literal["a", "b"] | None,
-    presentation: Presentation,
-    condition: str,
-    reason: str,
-    draw_rate: float | None,
-) -> Judgment:
-    """One vote as a row. `steps`: from −2 (a is much better) to 2 (b is)."""
-    winner: Winner = "tie" if steps == 0 else "a" if steps < 0 else "b"
-    return Judgment(
-        context=context, subset=subset, system_a=system_a, system_b=system_b, source="human", judge=rater, winner=winner,
-        strength=_STRENGTH[abs(steps)], shown_first=shown_first, presentation=presentation, condition=condition,
-        rationale=reason, draw_rate=draw_rate,
-    )  # fmt: skip
+def verdict_in_steps(steps: int) -> tuple[Winner, int]:
+    """Winner and strength of a vote, from −2 (a is much better) to 2 (b is)."""
+    return "tie" if steps == 0 else "a" if steps < 0 else "b", _STRENGTH[abs(steps)]
 
 
 def last_counts(rows: Sequence[Judgment]) -> tuple[Judgment, ...]:
@@ -132,6 +114,12 @@ def last_counts(rows: Sequence[Judgment]) -> tuple[Judgment, ...]:
     return tuple(reversed(found))
 
 
+def _row(vote: Vote) -> Judgment:
+    winner, strength = verdict_in_steps(_STEPS[vote.vote])
+    same = vote.model_dump(exclude={"vote", "rater", "reason", "seconds", "words", "check", "run"})
+    return Judgment(source="human", judge=vote.rater, winner=winner, strength=strength, rationale=vote.reason, **same)
+
+
 def raters_of(votes: Iterable[Vote]) -> tuple[RaterQuality, ...]:
     """Every rater of a file's votes, with the reasons that leave them out."""
     return rater_quality(_given(vote) for vote in votes)
@@ -140,13 +128,7 @@ def raters_of(votes: Iterable[Vote]) -> tuple[RaterQuality, ...]:
 def to_judgments(votes: Sequence[Vote], *, keep_excluded: bool = False) -> tuple[Judgment, ...]:
     """The votes as rows, without quality checks and (unless `keep_excluded`) without excluded raters."""
     excluded = set() if keep_excluded else {q.rater for q in raters_of(votes) if q.excluded}
-    return last_counts(
-        [
-            vote_row(steps=_STEPS[vote.vote], **vote.model_dump(exclude={"vote", "seconds", "words", "check", "run"}))
-            for vote in votes
-            if vote.check is None and vote.rater not in excluded
-        ]
-    )
+    return last_counts([_row(vote) for vote in votes if vote.check is None and vote.rater not in excluded])
 
 
 def _given(vote: Vote) -> Given:

@@ -15,13 +15,13 @@ from typing import Final
 
 from harness.files import own_folder, write_whole
 from harness.store.judgment import Judgment, Presentation, reference_name
+from harness.store.paths import VOTES
 from harness.store.run_store import RunStore
 from harness.tables.names import NamesRead
 from harness.votes.rater_exclusion import RaterQuality
 from harness.votes.vote import Vote, raters_of, read_votes, to_judgments
 from harness.wording import counted
 
-FOLDER = "votes"
 RATER_PREFIX = "votes/"
 MOST_OF_A_STEM: Final = 60
 """Characters of a file's name that are part of the stored one's, for whoever looks into the folder."""
@@ -89,7 +89,7 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation, condition
     read = read_votes(path, presentation, problem, names)
     votes = [v.model_copy(update={"condition": v.condition or unsaid}) for v in read]
     notes = names.notes()
-    folder = store.folder / FOLDER
+    folder = store.folder / VOTES
     own_folder(folder)
     text = "".join(vote.model_dump_json(exclude_none=True) + "\n" for vote in votes)
     there = _files(store)
@@ -103,7 +103,7 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation, condition
 
 def _files(store: RunStore) -> list[Path]:
     """The files of votes, in the order in which they were added."""
-    return sorted((store.folder / FOLDER).glob("[!.]*.jsonl"), key=lambda file: (_number(file), file.name))
+    return sorted((store.folder / VOTES).glob("[!.]*.jsonl"), key=lambda file: (_number(file), file.name))
 
 
 def _number(file: Path) -> int:

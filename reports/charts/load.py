@@ -12,8 +12,7 @@ import altair as alt
 
 from harness.load.arrivals import MOST_LATE_MS
 from harness.load.caller_error import MOST_MS
-from harness.load.ceiling import LoadResult
-from harness.load.result import LoadStep
+from harness.load.result import LoadResult, Step
 from harness.reports.charts.chart import Chart
 from harness.reports.charts.theme import LIMIT, to_spec
 from harness.timing.pacing import MAX_LOOP_LAG_MS, MAX_P99_ERROR_MS
@@ -37,12 +36,12 @@ def charts(result: LoadResult) -> list[Chart]:
 
 def _panels(result: LoadResult) -> Iterator[tuple[Chart, Any]]:
     """Each panel that has a point: its words, and what is drawn. A panel without one would have no size."""
-    unit = "calls a second" if result.arrivals is not None else "callers at once"
-    agents = [step for step in result.steps if step.says_of_agent]
+    unit = "calls a second" if result.is_open else "callers at once"
+    agents = [step for step in result.steps if step.said is not None]
     bars = "Bars are 95 % intervals over stretches of time; steps that say nothing about the agent are left out."
     if rows := list(_waits(agents)):
         waits = Chart("waits", "Wait for the reply", f"TTFA and TTFT against {unit}. {bars}", {})
-        yield waits, _with_rule(_lines(rows, unit, "ms"), result.budget_ms)
+        yield waits, _with_rule(_lines(rows, unit, "ms"), result.part.budget_ms)
     if rows := list(_shares(agents)):
         shares = "Turns cut into, turns without reply, replies without a gap in their sound, calls that failed"
         yield Chart("shares", "Shares", f"{shares}. {bars}", {}), _lines(rows, unit, "share")
@@ -52,19 +51,16 @@ def _panels(result: LoadResult) -> Iterator[tuple[Chart, Any]]:
         yield caller, _with_rule(_lines(rows, unit, "error, as a multiple of its bound"), 1.0)
 
 
-def _waits(steps: list[LoadStep]) -> Iterator[dict[str, Any]]:
+def _waits(steps: list[Step]) -> Iterator[dict[str, Any]]:
     for step in steps:
-        found = [("TTFA p50", step.ttfa_ms, "p50"), ("TTFA p95", step.ttfa_ms, "p95")]
-        found += [("TTFT p50", step.figures.ttft_ms, "p50")] if step.figures is not None else []
-        for name, of, which in found:
+        ttfa_ms, ttft_ms = step.figures.ttfa_ms, step.figures.ttft_ms
+        for name, of, which in (("TTFA p50", ttfa_ms, "p50"), ("TTFA p95", ttfa_ms, "p95"), ("TTFT p50", ttft_ms, "p50")):
             if (value := getattr(of, which)) is not None:
                 yield _point(step, name, value, getattr(of, f"{which}_interval"))
 
 
-def _shares(steps: list[LoadStep]) -> Iterator[dict[str, Any]]:
+def _shares(steps: list[Step]) -> Iterator[dict[str, Any]]:
     for step in steps:
-        if step.figures is None:
-            continue
         for name, found in (
             ("cut-ins", step.figures.cut_ins),
             ("no reply", step.figures.no_reply),
@@ -75,13 +71,13 @@ def _shares(steps: list[LoadStep]) -> Iterator[dict[str, Any]]:
                 yield _point(step, name, found.value, found.interval)
 
 
-def _own(steps: tuple[LoadStep, ...]) -> Iterator[dict[str, Any]]:
+def _own(steps: tuple[Step, ...]) -> Iterator[dict[str, Any]]:
     for step in steps:
-        error = step.caller_error
+        record, error = step.record, step.record.caller_error
         found = {
-            "pacing": step.pacing_p99_error_ms if step.failed < step.sessions else None,
-            "event-loop lag": step.loop_lag_p99_ms if step.failed < step.sessions else None,
-            "callers late by": step.arrivals.p99_error_ms if step.arrivals is not None else None,
+            "pacing": record.pacing_p99_error_ms,
+            "event-loop lag": record.loop_lag_p99_ms,
+            "callers late by": record.arrivals.p99_error_ms if record.arrivals is not None else None,
             "TTFA of a known agent": None if error is None else error.p50_ms if error.p95_ms is None else error.p95_ms,
         }
         for name, value in found.items():
@@ -89,9 +85,9 @@ def _own(steps: tuple[LoadStep, ...]) -> Iterator[dict[str, Any]]:
                 yield _point(step, name, value / BOUNDS[name], None) | {"ms": value}
 
 
-def _point(step: LoadStep, name: str, value: float, interval: tuple[float, float] | None) -> dict[str, Any]:
+def _point(step: Step, name: str, value: float, interval: tuple[float, float] | None) -> dict[str, Any]:
     ends = {"low": interval[0], "high": interval[1]} if interval is not None else {}
-    return {"offered": step.offered, "figure": name, "value": value, **ends}
+    return {"offered": step.record.offered, "figure": name, "value": value, **ends}
 
 
 def _lines(rows: list[dict[str, Any]], unit: str, title: str) -> Any:

@@ -14,7 +14,7 @@ from harness.reports.listening.design import ListeningDesign
 from harness.reports.view import Estimate
 from harness.statistics.clustered_means import clustered_mean
 from harness.store.judgment import Judgment
-from harness.votes.vote import last_counts, vote_row
+from harness.votes.vote import last_counts, verdict_in_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +52,21 @@ def judgments(answers: Iterable[Answer], design: ListeningDesign, subset_of: Map
         shown = [slot.system for slot in item.slots]
         # Identities in a fixed order, so that a row does not depend on which side was left.
         first, second = sorted(shown)
+        winner, strength = verdict_in_steps(choice if shown[0] == first else -choice)
         rows.append(
-            vote_row(
+            Judgment(
                 context=item.context,
                 subset=subset_of.get(item.context, "regular"),
                 system_a=first,
                 system_b=second,
-                rater=answer.rater,
-                steps=choice if shown[0] == first else -choice,
+                source="human",
+                judge=answer.rater,
+                winner=winner,
+                strength=strength,
                 shown_first="a" if shown[0] == first else "b",
                 presentation=design.presentation(item.with_delay),
                 condition=design.condition,
-                reason=str(answer.answer.get("reason", "")),
+                rationale=str(answer.answer.get("reason", "")),
                 draw_rate=item.draw_rate,
             )
         )

@@ -48,6 +48,19 @@ class Link:
         return f"{ended or 'open'}{until}, {f'begun as {self.rater}' if self.rater else 'not used'}"
 
 
+@dataclass(frozen=True, slots=True)
+class NewLinks:
+    """Numbers of people who get a link of a public server, and how long the links work (None: forever)."""
+
+    raters: int = 10
+    contributors: int = 0
+    lifetime_s: float | None = None
+
+    def expires_s(self, now_s: float) -> float | None:
+        """The end of links that are given out at `now_s`; None: they have none."""
+        return None if self.lifetime_s is None else now_s + self.lifetime_s
+
+
 class Invitations:
     """The links in a database. `people`: its table of those who began, with columns `id` and `hash`."""
 

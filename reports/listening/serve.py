@@ -14,7 +14,7 @@ from harness.errors import UserError
 from harness.reports.listening.answers import RaterRole, VoteStore
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.door import LOCALHOST, Door, opened, warnings
-from harness.reports.listening.invitations import link_id, moment
+from harness.reports.listening.invitations import NewLinks, link_id, moment
 from harness.reports.listening.material import FOLDER, Material
 from harness.store.paths import plain_name
 from harness.store.run_store import RunStore
@@ -63,13 +63,11 @@ def serve(
     design: ListeningDesign,
     door: Door | None = None,
     *,
-    raters: int = 10,
-    contributors: int = 0,
-    lifetime_s: float | None = None,
+    people: NewLinks | None = None,
     announce: Callable[[str], None] = print,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Serve the test until interrupted. `door`: None for this machine only; `lifetime_s`: lifetime of new links.
+    """Serve the test until interrupted. `door`: None for this machine only; `people`: those who get a link (None: ten raters).
 
     Raises:
         UserError: no material, a port in use, or a missing extra.
@@ -85,8 +83,9 @@ def serve(
         votes, material = prepare(store, design, progress)
         try:
             listen_on(bound, door)
-            expires_s = None if lifetime_s is None else time.time() + lifetime_s
-            links = invite(votes, raters, contributors, expires_s) if door.public else []
+            wanted = people or NewLinks()
+            expires_s = wanted.expires_s(time.time())
+            links = invite(votes, wanted.raters, wanted.contributors, expires_s) if door.public else []
             for line in _announced(door, links, expires_s):
                 announce(line)
             run_app(ListeningApp(votes, material, design, door).asgi(), bound, door)

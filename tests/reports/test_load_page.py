@@ -1,61 +1,71 @@
 """The page of a load test: works from disk, says what it found, and keeps apart what says nothing about the agent."""
 
-import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from harness.figures.interference import ORDER, interference
-from harness.figures.load_steps import load_figures, stretches_of, times
-from harness.load.arrivals import ArrivalFigures, Arrivals
-from harness.load.caller_error import CallerError
-from harness.load.ceiling import LoadResult
-from harness.load.isolated import Isolated, Play
-from harness.load.result import LoadStep, Used
+from harness.load.result import LoadResult, Step
 from harness.reports import isolated_words
 from harness.reports.charts.load import charts
-from harness.reports.load_page import render_load, slowest, write_load_page
+from harness.reports.load_page import render_load, slowest, write_load
 from harness.reports.load_words import cautions, figures, sentences
 from harness.servers.split import ServerSplit
 from harness.store.card import CardUse
-from harness.store.load_files import LoadMade, LoadTurn
-from harness.timing.quantiles import Quantiles
+from harness.store.load_part import ArrivalFigures, CallerError, StepRecord, Used
+from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.unrecorded import UnrecordedCall
 from tests.harness.load.made_plays import plays
-from tests.harness.load.made_turns import queued, turn
+from tests.harness.load.made_turns import MADE, changed, queued, result_of, turn, written
+from tests.harness.load.made_turns import step as made_step
 from tests.reports.test_load_chart import rows_of
 
 HOSTILE = "<script>alert(1)</script>"
-MADE = LoadMade(agent=HOSTILE, pack="heart-mini", contexts=8, created="2026-11-26")
-ARRIVALS = Arrivals("poisson", 9.5, 240.0, 1)
+HOSTILE_MADE = MADE | {"agents": [AgentEntry(name=HOSTILE, kind="cascade", profile_hash="p", profile_text="")]}
+LASTS_S = 240.0
+FACTS: dict[str, Any] = {
+    "used": Used(processes=1, cores_a_caller=0.01, busiest_process=0.3, machine=0.5, mib_a_caller=1.0),
+    "arrivals": ArrivalFigures(calls=99, p99_error_ms=0.4, max_error_ms=1.2, law_distance=0.02),
+    "caller_error": CallerError(calls=70, bias_ms=-0.5, p50_ms=0.6, p95_ms=2.1, max_ms=4.0),
+    "pacing_p99_error_ms": 0.3, "loop_lag_p99_ms": 1.5,
+}  # fmt: skip
 
 
-def step(rate: float, *, late: str = "", turns: list[LoadTurn] | None = None) -> LoadStep:
-    rows = queued(rate, ARRIVALS.lasts_s, 1) if turns is None else turns
-    found = load_figures(rows)
-    return LoadStep(
-        40, len(rows), 0, 0, 0.3, 2.0, 1.0, 1.5, found.ttfa_ms, (late,) if late else (), Used(1, 0.01, 0.3, 0.5, 1.0),
-        rate=rate, calls_at_once=12 * rate, figures=found, ttfa_by_stretch=times(stretches_of(rows), "ttfa"),
-        arrivals=ArrivalFigures(len(rows), 0.4, 1.2, 0.02), caller_error=CallerError(70, -0.5, 0.6, 2.1, 4.0),
-    )  # fmt: skip
+def step(rate: float, *, late: str = "", turns: list[UnrecordedCall] | None = None) -> Step:
+    return made_step(queued(rate, LASTS_S, 1) if turns is None else turns, rate=rate, late=late, **FACTS)
 
 
-def result(*steps: LoadStep) -> LoadResult:
-    return LoadResult(steps, "SCHED_FIFO 20", 800.0, ARRIVALS)
+def result(*steps: Step) -> LoadResult:
+    return result_of(*steps, budget_ms=800.0, priority="SCHED_FIFO 20")
 
 
 WHOLE = result(step(1), step(2), step(5), step(8), step(9.5, late="callers came late, p99 90 ms"))
 
 
+@pytest.fixture
+def page_of(tmp_path: Path) -> Any:
+    def render(found: LoadResult, calls: Sequence[UnrecordedCall] = (), **made: Any) -> str:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        return render_load(written(folder, found, calls, HOSTILE_MADE | made), found)
+
+    return render
+
+
+def slow(tmp_path: Path, *calls: UnrecordedCall) -> Any:
+    return slowest(written(tmp_path, result(step(1)), calls))
+
+
 def test_the_answer_is_under_ttfa_where_it_differs_and_nowhere_else() -> None:
-    rows = queued(2, ARRIVALS.lasts_s, 1)
-    late = [row.model_copy(update={"answer_ms": 2_500.0, "filler": True}) for row in rows]
+    rows = queued(2, LASTS_S, 1)
+    late = [changed(row, answer_ms=2_500.0) for row in rows]
     for cell, before in zip(figures(step(2, turns=late))[:2], figures(step(2, turns=rows))[:2], strict=True):
         assert (cell.text, cell.interval) == (before.text, f"{before.interval}; answer 2.50 s")
-    alone = [row.model_copy(update={"filler": True}) for row in rows]
+    alone = [turn(k, k, 400.0, filler=True) for k in range(200)]
     assert figures(step(2, turns=alone))[0].interval.endswith("; answer > 15 s")
     told = step(2, turns=late).to_json()
     assert (told["answer_ms"]["p50"], told["filler_first"]) == (2_500.0, (len(rows), len(rows)))
@@ -92,22 +102,22 @@ def test_few_turns_are_said_in_plain_words() -> None:
     assert any("an interval needs 8" in one for one in sentences(short))
 
 
-def test_the_slowest_turns_come_first_and_uncounted_ones_do_not() -> None:
-    turns = [turn(k, k, 100.0 * k) for k in range(20)] + [turn(99, 99, 9_000.0, counted=False), turn(98, 98, None)]
-    assert [one.session for one in slowest(turns)][:2] == ["0-19", "0-18"]
-    assert len(slowest(turns)) == 12
-    assert slowest([turn(0, 0, 9_000.0, discarded="detectors disagree")]) == []
+def test_the_slowest_turns_come_first_and_uncounted_ones_do_not(tmp_path: Path) -> None:
+    turns = [turn(k, k, 100.0 * (k + 1)) for k in range(20)]
+    found = slow(tmp_path, *turns, turn(99, 99, 9_000.0, counted=False), turn(98, 98, None), turn(97, 97, discarded="echo"))
+    assert [one.wait for one in found][:2] == ["2.00 s", "1.90 s"]
+    assert len(found) == 12
 
 
-def test_a_step_above_the_caller_s_ceiling_has_no_slow_turns() -> None:
-    own, callers = turn(1, 1, 700.0, step=0), turn(2, 2, 9_000.0, step=len(WHOLE.steps) - 1)
-    page = render_load(MADE, WHOLE, [own, callers])
-    assert "call 0-1" in page
-    assert "call 0-2" not in page
+def test_a_step_above_the_caller_s_ceiling_has_no_slow_turns(page_of: Any) -> None:
+    own, callers = turn(1, 1, 700.0), turn(2, 2, 9_000.0, rate=9.5)
+    page = page_of(WHOLE, [own, callers])
+    assert "700 ms" in page
+    assert "9.00 s" not in page
 
 
-def test_the_stages_of_a_slow_turn_are_at_their_part_of_the_wait() -> None:
-    (one,) = slowest([turn(0, 0, 800.0, stages={"endpointing": (0.0, 200.0), "llm": (200.0, 600.0)})])
+def test_the_stages_of_a_slow_turn_are_at_their_part_of_the_wait(tmp_path: Path) -> None:
+    (one,) = slow(tmp_path, turn(0, 0, 800.0, stages={"endpointing": (0.0, 200.0), "llm": (200.0, 600.0)}))
     assert [(stage.left, stage.width, stage.length) for stage in one.stages] == [(0, 25, "200 ms"), (25, 75, "600 ms")]
 
 
@@ -125,93 +135,99 @@ def test_where_the_knee_is_beyond_what_was_played_is_said() -> None:
     assert "is at 9 calls a second or below [" in "\n".join(sentences(result(step(9), step(9.5), step(9.9))))
 
 
-def test_a_chart_without_a_point_is_left_out() -> None:
+def test_a_chart_without_a_point_is_left_out(page_of: Any) -> None:
     silent = result(step(1, turns=[turn(k, k, None) for k in range(3)]))
     assert [chart.name for chart in charts(silent)] == ["shares", "caller"]
-    assert 'id="chart-waits"' not in render_load(MADE, silent, [])
+    assert 'id="chart-waits"' not in page_of(silent)
 
 
-def test_turns_beside_stand_ins_are_no_slow_turns() -> None:
-    assert slowest([turn(0, 0, 9_000.0, computing=("llm",)), turn(1, 1, 100.0)])[0].session == "0-1"
+def isolated(found: LoadResult) -> LoadResult:
+    """The result with plays of stages, the last one of which came late."""
+    plays_of = [StepRecord(name=f"{k}", computing=one, sessions=60, says_of_agent=True) for k, one in enumerate(ORDER)]
+    late = {"out_of_bounds": (f"the machine: {HOSTILE}",), "says_of_agent": False, "failed": 1}
+    records = (*found.part.records, *plays_of[:-1], plays_of[-1].model_copy(update=late))
+    part = found.part.model_copy(update={"records": records, "isolated_at": 5.0, "isolated_why": "the knee"})
+    return replace(found, part=part, matrix=interference(plays({("tts", "llm"): 1.5, ("llm", "asr"): 2.2})))
 
 
-ISOLATED = Isolated(
-    5.0,
-    "the knee",
-    (*(Play(one, 60, 0) for one in ORDER[:-1]), Play(ORDER[-1], 60, 1, f"the machine: {HOSTILE}")),
-    interference(plays({("tts", "llm"): 1.5, ("llm", "asr"): 2.2})),
-)
+def test_turns_beside_stand_ins_are_no_slow_turns(page_of: Any) -> None:
+    beside = turn(1, 1, 9_000.0)
+    page = page_of(isolated(WHOLE), [turn(0, 0, 700.0), replace(beside, key=replace(beside.key, step="3"))])
+    assert "700 ms" in page
+    assert "9.00 s" not in page
 
 
-def test_who_slows_whom_is_one_table_that_is_read_without_colour() -> None:
-    page = render_load(MADE, replace(WHOLE, isolated=ISOLATED), [])
+def test_who_slows_whom_is_one_table_that_is_read_without_colour(page_of: Any) -> None:
+    page = page_of(isolated(WHOLE))
     table = page.split('<table class="steps matrix">')[1].split("</table>")[0]
     assert table.count('<th scope="row">') == 3
     assert re.findall(r'<th scope="col"[^>]*>([^<]*)', table) == ["stage", *isolated_words.heads()]
     assert len(re.findall(r"× [12]\.\d\d|× 0\.9\d", table)) >= 9
     assert "llm slows tts: " in page
     assert HOSTILE not in page
-    assert 'id="isolated"' not in render_load(MADE, WHOLE, [])
-    told = replace(WHOLE, isolated=ISOLATED).to_json()["isolated"]
+    assert 'id="isolated"' not in page_of(WHOLE)
+    told = isolated(WHOLE).to_json()["isolated"]
     assert told["why"] == "the knee"
     assert len(told["slowings"]) == 9
     assert {"stage", "by", "p50", "p95", "clear"} <= set(told["slowings"][0])
 
 
-def test_names_are_text() -> None:
-    page = render_load(MADE, WHOLE, [turn(0, 0, 700.0, stages={"llm": (0.0, 400.0)}).model_copy(update={"context": HOSTILE})])
+def test_names_are_text(page_of: Any) -> None:
+    call = turn(0, 0, 700.0, stages={"llm": (0.0, 400.0)})
+    page = page_of(WHOLE, [replace(call, key=replace(call.key, context_id=HOSTILE))])
     assert HOSTILE not in page
     assert "src=" not in page.split("<script>")[0]
 
 
-def test_without_a_figure_nothing_is_drawn_and_that_is_said() -> None:
-    page = render_load(MADE, result(step(0.05, late="callers came late")), [])
-    assert "No step has a figure that could be drawn." not in render_load(MADE, WHOLE, [])
+def test_without_a_figure_nothing_is_drawn_and_that_is_said(page_of: Any) -> None:
+    page = page_of(result(step(0.05, late="callers came late")))
+    assert "No step has a figure that could be drawn." not in page_of(WHOLE)
     assert 'id="chart-waits"' not in page
     assert 'id="chart-caller"' in page
-    nobody = LoadStep(0, 0, 0, 0, math.nan, math.nan, math.nan, math.nan, Quantiles(), (), rate=0.05)
-    assert "No step has a figure that could be drawn." in render_load(MADE, result(nobody), [])
+    nobody = made_step([], rate=0.05, late="no call could be measured")
+    assert "No step has a figure that could be drawn." in page_of(result(nobody))
 
 
-def test_what_the_gpu_did_is_said_in_the_words_of_a_run_and_its_name_is_text() -> None:
+def test_what_the_gpu_did_is_said_in_the_words_of_a_run_and_its_name_is_text(page_of: Any) -> None:
     use = CardUse(
         samples=900, loaded=500, slowed={"power": 1.0}, slowed_sm_clock_mhz=(1425.0, 1980.0), others_share=0.5
     )  # fmt: skip
-    made = MADE.model_copy(update={"cards": {"gpu0": use}, "gpus": {"gpus": HOSTILE, "gpu_driver": "580"}})
-    clock, shared = cautions(made)
+    more = {"cards": {"gpu0": use}, "machine": {"gpus": HOSTILE, "gpu_driver": "580"}}
+    clock, shared = cautions(RunManifest(**MADE | more))
     assert clock.topic == "The GPU's clock"
     assert "by its power cap or supply in 100 % of 500 samples under load, to 1,425 MHz of 1,980" in clock.text
     assert "programs of no agent used it in 50 %" in shared.text
-    page = render_load(made, WHOLE, [])
+    page = page_of(WHOLE, **more)
     assert HOSTILE not in page
     assert "1,425 MHz of 1,980" in page
-    assert cautions(MADE) == ()
-    assert "The GPU" not in render_load(MADE, WHOLE, [])
+    assert cautions(RunManifest(**MADE)) == ()
+    assert "The GPU" not in page_of(WHOLE)
 
 
-def test_waits_for_model_servers_have_a_table_where_a_server_says_what_it_does() -> None:
+def test_waits_for_model_servers_have_a_table_where_a_server_says_what_it_does(page_of: Any) -> None:
     split = ServerSplit("llm", HOSTILE, 200.0, 20.0, "request", queue_ms=60.0, compute_ms=120.0, prefill_ms=120.0)
-    served = [row.model_copy(update={"servers": (split,)}) for row in queued(2, ARRIVALS.lasts_s, 1)]
-    page = render_load(MADE, result(step(1), step(2, turns=served)), [])
+    served = [changed(row, servers=(split,)) for row in queued(2, LASTS_S, 1)]
+    page = page_of(result(step(1), step(2, turns=served)))
     assert HOSTILE not in page
     assert page.count('id="servers"') == 1
     (section,) = re.findall(r'<section id="servers".*?</section>', page, re.DOTALL)
     assert section.count('<th scope="row">') == 1
     assert "60 ms<small>" in section
-    assert 'id="servers"' not in render_load(MADE, WHOLE, [])
+    assert 'id="servers"' not in page_of(WHOLE)
 
 
 @pytest.fixture
 def shown(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     stages = {"endpointing": (0.0, 300.0), "llm": (300.0, 350.0), "tts": (650.0, 150.0)}
     rows = [turn(k, k, 800.0, stages=stages, rate=5.0) for k in range(3)]
-    write_load_page(MADE, replace(WHOLE, isolated=ISOLATED), rows, tmp_path / "load.html")
+    found = isolated(WHOLE)
+    write_load(written(tmp_path, found, rows, HOSTILE_MADE), found)
     context = browser.new_context(offline=True)
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda line: problems.append(line.text) if line.type in ("error", "warning") else None)
-    page.goto((tmp_path / "load.html").as_uri())
+    page.goto((tmp_path / "report.html").as_uri())
     yield page
     assert problems == []
     context.close()
@@ -221,7 +237,7 @@ def test_the_curves_are_drawn_from_disk_and_a_slow_turn_opens_by_key(shown: Page
     for name in ("waits", "shares", "caller"):
         shown.wait_for_selector(f"#chart-{name} svg")
     axes = shown.locator("#chart-waits svg").text_content() or ""
-    assert "1,500" in axes, "milliseconds are plain numbers"
+    assert "1,400" in axes, "milliseconds are plain numbers"
     assert "e+" not in axes
     assert "0.2" in (shown.locator("#chart-caller svg").text_content() or "")
     assert shown.locator("#steps tbody tr").count() == 5

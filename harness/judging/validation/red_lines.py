@@ -4,7 +4,7 @@ A judge that is right on most pairs of strangers may still prefer warm words tha
 replies hardly occur among the pairs that people compared. So each judge is asked about pairs of fifteen families of faults,
 each family with the right reply as the shorter, the longer, and the equally long one, and is told apart by family: a mean over
 families would let many harmless ones hide the two that matter most. Each pair is a conversation of its own and is asked in both
-orders, so a judge that follows the place gets one half. So pairs are independent, and the interval is Wilson's, in which a half
+orders, so a judge that follows the place gets one half. So pairs are independent, and the interval is exact: a half
 is wrong for the lower bound and right for the upper one.
 
 The file is JSON Lines; this module knows its layout and its families. The answers belong to exactly one judge in one version,

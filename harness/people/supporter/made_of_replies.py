@@ -13,8 +13,8 @@ from typing import Final
 
 from harness.errors import UserError
 from harness.files import write_whole
-from harness.labelling.label_replies import FOLDER as LABELS
 from harness.reports.listening.material import FOLDER as LISTENING
+from harness.store.paths import LABELS
 from harness.tables.csv_rows import CsvRows
 from harness.tables.csv_text import csv_text, safe_cell, without_guard
 

@@ -16,18 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.files import write_whole
-from harness.labelling.label_replies import FOLDER as LABELS
 from harness.people.supporter.made_of_replies import remove_from_sheets, remove_made
 from harness.recording.sitting import SITTING_FILE, load_sitting
 from harness.reports.listening.answers import VoteStore
 from harness.reports.listening.serve import vote_folders
-from harness.shards.judge_shards import SHARDS
 from harness.store.database import SESSIONS
 from harness.store.disk import flush
+from harness.store.paths import LABELS, SHARDS, VERDICTS, VOTES
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
-from harness.verdicts.judge import VERDICTS
-from harness.votes.votes_of_run import FOLDER as VOTES
 
 Reply = tuple[str, str, int]
 """Context, system, repeat."""

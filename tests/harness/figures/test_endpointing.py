@@ -165,7 +165,10 @@ def test_a_band_without_a_pause_leaves_the_law_unknown() -> None:
     assert [(found.share, found.effective_pauses) for found in cut_by_law(short, BANDS_MS)] == [(None, None)] * 2
     assert cut_by_law([], BANDS_MS) == []
     never = cut_by_law([OpenPause(f"c{k % 10}", ms, False) for k, ms in enumerate((300, 500, 900, 2_000) * 10)], BANDS_MS)
-    assert [found.interval for found in never] == [pytest.approx(clopper_pearson(0, 10, TAIL), abs=1e-6)] * 2
+    # Not narrower than ten conversations with one pause each, whatever the weights.
+    lows, highs = zip(*(ends(found.interval) for found in never), strict=True)
+    assert lows == (0, 0)
+    assert min(highs) > clopper_pearson(0, 10, TAIL)[1]
 
 
 def test_both_laws_stand_in_the_summary_and_in_the_table() -> None:

@@ -2,10 +2,8 @@
 
 import pytest
 
-from harness.figures.interference import CONFIGURATIONS, ORDER, STAGES, Ratio, interference
-from harness.store.load_files import LoadTurn
-from tests.harness.load.made_plays import ALONE_MS, plays
-from tests.harness.load.made_turns import turn
+from harness.figures.interference import CONFIGURATIONS, ORDER, Ratio, Stretches, interference
+from tests.harness.load.made_plays import ALONE_MS, Plays, plays
 
 
 def test_every_subset_is_played_twice_and_at_the_same_time_on_average() -> None:
@@ -43,9 +41,9 @@ def test_without_interference_intervals_cover_one_about_as_often_as_they_promise
 
 
 def test_a_drift_of_the_machine_is_no_interference() -> None:
-    drifting = [
-        row.model_copy(update={"own_ms": {stage: ms * (1 + 0.03 * (row.step - 3)) for stage, ms in row.own_ms.items()}})
-        for row in plays({}, seed=5)
+    drifting: Plays = [
+        (one, {k: [{stage: ms * (1 + 0.03 * n) for stage, ms in turn.items()} for turn in group] for k, group in of.items()})
+        for n, (one, of) in enumerate(plays({}, seed=5))
     ]
     for one in interference(drifting).slowings:
         assert one.p50 is not None
@@ -63,12 +61,8 @@ def test_few_turns_have_a_ratio_and_neither_interval_nor_p95() -> None:
     assert found.stretches < 8
 
 
-def test_turns_without_stamps_are_counted_and_those_of_steps_or_stand_ins_take_no_part() -> None:
-    rows = plays({})
-    bare = [row.model_copy(update={"own_ms": {}}) for row in rows if row.computing == ("asr",)][:5]
-    of_steps = [turn(k, k, own_ms=dict.fromkeys(STAGES, 9000000000.0)) for k in range(50)]
-    uncounted = [row.model_copy(update={"counted": False, "own_ms": {"asr": 9e9}}) for row in rows if row.computing == ("asr",)]
-    alone = interference([*rows, *bare, *of_steps, *uncounted]).alone("asr")
+def test_turns_without_stamps_are_counted() -> None:
+    alone = interference([*plays({}), (("asr",), {"0": [{}] * 5})]).alone("asr")
     assert alone is not None
     assert alone.without == 5
     assert alone.p50_ms == pytest.approx(ALONE_MS["asr"], rel=0.1)
@@ -82,26 +76,25 @@ def test_what_was_not_played_yet_is_absent() -> None:
     assert interference([]).times == ()
 
 
-def of_asr(values: list[float], step: int, *, computing: tuple[str, ...] = ("asr",)) -> list[LoadTurn]:
-    return [turn(k, k, step=step, own_ms={"asr": ms}, computing=computing) for k, ms in enumerate(values)]
+def of_asr(values: list[float], *, computing: tuple[str, ...] = ("asr",)) -> tuple[tuple[str, ...], Stretches]:
+    return computing, {"0": [{"asr": ms} for ms in values]}
 
 
 def test_a_time_is_of_both_plays_and_each_has_its_median() -> None:
-    rows = [*of_asr([30.0, 40.0, 110.0], 9), *of_asr([10.0, 20.0, 90.0], 3)]
-    alone = interference(sorted(rows, key=lambda row: row.step)).alone("asr")
+    alone = interference([of_asr([10.0, 20.0, 90.0]), of_asr([30.0, 40.0, 110.0])]).alone("asr")
     assert alone is not None
     assert (alone.turns, alone.p50_ms, alone.p95_ms, alone.plays_ms) == (6, 35.0, None, (20.0, 40.0))
 
 
 def test_a_p95_needs_sixty_turns() -> None:
     for count, p95_ms in ((59, None), (60, pytest.approx(57.05))):
-        alone = interference(of_asr([float(k) for k in range(1, count + 1)], 3)).alone("asr")
+        alone = interference([of_asr([float(k) for k in range(1, count + 1)])]).alone("asr")
         assert alone is not None
         assert alone.p95_ms == p95_ms
 
 
 def test_stages_have_one_order_whatever_order_was_stored() -> None:
-    found = interference([*of_asr([10.0] * 3, 3), *of_asr([20.0] * 3, 4, computing=("tts", "llm", "asr"))])
+    found = interference([of_asr([10.0] * 3), of_asr([20.0] * 3, computing=("tts", "llm", "asr"))])
     (slowing,) = found.slowings
     assert slowing.by == ("llm", "tts")
     assert slowing.p50 is not None
@@ -110,14 +103,14 @@ def test_stages_have_one_order_whatever_order_was_stored() -> None:
 
 def test_a_stage_without_a_time_alone_has_no_ratio() -> None:
     for alone in ([0.0] * 3, []):
-        found = interference([*of_asr(alone, 3), *of_asr([20.0] * 3, 4, computing=("asr", "llm"))])
+        found = interference([of_asr(alone), of_asr([20.0] * 3, computing=("asr", "llm"))])
         assert all(slowing.p50 is None for slowing in found.slowings)
 
 
 def test_stretches_are_those_of_the_shortest_configuration() -> None:
-    rows = [row for row in plays({}) if row.computing != ("llm",) or row.spoken_end_ns % 1_000_000_000_000 < 60_000_000_000]
+    short = [(one, of if one != ("llm",) else {"0": of["0"]}) for one, of in plays({})]
     assert interference(plays({})).stretches > 8
-    assert 0 < interference(rows).stretches < 8
+    assert interference(short).stretches == 2, "one in each play"
 
 
 @pytest.mark.parametrize(

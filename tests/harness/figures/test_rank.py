@@ -8,6 +8,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.figures.rank import measured, pairs_of, rank_target
+from harness.ranking.question import RatingQuestion
 from harness.ranking.ranking_object import as_object
 from harness.scenarios.context import Context
 from harness.store.judgment import Judgment
@@ -97,7 +98,7 @@ def test_an_agent_with_too_many_turns_discarded_is_at_no_point_of_the_chart(stor
         if session.key.context_id in ("c003", "c004") and session.key.condition == "clean":
             store.set_timing(session.id, [replace(_timing(3), discarded="detectors disagree")])
     put(store, _verdicts(simulate, "clean"))
-    found = as_object(rank_target(store.folder, condition="clean", draws=50))
+    found = as_object(rank_target(store.folder, RatingQuestion(condition="clean", draws=50)))
     assert found["systems"]["s1"]["elo"] is not None
     assert found["joint"] == {}
 
@@ -109,8 +110,8 @@ def test_a_run_of_two_conditions_needs_a_choice_and_each_has_its_own_board(store
     with pytest.raises(UserError, match=r"clean, noisy.*--condition"):
         rank_target(store.folder)
     with pytest.raises(UserError, match=r"telephone: .* clean, noisy"):
-        rank_target(store.folder, condition="telephone")
-    clean, noisy = (rank_target(store.folder, condition=c, draws=50).board["s1"] for c in ("clean", "noisy"))
+        rank_target(store.folder, RatingQuestion(condition="telephone"))
+    clean, noisy = (rank_target(store.folder, RatingQuestion(condition=c, draws=50)).board["s1"] for c in ("clean", "noisy"))
     assert noisy.win_rate == 0.0
     assert clean.win_rate > 0.2
 
@@ -118,7 +119,7 @@ def test_a_run_of_two_conditions_needs_a_choice_and_each_has_its_own_board(store
 def test_a_run_is_ranked_with_its_latencies_and_people(store: RunStore, simulate: Simulate) -> None:
     put(store, _verdicts(simulate, "clean"))
     store.close()
-    found = as_object(rank_target(store.folder, condition="clean", draws=100))
+    found = as_object(rank_target(store.folder, RatingQuestion(condition="clean", draws=100)))
     assert set(found["systems"]) == {"ref:s0", "s1"}
     assert set(found["joint"]) == {"s1"}
     assert found["joint"]["s1"]["turns"] == CONTEXTS - 1
@@ -130,9 +131,9 @@ def test_a_run_is_ranked_with_its_latencies_and_people(store: RunStore, simulate
 
 def test_a_run_without_verdicts_and_a_file_of_them(store: RunStore, simulate: Simulate, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="harness judge"):
-        rank_target(store.folder, condition="clean")
+        rank_target(store.folder, RatingQuestion(condition="clean"))
     with pytest.raises(UserError, match=r"nobody has voted.*harness listen"):
-        rank_target(store.folder, condition="clean", by_people=True)
+        rank_target(store.folder, RatingQuestion(condition="clean", by_people=True))
     path = tmp_path / "rows.csv"
     write(simulate(9, 3, 1), path)
     assert len(rank_target(path).board.systems) == 3
@@ -143,8 +144,9 @@ def test_a_run_judged_in_two_presentations_needs_a_choice(store: RunStore, simul
     put(store, [*rows, *(r.model_copy(update={"presentation": "heard_text"}) for r in rows)])
     store.close()
     with pytest.raises(UserError, match="heard_text, written"):
-        rank_target(store.folder, condition="clean")
-    assert rank_target(store.folder, condition="clean", presentation="heard_text", draws=50).board.presentation == "heard_text"
+        rank_target(store.folder, RatingQuestion(condition="clean"))
+    asked = RatingQuestion(condition="clean", presentation="heard_text", draws=50)
+    assert rank_target(store.folder, asked).board.presentation == "heard_text"
 
 
 def test_a_text_agent_is_in_no_pair_that_can_be_heard(store: RunStore) -> None:
@@ -171,7 +173,7 @@ def test_votes_of_readers_and_listeners_need_no_choice_and_a_choice_is_taken(sto
             )
             for k in range(2, 20)
         ])  # fmt: skip
-    options: dict[str, Any] = {"condition": "clean", "draws": 50, "by_people": by_people}
-    assert rank_target(store.folder, **options).board.presentation == "audio"
-    read = rank_target(store.folder, presentation="heard_text", **options)
+    asked = RatingQuestion(condition="clean", draws=50, by_people=by_people)
+    assert rank_target(store.folder, asked).board.presentation == "audio"
+    read = rank_target(store.folder, replace(asked, presentation="heard_text"))
     assert (read.board.presentation, read.quality_state) == ("heard_text", "people")

@@ -7,6 +7,7 @@ import pytest
 from harness.figures.rank import Place, rank_target
 from harness.gate.evidence import Cells
 from harness.ranking.board import SystemRating
+from harness.ranking.question import RatingQuestion
 from harness.store.judgment import Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
@@ -53,7 +54,7 @@ def store(tmp_path: Path) -> RunStore:
 
 
 def _quiet(store: RunStore) -> SystemRating:
-    ranking = rank_target(store.folder, draws=50)
+    ranking = rank_target(store.folder, RatingQuestion(draws=50))
     assert present(ranking.people_votes).pairs == CONTEXTS
     return ranking.board["quiet"]
 

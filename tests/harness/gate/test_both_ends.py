@@ -15,7 +15,7 @@ from harness.timing.figures import Endpointing, InnerPause, TurnTiming
 from harness.turns import change
 from harness.turns.of_run import table_of_run
 from tests.harness.conftest import Finished
-from tests.harness.gate.conftest import TURN, others_could_have, run_of
+from tests.harness.gate.conftest import AGENT, TURN, others_could_have, run_of
 from tests.present import present
 
 Check = Callable[..., CheckResult]
@@ -247,3 +247,18 @@ def test_a_check_that_others_leave_open_ends_at_once_and_plays_nothing(
     assert "This machine cannot tell: 700 ms others' (chromium .3 cores, python3 .2)" in done.out
     assert "more conversations would not make this machine the agent's own" in done.out
     assert "Playing" not in done.err
+
+
+def test_a_run_that_an_older_harness_called_invalid_because_of_others_is_decided(check: Check, busy_run: RunStore) -> None:
+    named = f"others used the processor that an agent needed ({AGENT} on 62 of 72 turns); quiet the machine and run again"
+    busy_run.set_manifest(busy_run.manifest.model_copy(update={"invalid": [named]}))
+    busy_run.close()
+    result = check(RunStore.open(busy_run.folder), "ttfa_ms.p50, at_most: 2600")
+    assert (result.verdict, result.invalid) == ("pass", ())
+
+
+def test_a_range_is_given_where_others_part_was_measured_in_every_turn(check: Check, tmp_path: Path) -> None:
+    turns = [others_could_have(100.0)] * 71
+    for name, last, known in (("watched", TURN, True), ("not", replace(TURN, contention=None), False)):
+        (limit,) = check(run_of(tmp_path / name, [*turns, last]), "ttfa_ms.p50, at_most: 2600").as_object()["limits"]
+        assert (limit["verdict"], limit["range"]) == ("pass", [2_400.0, 2_500.0] if known else None)

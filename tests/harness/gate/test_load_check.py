@@ -9,12 +9,11 @@ import pytest
 from harness.commands.check_files import reason
 from harness.errors import UserError
 from harness.gate.budgets import read_budgets
-from harness.gate.check import CheckResult
-from harness.gate.load_check import LoadTest, check_load
+from harness.gate.check import CheckResult, check_run
 from harness.reports.load_versions import load_versions
-from harness.statistics.drawn_quantiles import Drawn
+from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished
-from tests.harness.load.made_turns import MADE, queued, stored, turn
+from tests.harness.load.made_turns import MADE, changed, queued, stored, turn
 
 LASTS_S = 300.0
 
@@ -33,8 +32,8 @@ def slower(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def checked(folder: Path, tmp_path: Path, *limits: str, baseline: Path | None = None) -> CheckResult:
     budgets = tmp_path / "budgets.yaml"
     budgets.write_text("schema: 1\nlimits:\n" + "".join(f"  - {{{limit}}}\n" for limit in limits), encoding="utf-8")
-    before = LoadTest.read(baseline) if baseline is not None else None
-    return check_load(LoadTest.read(folder), read_budgets(budgets), before)
+    before = RunStore.open(baseline) if baseline is not None else None
+    return check_run(RunStore.open(folder), read_budgets(budgets), baseline=before)
 
 
 @pytest.mark.parametrize(
@@ -58,8 +57,8 @@ def test_a_limit_is_on_the_step_that_it_names(now: Path, tmp_path: Path, limit: 
 
 def test_a_filler_passes_a_limit_on_ttfa_and_the_row_names_the_answer(tmp_path: Path) -> None:
     rows = queued(2.0, LASTS_S, 1)
-    late = [row.model_copy(update={"answer_ms": (row.ttfa_ms or 0) + 2_000, "filler": True}) for row in rows]
-    plain = [row.model_copy(update={"answer_ms": row.ttfa_ms}) for row in rows]
+    late = [changed(row, answer_ms=(row.turn_timings[0].ttfa_ms or 0) + 2_000) for row in rows]
+    plain = [changed(row, answer_ms=row.turn_timings[0].ttfa_ms) for row in rows]
     limits = ("figure: ttfa_ms.p50, rate: 2, at_most: 2000", "figure: answer_ms.p50, rate: 2, at_most: 2000")
     notes = {}
     for name, turns in (("late", late), ("plain", plain), ("once", rows)):
@@ -87,7 +86,7 @@ def test_a_limit_for_runs_is_not_for_loads_and_the_other_way_round(now: Path, tm
     [
         ("figure: ttfa_ms.p95, rate: 3, at_most: 1", "has no step 3 calls/s; it has 2, 8"),
         ("figure: ttfa_ms.p95, rate: 2, at_most: 1, agent: theirs", "no agent theirs; it has my"),
-        ("figure: pauses_cut_share, rate: 2, at_most: 0.1", "no such figure; it has ttfa_ms.p50"),
+        ("figure: win_rate, rate: 2, at_most: 0.1", "no such figure; it has ttfa_ms.p50"),
         ("figure: ttfa_ms.p95, rate: 2, at_most: 1, subset: adversarial", "no subset"),
         ("figure: ttfa_ms.p95, rate: 2, callers: 2, at_most: 1", "a rate and callers"),
     ],
@@ -109,14 +108,14 @@ def test_a_regression_at_one_rate_fails_and_its_sentence_has_an_interval(now: Pa
     limits = [f"figure: ttfa_ms.p95, rate: {rate}, worse_than_baseline_by: 300" for rate in (2, 8)]
     result = checked(slower, tmp_path, *limits, baseline=now)
     assert [c.verdict for c in result.checked] == ["pass", "fail"]
-    since = load_versions(LoadTest.read(slower), LoadTest.read(now))
+    since = load_versions(RunStore.open(slower), RunStore.open(now))
     calm, risen = since.changes
     assert "p95 at 8 calls/s rose" in risen.words
     assert risen.interval is not None
     assert risen.change is not None
     assert 0 < risen.interval[0] <= risen.change <= risen.interval[1]
     assert "no clear change" in calm.words
-    back = load_versions(LoadTest.read(now), LoadTest.read(slower)).changes[1]
+    back = load_versions(RunStore.open(now), RunStore.open(slower)).changes[1]
     assert "p95 at 8 calls/s fell" in back.words
 
 
@@ -130,32 +129,32 @@ def test_the_same_agent_twice_is_no_regression(tmp_path: Path) -> None:
 
 def test_other_callers_are_refused_and_other_machines_said(now: Path, tmp_path: Path) -> None:
     steps = [queued(2.0, LASTS_S, 1)]
-    other = stored(tmp_path / "pack", steps, made=MADE.model_copy(update={"pack": "exam"}))
+    other = stored(tmp_path / "pack", steps, made=MADE | {"pack": "exam"})
     with pytest.raises(UserError, match="another pack"):
-        load_versions(LoadTest.read(now), LoadTest.read(other))
+        load_versions(RunStore.open(now), RunStore.open(other))
     apart = stored(tmp_path / "rates", [queued(3.0, LASTS_S, 1)])
     with pytest.raises(UserError, match="no step in common"):
-        load_versions(LoadTest.read(now), LoadTest.read(apart))
-    for what, other_made in (
-        ("mode", {"mode": "replay"}),
-        ("contents of the pack", {"pack_hash": "b"}),
-        ("contexts", {"contexts": 4}),
+        load_versions(RunStore.open(now), RunStore.open(apart))
+    for what, other_made, contexts in (
+        ("mode", {"mode": "replay"}, 8),
+        ("contents of the pack", {"pack_hash": "b"}, 8),
+        ("contexts", {}, 4),
     ):
-        apart = stored(tmp_path / what, steps, made=MADE.model_copy(update=other_made))
+        apart = stored(tmp_path / what, steps, MADE | other_made, contexts)
         with pytest.raises(UserError, match=f"another .*{what}"):
-            load_versions(LoadTest.read(now), LoadTest.read(apart))
-    there = stored(tmp_path / "machine", steps, made=MADE.model_copy(update={"machine": "there"}))
-    since = load_versions(LoadTest.read(now), LoadTest.read(there))
+            load_versions(RunStore.open(now), RunStore.open(apart))
+    there = stored(tmp_path / "machine", steps, made=MADE | {"machine_id": "there"})
+    since = load_versions(RunStore.open(now), RunStore.open(there))
     assert any("machine" in note for note in since.notes)
     assert any("8 calls/s" in note for note in since.notes), "a step of one test alone is named"
 
 
 def test_few_turns_are_not_compared_and_a_step_that_fell_silent_has_no_percentage(tmp_path: Path) -> None:
     few = stored(tmp_path / "few", [queued(0.2, 60.0, 1)])
-    assert "a p95 needs 60" in load_versions(LoadTest.read(few), LoadTest.read(few)).changes[0].words
+    assert "a p95 needs 60" in load_versions(RunStore.open(few), RunStore.open(few)).changes[0].words
     spoke = stored(tmp_path / "spoke", [queued(2.0, LASTS_S, 1)])
     silent = stored(tmp_path / "silent", [[turn(k, k / 2, None, rate=2.0) for k in range(600)]])
-    (change,) = load_versions(LoadTest.read(silent), LoadTest.read(spoke)).changes
+    (change,) = load_versions(RunStore.open(silent), RunStore.open(spoke)).changes
     assert change.words.endswith("and is over 15 s")
     assert change.as_object()["change"] is None
 
@@ -180,45 +179,7 @@ def test_the_command_checks_a_load_test(now: Path, slower: Path, tmp_path: Path,
     assert "--until-clear: has no effect" in refused.err
     wrong = harness_here("check", slower, "--budgets", budgets, "--baseline", tmp_path)
     assert wrong.code == 2
-    assert "load.json" in wrong.err
-
-
-def test_damaged_files_are_refused_in_one_line(tmp_path: Path) -> None:
-    folder = stored(tmp_path / "load", [queued(2.0, 30.0, 1)])
-    with (folder / "turns.jsonl").open("a") as rows:
-        rows.write('{"step": 1, "half')
-    assert len(LoadTest.read(folder).turns) == 1, "half a row at the end is of a step that was not finished"
-    text = (folder / "turns.jsonl").read_text()
-    (folder / "turns.jsonl").write_text("{}\n" + text)
-    with pytest.raises(UserError, match="row 1"):
-        LoadTest.read(folder)
-    (folder / "load.json").write_text('{"schema": 9}')
-    with pytest.raises(UserError, match=r"load\.json"):
-        LoadTest.read(folder)
-
-
-def test_a_row_of_hostile_words_is_one_row(tmp_path: Path) -> None:
-    hostile = "a\u2028b\x85c\x1cd\n{}"
-    folder = stored(
-        tmp_path / "load", [[turn(0, 0.0, None, rate=2.0, failure="refused", detail=hostile), turn(1, 1.0, rate=2.0)]]
-    )
-    rows = LoadTest.read(folder).turns[0]
-    assert [row.detail for row in rows] == [hostile, ""]
-
-
-def test_a_changed_load_file_is_refused_in_one_line(tmp_path: Path) -> None:
-    folder = stored(tmp_path / "load", [queued(2.0, 30.0, 1)])
-    data = json.loads((folder / "load.json").read_text())
-    for name, said in (("says_of_agent", "steps.0.says_of_agent"), ("steps", "steps"), ("schema", "schema")):
-        changed = {**data, "steps": [{k: v for k, v in step.items() if k != name} for step in data["steps"]]}
-        changed.pop(name, None)
-        (folder / "load.json").write_text(json.dumps(changed))
-        with pytest.raises(UserError, match=said) as refused:
-            LoadTest.read(folder)
-        assert "\n" not in str(refused.value)
-    (folder / "load.json").write_text(json.dumps({**data, "schema": 2}))
-    with pytest.raises(UserError, match="reads schema 1"):
-        LoadTest.read(folder)
+    assert "holds no run" in wrong.err
 
 
 def test_a_p95_of_few_turns_decides_nothing_and_says_why(now: Path, tmp_path: Path) -> None:
@@ -272,13 +233,11 @@ def test_more_limits_make_each_of_them_surer(now: Path, tmp_path: Path) -> None:
     assert crowd.checked[0].decision.interval[1] >= alone.decision.interval[1]
 
 
-def test_two_equal_tests_are_two_draws(now: Path) -> None:
-    one, two = LoadTest.read(now).evidence("ttfa_ms.p95", 2.0), LoadTest.read(now).evidence("ttfa_ms.p95", 2.0, "before")
-    assert isinstance(one, Drawn)
-    assert isinstance(two, Drawn)
-    assert one.value == two.value
-    low, high = one.less(two).bounds(0.025)
-    assert low < 0 < high
+def test_a_run_is_no_baseline_of_a_load_test(now: Path, tmp_path: Path) -> None:
+    store = RunStore.open(stored(tmp_path / "run", [queued(2.0, 30.0, 1)]))
+    store.set_manifest(store.manifest.model_copy(update={"load": None}))
+    with pytest.raises(UserError, match="is a run; name one of the same kind"):
+        checked(now, tmp_path, "figure: ttfa_ms.p95, rate: 2, worse_than_baseline_by: 50", baseline=tmp_path / "run")
 
 
 def test_limits_for_runs_ask_a_load_test_for_no_baseline(

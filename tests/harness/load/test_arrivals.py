@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -16,10 +17,10 @@ from harness.caller.pacer import precise_loop, until
 from harness.clock import now_ns
 from harness.errors import UserError
 from harness.load.arrivals import Arrivals, Law, arrival_figures, late_arrivals, parse_law, parse_rates
-from harness.load.ceiling import LoadResult
 from harness.load.open_loop import arrive
+from harness.load.result import LoadResult
 from harness.load.steps import Load, load_rates
-from harness.store.load_files import LoadTurn
+from harness.store.unrecorded import UnrecordedCall
 from tests.virtual_time.clock import virtual_time
 
 MOST_DISTANCE = 0.05
@@ -95,9 +96,12 @@ def test_a_thousand_calls_begin_by_the_law_though_every_one_is_waited_for(law: L
 @pytest.mark.long
 @pytest.mark.alone
 async def test_a_thousand_calls_begin_by_the_law_on_the_machine_s_own_clock(tmp_path: Path) -> None:
-    rows: list[LoadTurn] = []
-    result = await load_rates(Load(silent, rows=rows.extend, within=tmp_path), [Arrivals("poisson", RATE, LASTS_S, seed=1)])
-    (step,) = result.steps
+    rows: list[UnrecordedCall] = []
+    result = await load_rates(
+        Load(silent, finished=lambda calls, _: rows.extend(calls), within=tmp_path),
+        [Arrivals("poisson", RATE, LASTS_S, seed=1)],
+    )
+    step = result.steps[0].record
     assert step.arrivals is not None
     assert step.arrivals.calls >= 1_000
     assert step.arrivals.law_distance <= MOST_DISTANCE
@@ -108,7 +112,7 @@ async def test_a_thousand_calls_begin_by_the_law_on_the_machine_s_own_clock(tmp_
 
 async def test_a_caller_process_dials_at_the_instant_that_it_is_given(tmp_path: Path) -> None:
     """In real time, so what is held to is the order: an agent that dawdles with one call is called on time by the next."""
-    rows: list[LoadTurn] = []
+    rows: list[UnrecordedCall] = []
     async with metrology_agent(1, 40, keep_arrivals=False, delay_ms=200) as agent:
         calls = iter(range(1_000))
         limits = Limits(quiet_s=0.2, no_reply_s=2.0, total_s=4.0)
@@ -116,10 +120,10 @@ async def test_a_caller_process_dials_at_the_instant_that_it_is_given(tmp_path: 
             lambda _: SessionPlan(
                 ConnectionSpec("raw-pcm", f"{agent.url}/{next(calls)}"), (CallerTurn(TONE),), 16_000, limits=limits
             ),
-            rows=rows.extend, within=tmp_path,
+            finished=lambda calls, _: rows.extend(calls), within=tmp_path,
         )  # fmt: skip
         result = await load_rates(each, [Arrivals("poisson", 4.0, 3.0, seed=3)])
-    (step,) = result.steps
+    step = result.steps[0].record
     begun = [row.begun_ns for row in rows]
     due = [row.due_ns for row in rows]
     assert None not in begun
@@ -135,15 +139,16 @@ async def test_a_caller_process_dials_at_the_instant_that_it_is_given(tmp_path: 
 
 
 async def test_an_interrupted_test_has_its_finished_steps(tmp_path: Path) -> None:
-    rows: list[LoadTurn] = []
+    rows: list[UnrecordedCall] = []
     results: list[LoadResult] = []
     first = asyncio.Event()
 
-    def finished(result: LoadResult) -> None:
+    def finished(calls: Sequence[UnrecordedCall], result: LoadResult) -> None:
+        rows.extend(calls)
         results.append(result)
         first.set()
 
-    each = Load(silent, rows=rows.extend, finished=finished, within=tmp_path)
+    each = Load(silent, finished=finished, within=tmp_path)
     steps = [Arrivals("poisson", 8.0, 1.0, 1), Arrivals("poisson", 4.0, 3_600.0, 1)]
     playing = asyncio.create_task(load_rates(each, steps))
     await asyncio.wait_for(first.wait(), 120)
@@ -151,9 +156,9 @@ async def test_an_interrupted_test_has_its_finished_steps(tmp_path: Path) -> Non
     playing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await playing
-    assert [step.rate for step in results[-1].steps] == [8.0]
-    assert {row.step for row in rows} == {0}
-    assert len(rows) == results[-1].steps[0].sessions
+    assert [step.record.rate for step in results[-1].steps] == [8.0]
+    assert {row.key.step for row in rows} == {"8 calls/s"}
+    assert len(rows) == results[-1].steps[0].record.sessions
     assert os.listdir(tmp_path) == []
 
 

@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
 import pytest
 
 from harness.agents.cascade.settings import ComputingStage
@@ -15,54 +17,66 @@ from harness.caller import SessionPlan
 from harness.errors import AgentError
 from harness.experiment import Experiment
 from harness.figures.interference import ORDER, STAGES, Interference, Ratio, Slowing, StageTime, interference
+from harness.figures.steps import step_figures
 from harness.load.agent import LoadRequest, _isolated, _Prepared
 from harness.load.arrivals import Arrivals
-from harness.load.ceiling import LoadResult
-from harness.load.isolate import _marked, isolate
-from harness.load.isolated import HIGHEST, KNEE, LOWEST, ONLY, Isolated, Play, load_to_isolate
-from harness.load.result import LoadStep
-from harness.load.steps import Load
+from harness.load.isolate import HIGHEST, KNEE, LOWEST, ONLY, _without_stand_ins, isolate, load_to_isolate
+from harness.load.result import LoadResult, Step
+from harness.load.steps import Load, numbered
 from harness.progress import RunProgress
 from harness.reports.isolated_words import as_text, rows, sentences
 from harness.run.caller_turns import render_turns
-from harness.run.plan import make_plan
-from harness.store.load_files import LoadMade, LoadTurn
+from harness.run.plan import make_plan, new_manifest
+from harness.store.load_part import LoadPart, StepRecord
+from harness.store.session import SessionKey
+from harness.store.unrecorded import UnrecordedCall
 from harness.timing.quantiles import Quantiles
 from harness.wording import UNKNOWN_TEXT
-from tests.harness.load.made_plays import plays
-from tests.harness.load.made_turns import turn
+from tests.harness.load.made_plays import Plays, plays
+from tests.harness.load.made_turns import result_of, turn
 from tests.harness.load.test_load import _calls
 
 
-def step(callers: int, *, held: bool = True, rate: float | None = None, p95_ms: float = 400.0) -> LoadStep:
-    return LoadStep(
-        callers, 80, 0, 0, 0.3, 2.0, 1.0, 1.5, Quantiles(p50=300.0, p95=p95_ms, n=80), () if held else ("frames left late",),
-        rate=rate, calls_at_once=callers, ttfa_by_stretch={str(k): [p95_ms] * 10 for k in range(8)},
+def one(callers: int, *, held: bool = True, rate: float | None = None, p95_ms: float = 400.0) -> Step:
+    record = StepRecord(
+        callers=callers, rate=rate, calls_at_once=callers, sessions=80, out_of_bounds=() if held else ("frames left late",),
+        says_of_agent=held,
     )  # fmt: skip
+    ttfa = {str(k): np.full(10, p95_ms) for k in range(8)}
+    waits = Quantiles(p50=300.0, p95=p95_ms, n=80)
+    return Step(record, replace(step_figures([]), ttfa_ms=waits, ttfa_by_stretch=ttfa))
 
 
 def test_the_load_is_the_ceiling_of_a_closed_loop() -> None:
-    assert load_to_isolate(LoadResult((step(1), step(2), step(5, held=False)), "")) == (2, HIGHEST)
-    assert load_to_isolate(LoadResult((step(5, held=False),), "")) == (5, ONLY)
-    assert load_to_isolate(LoadResult((step(4, held=False), step(2, held=False)), "")) == (2, LOWEST)
+    def closed(*steps: Step) -> LoadResult:
+        return LoadResult(LoadPart(), steps)
+
+    assert load_to_isolate(closed(one(1), one(2), one(5, held=False))) == (2, HIGHEST)
+    assert load_to_isolate(closed(one(5, held=False))) == (5, ONLY)
+    assert load_to_isolate(closed(one(4, held=False), one(2, held=False))) == (2, LOWEST)
 
 
 def test_the_load_is_the_knee_of_an_open_loop_and_else_its_ceiling() -> None:
-    arrivals = Arrivals("poisson", 8, 180.0, 1)
-    bent = [step(1, rate=1), step(2, rate=2), step(4, rate=4, p95_ms=2_000.0), step(8, rate=8, p95_ms=9_000.0)]
-    assert load_to_isolate(LoadResult(tuple(bent), "", None, arrivals)) == (2, KNEE)
-    straight = LoadResult((step(1, rate=1), step(2, rate=2), step(4, rate=4)), "", None, arrivals)
-    assert load_to_isolate(straight) == (4, HIGHEST)
-    falling = LoadResult(tuple(step(n, rate=n, p95_ms=300.0 * n**2) for n in (1, 2, 4)), "", None, arrivals)
+    bent = [one(1, rate=1), one(2, rate=2), one(4, rate=4, p95_ms=2_000.0), one(8, rate=8, p95_ms=9_000.0)]
+    assert load_to_isolate(result_of(*bent)) == (2, KNEE)
+    assert load_to_isolate(result_of(one(1, rate=1), one(2, rate=2), one(4, rate=4))) == (4, HIGHEST)
+    falling = result_of(*(one(n, rate=n, p95_ms=300.0 * n**2) for n in (1, 2, 4)))
     assert load_to_isolate(falling) == (4, HIGHEST), "a knee before the first step is no load that was played"
 
 
-def found(turns: list[LoadTurn], played: int = len(ORDER)) -> Isolated:
-    return Isolated(2, HIGHEST, tuple(Play(one, 12, 0) for one in ORDER[:played]), interference(turns))
+def record_of(computing: Sequence[str], late: str = "", **more: int) -> StepRecord:
+    facts = {"sessions": 12} | more
+    return StepRecord(computing=tuple(computing), says_of_agent=not late, out_of_bounds=(late,) if late else (), **facts)
+
+
+def found(turns: Plays, *more: StepRecord, law: Literal["poisson"] | None = None) -> LoadResult:
+    records = (*(record_of(computing) for computing, _ in turns), *more)
+    part = LoadPart(law=law, records=records, isolated_at=2, isolated_why=HIGHEST)
+    return LoadResult(part, (), interference(turns))
 
 
 def test_what_slows_what_is_said_first_and_what_does_not_is_no_clear_change() -> None:
-    said = list(sentences(found(plays({("tts", "llm"): 1.5})), is_open=False))
+    said = list(sentences(found(plays({("tts", "llm"): 1.5}))))
     assert said[0].startswith("Each stage alone and with the others, at 2 at once: the highest load within every bound.")
     assert sum(one.startswith("llm slows tts: ") for one in said) == 1
     assert " in the median, × 1." in next(one for one in said if one.startswith("llm slows tts: "))
@@ -74,8 +88,8 @@ def test_what_slows_what_is_said_first_and_what_does_not_is_no_clear_change() ->
 
 def test_few_turns_left_out_plays_and_missing_ones_are_said() -> None:
     turns = plays({}, stretches=1, turns=2, order=ORDER[:5])
-    few = replace(found(turns, 5), plays=(*found(turns, 4).plays, Play(("llm", "tts"), 4, 1, "the machine: frames left late")))
-    said = "\n".join(sentences(few, is_open=False))
+    late = record_of(("llm", "tts"), "the machine: frames left late", sessions=4, failed=1)
+    said = "\n".join(sentences(found(turns[:4], late)))
     assert "an interval needs 8" in said
     assert "a p95 needs 60" in said
     assert "9 plays of 14 missing" in said
@@ -85,9 +99,9 @@ def test_few_turns_left_out_plays_and_missing_ones_are_said() -> None:
 
 def test_a_machine_that_changed_between_the_two_plays_is_said() -> None:
     rows_of = plays({}, stretches=2)
-    assert "changed meanwhile" not in "\n".join(sentences(found(rows_of), is_open=False))
-    slow = [row.model_copy(update={"own_ms": {"asr": 900.0}}) if row.step == 3 else row for row in rows_of]
-    said = [one for one in sentences(found(slow), is_open=False) if "changed meanwhile" in one]
+    assert "changed meanwhile" not in "\n".join(sentences(found(rows_of)))
+    slow: Plays = [(rows_of[0][0], {"0": [{"asr": 900.0}] * 4}), *rows_of[1:]]
+    said = [one for one in sentences(found(slow)) if "changed meanwhile" in one]
     assert len(said) == 1
     assert said[0].startswith("asr took 900 ms in the first and ")
 
@@ -104,19 +118,15 @@ def test_the_matrix_has_the_slowed_as_rows_and_by_whom_as_columns() -> None:
 
 
 def test_times_of_a_stand_in_are_no_measurement() -> None:
-    row = turn(0, 0, ttft_ms=100.0, own_ms={"llm": 100.0, "tts": 50.0}, stages={"llm": (0.0, 100.0), "tts": (100.0, 50.0)})
-    spoken = _marked(row.model_copy(update={"stages": {**row.stages, "first_clause": (90.0, 10.0)}}), ("tts",), counts=True)
-    assert set(spoken.stages) == {"tts"}, "clauses of a scripted reply are no measurement either"
-    asked = _marked(row.model_copy(update={"stages": {**row.stages, "endpointing": (-9.0, 9.0)}}), ("llm",), counts=True)
-    assert set(asked.stages) == {"llm", "endpointing"}
-    assert asked.ttft_ms == 100.0
-    assert not _marked(row.model_copy(update={"counted": False}), ("tts",), counts=True).counted
-    marked = _marked(row, ("tts",), counts=True)
-    assert marked.own_ms == {"tts": 50.0}
-    assert set(marked.stages) == {"tts"}
-    assert marked.ttft_ms is None
-    assert marked.computing == ("tts",)
-    assert not _marked(row, ("tts",), counts=False).counted
+    stages = {"endpointing": (-9.0, 9.0), "llm": (0.0, 90.0), "first_clause": (90.0, 10.0), "tts": (100.0, 50.0)}
+    (timing,) = turn(0, 0, ttft_ms=100.0, own_ms=(("llm", 100.0), ("tts", 50.0)), stages=stages).turn_timings
+    spoken, asked = _without_stand_ins(timing, ("tts",)), _without_stand_ins(timing, ("llm",))
+    assert spoken.waterfall is not None
+    assert [stage.name for stage in spoken.waterfall.stages] == ["endpointing", "tts"], "clauses of a scripted reply are none"
+    assert (spoken.own_ms, spoken.ttft_ms) == ((("tts", 50.0),), None)
+    assert asked.waterfall is not None
+    assert [stage.name for stage in asked.waterfall.stages] == ["endpointing", "llm", "first_clause"]
+    assert (asked.own_ms, asked.ttft_ms) == ((("llm", 100.0),), 100.0)
 
 
 CLEAR = Ratio(100.0, 130.0, 1.3, (1.1, 1.5))
@@ -133,8 +143,12 @@ BY_HAND = Interference(
 )
 
 
+BY_CALLERS = LoadResult(LoadPart(isolated_at=2, isolated_why=KNEE), (), BY_HAND)
+
+
 def test_what_is_clear_comes_before_what_may_be_chance() -> None:
-    said = list(sentences(Isolated(0.5, KNEE, (), BY_HAND), is_open=True))
+    open_loop = LoadResult(LoadPart(law="poisson", isolated_at=0.5, isolated_why=KNEE), (), BY_HAND)
+    said = list(sentences(open_loop))
     assert said[0].startswith("Each stage alone and with the others, at 0.5 calls a second: the knee.")
     assert said[1:6] == [
         "asr and llm slow tts: 100 ms → 130 ms in the median, × 2.10 [1.10, 1.50].",
@@ -150,11 +164,11 @@ def test_what_is_clear_comes_before_what_may_be_chance() -> None:
     assert "a ratio without one may be chance; a longer --for gives intervals." in rest
     assert "a p95 needs" not in rest, "the stage that has turns has enough"
     assert " failed" not in rest
-    assert "more --rounds gives" in "\n".join(sentences(Isolated(2, KNEE, (), BY_HAND), is_open=False))
+    assert "more --rounds gives" in "\n".join(sentences(BY_CALLERS))
 
 
 def test_a_cell_has_its_figure_its_interval_and_its_shade() -> None:
-    matrix = {row.stage: row.cells for row in rows(Isolated(2, KNEE, (), BY_HAND))}
+    matrix = {row.stage: row.cells for row in rows(BY_CALLERS)}
     assert as_text(matrix["tts"]) == [
         "100 ms\n70 turns",
         "× 0.80\n[0.70, 0.90]\n80 ms",
@@ -179,13 +193,18 @@ class ToOneAgent:
     def plan(self, number: int) -> SessionPlan:
         return _calls(lambda k: ConnectionSpec("raw-pcm", f"{self.url}/{k}"))(number)
 
-    def context(self, number: int) -> str:
-        return f"context {number}"
+    def key(self, number: int) -> SessionKey:
+        return numbered(number)
 
 
 async def test_finished_plays_are_stored_when_the_agent_fails_later() -> None:
     stored: list[LoadResult] = []
-    rows: list[LoadTurn] = []
+    rows: list[UnrecordedCall] = []
+
+    def finished(calls: Sequence[UnrecordedCall], result: LoadResult) -> None:
+        rows.extend(calls)
+        stored.append(result)
+
     started: list[list[ComputingStage]] = []
     async with metrology_agent(1, 9, keep_arrivals=False, delay_ms=300) as agent:
         calls = ToOneAgent(agent.url)
@@ -197,29 +216,31 @@ async def test_finished_plays_are_stored_when_the_agent_fails_later() -> None:
                 raise AgentError("it died")
             yield calls
 
-        each = Load(calls.plan, rows=rows.extend, finished=stored.append)
+        each = Load(calls.plan, finished=finished)
         with pytest.raises(AgentError, match="it died"):
-            await isolate(each, LoadResult((step(1),), ""), (), 1, running, lambda _: None)
+            await isolate(each, LoadResult(LoadPart(), (one(1),)), (), 1, running, lambda _: None)
     assert started == [["llm", "tts"], ["asr", "tts"], ["asr", "llm"]]
-    last = stored[-1].isolated
-    assert last is not None
-    assert (len(last.plays), last.missing) == (2, 12)
-    assert [(row.step, row.computing, row.context) for row in rows] == [
-        (1, ("asr",), "context 0"),
-        (2, ("llm",), "context 0"),
-    ]
+    last = stored[-1]
+    assert last.matrix is not None
+    assert (len(last.part.plays), last.missing) == (2, 12)
+    assert [(row.key.step, row.key.context_id) for row in rows] == [("asr computing (1)", "0"), ("llm computing (2)", "0")]
     assert stored[-1].steps == stored[0].steps, "plays are no steps"
     alone = last.matrix.alone("asr")
     assert alone is not None
     assert alone.turns == 0
-    assert "1 of 1 turn stamped no asr where asr computed." in list(sentences(last, is_open=False))
+    assert "1 of 1 turn stamped no asr where asr computed." in list(sentences(last))
 
 
 async def test_a_play_of_an_open_loop_that_came_late_is_stored_and_in_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.load.isolate.ORDER", (("asr",),))
     monkeypatch.setattr("harness.load.measuring.late_arrivals", lambda _: "callers came late")
     stored: list[LoadResult] = []
-    rows: list[LoadTurn] = []
+    rows: list[UnrecordedCall] = []
+
+    def finished(calls: Sequence[UnrecordedCall], result: LoadResult) -> None:
+        rows.extend(calls)
+        stored.append(result)
+
     async with metrology_agent(1, 9, keep_arrivals=False, delay_ms=300) as agent:
         calls = ToOneAgent(agent.url)
 
@@ -228,16 +249,15 @@ async def test_a_play_of_an_open_loop_that_came_late_is_stored_and_in_no_figure(
             yield calls
 
         arrivals = [Arrivals("poisson", rate, 4.0, 1) for rate in (2, 0.5)]
-        each = Load(calls.plan, rows=rows.extend, finished=stored.append)
-        await isolate(each, LoadResult((step(1, rate=0.5),), ""), arrivals, 1, running, lambda _: None)
+        each = Load(calls.plan, finished=finished)
+        await isolate(each, result_of(one(1, rate=0.5)), arrivals, 1, running, lambda _: None)
     assert len(rows) == len(arrivals[1].offsets_ns()) > 0
-    assert all((row.rate, row.computing, row.counted) == (0.5, ("asr",), False) for row in rows)
-    last = stored[-1].isolated
-    assert last is not None
-    (play,) = last.plays
-    assert (play.calls, play.failed) == (len(rows), 0)
-    assert "callers came late" in play.left_out
-    assert last.matrix.times == () or last.matrix.times[0].turns == 0
+    assert {row.key.step for row in rows} == {"asr computing (1)"}
+    (play,) = stored[-1].part.plays
+    assert (play.sessions, play.failed, play.rate) == (len(rows), 0, 0.5)
+    assert "callers came late" in play.why_nothing
+    assert stored[-1].matrix is not None
+    assert stored[-1].matrix.times == ()
 
 
 @pytest.mark.models
@@ -250,17 +270,17 @@ async def test_plays_are_sampled_like_the_steps(
     profile.write_text('name = "scripted"\nkind = "cascade"\n[metrics]\nstage = "llm"\n', encoding="utf-8")
     experiment = Experiment(agents=(str(profile),), pack=str(pack))
     request = LoadRequest(experiment, tmp_path, callers=(1,), isolate=True)
-    rows: list[LoadTurn] = []
+    rows: list[UnrecordedCall] = []
     with RunProgress() as progress:
         plan = make_plan(experiment)
-        made, sampled = LoadMade(agent="scripted", pack="two-words"), tmp_path / "telemetry.jsonl"
-        ready = _Prepared(plan, {}, render_turns(plan, progress), made, sampled)
-        each = Load(_not_planned, rows=rows.extend, within=tmp_path)
-        await _isolated(ready, request, progress, each, LoadResult((step(1),), ""))
-    assert len(rows) == 1
-    assert all(row.failure is None for row in rows)
-    samples = [json.loads(line) for line in sampled.read_text(encoding="utf-8").splitlines()]
-    during = [sample for sample in samples if rows[0].begin_ns < sample["at_ns"] < rows[-1].end_ns]
+        ready = _Prepared(plan, {}, render_turns(plan, progress), tmp_path, new_manifest(plan))
+        each = Load(_not_planned, finished=lambda calls, _: rows.extend(calls), within=tmp_path)
+        await _isolated(ready, request, progress, each, LoadResult(LoadPart(), (one(1),)))
+    (call,) = rows
+    assert call.failure_kind is None
+    samples = [json.loads(line) for line in (tmp_path / "telemetry.jsonl").read_text(encoding="utf-8").splitlines()]
+    over_ns = call.started_ns + call.turn_timings[0].spoken_end_ms * 1e6
+    during = [sample for sample in samples if call.started_ns < sample["at_ns"] < over_ns]
     assert any({"cpu_percent", "scripted.cpu_percent", "harness caller.cpu_percent"} <= sample.keys() for sample in during)
     assert "metrics of" not in capfd.readouterr().err, "a server that has a stand-in is not looked for"
 

@@ -1,11 +1,14 @@
 """Who gave way, and how many callers are tried next: pure functions of what steps came to."""
 
+from dataclasses import replace
+
 import pytest
 
-from harness.load.ceiling import MOST, LoadResult, next_callers, rounds_for
-from harness.load.limits import limit_of
-from harness.load.result import LoadStep, Used
+from harness.figures.steps import step_figures
+from harness.load.result import LoadResult, Step
+from harness.load.search import MOST, next_callers, rounds_for
 from harness.statistics.interval import TURNS_FOR_P95
+from harness.store.load_part import LoadPart, StepRecord, Used
 from harness.timing.quantiles import Quantiles
 
 BUDGET_MS = 500.0
@@ -21,11 +24,18 @@ def step(
     failed: int = 0,
     no_reply: int = 0,
     over_limit: bool = False,
-) -> LoadStep:
+) -> Step:
     out = ("pacing p99 6.5 ms is over 5 ms",) if late else ()
-    used = Used(1, 0.01, process, machine, 1.0)
+    used = Used(processes=1, cores_a_caller=0.01, busiest_process=process, machine=machine, mib_a_caller=1.0)
     ttfa = Quantiles(p50=300.0, p95=p95, p95_over_limit=over_limit, n=callers)
-    return LoadStep(callers, callers, failed, no_reply, 6.5 if late else 0.2, 9.0, 1.0, 1.0, ttfa, out, used)
+    record = StepRecord(
+        callers=callers, sessions=callers, failed=failed, no_reply=no_reply, out_of_bounds=out, used=used, says_of_agent=not out
+    )
+    return Step(record, replace(step_figures([]), ttfa_ms=ttfa))
+
+
+def played(*steps: Step) -> LoadResult:
+    return LoadResult(LoadPart(budget_ms=BUDGET_MS), steps)
 
 
 @pytest.mark.parametrize(
@@ -50,25 +60,25 @@ def step(
         (step(no_reply=1), "agent", "1 of 10 calls had no reply"),
     ],
 )
-def test_who_gave_way(found: LoadStep, of: str | None, said: str) -> None:
-    limit = limit_of(found, BUDGET_MS)
+def test_who_gave_way(found: Step, of: str | None, said: str) -> None:
+    limit = found.over(BUDGET_MS)
     assert (limit.of if limit else None) == of
     assert said in (limit.in_words() if limit else "")
 
 
 def test_without_a_budget_a_slow_agent_holds() -> None:
-    assert limit_of(step(p95=5_000)) is None
+    assert step(p95=5_000).over() is None
 
 
 def test_the_ceiling_is_the_most_that_held_below_the_first_that_did_not_in_whatever_order_they_were_played() -> None:
-    result = LoadResult((step(4), step(8), step(16, p95=900), step(12), step(14, late=True)), "x", BUDGET_MS)
+    result = played(step(4), step(8), step(16, p95=900), step(12), step(14, late=True))
     assert result.ceiling == 12
     assert result.limit is not None
     assert result.limit[0] == 14
     told = result.to_json()
     assert told["limit"]["of"] == "machine"
     assert told["steps"][0]["used"]["machine"] == 0.4
-    assert LoadResult((step(4),), "x", BUDGET_MS).to_json()["limit"] is None
+    assert played(step(4)).to_json()["limit"] is None
 
 
 @pytest.mark.parametrize("stands", [0, 1, 2, 3, 4, 5, 9, 31, 64, 150, 997, 5_000])

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.commands.load import _tell
-from harness.load.ceiling import LoadResult
-from harness.store.load_files import LoadMade, read_load, read_turns
+from harness.commands.load_told import tell_load
+from harness.load.result import LoadResult
+from harness.store.load_part import LoadPart
+from harness.store.manifest import RunManifest
+from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished, peer
-from tests.harness.load.made_turns import queued, stored
+from tests.harness.load.made_turns import MADE, queued, stored
 
 AGENT = ("--agent", peer("raw-pcm-echo"))
 
@@ -53,7 +55,7 @@ def test_an_earlier_load_test_is_not_overwritten(harness_here: Callable[..., Fin
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     done = harness_here("load", *AGENT, "--rate", "1", "--out", folder)
     assert done.code == 2
-    assert "holds a load test already; name another folder" in done.err
+    assert "holds a load test or another run already; name another folder" in done.err
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -68,8 +70,8 @@ def test_the_room_for_every_round_is_asked_for(
 
 
 def test_a_folder_with_brackets_in_its_name_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    _tell(LoadMade(agent="a", pack="p"), LoadResult((), ""), Path("runs/[/b]/load.html"))
-    assert "page    runs/[/b]/load.html" in capsys.readouterr().out
+    tell_load(RunManifest(**MADE), LoadResult(LoadPart()), Path("runs/[/b]/report.html"))
+    assert "page    runs/[/b]/report.html" in capsys.readouterr().out
 
 
 @pytest.mark.models
@@ -81,25 +83,30 @@ def test_callers_of_a_pack_come_at_a_rate(harness_in_real_time: Callable[..., Fi
     )  # fmt: skip
     assert done.code == 0, done.err
     assert [step["rate"] for step in done.json["steps"]] == [0.5, 1.0]
-    stored = read_load(folder)
-    assert stored.made.agent == "raw-pcm-echo"
-    assert stored.arrivals == "poisson"
-    turns = list(read_turns(folder))
-    assert {turn.step for turn in turns} == {0, 1}
-    assert {turn.context for turn in turns} == {"first", "second"}, "callers speak the pack's contexts in turn"
-    assert all(turn.end_ns >= turn.spoken_end_ns > turn.begin_ns for turn in turns if turn.failure is None)
-    for step in done.json["steps"]:
-        assert step["arrivals"]["calls"] == sum(turn.rate == step["rate"] for turn in turns)
+    run = RunStore.open(folder)
+    part, steps = run.manifest.load, ("0.5 calls/s", "1 calls/s")
+    assert part is not None
+    assert (run.manifest.played[0].name, part.law, part.for_s) == ("raw-pcm-echo", "poisson", 12.0)
+    calls = run.sessions()
+    assert {call.key.step for call in calls} == set(steps)
+    assert {call.key.context_id for call in calls} == {"first", "second"}, "callers speak the pack's contexts in turn"
+    spoken = [call for call in calls if call.status == "finished"]
+    assert all(0 < (t.begin_ms or 0) < t.spoken_end_ms for call in spoken for t in call.turn_timings)
+    assert not (folder / "sessions").exists(), "sound is removed once it is measured"
+    for step, name in zip(done.json["steps"], steps, strict=True):
+        assert step["arrivals"]["calls"] == sum(call.key.step == name for call in calls)
         assert step["caller_error"]["calls"] > 0
     samples = [json.loads(line) for line in (folder / "telemetry.jsonl").read_text().splitlines()]
     columns = {column for sample in samples for column in sample}
     assert {"cpu_percent", "memory_mib", "raw-pcm-echo.cpu_percent", "harness caller.cpu_percent"} <= columns
-    spoken = [turn for turn in turns if turn.failure is None]
-    assert samples[0]["at_ns"] < spoken[0].begin_ns
-    assert samples[-1]["at_ns"] > max(turn.end_ns for turn in spoken)
+    assert samples[0]["at_ns"] < min(call.started_ns or 0 for call in spoken)
+    assert samples[-1]["at_ns"] > max((call.started_ns or 0) + call.turn_timings[-1].spoken_end_ms * 1e6 for call in spoken)
     assert done.json["made"]["cards"].keys() == {c.split(".")[0] for c in columns if c.startswith("gpu")} - {"gpu"}
-    assert (folder / "load.html").exists()
-    assert json.loads((folder / "load.json").read_text()) == done.json
+    assert (folder / "report.html").exists()
+    assert json.loads((folder / "summary.json").read_text()) == done.json
+    again = harness_in_real_time("report", folder, "--json", "--export", tmp_path / "export")
+    assert again.json == done.json, "the report is written again from the rows"
+    assert len((tmp_path / "export" / "each_turn.csv").read_text().splitlines()) > len(spoken)
 
 
 @pytest.mark.models
@@ -115,14 +122,16 @@ def test_stages_are_isolated(harness_in_real_time: Callable[..., Finished], pack
     assert found["offered"] == 1
     assert found["missing"] == 0
     assert len(found["plays"]) == 14
-    turns = list(read_turns(folder))
-    assert {turn.step for turn in turns if turn.computing is None} == {0}
-    played = [turn for turn in turns if turn.computing is not None]
-    assert {turn.step for turn in played} == set(range(1, 15))
-    assert all(set(turn.own_ms) <= set(turn.computing or ()) for turn in played)
-    assert {turn.context for turn in played} == {"first"}, "every play has the same calls"
+    run = RunStore.open(folder)
+    part = run.manifest.load
+    assert part is not None
+    assert [one.name for one in part.steps] == ["1 at once"]
+    played = [call for call in run.sessions() if call.key.step != "1 at once"]
+    assert {call.key.step for call in played} == {one.name for one in part.plays}
+    computing = {one.name: set(one.computing or ()) for one in part.plays}
+    assert all({stage for stage, _ in t.own_ms} <= computing[call.key.step] for call in played for t in call.turn_timings)
+    assert {call.key.context_id for call in played} == {"first"}, "every play has the same calls"
     for time in found["times"]:
         assert time["turns"] + time["without"] <= 2
     assert sum(time["turns"] for time in found["times"]) > 18, "of 24 times at most few are missing"
-    assert len(read_load(folder).steps) == 1
-    assert "Who slows whom" in (folder / "load.html").read_text(encoding="utf-8")
+    assert "Who slows whom" in (folder / "report.html").read_text(encoding="utf-8")

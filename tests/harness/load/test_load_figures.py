@@ -1,69 +1,82 @@
 """The figures of a step, over stretches of time, and what several steps say together."""
 
 import math
-from itertools import pairwise
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from harness.figures.load_knee import CurveStep, calls_within, knee
-from harness.figures.load_steps import load_figures, stretches_of, times
+from harness.figures.steps import step_figures
 from harness.statistics.drawn_quantiles import Drawn, drawn_quantile
-from harness.timing.quantiles import quantiles_of
+from harness.turns.of_run import rows_of_call
+from harness.turns.stretches import stretches_of
+from harness.turns.table import TurnTable
 from tests.harness.load.made_turns import queued, turn
+from tests.present import present
 
 RATES = (1.0, 2.0, 4.0, 6.0, 8.0, 9.0)
 
 
 def test_a_stretch_holds_all_turns_of_its_time_and_each_turn_is_in_one() -> None:
-    turns = queued(4.0, 180.0, 1)
-    stretches = stretches_of(turns)
-    assert len(stretches) == 11, "180 s in stretches of at least 15 s, from the first turn to the last"
-    assert sum(map(len, stretches.values())) == len(turns)
-    spans = [(min(t.spoken_end_ns for t in group), max(t.spoken_end_ns for t in group)) for group in stretches.values()]
-    assert all(one[1] < two[0] for one, two in pairwise(spans))
+    at_ns = np.array([call.started_ns for call in queued(4.0, 180.0, 1)])
+    place = stretches_of(at_ns)
+    assert set(place) == set(range(11)), "180 s in stretches of at least 15 s, from the first turn to the last"
+    assert all(at_ns[place == one].max() < at_ns[place == one + 1].min() for one in range(10))
 
 
 def test_turns_that_do_not_count_and_failures_of_the_harness_take_no_part() -> None:
     turns = [turn(k, k) for k in range(10)]
-    more = [turn(10, 10, counted=False), turn(11, 11, failure="caller_died"), turn(12, 12, failure="no_history")]
-    assert stretches_of([*turns, *more]) == stretches_of(turns)
-    assert stretches_of([]) == {}
-    assert load_figures([]).turns == 0
+    more = [turn(10, 400, counted=False), turn(11, 11, None, failure="caller_died"), turn(12, 12, None, failure="no_history")]
+    one, two = step_figures([*turns, *more]), step_figures(turns)
+    assert (one.turns, one.stretches, one.ttfa_ms) == (two.turns, two.stretches, two.ttfa_ms) == (10, 1, one.ttfa_ms)
+    assert step_figures([]).turns == 0
 
 
 def test_an_agent_that_turns_callers_away_is_not_quicker_for_it() -> None:
     quick = [turn(k, k) for k in range(95)]
     refused = [turn(100 + k, k, None, failure="refused") for k in range(10)]
-    found = load_figures([*quick, *refused])
+    found = step_figures([*quick, *refused])
     assert found.ttfa_ms.p95 is None
     assert found.ttfa_ms.p95_over_limit
     assert (found.failed.hits, found.failed.of) == (10, 105)
     assert (found.no_reply.hits, found.no_reply.of) == (10, 105)
-    assert found.cut_ins.of == found.continuity.of == 95, "of a call that failed neither is known"
+    assert found.continuity.of == 95, "a call that failed has no reply that could have a gap"
 
 
 def test_continuity_counts_replies_and_not_gaps() -> None:
     turns = [turn(0, 0), turn(1, 1, underruns=7), turn(2, 2), turn(3, 3, None), turn(4, 4, discarded="detectors disagree")]
-    found = load_figures(turns)
+    found = step_figures(turns)
     assert (found.continuity.hits, found.continuity.of) == (2, 3)
     assert found.continuity.value == pytest.approx(2 / 3)
 
 
 def test_too_many_discarded_turns_leave_no_wait() -> None:
     turns = [turn(k, k) for k in range(20)]
-    assert times(stretches_of([*turns, turn(30, 30, discarded="x")]), "ttfa")
-    assert times(stretches_of([*turns, *(turn(30 + k, 30, discarded="x") for k in range(3))]), "ttfa") == {}
+    assert step_figures([*turns, turn(30, 30, discarded="x")]).ttfa_ms.n == 20
+    assert step_figures([*turns, *(turn(30 + k, 30, discarded="x") for k in range(3))]).ttfa_ms.n == 0
+    assert step_figures([*turns, *(turn(30 + k, 30, counted=False) for k in range(30))]).ttfa_ms.n == 20, "no fault of anybody"
 
 
 def test_several_turns_of_a_call_are_one_call() -> None:
-    turns = [turn(0, 0, turn=0), turn(0, 9, turn=1), turn(1, 10, None, failure="refused")]
-    assert (load_figures(turns).failed.hits, load_figures(turns).failed.of) == (1, 2)
+    twice = turn(0, 0)
+    calls = [replace(twice, turn_timings=twice.turn_timings * 2), turn(1, 10, None, failure="refused")]
+    assert (step_figures(calls).turns, step_figures(calls).failed.hits, step_figures(calls).failed.of) == (3, 1, 2)
 
 
 def test_under_eight_stretches_there_is_no_interval() -> None:
-    assert load_figures(queued(4.0, 100.0, 1)).ttfa_ms.p95_interval is None
-    assert load_figures(queued(4.0, 180.0, 1)).ttfa_ms.p95_interval is not None
+    few = step_figures(queued(4.0, 100.0, 1)).ttfa_ms
+    assert (few.p50_interval, few.p95_interval, few.p95_at_least) == (None, None, None)
+    assert step_figures(queued(4.0, 180.0, 1)).ttfa_ms.p50_interval is not None
+
+
+def test_a_p95_has_an_upper_end_when_all_stretches_could_hardly_be_quicker_by_chance() -> None:
+    some, many = (step_figures(queued(1.0, 15.0 * stretches, 1)).ttfa_ms for stretches in (40, 200))
+    assert some.p95_interval is None
+    assert present(some.p95_at_least) < present(some.p95)
+    low, high = present(many.p95_interval)
+    assert low < present(many.p95) < high
+    assert many.p95_at_least is None
 
 
 def test_near_the_knee_an_interval_over_calls_would_be_too_narrow() -> None:
@@ -71,16 +84,19 @@ def test_near_the_knee_an_interval_over_calls_would_be_too_narrow() -> None:
     wider = []
     for seed in range(6):
         turns = queued(8.0, 240.0, seed)
-        stretch = load_figures(turns).ttfa_ms.p50_interval
-        call = quantiles_of({t.session: [t.ttfa_ms or 0.0] for t in turns}, 1).p50_interval
+        stretch = step_figures(turns).ttfa_ms.p50_interval
+        table = TurnTable.of(row for call in turns for row in rows_of_call(call))
+        each = {str(k): [ms] for k, ms in enumerate(table.given("ttfa").measured)}
+        drawn = Drawn.quantile(each, 0.5, seed=1)
+        assert drawn is not None
+        call = drawn.bounds(0.025)
         assert stretch is not None
-        assert call is not None
         wider.append((stretch[1] - stretch[0]) / (call[1] - call[0]))
     assert np.median(wider) > 1.5
 
 
 def curve(*rates: float, seed: int = 1, lasts_s: float = 240.0) -> list[CurveStep]:
-    return [CurveStep(rate, 20 * rate, times(stretches_of(queued(rate, lasts_s, seed)), "ttfa")) for rate in rates]
+    return [CurveStep(rate, 20 * rate, step_figures(queued(rate, lasts_s, seed)).ttfa_by_stretch) for rate in rates]
 
 
 def test_the_rate_within_a_budget_is_between_the_steps_around_it() -> None:
@@ -162,19 +178,19 @@ def test_few_stretches_have_no_bounds_and_equal_tests_no_change() -> None:
 
 def test_an_early_answer_ranks_slowest_and_a_discarded_turn_is_unknown() -> None:
     early = [turn(k, k, 900.0, signed_ms=-200.0) for k in range(10)]
-    found = load_figures([*(turn(100 + k, k) for k in range(90)), *early])
+    found = step_figures([*(turn(100 + k, k) for k in range(90)), *early])
     assert found.ttfa_ms.p95_over_limit
     unknown = [turn(k, k, 10.0, discarded="detectors disagree") for k in range(2)]
-    waits = times(stretches_of([*(turn(10 + k, k) for k in range(90)), *unknown]), "ttfa")
+    waits = step_figures([*(turn(10 + k, k) for k in range(90)), *unknown]).ttfa_by_stretch
     assert {value for group in waits.values() for value in group} == {400.0}
 
 
-def test_cut_ins_are_turns_of_calls_that_were_heard() -> None:
+def test_cut_ins_are_turns_that_are_known() -> None:
     turns = [turn(0, 0), turn(1, 1, cut_in=True), turn(2, 2, cut_in=True, discarded="x"), turn(3, 3, None, failure="refused")]
-    found = load_figures([*turns, turn(4, 4, None, discarded="x")])
-    assert (found.cut_ins.hits, found.cut_ins.of) == (1, 2)
-    assert (found.no_reply.hits, found.no_reply.of) == (1, 3)
-    assert (found.failed.hits, found.failed.of) == (1, 5), "a turn without reply is no failed call"
+    found = step_figures([*turns, *(turn(9 + k, 4) for k in range(60)), turn(4, 4, None, discarded="x")])
+    assert (found.cut_ins.hits, found.cut_ins.of) == (1, 63)
+    assert (found.no_reply.hits, found.no_reply.of) == (1, 63)
+    assert (found.failed.hits, found.failed.of) == (1, 65), "a turn without reply is no failed call"
 
 
 def test_a_difference_has_the_stretches_of_the_shorter_test() -> None:

@@ -10,14 +10,17 @@ from benchmarks.made_recordings import Said, make_recording, voice
 from harness.agents import marks
 from harness.caller import SessionOutcome
 from harness.caller.exchange import write_raw
-from harness.figures.load_steps import load_figures
+from harness.figures.server_waits_words import HEAD, waits_notes, waits_rows
+from harness.figures.steps import step_figures
 from harness.load.measuring import Call, Offered, measured_step
-from harness.load.result import LoadStep, Used
-from harness.reports.load_servers import HEAD, servers_notes, servers_rows
+from harness.load.result import Step
+from harness.load.steps import numbered
+from harness.reports.load_words import STRETCHES, served
 from harness.servers.samples import ServerSample
 from harness.servers.split import ServerSplit
-from harness.store.load_files import LoadTurn, append_turns, read_turns
-from tests.harness.load.made_turns import turn
+from harness.store.load_part import Used
+from harness.store.unrecorded import UnrecordedCall
+from tests.harness.load.made_turns import result_of, step, turn, written
 from tests.harness.servers.test_served_turns import marked, sample
 
 SPLIT = ServerSplit(
@@ -47,56 +50,50 @@ async def test_a_call_is_measured_with_the_samples_of_its_own_time(tmp_path: Pat
         return series
 
     began_ns = made.ms(-2.5)
-    call = Call(0, "c", SessionOutcome("replied", begun_ns=began_ns), tmp_path)
-    step, rows = await measured_step(
-        Offered(0, callers=1), [call], None, lambda _: Used(1, 0.0, 0.0, 0.0, 0.0), samples=samples
-    )
+    call = Call(0, numbered(0), SessionOutcome("replied", begun_ns=began_ns), tmp_path)
+    used = Used(processes=1, cores_a_caller=0, busiest_process=0, machine=0, mib_a_caller=0)
+    record, rows = await measured_step(Offered(callers=1), [call], None, lambda _: used, samples=samples)
     ((from_ns, until_ns),) = asked
     assert from_ns < began_ns
-    assert until_ns > rows[0].end_ns
-    ((split,),) = (row.servers for row in rows)
+    ((timing,),) = (row.turn_timings for row in rows)
+    assert until_ns > rows[0].started_ns + (timing.spoken_end_ms + (timing.reply_end_ms or 0)) * 1e6
+    (split,) = timing.servers
     assert (split.source, split.queue_ms, split.prefill_ms) == ("counters", 30, 150)
-    (told,) = step.to_json()["servers"]
+    (told,) = Step(record, step_figures(rows)).to_json()["servers"]
     assert (told["stage"], told["split"], told["turns"]) == ("llm", 1, 1)
     assert told["queue_ms"]["mean"] == pytest.approx(30)
-    append_turns(tmp_path, rows)
-    assert next(iter(read_turns(tmp_path))).servers == (split,)
+    store = written(tmp_path / "load", result_of(), rows)
+    assert next(store.calls_of("1 at once")).turn_timings[0].servers == (split,)
 
 
-def served(number: int, waiting: int) -> LoadTurn:
-    return turn(number, 5.0 * number, rate=1.0 + waiting, servers=(queued_behind(waiting),))
-
-
-def step(turns: Sequence[LoadTurn], *, late: str = "") -> LoadStep:
-    found = load_figures(turns)
-    return LoadStep(
-        9, len(turns), 0, 0, 0.3, 2.0, 1.0, 1.5, found.ttfa_ms, (late,) if late else (), rate=turns[0].rate, figures=found
-    )  # fmt: skip
+def waiting(others: int, calls: int = 40) -> list[UnrecordedCall]:
+    """Calls that waited behind so many others."""
+    return [turn(k, 5.0 * k, rate=1.0 + others, servers=(queued_behind(others),)) for k in range(calls)]
 
 
 def test_a_row_says_which_part_grows_with_the_load() -> None:
-    steps = [step([served(k, waiting) for k in range(40)]) for waiting in (0, 4)]
-    rows = [dict(zip(("rate", *HEAD), row, strict=True)) for row in servers_rows(steps)]
-    assert [row["rate"] for row in rows] == ["1", "5"]
+    steps = served(result_of(*(step(waiting(others), rate=1.0 + others) for others in (0, 4))))
+    rows = [dict(zip(HEAD, row, strict=True)) for row in waits_rows(steps)]
+    assert [row["Agent"] for row in rows] == ["1 calls/s", "5 calls/s"]
     assert [row["Queue"].splitlines()[0] for row in rows] == ["50 ms", "450 ms"]
-    assert {row["Prefill"].splitlines()[0] for row in rows} == {"110 ms"}
-    assert {row["First decode"].splitlines()[0] for row in rows} == {"10 ms"}
     assert {row["Turns"] for row in rows} == {"40/40"}
     assert len(rows[0]["Queue"].splitlines()) == 2, "an interval over stretches of time"
-    assert servers_notes(steps)[0].startswith("1 calls/s, TTFT: ")
-    assert "at most 4 requests ran and 3 waited at once" in servers_notes(steps)[0]
+    note = waits_notes(steps, STRETCHES)[0]
+    assert note.startswith("1 calls/s, TTFT: ")
+    assert "prefill 110 ms, first decode 10 ms" in note
+    assert "at most 4 requests ran and 3 waited at once" in note
 
 
 def test_few_stretches_give_no_interval_and_a_step_that_says_nothing_has_no_row() -> None:
-    few = step([served(k, 0) for k in range(10)])
-    assert "too few stretches of time for intervals" in servers_notes([few])[0]
-    late = step([served(k, 0) for k in range(40)], late="callers came late")
-    assert servers_rows([late, step([turn(k, k) for k in range(9)])]) == []
+    few = served(result_of(step(waiting(0, calls=10))))
+    assert "too few stretches of time for intervals" in waits_notes(few, STRETCHES)[0]
+    late = step(waiting(0), late="callers came late")
+    assert waits_rows(served(result_of(late, step([turn(k, k) for k in range(9)])))) == ()
     assert late.to_json()["servers"] is None
 
 
 def test_turns_that_do_not_count_or_were_discarded_take_no_part() -> None:
-    counted = [served(k, 0) for k in range(10)]
-    others = [served(20, 9).model_copy(update={"counted": False}), served(21, 9).model_copy(update={"discarded": "echo"})]
-    (row,) = load_figures([*counted, *others]).servers
+    slow = {"servers": (queued_behind(9),)}
+    others = [turn(20, 100.0, counted=False, **slow), turn(21, 9.0, discarded="echo", **slow)]
+    (row,) = step_figures([*waiting(0, calls=10), *others]).servers
     assert (row.queue_ms.mean, row.left_out) == (50.0, 1)

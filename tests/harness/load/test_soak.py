@@ -1,8 +1,8 @@
 """Waves of the same callers: what drifts is told, and what only trembles is not."""
 
-import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,15 +11,18 @@ from harness.agents.connections import ConnectionSpec
 from harness.calibrate.agent_process import metrology_agent
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerTurn, Limits, SessionPlan
-from harness.load.result import LoadStep
+from harness.figures.steps import step_figures
+from harness.load.result import Step
 from harness.load.soak import FEWEST_WAVES, Look, drifts, soak
+from harness.store.load_part import StepRecord
 from harness.timing.quantiles import Quantiles
 
 WAVE_S = 30.0
 
 
-def look(n: int, memory_mib: float, p50: float | None = 300.0, pacing_ms: float = 0.2) -> Look:
-    step = LoadStep(4, 4, 0, 0, pacing_ms, 1.0, 1.0, 1.0, Quantiles(p50=p50), ())
+def look(n: int, memory_mib: float, p50: float | None = 300.0, pacing_ms: float | None = 0.2) -> Look:
+    record = StepRecord(callers=4, sessions=4, pacing_p99_error_ms=pacing_ms)
+    step = Step(record, replace(step_figures([]), ttfa_ms=Quantiles(p50=p50)))
     return Look(n * WAVE_S, 0.0, {"caller": memory_mib}, {"caller": 12}, step)
 
 
@@ -47,7 +50,7 @@ def test_what_only_trembles_may_be_none() -> None:
 
 def test_few_waves_and_waves_without_figures_say_nothing() -> None:
     assert drifts(waves(lambda n: float(n), FEWEST_WAVES - 1)) == ()
-    silent = tuple(look(n, 100.0, p50=None, pacing_ms=math.nan) for n in range(FEWEST_WAVES))
+    silent = tuple(look(n, 100.0, p50=None, pacing_ms=None) for n in range(FEWEST_WAVES))
     assert {d.what for d in drifts(silent)} == {"the clock", "memory of the caller", "descriptors of the caller"}
 
 
@@ -65,7 +68,7 @@ async def test_waves_are_played_until_the_time_is_over() -> None:
     assert len(found.looks) >= 2
     assert found.looks[-1].at_s >= 9.0 > found.looks[-2].at_s
     for seen in found.looks:
-        assert seen.step.failed == 0
+        assert seen.step.record.failed == 0
         assert seen.memory_mib["caller"] > 10
         assert seen.memory_mib["agent"] > 10
         assert seen.descriptors["agent"] > 0

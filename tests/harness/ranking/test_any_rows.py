@@ -4,6 +4,7 @@ import json
 import math
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from harness.errors import UserError
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.model import Method, RatingModel
+from harness.ranking.question import Measured, RatingQuestion
 from harness.ranking.ranking import rank
 from harness.ranking.ranking_object import as_object
 from harness.store.judgment import Judgment
@@ -69,14 +71,15 @@ def test_every_board_is_finite(method: Method, rows: list[Judgment]) -> None:
 @given(st.lists(_row, min_size=1, max_size=40))
 def test_every_ranking_can_be_written(rows: list[Judgment]) -> None:
     latencies = {"u": {f"c{k}": [300.0 + k if k % 3 else math.inf] for k in range(10)}, "w": {}}
+    asked = RatingQuestion(measured=Measured({"ttfa": latencies}), draws=20)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = [rank(rows, latencies, model=RatingModel(), draws=20)]
+        found = [rank(rows, replace(asked, model=RatingModel()))]
         if any(row.source == "judge" for row in rows):
-            found.append(rank(rows, latencies, draws=20))
+            found.append(rank(rows, asked))
         else:
             # Votes that give no interval are refused in one sentence where there is nothing else.
             with suppress(UserError):
-                found.append(rank(rows, latencies, draws=20))
+                found.append(rank(rows, asked))
     for ranking in found:
         json.dumps(as_object(ranking), allow_nan=False)

@@ -1,17 +1,20 @@
 """Equal rows give equal ratings by every door, to the last digit."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.figures.board_figures import quality_figures
-from harness.figures.rank import Measured, rank_target, rated_rows
+from harness.figures.rank import rank_target, rated_table
 from harness.ranking import Board, RatingModel, joint_figure, leaderboard
 from harness.ranking.board import Ends
 from harness.ranking.export import board_csv, board_markdown
 from harness.ranking.model import PRIMARY, Method
+from harness.ranking.question import Measured, RatingQuestion
+from harness.ranking.quoted_board import of_verdicts
 from harness.ranking.ranking import rank
 from harness.ranking.ranking_object import as_object
 from harness.ranking.variants import variants
@@ -48,23 +51,25 @@ def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_pa
     texts = {(row.context, s, 0): "well " * (3 + 7 * k) for row in rows for k, s in enumerate(systems)}
     want = _figures(leaderboard(rows))
 
-    ranked = rank(rows, latencies, texts=texts, draws=60, seed=4)
+    measured = Measured({"ttfa": latencies}, {}, texts)
+    ranked = rank(rows, RatingQuestion(measured=measured, draws=60, seed=4))
     joint = present(ranked.joint)
     assert _figures(ranked.board) == want
-    found = {variant.name: variant.board for variant in variants(table_of(rows))}
+    of_judges = present(of_verdicts(table_of(rows), RatingQuestion(), bootstrap=False))
+    found = {variant.name: variant.board for variant in variants(of_judges, {})}
     assert _figures(found["judges, all"]) == _figures(found["judges, regular"]) == want
     assert {v.name: _figures(v.board) for v in ranked.variants if v.name in found}["judges, regular"] == want
     for figure in (joint, joint_figure(rows, latencies, draws=60, seed=4)):
         assert {p.system: (p.elo, p.elo_interval) for p in figure.points} == want
         assert [p.p_frontier for p in figure.points] == [p.p_frontier for p in joint.points]
     # What a run's summary, and so the terminal, `--json` and the page, are made of.
-    rated = rated_rows(rows, Measured({"ttfa": latencies}, {}, texts), budget_ms=500.0, seed=4, valid=True)
+    rated = rated_table(table_of(rows), RatingQuestion(measured=measured, budget_ms=500.0, seed=4), valid=True)
     assert _figures(present(rated.board)) == want
     assert {s: (p.elo, p.elo_interval) for s, p in rated.points.items()} == want
 
     for file in (tmp_path / "rows.jsonl", tmp_path / "rows.csv"):
         write(rows, file)
-        assert _figures(rank_target(file, draws=60).board) == want
+        assert _figures(rank_target(file, RatingQuestion(draws=60)).board) == want
     told = as_object(ranked)
     for systems_told in (
         told["systems"],
@@ -80,8 +85,9 @@ def test_no_door_tells_a_chance_or_an_elo_of_what_has_no_bound(simulate: Simulat
     rows = simulate(contexts, 3, 2, seed=3)
     latencies = {s: {row.context: [300.0 + 50 * k] for row in rows} for k, s in enumerate(("s0", "s1", "s2"))}
     latencies["s2"] = dict(list(latencies["s2"].items())[:timed])
-    ranked = rank(rows, latencies, draws=60)
-    rated = rated_rows(rows, Measured({"ttfa": latencies}, {}, {}), budget_ms=500.0, seed=4, valid=True)
+    measured = Measured({"ttfa": latencies})
+    ranked = rank(rows, RatingQuestion(measured=measured, draws=60))
+    rated = rated_table(table_of(rows), RatingQuestion(measured=measured, budget_ms=500.0, seed=4), valid=True)
     told = as_object(ranked)
     for system in ("s0", "s1", "s2"):
         figures = quality_figures(rated, system, "borne_out")
@@ -104,12 +110,12 @@ def test_no_door_tells_a_chance_or_an_elo_of_what_has_no_bound(simulate: Simulat
 def test_with_eight_conversations_each_the_chances_are_told_and_in_an_invalid_run_none_is(simulate: Simulate) -> None:
     rows = simulate(8, 3, 2, seed=3, spread=0.3)
     latencies = {s: {row.context: [300.0 + 50 * k] for row in rows} for k, s in enumerate(("s0", "s1", "s2"))}
-    measured = Measured({"ttfa": latencies}, {}, {})
-    sound, unsound = (rated_rows(rows, measured, budget_ms=500.0, seed=4, valid=valid) for valid in (True, False))
+    asked = RatingQuestion(measured=Measured({"ttfa": latencies}), budget_ms=500.0, seed=4)
+    sound, unsound = (rated_table(table_of(rows), asked, valid=valid) for valid in (True, False))
     assert sum(present(p.p_best_within_budget) for p in sound.points.values()) == pytest.approx(1.0)
     assert {(p.p_frontier, p.p_best_within_budget) for p in unsound.points.values()} == {(None, None)}
     assert {s: p.elo_interval for s, p in unsound.points.items()} == {s: p.elo_interval for s, p in sound.points.items()}
-    ranked = rank(rows, latencies, other_latencies={"ttft": latencies}, draws=60).without_chances
+    ranked = rank(rows, RatingQuestion(measured=Measured({"ttfa": latencies, "ttft": latencies}), draws=60)).without_chances
     told = as_object(ranked)
     assert {p["p_frontier"] for p in told["joint"].values()} == {None}
     assert {p["p_frontier"] for v in told["joint_variants"].values() for p in v["points"].values()} == {None}
@@ -120,8 +126,9 @@ def test_the_summary_and_rank_draw_the_same_conversations(simulate: Simulate) ->
     ttfa = {s: {row.context: [300.0 + k] for row in rows} for k, s in enumerate(("s0", "s1", "s2"))}
     # A conversation that only TTFT knows, and nobody judged.
     ttft = {s: values | {"c900": [100.0]} for s, values in ttfa.items()}
-    ranked = rank(rows, ttfa, other_latencies={"ttft": ttft}, seed=2)
-    rated = rated_rows(rows, Measured({"ttfa": ttfa, "ttft": ttft}, {}, {}), budget_ms=500.0, seed=2, valid=True)
+    asked = RatingQuestion(measured=Measured({"ttfa": ttfa, "ttft": ttft}), budget_ms=500.0, seed=2)
+    ranked = rank(rows, asked)
+    rated = rated_table(table_of(rows), asked, valid=True)
     points = present(ranked.joint).points
     assert {p.system: p.p_frontier for p in points} == {s: p.p_frontier for s, p in rated.points.items()}
     assert 0 < present(points[-1].p_frontier) < 1
@@ -131,7 +138,7 @@ def test_an_agent_is_held_against_no_reference_that_it_never_met(simulate: Simul
     met = [r.model_copy(update={"system_b": "ref:good"}) for r in simulate(10, 2, 1)]
     apart = [r.model_copy(update={"system_a": "ref:x", "system_b": "ref:y"}) for r in simulate(10, 2, 1, seed=1)]
     figures = quality_figures(
-        rated_rows([*met, *apart], Measured({}, {}, {}), budget_ms=500.0, seed=0, valid=True), "s0", "people"
+        rated_table(table_of([*met, *apart]), RatingQuestion(budget_ms=500.0, seed=0), valid=True), "s0", "people"
     )
     assert set(figures["elo_over"]) == {"ref:good"}
 
@@ -146,7 +153,7 @@ def test_a_model_that_was_asked_for_rates_behind_every_figure(simulate: Simulate
     }
     model = RatingModel(method, axis_weights={"E": 2.0, "R": 1.0}, lengths=lengths)
     latencies = {s: {row.context: [300.0] for row in rows} for s in ("s0", "s1", "s2")}
-    ranked = rank(rows, latencies, model=model, draws=60)
+    ranked = rank(rows, RatingQuestion(measured=Measured({"ttfa": latencies}), model=model, draws=60))
     points = present(ranked.joint).points
     board = leaderboard(rows, model)
     assert _figures(ranked.board) == _figures(board) == _figures(ranked.variants[0].board)
@@ -165,7 +172,8 @@ def test_the_length_term_stands_beside_the_quoted_rating_and_does_not_move_it(si
         for c in range(20)
         for s in range(3)
     }
-    plain, told = rank(rows, draws=50), rank(rows, texts=texts, draws=50)
+    with_texts = RatingQuestion(measured=Measured(texts=texts), draws=50)
+    plain, told = rank(rows, RatingQuestion(draws=50)), rank(rows, with_texts)
     assert _figures(plain.board) == _figures(told.board)
     assert plain.with_length is None
     assert "not known" in plain.length_words
@@ -177,9 +185,7 @@ def test_the_length_term_stands_beside_the_quoted_rating_and_does_not_move_it(si
     for system, row in found["systems"].items():
         assert row["elo_with_length"] == told.with_length[system].elo != row["elo"]
     assert "length of the replies" in found["boards"]["exploratory: with a length term"]["method"]
-    asked = rank(
-        rows, texts=texts, model=RatingModel(lengths={key: len(text.split()) for key, text in texts.items()}), draws=50
-    )
+    asked = rank(rows, replace(with_texts, model=RatingModel(lengths={key: len(text.split()) for key, text in texts.items()})))
     assert asked.with_length is asked.board
     assert _figures(asked.board) == _figures(told.with_length)
     assert "has a length term, as was asked" in asked.length_words

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from harness.errors import UserError
-from harness.ranking import joint, joint_figure
+from harness.ranking import joint_figure
 from harness.ranking.joint import Turn, best_within, on_frontier
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.model import Method, RatingModel
+from harness.ranking.question import Measured, RatingQuestion
+from harness.ranking.ranking import rank
 from harness.statistics.percentiles import weighted_quantile
 from harness.store.judgment import Judgment
 from harness.timing.quantiles import quantiles_of
@@ -24,7 +26,7 @@ def _latencies(systems: Mapping[str, float], contexts: int, seed: int = 0) -> di
 
 def test_fast_and_good_is_on_the_frontier_and_slow_and_weak_is_not(simulate: Simulate) -> None:
     rows = simulate(80, 4, 2, seed=1)
-    points = {p.system: p for p in joint(rows, _latencies({"s3": 400, "s2": 300, "s0": 2000}, 80), draws=400)}
+    points = {p.system: p for p in joint_figure(rows, _latencies({"s3": 400, "s2": 300, "s0": 2000}, 80), draws=400).points}
     assert set(points) == {"s3", "s2", "s0"}
     assert points["s3"].p_frontier == 1
     assert points["s0"].p_frontier == 0
@@ -37,14 +39,16 @@ def test_fast_and_good_is_on_the_frontier_and_slow_and_weak_is_not(simulate: Sim
 
 
 def test_nobody_within_budget_leaves_all_at_zero(simulate: Simulate) -> None:
-    points = joint(simulate(20, 3, 1), _latencies({"s0": 900, "s1": 900, "s2": 900}, 20), budget_ms=500, draws=200)
+    points = joint_figure(
+        simulate(20, 3, 1), _latencies({"s0": 900, "s1": 900, "s2": 900}, 20), budget_ms=500, draws=200
+    ).points
     assert [p.p_best_within_budget for p in points] == [0, 0, 0]
 
 
 def test_missing_replies_are_slower_than_any(simulate: Simulate) -> None:
     latencies = _latencies({"s0": 300, "s1": 300}, 20)
     latencies["s1"] = {c: v if k < 8 else [np.inf] for k, (c, v) in enumerate(latencies["s1"].items())}
-    points = {p.system: p for p in joint(simulate(20, 2, 1), latencies, draws=300)}
+    points = {p.system: p for p in joint_figure(simulate(20, 2, 1), latencies, draws=300).points}
     assert points["s1"].latency.p50_over_limit
     assert points["s1"].latency.n == 20
     assert points["s1"].latency.p50_interval is None
@@ -67,8 +71,9 @@ def test_thresholds_of_size(simulate: Simulate) -> None:
 def test_the_same_seed_gives_the_same_figure_and_variants_share_conversations(simulate: Simulate) -> None:
     rows, latencies = simulate(30, 3, 1), _latencies({"s0": 300, "s1": 400}, 30)
     words = {s: {c: [v + 100 for v in turns] for c, turns in by.items()} for s, by in latencies.items()}
-    one = joint_figure(rows, latencies, others={"first_word": words}, draws=200, seed=5)
-    assert one == joint_figure(rows, latencies, others={"first_word": words}, draws=200, seed=5)
+    asked = RatingQuestion(measured=Measured({"ttfa": latencies, "first_word": words}), draws=200, seed=5)
+    one = present(rank(rows, asked).joint)
+    assert one == rank(rows, asked).joint
     for p in one.points:
         assert p.others["first_word"].p50 == pytest.approx(present(p.latency.p50) + 100)
         assert p.others["first_word"].p50_interval == pytest.approx(tuple(v + 100 for v in present(p.latency.p50_interval)))
@@ -77,14 +82,15 @@ def test_the_same_seed_gives_the_same_figure_and_variants_share_conversations(si
 def test_cut_ins_and_refusals(simulate: Simulate) -> None:
     rows, latencies = simulate(20, 2, 1), _latencies({"s0": 300, "s1": 400}, 20)
     cuts = {"s0": {f"c{c:03}": [c < 5] for c in range(20)}}
-    by = {p.system: p for p in joint_figure(rows, latencies, cut_ins=cuts, draws=200).points}
+    asked = RatingQuestion(measured=Measured({"ttfa": latencies}, cuts), draws=200)
+    by = {p.system: p for p in present(rank(rows, asked).joint).points}
     assert by["s0"].cut_in_rate == 0.25
     assert 0 < present(by["s0"].cut_in_interval)[0] < 0.25 < present(by["s0"].cut_in_interval)[1] < 0.6
     assert by["s1"].cut_in_rate is None
     with pytest.raises(UserError, match="both judgments and latencies"):
-        joint(rows, {"other": {"c000": [1.0]}})
+        joint_figure(rows, {"other": {"c000": [1.0]}})
     with pytest.raises(UserError, match="both axes"):
-        joint([r.model_copy(update={"presentation": "audio_with_delay"}) for r in rows], latencies)
+        joint_figure([r.model_copy(update={"presentation": "audio_with_delay"}) for r in rows], latencies)
 
 
 def test_weighted_quantile_is_numpys_on_the_repeated_values() -> None:
@@ -107,7 +113,7 @@ def test_a_system_timed_or_judged_in_few_contexts_has_no_interval_there(simulate
     rows = [r for r in simulate(20, 3, 1, seed=2) if "s0" not in (r.system_a, r.system_b) or r.context < "c005"]
     latencies = _latencies({"s0": 300, "s1": 400}, 20)
     latencies["s1"] = dict(list(latencies["s1"].items())[:6])
-    by = {p.system: p for p in joint(rows, latencies, draws=100)}
+    by = {p.system: p for p in joint_figure(rows, latencies, draws=100).points}
     assert by["s0"].elo_interval is None
     assert by["s0"].latency.p50_interval is not None
     assert by["s1"].elo_interval is not None
@@ -177,7 +183,7 @@ def test_equals_share_a_draw_whatever_the_last_digit_says(simulate: Simulate) ->
     rows = simulate(20, 3, 2, seed=3)
     twins = [r.model_copy(update={s: "twin" for s in ("system_a", "system_b") if getattr(r, s) == "s2"}) for r in rows]
     latencies = _latencies({"s0": 300, "s2": 300}, 20)
-    points = joint([*rows, *twins], {**latencies, "twin": latencies["s2"]}, draws=300)
+    points = joint_figure([*rows, *twins], {**latencies, "twin": latencies["s2"]}, draws=300).points
     shares = {p.system: present(p.p_best_within_budget) for p in points}
     assert shares["s2"] == pytest.approx(shares["twin"], abs=1e-9)
     assert sum(shares.values()) == pytest.approx(1)
@@ -230,7 +236,7 @@ def test_ratings_closer_than_a_refit_is_exact_are_equal() -> None:
 
 
 def test_an_elo_is_shown_where_an_end_of_it_is_known(simulate: Simulate) -> None:
-    (point, *_) = joint(simulate(20, 3, 1), _latencies({"s0": 300, "s1": 400}, 20), draws=50)
+    (point, *_) = joint_figure(simulate(20, 3, 1), _latencies({"s0": 300, "s1": 400}, 20), draws=50).points
     assert point.quoted == point.elo
     assert replace(point, elo_interval=(1480.0, None)).quoted == point.elo
     assert replace(point, elo_interval=None).quoted is None
@@ -242,7 +248,7 @@ def test_a_system_of_few_timed_conversations_leaves_nobody_a_chance(simulate: Si
     rows, latencies = simulate(20, 3, 1), _latencies({"s0": 300, "s1": 400}, 20)
     for seen, known in ((7, False), (8, True)):
         short = {**latencies, "s1": {c: v if k < seen else [] for k, (c, v) in enumerate(latencies["s1"].items())}}
-        points = joint(rows, short, draws=50)
+        points = joint_figure(rows, short, draws=50).points
         assert [p.p_frontier is not None for p in points] == [known, known]
         assert [p.p_best_within_budget is not None for p in points] == [known, known]
 
@@ -258,15 +264,15 @@ def test_a_busy_machine_flatters_nobody_on_the_frontier_or_within_the_budget(sim
     """Each is least likely there at its high end among others at their low ones."""
     rows = simulate(40, 3, 1, seed=4)
     latencies = _latencies({"s0": 420, "s1": 460, "s2": 520}, 40)
-    quiet = {p.system: p for p in joint(rows, latencies, draws=200)}
+    quiet = {p.system: p for p in joint_figure(rows, latencies, draws=200).points}
     for p in quiet.values():
         assert p.p_frontier_range == (p.p_frontier, p.p_frontier)
     owed = {"s0": 0.0, "s1": 80.0, "s2": 80.0}
-    busy = {p.system: p for p in joint(rows, _owing(latencies, owed), draws=200)}
+    busy = {p.system: p for p in joint_figure(rows, _owing(latencies, owed), draws=200).points}
     rng = np.random.default_rng(0)
     for case in ({}, owed, *({s: float(rng.uniform(0, ms)) for s, ms in owed.items()} for _ in range(5))):
         truth = {s: {c: [ms - case.get(s, 0.0) for ms in turns] for c, turns in of.items()} for s, of in latencies.items()}
-        for p in joint(rows, truth, draws=200):
+        for p in joint_figure(rows, truth, draws=200).points:
             for name in ("p_frontier", "p_best_within_budget"):
                 low, high = present(getattr(busy[p.system], f"{name}_range"))
                 assert low <= getattr(p, name) <= high

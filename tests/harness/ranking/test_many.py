@@ -11,6 +11,7 @@ import pytest
 from harness.errors import UserError
 from harness.figures import rank as step
 from harness.ranking.model import RatingModel
+from harness.ranking.question import RatingQuestion
 from harness.ranking.ranking import rank, rank_many
 from harness.ranking.ranking_object import as_object
 from harness.store import judgment_files as files
@@ -51,9 +52,9 @@ def alike(one: Any, other: Any) -> bool:
 def test_columns_give_the_boards_that_objects_give(mixed: list[Judgment], tmp_path: Path, suffix: str, method: Any) -> None:
     path = tmp_path / f"rows.{suffix}"
     files.write(mixed, path)
-    model = RatingModel(method)
-    many = rank_many(read_table(path), model=model, draws=50, seed=4)
-    few = rank(files.read(path), model=model, draws=50, seed=4)
+    asked = RatingQuestion(model=RatingModel(method), draws=50, seed=4)
+    many = rank_many(read_table(path), asked)
+    few = rank(files.read(path), asked)
     assert alike(boards(as_object(many)), boards(as_object(few)))
     assert set(few.board.warnings) - set(many.board.warnings) <= {
         note for note in few.board.warnings if "not measured here" in note
@@ -67,9 +68,9 @@ def test_a_file_is_taken_as_columns_by_its_number_of_rows(
     path = tmp_path / "rows.jsonl"
     files.write(mixed, path)
     monkeypatch.setattr(step, "MANY", len(mixed) - 1)
-    assert step.rank_target(path, draws=20).audits == ()
+    assert step.rank_target(path, RatingQuestion(draws=20)).audits == ()
     monkeypatch.setattr(step, "MANY", len(mixed))
-    assert step.rank_target(path, draws=20).audits != ()
+    assert step.rank_target(path, RatingQuestion(draws=20)).audits != ()
 
 
 ROW = {"context": "c", "subset": "regular", "system_a": "x", "system_b": "y", "source": "judge", "judge": "j", "winner": "a"}
@@ -117,11 +118,11 @@ def test_several_conditions_or_presentations_are_refused_until_one_is_chosen(mix
         path = tmp_path / "rows.jsonl"
         files.write([*(row.model_copy(update=change) for row in mixed), *other], path)
         with pytest.raises(UserError, match=message):
-            rank_many(read_table(path), draws=1)
-    chosen = rank_many(read_table(path), presentation="audio", draws=1)
+            rank_many(read_table(path), RatingQuestion(draws=1))
+    chosen = rank_many(read_table(path), RatingQuestion(presentation="audio", draws=1))
     assert chosen.board.judgments == len({str(row) for row in other if row.purpose == "main"})
     with pytest.raises(UserError, match="no judgments to rank"):
-        rank_many(read_table(path), condition="nowhere")
+        rank_many(read_table(path), RatingQuestion(condition="nowhere"))
 
 
 def test_a_table_takes_a_fraction_of_what_objects_take(simulate: Simulate, tmp_path: Path) -> None:

@@ -27,12 +27,13 @@ def rows(systems: int, contexts: int, source: str) -> list[Judgment]:
 @pytest.mark.parametrize("method", [None, "plain"])
 def test_five_thousand_systems_are_refused_in_one_line_and_little_memory(source: str, method: str | None) -> None:
     from harness.ranking.model import RatingModel
+    from harness.ranking.question import RatingQuestion
 
     given = rows(5_000, 20, source)
     tracemalloc.start()
     try:
         with pytest.raises(UserError, match=f"5,000 systems, and a board rates at most {MOST_SYSTEMS}") as error:
-            rank_rows(given, model=None if method is None else RatingModel("plain"))
+            rank_rows(given, RatingQuestion(model=None if method is None else RatingModel("plain")))
         assert tracemalloc.get_traced_memory()[1] < 50 * 2**20
     finally:
         tracemalloc.stop()

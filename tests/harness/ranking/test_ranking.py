@@ -10,8 +10,10 @@ from harness.commands.rank import rank as rank_command
 from harness.errors import UserError
 from harness.ranking import RatingModel
 from harness.ranking.export import board_csv, board_markdown
+from harness.ranking.question import Measured, RatingQuestion
 from harness.ranking.ranking import Ranking, rank
 from harness.ranking.ranking_object import as_object
+from harness.ranking.scores import Scores
 from tests.harness.conftest import Simulate
 
 
@@ -22,7 +24,12 @@ def ranking(simulate: Simulate) -> Ranking:
     latencies = {s: {f"c{c:03}": [float(300 * rng.lognormal(0, 0.2))] for c in range(24)} for s in ("s1", "s2", "s3")}
     latencies["s1"] = {c: [float("inf")] for c in latencies["s1"]}
     words = {s: {c: [v + 400 for v in turns] for c, turns in by.items()} for s, by in latencies.items()}
-    return rank(rows, latencies, other_latencies={"first_word": words, "ttft": {"elsewhere": {}}}, by_people=False, draws=200)
+    return rank(
+        rows,
+        RatingQuestion(
+            measured=Measured({"ttfa": latencies, "first_word": words, "ttft": {"elsewhere": {}}}), by_people=False, draws=200
+        ),
+    )
 
 
 def test_the_object_is_json_with_the_promised_keys(ranking: Ranking) -> None:
@@ -61,7 +68,7 @@ def test_mixed_presentations_are_refused_and_one_can_be_chosen(simulate: Simulat
     mixed = [*rows, *(r.model_copy(update={"presentation": "audio"}) for r in rows)]
     with pytest.raises(UserError, match="several presentations"):
         rank(mixed)
-    assert rank(mixed, presentation="audio").board.presentation == "audio"
+    assert rank(mixed, RatingQuestion(presentation="audio")).board.presentation == "audio"
 
 
 def test_audits_of_a_judge_do_not_rate(simulate: Simulate) -> None:
@@ -100,7 +107,7 @@ def test_external_scores_and_reasons_stand_in_the_object(simulate: Simulate) -> 
         r.model_copy(update={"system_a": names[r.system_a], "system_b": names[r.system_b], "rationale": "it validates her"})
         for r in (*judges, *people)
     ]
-    found = as_object(rank(rows, external={"words": dict.fromkeys(names.values(), 3.0)}, draws=50))
+    found = as_object(rank(rows, RatingQuestion(scores=Scores(scores={"words": dict.fromkeys(names.values(), 3.0)}), draws=50)))
     assert found["external"]["paper: Elo"]["spearman"]["value"] == pytest.approx(1.0)
     assert found["external"]["paper: AA index"]["pearson"]["systems"] == 3
     assert "paper: TTFT" not in found["external"]

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from harness.figures.rank import rank_rows
+from harness.ranking.question import RatingQuestion
 from harness.ranking.ranking import rank
 from harness.store.judgment import Judgment
 from harness.store.judgment_files import as_json_lines, read
+
+FEW = RatingQuestion(draws=10)
 
 
 def vote(context: int, a: str, b: str, winner: str, rater: str, **more: object) -> Judgment:
@@ -34,7 +37,7 @@ def votes_given_again(seed: int) -> tuple[list[Judgment], list[Judgment]]:
 
 
 def spread(rows: list[Judgment]) -> float:
-    elo = {row.system: row.elo for row in rank_rows(rows, draws=10).board.systems}
+    elo = {row.system: row.elo for row in rank_rows(rows, FEW).board.systems}
     return elo["x"] - elo["z"]
 
 
@@ -49,11 +52,11 @@ def test_votes_given_again_do_not_pull_a_board_together() -> None:
 def test_the_count_is_said_on_people_and_judges_boards() -> None:
     first, again = votes_given_again(1)
     changed = sum(one.winner != other.winner for one, other in zip(first, again, strict=True))
-    (note,) = (n for n in rank_rows([*first, *again], draws=10).board.warnings if "repeat another one" in n)
+    (note,) = (n for n in rank_rows([*first, *again], FEW).board.warnings if "repeat another one" in n)
     assert note.startswith(f"{len(first)} of {2 * len(first)} rows")
     assert f"{changed} with another verdict" in note
     judged = [row.model_copy(update={"source": "judge"}) for row in (*first, *again)]
-    assert any(n.startswith(f"{len(first)} of {2 * len(first)} rows") for n in rank(judged, draws=10).board.warnings)
+    assert any(n.startswith(f"{len(first)} of {2 * len(first)} rows") for n in rank(judged, FEW).board.warnings)
 
 
 def test_sides_that_change_places_are_the_same_pair() -> None:
@@ -72,7 +75,7 @@ def test_verdicts_in_both_orders_and_numbered_ones_all_count() -> None:
         for shown in ("a", "b")
         for repeat in (0, 1)
     ]
-    assert rank(rows, draws=10).board.judgments == 80
+    assert rank(rows, FEW).board.judgments == 80
 
 
 def test_a_rater_s_earlier_vote_on_file_is_said_when_it_is_exported_and_read_again(tmp_path: Path) -> None:
@@ -80,6 +83,6 @@ def test_a_rater_s_earlier_vote_on_file_is_said_when_it_is_exported_and_read_aga
     earlier = [row.model_copy(update={"purpose": "repeat", "repeat": 1}) for row in first]
     path = tmp_path / "rows.jsonl"
     path.write_text(as_json_lines([*earlier, *again]))
-    board = rank_rows(read(path), draws=10).board
+    board = rank_rows(read(path), FEW).board
     assert any(f"{len(first)} earlier votes" in note for note in board.warnings)
-    assert board.systems == rank_rows(again, draws=10).board.systems
+    assert board.systems == rank_rows(again, FEW).board.systems

@@ -15,6 +15,7 @@ import pytest
 from harness.ranking import RatingModel, joint_figure, leaderboard
 from harness.ranking.export import board_csv, board_markdown
 from harness.ranking.model import Method
+from harness.ranking.question import Measured, RatingQuestion
 from harness.ranking.ranking import rank
 from harness.ranking.ranking_object import as_object
 from harness.ranking.separation import gaps
@@ -83,7 +84,10 @@ def test_two_systems_of_which_one_wins_all_bound_one_another() -> None:
 
 
 def test_bounds_are_printed_as_bounds_everywhere() -> None:
-    ranking = rank(_swept(12), {s: {f"c{k}": [300.0] for k in range(12)} for s in SYSTEMS}, draws=50)
+    ranking = rank(
+        _swept(12),
+        RatingQuestion(measured=Measured({"ttfa": {s: {f"c{k}": [300.0] for k in range(12)} for s in SYSTEMS}}), draws=50),
+    )
     bound = present(present(ranking.board["s2"].interval)[0])
     assert f"| ≥ {bound:.0f} |" in board_markdown(ranking.board, ranking.joint)
     row = next(csv.DictReader(io.StringIO(board_csv(ranking.board, ranking.joint))))
@@ -132,7 +136,9 @@ def test_parts_without_a_comparison_between_them_are_rated_apart(simulate: Simul
     assert all(p.latency.p50 == 300 for p in apart.points)
     within = joint_figure([*here, *there], {s: latencies[s] for s in ("s0", "s2")}, draws=50)
     assert sum(present(p.p_best_within_budget) for p in within.points) == pytest.approx(1)
-    json.dumps(as_object(rank([*here, *there], latencies, draws=20)), allow_nan=False)
+    json.dumps(
+        as_object(rank([*here, *there], RatingQuestion(measured=Measured({"ttfa": latencies}), draws=20))), allow_nan=False
+    )
 
 
 def test_exact_repeats_count_once_and_are_said(simulate: Simulate) -> None:
@@ -141,7 +147,7 @@ def test_exact_repeats_count_once_and_are_said(simulate: Simulate) -> None:
     assert twice.systems == once.systems
     assert "7 of 67 rows repeat another one exactly" in twice.warnings[0]
     assert not any("repeat" in note for note in once.warnings)
-    found = rank([*rows, *rows[:7]], draws=20)
+    found = rank([*rows, *rows[:7]], RatingQuestion(draws=20))
     assert found.board.judgments == 60
     assert any("repeat another one exactly" in note for note in found.board.warnings)
     for name, value in (("condition", "noisy"), ("replicate", 1), ("repeat", 1), ("judge", "another")):
@@ -155,7 +161,10 @@ def test_a_system_without_any_latency_is_no_point(simulate: Simulate) -> None:
         "s1": {},
         "s2": {"c000": []},
     }
-    figure = rank(simulate(10, 3, 1), latencies, other_latencies={"ttft": {"s1": {"c000": [100.0]}}}, draws=50)
+    figure = rank(
+        simulate(10, 3, 1),
+        RatingQuestion(measured=Measured({"ttfa": latencies, "ttft": {"s1": {"c000": [100.0]}}}), draws=50),
+    )
     assert [p.system for p in present(figure.joint).points] == ["s0"]
     assert set(as_object(figure)["joint"]) == {"s0"}
 

@@ -8,6 +8,7 @@ import pytest
 from harness.errors import UserError
 from harness.figures.rank import rank_target
 from harness.judging.completion import read_completions
+from harness.ranking.question import RatingQuestion
 from harness.ranking.scores import read_scores
 from harness.scenarios.pack import load_pack
 from harness.store.judgment_files import read_table
@@ -31,7 +32,7 @@ def rows(tmp_path: Path, first: str, second: str, suffix: str) -> Path:
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 @pytest.mark.parametrize(("first", "second"), [("b", "b "), ("caf\u00e9", "cafe\u0301"), (" b", "\u00a0b\u3000")])
 def test_spellings_of_one_system_are_one_and_are_said(tmp_path: Path, first: str, second: str, suffix: str) -> None:
-    ranking = rank_target(path := rows(tmp_path, first, second, suffix), draws=10)
+    ranking = rank_target(path := rows(tmp_path, first, second, suffix), RatingQuestion(draws=10))
     assert {row.system for row in ranking.board.systems} == {one_name(first), "other"}
     (note,) = (note for note in ranking.board.warnings if "read as one" in note)
     assert note.isascii()
@@ -40,7 +41,7 @@ def test_spellings_of_one_system_are_one_and_are_said(tmp_path: Path, first: str
 
 @pytest.mark.parametrize(("first", "second"), ALIKE)
 def test_systems_that_look_alike_are_two_and_are_said(tmp_path: Path, first: str, second: str) -> None:
-    ranking = rank_target(rows(tmp_path, first, second, "jsonl"), draws=10)
+    ranking = rank_target(rows(tmp_path, first, second, "jsonl"), RatingQuestion(draws=10))
     assert {row.system for row in ranking.board.systems} == {first, second, "other"}
     assert any("look alike" in note and ascii(second) in note for note in ranking.board.warnings)
 

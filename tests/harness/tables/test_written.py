@@ -13,6 +13,7 @@ from harness.judging.completion import Completion
 from harness.labelling.label_sheets import labelling_sheet, sample_for_people
 from harness.printable import printable, visible_json
 from harness.ranking.export import board_csv, board_markdown
+from harness.ranking.question import RatingQuestion
 from harness.reports.markdown import plain
 from harness.scenarios.context import Turn
 from harness.scenarios.imports.pause_table import Corrected, write_table
@@ -69,7 +70,7 @@ def test_every_text_that_is_written_can_be_printed(tmp_path: Path) -> None:
     context = context.model_copy(update={"turns": (*context.turns[:-1], Turn(role="seeker", text=f"hi {HOSTILE}"))})
     sample = sample_for_people([context], [Completion(context.id, "x", HOSTILE)], 1, 0)
     rows = [judgment(HOSTILE, context=f"c{n}", winner="ab"[n % 3 % 2]) for n in range(9)]
-    board = rank_rows([row.model_copy(update={"system_a": f"x{HOSTILE}"}) for row in rows], draws=10).board
+    board = rank_rows([row.model_copy(update={"system_a": f"x{HOSTILE}"}) for row in rows], RatingQuestion(draws=10)).board
     write_table([(f"a{HOSTILE}.wav", Corrected([(0.5, 0.9)], [2.0]))], tmp_path / "pauses.csv")
     for text in (
         labelling_sheet([context], sample, 0),
@@ -95,4 +96,5 @@ def test_exported_judgments_give_the_same_board(tmp_path: Path, suffix: str) -> 
     ]  # fmt: skip
     write(rows, path := tmp_path / f"rows.{suffix}")
     assert read(path) == rows
-    assert rank_rows(read(path), draws=20).board.systems == rank_rows(rows, draws=20).board.systems
+    asked = RatingQuestion(draws=20)
+    assert rank_rows(read(path), asked).board.systems == rank_rows(rows, asked).board.systems

@@ -70,8 +70,8 @@ def machine(rng: Random) -> Any:
     whole = owed(track, begin_ms * NS_PER_MS, end_ms * NS_PER_MS)
     found = of_turn(track, rng.choice([0, 50 * NS_PER_MS]), turn)
     written = of_call(track, ttft_ms)
-    words = replace(turn, contention=found).left_out
-    return [None if one is None else asdict(one) for one in (whole, found, written)] + [whole and whole.at_most_ms, words]
+    owed_ms = replace(turn, contention=found).owed_ms("ttfa")
+    return [None if one is None else asdict(one) for one in (whole, found, written)] + [whole and whole.at_most_ms, owed_ms]
 
 
 def chosen(rng: Random) -> Any:

@@ -8,7 +8,7 @@ import pytest
 
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
-from harness.votes.votes_of_run import FOLDER, add_votes
+from harness.votes.votes_of_run import add_votes
 from tests.harness.judging.conftest import call, told
 
 VOTES = "context,subset,system_a,system_b,rater,vote,seconds,words,check\n"
@@ -151,7 +151,7 @@ def test_votes_whose_writing_ends_in_the_middle_cost_no_earlier_ones(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
 ) -> None:
     told(capsys, "add-votes", played, "--add", votes_file(tmp_path))
-    (kept,) = (played / FOLDER).glob("*.jsonl")
+    (kept,) = (played / "votes").glob("*.jsonl")
     before, (_, most) = kept.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
     many = votes_file(tmp_path, raters=[f"r{n}" for n in range(60)])
     store = RunStore.open(played)
