@@ -1,8 +1,8 @@
 """Waits of an agent for its model servers: the parts of TTFT (and of other stages with servers), over turns.
 
 Means are given, with intervals over conversations, because only means of parts sum to the mean of the whole; the explained
-share is a median over turns. Only waits that were split enter a part, and the others are counted with their reasons. Discarded turns
-take no part.
+share is a median over turns. Only waits that were split enter a part, and the others are counted with their reasons.
+Discarded turns take no part.
 """
 
 from collections import Counter
