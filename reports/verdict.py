@@ -34,7 +34,15 @@ from harness.store.judgment import reference_id
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.timing.quantiles import Quantiles
 from harness.turns.bounded import Bounded
-from harness.wording import UNKNOWN_TEXT, cannot_tell, counted, had_it_been_its_own, milliseconds, share
+from harness.wording import (
+    UNKNOWN_TEXT,
+    cannot_tell,
+    counted,
+    had_it_been_its_own,
+    milliseconds,
+    share,
+    share_had_it_been_its_own,
+)
 
 Answer = Literal["yes", "no", "unclear", "no verdict", "few", "many"]
 PAUSES_CUT_LIMIT: Final = 0.05
@@ -144,7 +152,7 @@ def _fast(agent: AgentView, view: PageView, by: str) -> Half:
         return Half("unclear", "not measured", "" if agent.valid else INVALID)
     name, budget, _ = _limit(agent, view, by)
     words = f"budget {milliseconds(budget)}{'' if agent.spoken else f' of {name}'}"
-    limit = p50, budget, words, had_it_been_its_own(figure.p50_range, agent.whole.cell.others)
+    limit = p50, budget, words, had_it_been_its_own(figure.p50_range)
     if not agent.valid:
         return Half("unclear", latency(figure), INVALID, *limit)
     beyond = Estimate(p50.value, *(None if end is None else end - budget for end in (p50.low, p50.high)))
@@ -248,7 +256,12 @@ def _in_time(agent: AgentView, view: PageView) -> str:
         words = filler_words(agent.whole.cell, budget)
         return f"Fast, {words}" if _fast(agent, view, "ttfa").answer == "yes" else f"W{words[1:]}"
     begins = "Answers" if agent.spoken else "Gives its first token"
-    return f"{begins} within {milliseconds(budget)} on {share(within)} of {counted(agent.whole.cell.turns, 'turn')}"
+    ends = getattr(agent.whole.cell.within_budget, f"{deciding(agent)}_range")
+    alone = share_had_it_been_its_own(ends, agent.whole.cell.others)
+    return (
+        f"{begins} within {milliseconds(budget)} on {share(within)} of {counted(agent.whole.cell.turns, 'turn')}"
+        f"{f'; {alone}' if alone else ''}"
+    )
 
 
 def _against_references(agent: AgentView, view: PageView) -> str:

@@ -22,11 +22,13 @@ from harness.figures.server_waits_words import TITLE, waits_notes, waits_rows
 from harness.figures.summary import RunSummary
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.timing.quantiles import Quantiles
-from harness.wording import had_it_been_its_own, share_band
+from harness.wording import had_it_been_its_own, share_had_it_been_its_own
 
 _DASH = "–"
 _Sentence = Callable[[str, Cell], str | None]
 _STYLE: Final[Mapping[Level, str]] = {"bad": "bold red", "warn": "yellow", "note": "dim"}
+_IN_OWN_WORDS: Final[Code] = "contended"
+"""The line under the table says it with its figures."""
 _UNDER_A_FIGURE: Final[frozenset[Code]] = frozenset(
     {"judge", "no_p95", "discarded", "open_turns", "measurement_error", "recorded_calls", "not_calibrated", "no_human_baseline"}
 )
@@ -192,8 +194,9 @@ def _own_machine(name: str, agent: Cell) -> str | None:
         for figure, found in figures.items()
         if (words := had_it_been_its_own(found.p50_range, agent.others))
     ]
-    within = share_band(agent.within_budget.ttfa_range)
-    return f"{name}: {'; '.join(parts)}{f'; in budget {within}' if agent.undecided else ''}." if parts else None
+    if within := share_had_it_been_its_own(agent.within_budget.ttfa_range, () if parts else agent.others):
+        parts.append(f"in budget {within}")
+    return f"{name}: {'; '.join(parts)}." if parts else None
 
 
 def _beside(name: str, agent: Cell) -> str | None:
@@ -231,4 +234,5 @@ def _interval(interval: tuple[float | None, float | None] | None) -> str:
 
 def cautions_for_people(summary: RunSummary) -> Iterator[Caution]:
     """The cautions to print below the table: those that weaken its figures. Cautions true of every run are on the page only."""
-    return (caution for caution in summary.cautions if caution.level != "note" or caution.code in _UNDER_A_FIGURE)
+    shown = (caution for caution in summary.cautions if caution.code != _IN_OWN_WORDS)
+    return (caution for caution in shown if caution.level != "note" or caution.code in _UNDER_A_FIGURE)

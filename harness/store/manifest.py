@@ -25,7 +25,7 @@ from harness.store.load_part import LoadPart
 from harness.store.pacing import Pacing
 
 SCHEMA_VERSION = 1
-OTHERS_OF_AN_OLDER_RUN: Final = "others used the processor that an agent needed"
+OTHERS_OF_AN_OLDER_RUN: Final = tuple(f"others {verb} the processor that an agent needed" for verb in ("used", "held"))
 PEOPLE: Final = "people"
 REHEARSAL: Final = "rehearsal"
 SEAT_KINDS: Final[Mapping[str, str]] = {"person": PEOPLE, "automatic": REHEARSAL}

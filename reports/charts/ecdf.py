@@ -63,20 +63,30 @@ def chart(view: PageView) -> Chart | None:
         )
         .add_params(highlight)
     )
-    if bands:
-        curves = _between(bands, names) + curves
     layers = (
         rules.mark_rule(style=LIMIT, strokeDash=[6, 4], opacity=0.85).encode(x="at:Q")
         + _label(lines[0], 3)
         + _label(lines[1], 19)
-        + curves
     )
+    if bands:
+        between = (
+            of_subset(bands)
+            .mark_area(interpolate="step-after")
+            .encode(
+                x="latency:Q",
+                y="share:Q",
+                y2="upto:Q",
+                color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
+                opacity=alt.condition(highlight, alt.value(0.22), alt.value(0.04)),
+            )
+        )
+        layers += between
     return Chart(
         name="ttfa_ecdf",
         title="How soon, over all turns",
         caption="Each curve climbs to the share of turns that were answered at all. Choose an agent in the legend."
         + (" The band beside a curve reaches to where it would have been had the machine been its own." if bands else ""),
-        spec=subset_spec(layers, 340),
+        spec=subset_spec(layers + curves, 340),
     )
 
 
@@ -87,16 +97,6 @@ def _label(line: dict[str, Any], down_px: int) -> alt.Chart:
     )
     placed: alt.Chart = text.encode(x="at:Q", y=alt.value(0), text="label:N")
     return placed
-
-
-def _between(bands: list[dict[str, Any]], names: list[str]) -> alt.Chart:
-    """The bands from the curves of the measured waits to those of their low ends."""
-    drawn: alt.Chart = (
-        of_subset(bands)
-        .mark_area(interpolate="step-after", opacity=0.22, tooltip=None)
-        .encode(x="latency:Q", y="share:Q", y2="upto:Q", color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=None))
-    )
-    return drawn
 
 
 def _waits(view: PageView, agent: str, subset: Subset) -> list[Bounded]:

@@ -23,6 +23,7 @@ from harness.ranking.board import QualityState
 from harness.reports.session_view import SessionView, Span, TurnView
 from harness.reports.view import (
     AXIS_NAMES,
+    METRICS,
     SUBSETS,
     UNKNOWN,
     AgentView,
@@ -78,6 +79,8 @@ LONG_NAMES: Final = tuple(
 )
 """Names as long as those of real profiles, alike at their beginnings."""
 
+OTHERS: Final = (("chromium", 0.4), ("python3", 0.2))
+"""Programs beside an agent, with their cores."""
 EXACT = OnsetError(within_ms=6.2, trials=64)
 
 
@@ -359,6 +362,33 @@ def in_state(view: PageView, state: QualityState) -> PageView:
 
     agents = (replace(a, slices={name: changed(part) for name, part in a.slices.items()}) for a in view.agents)
     return replace(view, agents=tuple(agents), quality=IN_WORDS[state])
+
+
+def beside_others(view: PageView, part: float = 0.12) -> PageView:
+    """The view, had others been able to cause this part of every latency."""
+
+    def of_turn(turn: TurnView) -> TurnView:
+        times = {name: Bounded(at.high_ms * (1 - part) if at.high_ms < np.inf else np.inf, at.high_ms)
+                 for name, at in turn.times_ms.items()}  # fmt: skip
+        return replace(turn, times_ms=times, watched=True, others=OTHERS)
+
+    def of_slice(shown: SliceView) -> SliceView:
+        owed: dict[str, object] = {"others": list(OTHERS), "undecided": 2}
+        for metric in METRICS:
+            found = shown.latency(metric)
+            ranges = {f"{which}_range": (at * (1 - part), at) for which in ("p50", "p95")
+                      if (at := getattr(found, which)) is not None}  # fmt: skip
+            owed[f"{metric}_ms"] = found.model_copy(update=ranges)
+        within = shown.cell.within_budget.ttfa or 0.0
+        ends = (within, min(1.0, within + part))
+        owed["within_budget"] = shown.cell.within_budget.model_copy(update={"ttfa_range": ends})
+        return replace(shown, cell=shown.cell.model_copy(update=owed))
+
+    contexts = (
+        replace(c, sessions=tuple(replace(s, turns=tuple(map(of_turn, s.turns))) for s in c.sessions)) for c in view.contexts
+    )
+    agents = (replace(a, slices={name: of_slice(shown) for name, shown in a.slices.items()}) for a in view.agents)
+    return replace(view, contexts=tuple(contexts), agents=tuple(agents))
 
 
 def quantiles(p50: Estimate, p95: Estimate = UNKNOWN, n: int = 9) -> Quantiles:
