@@ -122,7 +122,8 @@ def main() -> None:
         late = late or [np.nan]
         used = s.used
         print(
-            f"{s.callers:7} {s.pacing_p99_error_ms or -1:14.2f} {s.pacing_max_error_ms or -1:8.2f} {s.realtime_ratio or -1:8.5f} "
+            f"{s.callers:7} {s.pacing_p99_error_ms or -1:14.2f} {s.pacing_max_error_ms or -1:8.2f} "
+            f"{s.realtime_ratio or -1:8.5f} "
             f"{s.loop_lag_p99_ms or -1:9.2f} {ttfa_ms.p50 or -1:9.0f} {ttfa_ms.p95 or -1:6.0f} {s.no_reply:8} {s.failed:7}"
             + (
                 f" {used.processes:10} {used.cores_a_caller:12.4f} {used.mib_a_caller:11.2f} {used.machine:8.0%}"
