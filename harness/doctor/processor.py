@@ -76,7 +76,7 @@ def pressure() -> list[Finding]:
         return [Finding("other programs", "disturbs", work.in_words(), mend)]
     seen = f"{work.cores * 100:.0f} % of one core in the last second (up to {BUSY_CORES * 100:.0f} % is quiet)"
     if not (PROC / "pressure" / "cpu").exists():
-        mend = "nothing to do; contended turns are still found by the agents' waiting times"
+        mend = "nothing to do; others' part of a wait is still found by the agents' waiting times"
         return [Finding("other programs", "fine", seen), Finding("pressure counters", "without", "not in this kernel", mend)]
     return [Finding("other programs", "fine", seen)]
 

@@ -2,8 +2,8 @@
 
 A row's share is of the events at which the agent was speaking and had more to say. Where each conversation had a sound once,
 the interval is the exact one (Clopper and Pearson 1934), good at any number; where repeats had it several times, conversations
-are resampled, as everywhere, and speakers where those of recordings are known. Calls left out of the latencies (contended,
-discarded) are left out here: a starved agent stalls without an event, too.
+are resampled, as everywhere, and speakers where those of recordings are known. Calls that were
+discarded are left out, as in the latencies.
 """
 
 from collections.abc import Collection, Sequence

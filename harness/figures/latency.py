@@ -25,7 +25,7 @@ from harness.statistics.interval import TURNS_FOR_P95, Interval
 from harness.store.selection import Turns
 from harness.timing.figures import TurnTiming
 from harness.timing.quantiles import Quantiles, quantiles_of
-from harness.turns.catalogue import LATENCIES
+from harness.turns.catalogue import LATENCIES, Latencies
 from harness.turns.estimate import by_cluster, estimate
 from harness.turns.table import Cluster, TurnTable
 
@@ -36,24 +36,6 @@ FIGURES: Final = tuple(figure.key for figure in LATENCIES)
 LEAST_OWED_MS: Final = 1.0
 """The kernel's counters of a machine at rest differ by less between two samples."""
 MOST_NAMED: Final = 3
-
-
-class Latencies(BaseModel):
-    """The latencies of a cell in ms, one field for each of `LATENCIES`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    ttft_ms: Quantiles = Field(default_factory=Quantiles)
-    ttft_from_spoken_end_ms: Quantiles = Field(default_factory=Quantiles)
-    ttfa_ms: Quantiles = Field(default_factory=Quantiles)
-    answer_ms: Quantiles = Field(default_factory=Quantiles)
-    first_byte_ms: Quantiles = Field(default_factory=Quantiles)
-    first_sound_ms: Quantiles = Field(default_factory=Quantiles)
-    first_speech_ms: Quantiles = Field(default_factory=Quantiles)
-    first_word_ms: Quantiles = Field(default_factory=Quantiles)
-    first_substance_ms: Quantiles = Field(default_factory=Quantiles)
-    greeting_ms: Quantiles = Field(default_factory=Quantiles)
-    """From the opened call to the agent's greeting, on calls that the agent began."""
 
 
 class WithinBudget(BaseModel):

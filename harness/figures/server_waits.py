@@ -1,8 +1,8 @@
 """Waits of an agent for its model servers: the parts of TTFT (and of other stages with servers), over turns.
 
 Means are given, with intervals over conversations, because only means of parts sum to the mean of the whole; the explained
-share is a median over turns. Only waits that were split enter a part, and the others are counted with their reasons. Turns that
-take no part in the latency itself (discarded, or too much of it others') take none here.
+share is a median over turns. Only waits that were split enter a part, and the others are counted with their reasons.
+Discarded turns take no part.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ class ServerWaits(BaseModel):
     split: int
     """Of these, those whose queue or computing is known for the turn itself."""
     left_out: int = 0
-    """Turns whose latency others could have caused, or that were discarded."""
+    """Turns that were discarded."""
     sources: dict[str, int] = Field(default_factory=dict)
     """Where the parts come from (`request`, `counters`) → turns."""
     wait_ms: MeanMs = MeanMs()

@@ -219,7 +219,7 @@ def _say_what_else_is_busy(plan: RunPlan, wait_s: float | None, progress: RunPro
     work = other_work()
     if not work.too_much:
         return
-    progress.note(f"Busy: {work.in_words()}. Turns that lose time to them are left out of latencies.")
+    progress.note(f"Busy: {work.in_words()}. They can only delay: each figure is shown with its range.")
     if wait_s is None and progress.ask(f"Wait up to {ASKED_WAIT_S / 60:.0f} minutes until they are idle?"):
         wait_s = ASKED_WAIT_S
     if wait_s is None:

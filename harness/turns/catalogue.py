@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from harness.store.selection import NOT_TIMED
 from harness.timing.figures import TurnTiming
+from harness.timing.quantiles import Quantiles
 
 Unit = Literal["ms", "share", "elo"]
 Need = Literal["sound", "marks", "words", "judge"]
@@ -68,6 +71,24 @@ LATENCIES: Final = (
 )  # fmt: skip
 """Latencies of a turn. In those that are heard, silence ranks slowest; in the others it is unknown."""
 HEARD: Final = ("ttfa", "answer", "first_sound", "first_speech", "first_word", "first_substance")
+
+
+class Latencies(BaseModel):
+    """The latencies of a cell in ms, one field for each of `LATENCIES`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ttft_ms: Quantiles = Field(default_factory=Quantiles)
+    ttft_from_spoken_end_ms: Quantiles = Field(default_factory=Quantiles)
+    ttfa_ms: Quantiles = Field(default_factory=Quantiles)
+    answer_ms: Quantiles = Field(default_factory=Quantiles)
+    first_byte_ms: Quantiles = Field(default_factory=Quantiles)
+    first_sound_ms: Quantiles = Field(default_factory=Quantiles)
+    first_speech_ms: Quantiles = Field(default_factory=Quantiles)
+    first_word_ms: Quantiles = Field(default_factory=Quantiles)
+    first_substance_ms: Quantiles = Field(default_factory=Quantiles)
+    greeting_ms: Quantiles = Field(default_factory=Quantiles)
+    """From the opened call to the agent's greeting, on calls that the agent began."""
 
 
 def _dead_air(turn: TurnTiming) -> float | None:

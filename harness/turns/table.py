@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from harness.experiment import BUDGET_MS
 from harness.statistics.arrays import Bools, Floats, Ints
 from harness.store.load_part import FILLING
+from harness.store.selection import NOT_TIMED
 from harness.timing.figures import TurnTiming
 from harness.timing.lost_sound import NO_LATENCY
 from harness.timing.recorded_call import CALL_ENDED, ON_HOLD
@@ -344,7 +345,8 @@ def _flags_of(turn: TurnTiming) -> dict[str, bool]:
         "no_answer": answered and turn.answer_ms is None and not begins_with_filler(turn),
         "decides": turn.endpointing is not None and turn.endpointing.says_decisions,
         "full": turn.discarded != FILLING,
-        "watched": turn.contention is not None,
+        # A session that was lost before it could be timed is the agent's own fault, whatever others did.
+        "watched": turn.contention is not None or turn.method == NOT_TIMED,
         "unknown": False,
     }
 

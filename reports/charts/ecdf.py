@@ -76,7 +76,7 @@ def chart(view: PageView) -> Chart | None:
                 x="latency:Q",
                 y="share:Q",
                 y2="upto:Q",
-                color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
+                fill=alt.Fill("agent:N", scale=alt.Scale(domain=names), legend=None),
                 opacity=alt.condition(highlight, alt.value(0.22), alt.value(0.04)),
             )
         )

@@ -57,9 +57,11 @@ def test_several_events_of_one_conversation_are_no_independent_trials() -> None:
     assert many.interval[0] < 9 / 16 < many.interval[1]
 
 
-def test_a_call_whose_agent_was_starved_takes_no_part() -> None:
-    row = _row({"c0": [STOPPED]}, contention=Contention(1.0, 1.0, 0.0, at_most_ms={"ttfa": 5_000.0}))
+def test_a_call_that_was_discarded_takes_no_part_and_one_that_others_delayed_does() -> None:
+    row = _row({"c0": [STOPPED]}, discarded="detectors disagree")
     assert (row.of, row.share, row.interval, row.left_out) == (0, None, None, 1)
+    row = _row({"c0": [STOPPED]}, contention=Contention(1.0, 1.0, 0.0, at_most_ms={"ttfa": 5_000.0}))
+    assert (row.of, row.share, row.left_out) == (1, 1.0, 0)
 
 
 def test_a_stop_that_was_asked_for_is_right_and_loses_nothing() -> None:

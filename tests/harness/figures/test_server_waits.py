@@ -49,11 +49,11 @@ def test_turns_that_cannot_be_split_are_counted_with_their_reason_and_enter_no_m
 
 
 def test_turns_that_take_no_part_in_ttft_take_none_here() -> None:
-    contended = Contention(1.0, 1.0, 0.0, at_most_ms={"ttft": 150.0, "ttfa": 0.0})
-    turns = {"a": [TURN, replace(TURN, discarded="echo"), replace(TURN, contention=contended)]}
+    delayed = Contention(1.0, 1.0, 0.0, at_most_ms={"ttft": 150.0, "ttfa": 0.0})
+    turns = {"a": [TURN, replace(TURN, discarded="echo"), replace(TURN, contention=delayed)]}
     (row,) = server_waits(turns, seed=1)
-    assert (row.turns, row.split, row.left_out) == (1, 1, 2)
-    assert "2 turns left out, as from TTFT" in waits_notes([("bot", [row])])[0]
+    assert (row.turns, row.split, row.left_out) == (2, 2, 1)
+    assert "1 turn left out, as from TTFT" in waits_notes([("bot", [row])])[0]
 
 
 def test_a_part_that_nobody_measured_is_absent_and_never_zero() -> None:

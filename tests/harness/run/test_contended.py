@@ -1,4 +1,4 @@
-"""Other programs that hold the processor in the middle of a run, for real: said, and left out of the figures."""
+"""Other programs that hold the processor in the middle of a run, for real: every figure has its range, and they are named."""
 
 import json
 import os
@@ -39,21 +39,22 @@ def play(harness_in_real_time: Command, pack: Path, out: Path) -> Finished:
     )
 
 
-def test_a_run_beside_other_programs_says_so_and_gives_no_latency(
+def test_a_run_beside_other_programs_gives_every_figure_with_its_range(
     harness_in_real_time: Command, pack: Path, tmp_path: Path
 ) -> None:
     with other_programs(3 * len(os.sched_getaffinity(0))):
         done = play(harness_in_real_time, pack, tmp_path / "busy")
     assert done.code == 0, done.err
     assert "Busy: other programs use" in done.err
-    told = done.json
-    assert not told["valid"]
-    assert "raw-pcm-thinks on 1 of 1 turn" in " ".join(told["invalid"])
-    assert [c["code"] for c in told["cautions"]].count("contended") == 1
-    figures = told["agents"]["raw-pcm-thinks"]
-    assert (figures["contended"], figures["turns"], figures["ttfa_ms"]["p50"]) == (1, 1, None)
-    page = Path(told["report"]).read_text(encoding="utf-8")
-    assert "1 contended, left out of latencies" in page
+    assert "others used the processor" not in " ".join(done.json["invalid"])
+    assert [c["code"] for c in done.json["cautions"]].count("contended") == 1
+    figures = done.json["agents"]["raw-pcm-thinks"]
+    assert (figures["contended"], figures["turns"], figures["ttfa_ms"]["n"]) == (1, 1, 1)
+    low_ms, high_ms = figures["ttfa_ms"]["p50_range"]
+    assert low_ms < high_ms == figures["ttfa_ms"]["p50"]
+    assert any(name.startswith("python") for name, _ in figures["others"])
+    page = Path(done.json["report"]).read_text(encoding="utf-8")
+    assert "had the machine been its own" in page
 
 
 def test_an_agent_by_address_on_this_machine_is_watched_as_one_that_was_started_here(
@@ -100,5 +101,5 @@ def test_the_same_run_on_a_quiet_machine_does_not(harness_in_real_time: Command,
     assert found is not None
     if found.others_cores + found.stolen_cores > 0.1:
         pytest.skip(f"this machine is not quiet: {found}")
-    assert done.json["agents"]["raw-pcm-thinks"]["contended"] == 0
-    assert done.json["agents"]["raw-pcm-thinks"]["ttfa_ms"]["p50"] > 0
+    waited = done.json["agents"]["raw-pcm-thinks"]["ttfa_ms"]
+    assert waited["p50_others_ms"] < 0.25 * waited["p50"]

@@ -1,4 +1,4 @@
-"""Who had the processor: an agent that starves itself is slow, one that others starve is contended."""
+"""Who had the processor: an agent that starves itself is slow, one that others starve may owe them its wait."""
 
 from dataclasses import dataclass, replace
 
@@ -63,36 +63,42 @@ def of(machine: MachineTrack, spoken_end_ms: float, ttfa_ms: float | None, **fac
     return replace(turn, contention=of_turn(machine, 0, turn))
 
 
+def delayed(turn: TurnTiming) -> bool:
+    """True if others could have caused more of the first sound, or of the silence, than 25 ms and a twentieth of it."""
+    figure, waited_ms = turn.first_figure
+    return present(turn.owed_ms(figure)) > max(25.0, 0.05 * waited_ms)
+
+
 def test_nothing_is_owed_on_a_quiet_machine() -> None:
     machine = track(Stretch(agent=0.8, harness=0.1))
     assert seen(machine).at_most_ms == 0
-    assert not of(machine, 5_000, 500).contended
+    assert not delayed(of(machine, 5_000, 500))
 
 
-def test_an_agent_that_starves_itself_is_slow_and_not_contended() -> None:
+def test_an_agent_that_starves_itself_is_slow_and_owes_nobody() -> None:
     machine = track(Stretch(agent=1.9, waits=5.0, harness=0.1, others=0.01))
     assert seen(machine).waited_ms > 4_000  # type: ignore[operator]
-    assert not of(machine, 5_000, 516).contended
+    assert not delayed(of(machine, 5_000, 516))
 
 
 def test_other_work_beside_an_agent_that_gets_all_it_wants_is_none_of_its_business() -> None:
     machine = track(Stretch(agent=0.3, waits=0.0, others=1.5))
     assert seen(machine).others_ran_ms > 1_000
     assert seen(machine).at_most_ms == 0
-    assert not of(machine, 5_000, 500).contended
+    assert not delayed(of(machine, 5_000, 500))
 
 
 def test_what_others_had_while_the_agent_waited_is_owed() -> None:
     machine = track(Stretch(agent=0.7, waits=0.6, others=1.3))
     assert seen(machine).others_ms == pytest.approx(600)
-    assert of(machine, 5_000, 500).contended
+    assert delayed(of(machine, 5_000, 500))
 
 
 def test_a_wait_that_others_alone_caused_is_owed_whole_however_small_their_share() -> None:
     """Four of eight cores are the agent's, and all that one of its threads waited was another program's doing."""
     machine = track(Stretch(agent=4.0, waits=0.2, others=0.2))
     assert seen(machine).others_ms == pytest.approx(200)
-    assert of(machine, 5_000, 500).contended
+    assert delayed(of(machine, 5_000, 500))
 
 
 def test_what_an_agent_was_late_with_before_it_rested_it_had_worked_off() -> None:
@@ -113,20 +119,20 @@ def test_others_cannot_cost_more_than_they_had() -> None:
 
 
 def test_what_the_harness_itself_uses_is_not_others_work() -> None:
-    assert not of(track(Stretch(agent=1.0, waits=1.0, harness=1.0)), 5_000, 500).contended
+    assert not delayed(of(track(Stretch(agent=1.0, waits=1.0, harness=1.0)), 5_000, 500))
 
 
 def test_time_that_a_hypervisor_took_is_owed() -> None:
     machine = track(Stretch(agent=1.0, stolen=0.5))
     assert seen(machine).stolen_ms == pytest.approx(500)
-    assert of(machine, 5_000, 500).contended
+    assert delayed(of(machine, 5_000, 500))
 
 
 def test_one_percent_stolen_of_every_core_is_one_percent_on_however_many() -> None:
     for cores in (1, 2, 32):
         machine = stolen_evenly(cores, share=0.01)
         assert seen(machine, 1_050, 2_550).stolen_ms == pytest.approx(16, rel=0.05)
-        assert not of(machine, 5_000, 516).contended
+        assert not delayed(of(machine, 5_000, 516))
 
 
 def test_what_is_stolen_of_the_one_core_that_the_agent_is_on_is_not_thinned_by_the_others() -> None:
@@ -154,23 +160,22 @@ def test_where_programs_clocks_hold_stolen_time_others_are_not_made_smaller_by_i
     assert seen(replace(machine, samples=tuple(as_run))).others_ms == pytest.approx(300)
 
 
-def test_the_time_for_which_a_quota_stopped_the_agent_is_owed_and_named() -> None:
+def test_the_time_for_which_a_quota_stopped_the_agent_is_owed() -> None:
     machine = track(Stretch(agent=0.5))
     stopped = tuple(replace(s, quota_ms=0.08 * s.at_ns / NS_PER_MS) for s in machine.samples)
     turn = of(replace(machine, samples=stopped), 5_000, 500)
     assert turn.contention is not None
     assert turn.contention.quota_ms == pytest.approx(120, abs=17)
-    assert turn.contended
-    assert "quota 1" in (turn.left_out or "")
+    assert delayed(turn)
 
 
 def test_where_the_kernel_counts_no_waiting_all_that_others_had_may_be_their_doing() -> None:
-    assert of(track(Stretch(agent=0.7, waits=None, others=1.3)), 5_000, 500).contended
-    assert of(track(Stretch(agent=0.7, waits=None, stalls=0.9, others=1.3)), 5_000, 500).contended
+    assert delayed(of(track(Stretch(agent=0.7, waits=None, others=1.3)), 5_000, 500))
+    assert delayed(of(track(Stretch(agent=0.7, waits=None, stalls=0.9, others=1.3)), 5_000, 500))
 
 
 def test_unless_its_pressure_says_that_nobody_waited() -> None:
-    assert not of(track(Stretch(agent=0.7, waits=None, stalls=0.0, others=1.3)), 5_000, 500).contended
+    assert not delayed(of(track(Stretch(agent=0.7, waits=None, stalls=0.0, others=1.3)), 5_000, 500))
 
 
 def test_a_stretch_that_was_not_watched_gives_nothing() -> None:
@@ -182,14 +187,14 @@ def test_a_stretch_that_was_not_watched_gives_nothing() -> None:
 
 def test_a_burst_outside_the_turn_is_not_the_turn_s() -> None:
     machine = track(Stretch(agent=0.5, waits=1.0, others=1.5, seconds=5), Stretch(agent=0.5, seconds=10))
-    assert of(machine, 3_000, 800.0).contended
+    assert delayed(of(machine, 3_000, 800.0))
     assert of(machine, 10_000, 800.0).owed_ms("ttfa") == 0
 
 
 def test_a_turn_without_reply_is_looked_at_for_as_long_as_one_is_waited_for() -> None:
     machine = track(Stretch(agent=0.5, seconds=10), Stretch(agent=0.5, waits=1.0, others=1.5, seconds=30))
-    assert not of(machine, 5_000, 500.0).contended
-    assert of(machine, 5_000, None).contended
+    assert not delayed(of(machine, 5_000, 500.0))
+    assert delayed(of(machine, 5_000, None))
 
 
 def test_each_figure_is_judged_by_its_own_stretch() -> None:
@@ -197,42 +202,31 @@ def test_each_figure_is_judged_by_its_own_stretch() -> None:
     machine = track(Stretch(agent=0.5, seconds=6), Stretch(agent=0.5, waits=1.0, others=1.0, seconds=5))
     turn = of(machine, 5_000, 500.0, first_substance_ms=2_000.0, ttft_ms=80.0, ttft_from_spoken_end_ms=300.0)
     assert (turn.owed_ms("ttfa"), turn.owed_ms("ttft")) == (0, 0)
-    assert turn.owes_too_much("first_substance")
-    assert not turn.contended
-
-
-@pytest.mark.parametrize(("ttfa_ms", "owed_at_most_ms", "dropped"), [
-    (100, 24, False), (100, 26, True), (500, 25, False), (500, 26, True), (2_000, 99, False), (2_000, 101, True),
-])  # fmt: skip
-def test_a_figure_is_dropped_past_the_larger_of_five_percent_and_25_ms(
-    ttfa_ms: float, owed_at_most_ms: float, dropped: bool
-) -> None:
-    lost = Contention(others_cores=0.0, waited_cores=0.0, stolen_cores=0.0, at_most_ms={"ttfa": owed_at_most_ms})
-    assert TurnTiming("test", 0, ttfa_ms, contention=lost).contended is dropped
+    assert present(turn.owed_ms("first_substance")) > 100
+    assert not delayed(turn)
 
 
 def test_a_figure_owes_no_more_than_it_is() -> None:
     assert of(track(Stretch(agent=0.5, waits=2.0, others=1.5)), 5_000, 516.0).owed_ms("ttfa") == 516
 
 
-def test_a_turn_of_an_older_run_is_judged_by_the_same_rule_and_says_what_was_not_counted() -> None:
+def test_a_turn_of_an_older_run_is_bounded_by_its_averages() -> None:
     old = TypeAdapter(TurnTiming).validate_python({
         "method": "timing-5", "spoken_end_ms": 0, "ttfa_ms": 500.0,
         "contention": {"lost_share": 0.6, "others_cores": 1.3, "waited_cores": 2.0, "stolen_cores": 0.0},
     })  # fmt: skip
-    assert old.contended
-    assert "over the whole machine, quotas not measured" in (old.left_out or "")
+    assert delayed(old)
     quiet = replace(old, contention=Contention(others_cores=0.01, waited_cores=0.1, stolen_cores=0.0))
-    assert not quiet.contended
+    assert not delayed(quiet)
 
 
-def test_slowing_down_for_heat_is_counted_beside_and_never_called_contention() -> None:
+def test_slowing_down_for_heat_is_counted_beside_and_owed_to_nobody() -> None:
     turn = of(track(Stretch(agent=1.0, throttles=1)), 5_000, 500)
     assert turn.contention is not None
     assert turn.contention.throttled is not None
     assert turn.contention.throttled >= 10
     assert turn.contention.slowest_mhz is not None
-    assert not turn.contended
+    assert not delayed(turn)
 
 
 def test_nobody_else_ran_where_the_agent_alone_did_and_no_time_was_stolen() -> None:
@@ -245,13 +239,6 @@ def test_two_samples_far_enough_apart_bound_what_lies_between_and_one_does_not()
     ends = replace(machine, samples=(machine.samples[9], machine.samples[19]))
     assert seen(ends, 1_000, 2_000).others_ms == pytest.approx(400)
     assert owed(replace(machine, samples=machine.samples[9:10]), 1_000 * NS_PER_MS, 2_000 * NS_PER_MS) is None
-
-
-def test_a_turn_that_was_discarded_says_so_whatever_others_had() -> None:
-    beset = of(track(Stretch(agent=0.7, waits=0.6, others=1.3)), 5_000, 500)
-    assert present(beset.left_out).startswith("contended: at most")
-    assert replace(beset, discarded="detectors disagree").left_out == "detectors disagree"
-    assert replace(beset, contention=None).left_out is None
 
 
 def test_each_figure_of_a_turn_owes_by_its_own_stretch() -> None:

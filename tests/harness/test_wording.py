@@ -1,0 +1,44 @@
+"""Figures as text: a range between two ends, with the programs that ran beside the agent."""
+
+import pytest
+
+from harness.wording import cannot_tell, had_it_been_its_own, programs, share_had_it_been_its_own
+
+OTHERS = [("chromium", 0.41), ("python3", 0.2), ("cron", 0.01)]
+
+
+def test_a_range_names_both_ends_and_the_programs() -> None:
+    assert (
+        had_it_been_its_own((430.2, 461.0), OTHERS)
+        == "430–461 had the machine been its own (others: chromium .4 cores, python3 .2)"
+    )
+    assert had_it_been_its_own((430.2, 461.0)) == "430–461 had the machine been its own"
+
+
+@pytest.mark.parametrize(
+    ("ends_ms", "said"),
+    [((1_104.0, 1_263.0), "1.10–1.26 s"), ((930.0, 1_104.0), "930 ms–1.10 s"), ((-40.0, 12.0), "−40–12")],
+)
+def test_both_ends_have_the_digits_of_their_size(ends_ms: tuple[float, float], said: str) -> None:
+    assert had_it_been_its_own(ends_ms).startswith(f"{said} had")
+
+
+def test_a_range_under_a_millisecond_and_an_unknown_one_are_not_shown() -> None:
+    assert had_it_been_its_own((460.1, 461.0), OTHERS) == ""
+    assert had_it_been_its_own(None, OTHERS) == ""
+    assert share_had_it_been_its_own((0.531, 0.534)) == ""
+
+
+def test_a_share_has_its_two_ends_in_per_cent() -> None:
+    assert (
+        share_had_it_been_its_own((0.53, 0.61), OTHERS[:1])
+        == "53–61 % had the machine been its own (others: chromium .4 cores)"
+    )
+
+
+def test_a_budget_between_the_ends_is_not_decided() -> None:
+    assert cannot_tell("38 ms") == "this machine cannot tell: 38 ms others'"
+
+
+def test_a_whole_core_is_written_in_full() -> None:
+    assert programs([("stress", 1.96), ("cron", 0.04)]) == "stress 2.0 cores"
