@@ -16,7 +16,7 @@ from harness.reports.view import SUBSETS, PageView, Subset
 from harness.reports.wording import shows
 from harness.turns.bounded import Bounded
 
-POINTS = 120
+POINTS, HEIGHT_PX = 120, 340
 
 
 def chart(view: PageView) -> Chart | None:
@@ -28,10 +28,17 @@ def chart(view: PageView) -> Chart | None:
         for at, share in _curve(_waits(view, agent.name, subset), lambda wait: wait.high_ms)
     ]
     bands = [
-        {"agent": agent.name, "subset": subset, "latency": round(at, 1), "share": round(least, 4), "upto": round(most, 4)}
+        {
+            "agent": agent.name,
+            "subset": subset,
+            "latency": round(high, 1),
+            "low": round(low, 1),
+            "share": round(at, 4),
+            "of": of,
+        }
         for agent in view.agents
         for subset in SUBSETS
-        for at, least, most in _band(_waits(view, agent.name, subset))
+        for low, high, at, of in _band(_waits(view, agent.name, subset))
     ]
     if not values:
         return None
@@ -69,24 +76,26 @@ def chart(view: PageView) -> Chart | None:
         + _label(lines[1], 19)
     )
     if bands:
+        # Rules and no area, whose legend would lose the dashes of the curves.
+        height_px = HEIGHT_PX / min(POINTS, max(row["of"] for row in bands))
         between = (
             of_subset(bands)
-            .mark_area(interpolate="step-after")
+            .mark_rule(strokeWidth=height_px, tooltip=None)
             .encode(
                 x="latency:Q",
+                x2="low:Q",
                 y="share:Q",
-                y2="upto:Q",
-                fill=alt.Fill("agent:N", scale=alt.Scale(domain=names), legend=None),
+                color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
                 opacity=alt.condition(highlight, alt.value(0.22), alt.value(0.04)),
             )
         )
-        layers += between
+        curves += between
     return Chart(
         name="ttfa_ecdf",
         title="How soon, over all turns",
         caption="Each curve climbs to the share of turns that were answered at all. Choose an agent in the legend."
         + (" The band beside a curve reaches to where it would have been had the machine been its own." if bands else ""),
-        spec=subset_spec(layers + curves, 340),
+        spec=subset_spec(layers + curves, HEIGHT_PX),
     )
 
 
@@ -121,12 +130,10 @@ def _curve(waits: list[Bounded], end: Callable[[Bounded], float]) -> list[tuple[
     return [(float(known[0]), 0.0), *((float(known[k]), (k + 1) / len(waits)) for k in picked)]
 
 
-def _band(waits: list[Bounded]) -> Iterator[tuple[float, float, float]]:
-    """(TTFA in ms, share of turns answered by then, share had the machine been its own); nothing where it was."""
+def _band(waits: list[Bounded]) -> Iterator[tuple[float, float, float, int]]:
+    """(TTFA at the low end, at the high end, share of turns, number of turns) by rank; nothing where no turn owes anything."""
     if any(shows(wait) for wait in waits):
         low, high = (np.sort([max(1.0, end) for end in ends]) for ends in zip(*waits, strict=True))
-        every = np.unique([*low, *high])
-        every = every[np.isfinite(every)]
-        for at in every[np.unique(np.linspace(0, len(every) - 1, min(2 * POINTS, len(every))).astype(int))]:
-            least, most = (np.searchsorted(ends, at, side="right") / len(waits) for ends in (high, low))
-            yield float(at), float(least), float(most)
+        answered = int(np.isfinite(high).sum())
+        for k in np.unique(np.linspace(0, answered - 1, min(POINTS, answered)).astype(int)):
+            yield float(low[k]), float(high[k]), (k + 0.5) / len(waits), len(waits)

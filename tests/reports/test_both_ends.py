@@ -52,11 +52,11 @@ def test_a_chart_has_both_ends_beside_others_and_is_as_it_was_without(
     assert OWN not in draw_chart(quiet).caption
 
 
-def test_the_band_of_a_curve_is_between_the_shares_of_both_ends(busy: PageView) -> None:
+def test_the_band_of_a_curve_joins_both_ends_of_each_rank(busy: PageView) -> None:
     layers = ecdf.chart(busy).spec["layer"]  # type: ignore[union-attr]
-    rows = next(layer["data"]["values"] for layer in layers if layer["mark"]["type"] == "area")
-    assert all(row["share"] <= row["upto"] <= 1 for row in rows)
-    assert any(row["share"] < row["upto"] for row in rows)
+    rows = next(layer["data"]["values"] for layer in layers if "x2" in layer["encoding"])
+    assert all(row["low"] == pytest.approx(0.88 * row["latency"], abs=0.1) and 0 < row["share"] < 1 for row in rows)
+    assert len({row["share"] for row in rows if row["agent"] == "invented-a" and row["subset"] == "all"}) == 9
 
 
 def test_the_joint_picture_has_a_bar_for_each_pair(quiet: PageView, busy: PageView) -> None:
