@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import Final
 
 UNKNOWN_TEXT: Final = "—"
+_IN_SECONDS_MS: Final = 1_000.0
+OWN: Final = " had the machine been its own"
 LEAST_RANGE_MS: Final = 1.0
 """A latency is shown in whole ms, so two ends that are nearer to each other are one figure."""
 LEAST_CORES: Final = 0.05
@@ -26,7 +28,7 @@ def milliseconds(value: float | None) -> str:
     """`474 ms` below a second, `1.10 s` above; a minus sign for sound that began too early."""
     if value is None:
         return UNKNOWN_TEXT
-    if abs(value) < 1_000:
+    if abs(value) < _IN_SECONDS_MS:
         return f"{value:.0f} ms".replace("-", "−")
     return f"{value / 1_000:.2f} s".replace("-", "−")
 
@@ -44,14 +46,14 @@ def had_it_been_its_own(ends_ms: Ends | None, others: Sequence[tuple[str, float]
     """
     if ends_ms is None or ends_ms[1] - ends_ms[0] < LEAST_RANGE_MS:
         return ""
-    return f"{_apart(ends_ms)} had the machine been its own{_by(others)}"
+    return f"{_apart(ends_ms)}{OWN}{_by(others)}"
 
 
 def share_had_it_been_its_own(ends: Ends | None, others: Sequence[tuple[str, float]] = ()) -> str:
     """`53–61 % had the machine been its own`: both ends of a share; empty where they are the same whole percentage."""
     if ends is None or share(ends[0]) == share(ends[1]):
         return ""
-    return f"{share_band(ends)} had the machine been its own{_by(others)}"
+    return f"{share_band(ends)}{OWN}{_by(others)}"
 
 
 def cannot_tell(part: str, others: Sequence[tuple[str, float]] = ()) -> str:
@@ -65,9 +67,11 @@ def _by(others: Sequence[tuple[str, float]]) -> str:
 
 
 def _apart(ends_ms: Ends) -> str:
-    low, high = map(milliseconds, ends_ms)
-    unit = high[-2:].strip()
-    return f"{low.removesuffix(unit).strip()}–{high.removesuffix(' ms')}" if low.endswith(f" {unit}") else f"{low}–{high}"
+    """Both ends in the unit of the larger one: `430–461`, `0.93–1.10 s`."""
+    low, high = ends_ms
+    if abs(high) < _IN_SECONDS_MS:
+        return f"{low:.0f}–{high:.0f}".replace("-", "−")
+    return f"{low / 1_000:.2f}–{high / 1_000:.2f} s".replace("-", "−")
 
 
 def of_it_others(owed_ms: float | None, others: Sequence[tuple[str, float]] = ()) -> str:

@@ -22,7 +22,7 @@ from harness.figures.server_waits_words import TITLE, waits_notes, waits_rows
 from harness.figures.summary import RunSummary
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.timing.quantiles import Quantiles
-from harness.wording import had_it_been_its_own, share_had_it_been_its_own
+from harness.wording import OWN, had_it_been_its_own, programs, share_had_it_been_its_own
 
 _DASH = "–"
 _Sentence = Callable[[str, Cell], str | None]
@@ -192,11 +192,16 @@ def _own_machine(name: str, agent: Cell) -> str | None:
     parts = [
         f"{figure} p50 {_with_unit(found, 'p50')}; {words}"
         for figure, found in figures.items()
-        if (words := had_it_been_its_own(found.p50_range, agent.others))
+        if (words := had_it_been_its_own(found.p50_range))
     ]
-    if within := share_had_it_been_its_own(agent.within_budget.ttfa_range, () if parts else agent.others):
+    if within := share_had_it_been_its_own(agent.within_budget.ttfa_range):
         parts.append(f"in budget {within}")
-    return f"{name}: {'; '.join(parts)}." if parts else None
+    if not parts:
+        return None
+    by = f"; others: {names}" if (names := programs(agent.others)) else ""
+    # Said once, for every figure.
+    first, *more = parts
+    return "; ".join([f"{name}: {first}", *(part.removesuffix(OWN) for part in more)]) + f"{by}."
 
 
 def _beside(name: str, agent: Cell) -> str | None:

@@ -17,9 +17,14 @@ def test_a_range_names_both_ends_and_the_programs() -> None:
 
 @pytest.mark.parametrize(
     ("ends_ms", "said"),
-    [((1_104.0, 1_263.0), "1.10–1.26 s"), ((930.0, 1_104.0), "930 ms–1.10 s"), ((-40.0, 12.0), "−40–12")],
+    [
+        ((1_104.0, 1_263.0), "1.10–1.26 s"),
+        ((930.0, 1_104.0), "0.93–1.10 s"),
+        ((0.0, 5_731.0), "0.00–5.73 s"),
+        ((-40.0, 12.0), "−40–12"),
+    ],
 )
-def test_both_ends_have_the_digits_of_their_size(ends_ms: tuple[float, float], said: str) -> None:
+def test_both_ends_have_the_unit_of_the_larger_one(ends_ms: tuple[float, float], said: str) -> None:
     assert had_it_been_its_own(ends_ms).startswith(f"{said} had")
 
 

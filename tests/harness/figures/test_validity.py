@@ -181,7 +181,7 @@ def test_every_place_that_shows_a_figure_says_what_of_it_could_be_others(run: Ru
     print_summary(summary, screen)
     terminal = screen.file.getvalue()  # type: ignore[attr-defined]
     assert "494–516 had the machine been its own" in terminal
-    assert "77–80 had the machine been its own" in terminal
+    assert "TTFT p50 80 ms; 77–80" in terminal
     assert summary.agents["a"]["ttfa_ms"]["p50_others_ms"] == pytest.approx(22.0)
 
     view = assemble(alone(run, summary), run.folder, audio=False)
