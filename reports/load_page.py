@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
-from harness.agents.secrets import redact
 from harness.figures import server_waits_words
 from harness.files import write_whole
 from harness.load.result import LoadResult, made_of, without_nan
@@ -94,7 +93,7 @@ def write_load(store: RunStore, result: LoadResult, page: Path | None = None) ->
     manifest = store.manifest
     said = [caution.model_dump() for caution in words.cautions(manifest)]
     whole = {**result.to_json(), "made": made_of(manifest), "cautions": said, "page": str(page)}
-    text = redact(json.dumps(without_nan(whole), indent=2))
+    text = json.dumps(without_nan(whole), indent=2)
     write_whole(store.folder / "summary.json", text + "\n")
     write_whole(page, render_load(store, result))
     return text, page

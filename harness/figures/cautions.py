@@ -31,8 +31,9 @@ Level = Literal["bad", "warn", "note"]
 Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
     "presentation", "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished",
-    "not_analysed", "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "contended", "unwatched",
-    "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
+    "not_analysed", "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "undecided",
+    "contended", "unwatched", "throttled",
+    "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
     "no_certificate", "machines", "red_lines", "few_people", "seat_error", "seat_losses", "seat_unrated",
     "rehearsal", "speakers", "other_wire", "recorded_calls", "open_turns", "sides_swapped", "other_language",
     "gpu_clocks", "gpu_shared", "to_judge", "why_silent", "odd_sound", "unspoken", "stalled",
@@ -76,7 +77,9 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "why_silent": Kind("warn", "Why no reply", "{}: {}."),
     "unspoken": Kind("warn", "Unspoken turns", "{}. The figures are of the turns that were spoken."),
     "no_reply": Kind("warn", "No reply", "No answer {}: {}. Such turns count as an agent's slowest."),
-    "contended": Kind("warn", "Others", "Other programs, other machines on the same host, or a quota took processor time that "
+    "undecided": Kind("warn", "Others decide", "This machine cannot tell whether {} within the budget: others could have "
+                      "caused the difference. On a quieter machine each would be one or the other."),
+    "contended": Kind("note", "Others", "Other programs, other machines on the same host, or a quota took processor time that "
                       "an agent needed. They can only delay it: {}."),
     "discarded": Kind("note", "Discarded", "Turns whose measurement could not be trusted give no figure: {}."),
     "unjudged": Kind("warn", "Missing verdicts", "{} of this run has no verdict at all."),
@@ -291,6 +294,8 @@ def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
         yield worded("no_reply", limit, ", ".join(silent))
     for name, why in sorted(known.why_silent.items()):
         yield worded("why_silent", name, why)
+    if between := [f"{c.undecided} of {counted(c.turns, 'turn')} of {summary.name(c)}" for c in summary.whole if c.undecided]:
+        yield worded("undecided", ", ".join(between) + (" are" if sum(c.undecided for c in summary.whole) > 1 else " is"))
     if delayed := [f"{summary.name(c)}, {words}" for c in summary.whole if (words := _delayed(c))]:
         yield worded("contended", "; ".join(delayed))
     lost = [(c, sum(n for why, n in c.discarded.items() if why not in (MACHINES_DIFFER, *OPEN))) for c in summary.whole]
@@ -311,15 +316,10 @@ def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
 
 
 def _delayed(cell: Cell) -> str:
-    """The part of others in an agent's median, and the turns that they leave undecided; empty where they had none."""
+    """The part of others in an agent's median; empty where they had none."""
     measure, figure = ("TTFT", cell.ttft_ms) if cell.kind == "text" else ("TTFA", cell.ttfa_ms)
     own = had_it_been_its_own(figure.p50_range, cell.others)
-    words = [f"{measure} p50 {milliseconds(figure.p50)}; {own}"] if own else []
-    if cell.undecided:
-        words.append(
-            f"this machine cannot tell on {cell.undecided} of {counted(cell.turns, 'turn')} whether they are in budget"
-        )
-    return "; ".join(words)
+    return f"{measure} p50 {milliseconds(figure.p50)}; {own}" if own else ""
 
 
 def _machines(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:

@@ -4,8 +4,9 @@ A call that failed through the agent's fault is a turn without reply, and that r
 turns callers away is not quicker for it. Failures that are not certainly the agent's are unknown and take no part.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -69,14 +70,16 @@ class StepFigures:
 
 def step_figures(calls: Calls) -> StepFigures:
     """The figures of the turns that count. The calls are read once, and only what is figured of them stays in memory."""
-    failed: set[str] = set()
+    begins, failed = array("q"), array("b")
     served: dict[int, tuple[bool, Sequence[ServerSplit]]] = {}
-    table = TurnTable.of(_rows(calls, failed, served)).in_stretches()
-    full, stretch, session = table.flags["full"], table.keys["stretch"], table.keys["session"]
-    among, first = np.flatnonzero(full), np.unique(session.codes[full], return_index=True)[1]
+    table = TurnTable.of(_rows(calls, begins, failed, served)).in_stretches()
+    full, stretch = table.flags["full"], table.keys["stretch"]
     of_calls: dict[str, list[float]] = {}
-    for row in among[first]:
-        of_calls.setdefault(stretch.names[stretch.codes[row]], []).append(float(session.names[session.codes[row]] in failed))
+    edges = np.append(np.array(begins, np.int64), len(table))
+    for begin, end, lost in zip(edges, edges[1:], failed, strict=False):
+        counted = np.flatnonzero(full[begin:end])
+        if counted.size:
+            of_calls.setdefault(stretch.names[stretch.codes[begin + counted[0]]], []).append(float(lost))
     waits: dict[str, list[tuple[bool, Sequence[ServerSplit]]]] = {}
     for row, waited in served.items():
         if full[row]:
@@ -105,7 +108,7 @@ def own_by_stretch(calls: Calls) -> dict[str, list[Mapping[str, float]]]:
 
 def by_stretch(calls: Calls) -> dict[str, list[TurnTiming]]:
     """Stretch of time → its turns that count."""
-    rows = list(_rows(calls, set(), {}))
+    rows = list(_rows(calls, array("q"), array("b"), {}))
     table = TurnTable.of(rows).in_stretches()
     stretch = table.keys["stretch"]
     found: dict[str, list[TurnTiming]] = {}
@@ -115,17 +118,20 @@ def by_stretch(calls: Calls) -> dict[str, list[TurnTiming]]:
 
 
 def _rows(
-    calls: Calls, failed: set[str], served: dict[int, tuple[bool, Sequence[ServerSplit]]]
+    calls: Calls, begins: "array[int]", failed: "array[int]", served: dict[int, tuple[bool, Sequence[ServerSplit]]]
 ) -> Iterator[tuple[TurnKey, TurnTiming]]:
+    """The rows of all calls. Of each call that has rows, its first row and whether it failed are noted, and its waits."""
     number = 0
     for call in calls:
-        if call.failure_kind is not None:
-            failed.add(call.key.session_id)
-        for key, turn in rows_of_call(call):
+        for k, (key, turn) in enumerate(rows_of_call(call)):
+            if not k:
+                begins.append(number)
+                failed.append(call.failure_kind is not None)
             if turn.servers and turn.discarded != FILLING:
                 served[number] = (turn.discarded is None, turn.servers)
             number += 1
-            yield key, turn
+            # A name for each of a million calls would take more than all figures of its turns.
+            yield replace(key, session="", repeat=""), turn
 
 
 def _quantiles(table: TurnTable, figure: str) -> Quantiles:

@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 
+from harness.agents.secrets import redact_foreign
 from harness.audio.vocal import VocalDetector
 from harness.caller import SessionOutcome
 from harness.caller.exchange import take_raw
@@ -283,7 +284,7 @@ def _most_frequent(failed: Sequence[_Measured]) -> str:
         return ""
     ((kind, _),) = Counter(each.failure for each in failed).most_common(1)
     detail = next(each.stored.failure_detail for each in failed if each.failure == kind)
-    return printable(f"{kind}: {detail}" if detail else f"{kind}", one_line=True)
+    return printable(redact_foreign(f"{kind}: {detail}" if detail else f"{kind}"), one_line=True)
 
 
 def _arrivals(offered: Offered, found: Sequence[_Measured]) -> tuple[ArrivalFigures | None, str]:

@@ -27,7 +27,7 @@ def chart(view: PageView) -> Chart | None:
         for subset in SUBSETS
         for at, share in _curve(_waits(view, agent.name, subset), lambda wait: wait.high_ms)
     ]
-    bands = [
+    bands: list[dict[str, Any]] = [
         {
             "agent": agent.name,
             "subset": subset,

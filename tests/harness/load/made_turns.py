@@ -19,7 +19,7 @@ from harness.store.session import SessionKey
 from harness.store.unrecorded import UnrecordedCall
 from harness.timing.figures import Stage, TurnTiming, Utterance, Waterfall
 
-MADE: Mapping[str, Any] = {
+MADE: dict[str, Any] = {
     "created": "2026-11-26", "harness_version": "1", "pack": "heart-mini", "pack_source": "heart-mini", "pack_hash": "a",
     "context_ids": ["c"], "agents": [AgentEntry(name="my", kind="cascade", profile_hash="p", profile_text="")],
     "mode": "seeded", "conditions": ["clean"], "repeats": 1, "seed": 1, "machine_id": "here",
@@ -63,13 +63,13 @@ def queued(rate: float, lasts_s: float, seed: int, *, serves: float = 10.0, slow
     free_s, found = 0.0, []
     for number, (at, needs) in enumerate(zip(at_s, service_s, strict=True)):
         free_s = max(free_s, at) + needs
-        found.append(turn(number, at, slower * (300 + 1_000 * (free_s - at)), rate=rate))
+        found.append(turn(number, at, float(slower * (300 + 1_000 * (free_s - at))), rate=rate))
     return found
 
 
 def step(calls: Sequence[UnrecordedCall], *, rate: float = 1.0, late: str = "", **more: Any) -> Step:
     """The step of these calls. `late`: why it says nothing about its agent."""
-    record = {
+    record: dict[str, Any] = {
         "name": step_name(rate, "poisson"), "rate": rate, "callers": 40, "calls_at_once": 12 * rate, "sessions": len(calls),
         "out_of_bounds": (late,) if late else (), "says_of_agent": not late,
     } | more  # fmt: skip
@@ -79,7 +79,7 @@ def step(calls: Sequence[UnrecordedCall], *, rate: float = 1.0, late: str = "", 
 def result_of(*steps: Step, budget_ms: float | None = None, **more: Any) -> LoadResult:
     """An open loop with these steps."""
     records = tuple(one.record for one in steps)
-    part = {"law": "poisson", "for_s": 240.0, "budget_ms": budget_ms, "records": records, "contexts": 8} | more
+    part: dict[str, Any] = {"law": "poisson", "for_s": 240.0, "budget_ms": budget_ms, "records": records, "contexts": 8} | more
     return LoadResult(LoadPart(**part), steps)
 
 

@@ -64,9 +64,9 @@ def test_the_load_is_the_knee_of_an_open_loop_and_else_its_ceiling() -> None:
     assert load_to_isolate(falling) == (4, HIGHEST), "a knee before the first step is no load that was played"
 
 
-def record_of(computing: Sequence[str], late: str = "", **more: int) -> StepRecord:
-    facts = {"sessions": 12} | more
-    return StepRecord(computing=tuple(computing), says_of_agent=not late, out_of_bounds=(late,) if late else (), **facts)
+def record_of(computing: Sequence[str], late: str = "", sessions: int = 12, failed: int = 0) -> StepRecord:
+    out = (late,) if late else ()
+    return StepRecord(computing=tuple(computing), says_of_agent=not late, out_of_bounds=out, sessions=sessions, failed=failed)
 
 
 def found(turns: Plays, *more: StepRecord, law: Literal["poisson"] | None = None) -> LoadResult:

@@ -9,11 +9,12 @@ import pytest
 from harness.figures.load_knee import CurveStep, calls_within, knee
 from harness.figures.steps import step_figures
 from harness.statistics.drawn_quantiles import Drawn, drawn_quantile
+from harness.statistics.interval import TAIL
+from harness.turns.estimate import estimate
 from harness.turns.of_run import rows_of_call
 from harness.turns.stretches import stretches_of
 from harness.turns.table import TurnTable
 from tests.harness.load.made_turns import queued, turn
-from tests.present import present
 
 RATES = (1.0, 2.0, 4.0, 6.0, 8.0, 9.0)
 
@@ -70,13 +71,13 @@ def test_under_eight_stretches_there_is_no_interval() -> None:
     assert step_figures(queued(4.0, 180.0, 1)).ttfa_ms.p50_interval is not None
 
 
-def test_a_p95_has_an_upper_end_when_all_stretches_could_hardly_be_quicker_by_chance() -> None:
-    some, many = (step_figures(queued(1.0, 15.0 * stretches, 1)).ttfa_ms for stretches in (40, 200))
-    assert some.p95_interval is None
-    assert present(some.p95_at_least) < present(some.p95)
-    low, high = present(many.p95_interval)
-    assert low < present(many.p95) < high
-    assert many.p95_at_least is None
+def test_a_row_has_the_bounds_that_the_gate_reads() -> None:
+    calls = queued(4.0, 180.0, 1)
+    found = estimate(
+        TurnTable.of(row for call in calls for row in rows_of_call(call)).in_stretches(), "ttfa_ms.p95", {}, "stretch"
+    )
+    assert found is not None
+    assert step_figures(calls).ttfa_ms.p95_interval == found.bounds(TAIL)
 
 
 def test_near_the_knee_an_interval_over_calls_would_be_too_narrow() -> None:

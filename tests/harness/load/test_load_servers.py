@@ -93,7 +93,7 @@ def test_few_stretches_give_no_interval_and_a_step_that_says_nothing_has_no_row(
 
 
 def test_turns_that_do_not_count_or_were_discarded_take_no_part() -> None:
-    slow = {"servers": (queued_behind(9),)}
-    others = [turn(20, 100.0, counted=False, **slow), turn(21, 9.0, discarded="echo", **slow)]
+    slow = (queued_behind(9),)
+    others = [turn(20, 100.0, counted=False, servers=slow), turn(21, 9.0, discarded="echo", servers=slow)]
     (row,) = step_figures([*waiting(0, calls=10), *others]).servers
     assert (row.queue_ms.mean, row.left_out) == (50.0, 1)

@@ -43,10 +43,9 @@ class TestTheMainJob:
         agent = done.json["agents"]["polaris-like"]
         assert agent["turns"] == 2
         assert agent["no_reply"] == 0
-        if agent["contended"] == agent["turns"]:
-            assert agent["ttfa_ms"]["p50"] is None, "where others held the machine there is nothing to quote"
-        else:
-            assert agent["ttfa_ms"]["p50"] > agent["ttft_ms"]["p50"] > 0
+        assert agent["ttfa_ms"]["p50"] > agent["ttft_ms"]["p50"] > 0, "also where others have the machine"
+        low_ms, high_ms = agent["ttfa_ms"]["p50_range"]
+        assert 0 <= low_ms <= high_ms == agent["ttfa_ms"]["p50"]
         assert agent["ttfa_ms"]["p95"] is None, "two turns are too few for a p95"
         assert agent["ttfa_ms"]["p50_interval"] is None
         store = RunStore.open(folder)
@@ -66,10 +65,7 @@ class TestTheMainJob:
     def test_the_text_system_stands_beside_it_without_a_ttfa(self, finished: tuple[Finished, Path]) -> None:
         done, _ = finished
         text = done.json["agents"]["smollm2-text"]
-        if text["contended"] == text["turns"]:
-            assert text["ttft_ms"]["p50"] is None, "where others held the machine there is nothing to quote"
-        else:
-            assert text["ttft_ms"]["p50"] > 0
+        assert text["ttft_ms"]["p50"] > 0
         assert text["ttfa_ms"]["p50"] is None
         assert text["within_budget"]["ttfa"] is None
         assert (text["elo"] is None) == (text["elo_interval"] is None), "an Elo is shown where an end of it is known"

@@ -137,7 +137,7 @@ def test_the_run_goes_on_as_if_it_had_no_people(
     answer(played, *THREE)
     resumed = harness_command("run", "--resume", "--out", "run", "--json")
     assert resumed.code == 0, resumed.err
-    of_the_machine = {"unfinished", "unwatched", "idle_load", "failed", "not_analysed", "contended", "no_reply"}
+    of_the_machine = {"unfinished", "unwatched", "idle_load", "failed", "not_analysed", "contended", "undecided", "no_reply"}
     after = {(c["code"], c["text"]) for c in resumed.json["cautions"] if c["code"] in of_the_machine}
     assert after <= before
     assert resumed.json["valid"]
