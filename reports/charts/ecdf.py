@@ -34,11 +34,11 @@ def chart(view: PageView) -> Chart | None:
             "latency": round(high, 1),
             "low": round(low, 1),
             "share": round(at, 4),
-            "of": of,
+            "px": px,
         }
         for agent in view.agents
         for subset in SUBSETS
-        for low, high, at, of in _band(_waits(view, agent.name, subset))
+        for low, high, at, px in _band(_waits(view, agent.name, subset))
     ]
     if not values:
         return None
@@ -75,27 +75,28 @@ def chart(view: PageView) -> Chart | None:
         + _label(lines[0], 3)
         + _label(lines[1], 19)
     )
+    layers += curves
     if bands:
         # Rules and no area, whose legend would lose the dashes of the curves.
-        height_px = HEIGHT_PX / min(POINTS, max(row["of"] for row in bands))
         between = (
             of_subset(bands)
-            .mark_rule(strokeWidth=height_px, tooltip=None)
+            .mark_rule(tooltip=None)
             .encode(
                 x="latency:Q",
                 x2="low:Q",
                 y="share:Q",
+                strokeWidth=alt.StrokeWidth("px:Q", scale=None, legend=None),
                 color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
                 opacity=alt.condition(highlight, alt.value(0.22), alt.value(0.04)),
             )
         )
-        curves += between
+        layers += between
     return Chart(
         name="ttfa_ecdf",
         title="How soon, over all turns",
         caption="Each curve climbs to the share of turns that were answered at all. Choose an agent in the legend."
         + (" The band beside a curve reaches to where it would have been had the machine been its own." if bands else ""),
-        spec=subset_spec(layers + curves, HEIGHT_PX),
+        spec=subset_spec(layers, HEIGHT_PX),
     )
 
 
@@ -130,10 +131,10 @@ def _curve(waits: list[Bounded], end: Callable[[Bounded], float]) -> list[tuple[
     return [(float(known[0]), 0.0), *((float(known[k]), (k + 1) / len(waits)) for k in picked)]
 
 
-def _band(waits: list[Bounded]) -> Iterator[tuple[float, float, float, int]]:
-    """(TTFA at the low end, at the high end, share of turns, number of turns) by rank; nothing where no turn owes anything."""
+def _band(waits: list[Bounded]) -> Iterator[tuple[float, float, float, float]]:
+    """(TTFA at the low end, at the high end, share of turns, height in px) by rank; nothing where no turn owes anything."""
     if any(shows(wait) for wait in waits):
         low, high = (np.sort([max(1.0, end) for end in ends]) for ends in zip(*waits, strict=True))
         answered = int(np.isfinite(high).sum())
         for k in np.unique(np.linspace(0, answered - 1, min(POINTS, answered)).astype(int)):
-            yield float(low[k]), float(high[k]), (k + 0.5) / len(waits), len(waits)
+            yield float(low[k]), float(high[k]), (k + 0.5) / len(waits), round(HEIGHT_PX / min(POINTS, len(waits)), 1)
