@@ -22,41 +22,17 @@ from harness.statistics.drawn_quantiles import Drawn
 from harness.statistics.interval import FEWEST_CLUSTERS, TAIL
 from harness.statistics.paired import MeanChange
 from harness.turns.catalogue import BY_PATH
-from harness.turns.estimate import By, estimate, named
+from harness.turns.estimate import BothEnds, By, estimate, named
 from harness.turns.table import COLUMN_OF, Cluster, Given, TurnTable
 
 Verdict = Literal["worse", "better", "unclear"]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A change at its two ends and as measured. `paired`: turn by turn; otherwise the difference of two estimates."""
+class Change(BothEnds):
+    """A change between two runs. `paired`: turn by turn; otherwise the difference of two estimates."""
 
-    figure: str
-    low: Evidence
-    high: Evidence
-    measured: Evidence
     paired: bool
-
-    @property
-    def value(self) -> float:
-        """The change as measured: positive is worse."""
-        return self.measured.value
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The least and the greatest change that two machines of their own would have given."""
-        return self.low.value, self.high.value
-
-    @property
-    def contexts(self) -> int:
-        """Number of clusters behind it."""
-        return self.measured.contexts
-
-    def bounds(self, tail: float) -> Bounds:
-        """Low and high, each missed with a chance of at most `tail`, whatever part others had in either run."""
-        low = self.low.bounds(tail)
-        return low if self.high is self.low else (low[0], self.high.bounds(tail)[1])
 
     @property
     def verdict(self) -> Verdict:

@@ -25,25 +25,22 @@ By = Mapping[KeyName, str | Collection[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A figure at its low and its high end, and as measured."""
+class BothEnds:
+    """A figure, or a change of one, at its low and its high end, and as measured. `figure`: its path, as a limit names it."""
 
     figure: str
-    """Its path, as a limit names it."""
     low: Evidence
     high: Evidence
     measured: Evidence
-    turns: int
-    """Number of turns that give it."""
 
     @property
     def value(self) -> float:
-        """The figure as measured; infinite where it falls on a turn without reply."""
+        """The value as measured; infinite where it falls on a turn without reply. Of a change, positive is worse."""
         return self.measured.value
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The figure at its low and high end; equal where nothing is owed to others."""
+        """The least and the greatest that machines of their own would have given; equal where nothing is owed to others."""
         return self.low.value, self.high.value
 
     @property
@@ -61,6 +58,13 @@ class Estimate:
         """Low and high, each missed with a chance of at most `tail`, whatever part others had."""
         low = self.low.bounds(tail)
         return low if self.high is self.low else (low[0], self.high.bounds(tail)[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate(BothEnds):
+    """The estimate of a figure. `turns`: number of turns that give it."""
+
+    turns: int
 
 
 def estimate(table: TurnTable, figure: str, by: By | None = None, cluster: Cluster = "conversation") -> Estimate | None:
