@@ -247,12 +247,8 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
             rated = boards.get(place)
             if rated is not None:
                 name = p.names.of(cell.agent, cell.condition)
-                update = {
-                    "agent": name,
-                    "presentation": place.presentation,
-                    **quality_figures(rated, name, state_of(rated.people, rated.judges, each)),
-                }
-                cells.append(cell.model_copy(update=update))
+                quality = quality_figures(rated, name, state_of(rated.people, rated.judges, each))
+                cells.append(cell.model_copy(update=dict(quality) | {"agent": name, "presentation": place.presentation}))
     pacing = [p.summary.pacing for p in parts]
     quoted = [found.board for place, found in boards.items() if found.board is not None and place.subset == "all"]
     people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import Any, Final, cast
+from typing import cast
 
-from harness.figures.cells import BoardSummary, EloOver, JudgeSummary, PeopleVotes, ReferenceSummary
+from harness.figures.cells import BoardSummary, EloOver, JudgeSummary, PeopleVotes, QualityFigures, ReferenceSummary
 from harness.figures.quality_state import QUOTED, state_of, way_to_people, words_of
 from harness.figures.rank import Place, Rated, contexts_of
 from harness.figures.rated_on import RatedOn
@@ -15,31 +15,29 @@ from harness.ranking.peoples_axis import PeoplesAxis
 from harness.store.judgment import Presentation, is_reference
 from harness.store.selection import HEARD, Selection
 
-CHANCES: Final = ("p_frontier", "p_best_within_budget", "p_frontier_range", "p_best_within_budget_range")
-"""Shares of draws; an opinion has none of them."""
 
-
-def quality_figures(found: Rated, agent: str, state: QualityState) -> dict[str, Any]:
+def quality_figures(found: Rated, agent: str, state: QualityState) -> QualityFigures:
     """The figures of a cell that come from its board; all null where the agent is not on one, and no chances of an opinion."""
     board, point = found.board, found.points.get(agent)
     rating = next((r for r in board.systems if r.system == agent), None) if board is not None else None
     if board is None or rating is None:
-        return {
-            "elo": None, "elo_with_length": None, "elo_method": None, "elo_interval": None, "elo_over": {}, "win_rate": None,
-            "axes": {}, "separated": False, "quality_state": "none", **dict.fromkeys(CHANCES),
-        }  # fmt: skip
-    return {
-        "elo": rating.quoted,
-        "elo_with_length": found.with_length[agent].quoted if found.with_length is not None else None,
-        "elo_method": board.method,
-        "elo_interval": rating.interval,
-        "separated": agent in board.separated,
-        "elo_over": _over_references(board, agent),
-        "win_rate": rating.win_rate,
-        "axes": dict(rating.axes),
-        "quality_state": state,
-        **{name: getattr(point, name) if point and state in QUOTED else None for name in CHANCES},
-    }
+        return QualityFigures()
+    quoted = point if state in QUOTED else None
+    return QualityFigures(
+        elo=rating.quoted,
+        elo_with_length=found.with_length[agent].quoted if found.with_length is not None else None,
+        elo_method=board.method,
+        elo_interval=rating.interval,
+        separated=agent in board.separated,
+        elo_over=_over_references(board, agent),
+        win_rate=rating.win_rate,
+        axes=dict(rating.axes),
+        quality_state=state,
+        p_frontier=quoted.p_frontier if quoted is not None else None,
+        p_best_within_budget=quoted.p_best_within_budget if quoted is not None else None,
+        p_frontier_range=quoted.p_frontier_range if quoted is not None else None,
+        p_best_within_budget_range=quoted.p_best_within_budget_range if quoted is not None else None,
+    )
 
 
 def _over_references(board: Board, agent: str) -> dict[str, EloOver]:

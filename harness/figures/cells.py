@@ -44,11 +44,16 @@ class PeopleVotes(Model):
     saved: int
 
 
-class AgentSummary(EndpointingSummary, TurnFigures):
-    """One agent in one condition and mode."""
+class EloOver(Model):
+    """Elo difference to another system, from the joint covariance of the board; null where neither bound is known."""
 
-    valid: bool = True
-    """True if its run is valid; otherwise none of these figures may be quoted."""
+    value: float | None
+    interval: tuple[float | None, float | None] | None = None
+
+
+class SessionFigures(Model):
+    """Figures of whole sessions: of calls, of the agent's model servers, and of the words that were said and understood."""
+
     failed: int = 0
     spoken: tuple[int, int] | None = None
     """Turns that were spoken, or lost with their session, and turns that the callers planned; null where nobody planned."""
@@ -68,6 +73,11 @@ class AgentSummary(EndpointingSummary, TurnFigures):
     """Word error rate of the words that the agent understood, against the caller's text."""
     heard_wer: float | None = None
     """Word error rate of the reply as heard against the reply as written."""
+
+
+class QualityFigures(Model):
+    """Figures from the board of a cell; null where the agent is not on one."""
+
     elo: float | None = None
     elo_with_length: float | None = None
     """The Elo if all replies were equally long, shown beside the quoted one."""
@@ -85,6 +95,15 @@ class AgentSummary(EndpointingSummary, TurnFigures):
     p_best_within_budget_range: tuple[float, float] | None = None
     quality_state: QualityState = "none"
     """State of the board that the Elo is on. An opinion has no `p_frontier` and no `p_best_within_budget`."""
+    elo_over: dict[str, EloOver] = Field(default_factory=dict)
+    """Reference → difference on this board."""
+
+
+class AgentSummary(EndpointingSummary, TurnFigures, SessionFigures, QualityFigures):
+    """One agent in one condition and mode."""
+
+    valid: bool = True
+    """True if its run is valid; otherwise none of these figures may be quoted."""
     family: str | None = None
     kind: str = "cascade"
 
@@ -140,13 +159,6 @@ class Failure(Model):
     detail: str
 
 
-class EloOver(Model):
-    """Elo difference to another system, from the joint covariance of the board; null where neither bound is known."""
-
-    value: float | None
-    interval: tuple[float | None, float | None] | None = None
-
-
 Subset = Literal["all", "regular", "adversarial"]
 
 
@@ -160,8 +172,6 @@ class Cell(AgentSummary):
     mode: str
     presentation: Presentation
     subset: Subset
-    elo_over: dict[str, EloOver] = Field(default_factory=dict)
-    """Reference → difference on this board."""
     beside_seat: BesideSeat | None = None
     """The agent beside the people of the run, on all contexts of the quoted board."""
 

@@ -6,7 +6,6 @@ go with the figures to the terminal, the page and the JSON.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,11 +17,12 @@ from harness.figures.cells import (
     JudgeSummary,
     MachineCell,
     PacingSummary,
+    SessionFigures,
     Subset,
 )
 from harness.figures.circumstances import Circumstances
-from harness.figures.endpointing import endpointing_of
-from harness.figures.events import events_of
+from harness.figures.endpointing import EndpointingSummary, endpointing_of
+from harness.figures.events import EventRow, events_of
 from harness.figures.judges import judge_summaries
 from harness.figures.latency import turn_figures
 from harness.figures.machine import machines_of
@@ -38,7 +38,7 @@ from harness.figures.server_waits import server_waits
 from harness.figures.speakers import by_speaker, speakers_of
 from harness.figures.steps import by_stretch
 from harness.figures.summary import RunSummary
-from harness.figures.unspoken import cut_short, spoken_figures
+from harness.figures.unspoken import cut_short, spoken_of, unspoken_share
 from harness.figures.watched import unwatched
 from harness.figures.word_errors import heard_wer, understood_wer
 from harness.judging.speaks_to_judge import speaks_to_judge
@@ -51,6 +51,7 @@ from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, Turns, reply_of
 from harness.store.session import Session, SessionKey
 from harness.store.step_failure import StepFailure
+from harness.store.unspoken import summed, unspoken_of
 from harness.timing.figures import StagesFrom, crosses_clocks_unsurely
 from harness.turn_taking.cues import length_gives_it_away, words_separation
 from harness.wording import counted
@@ -166,40 +167,39 @@ def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated, j
     if selection.step:
         turns = by_stretch(sessions)
     spoken = entry.kind != "text"
-    return Cell(
-        agent=entry.name,
-        condition=place.condition,
-        step=selection.step,
-        mode=selection.manifest.mode,
-        presentation=place.presentation,
-        subset=place.subset,
-        valid=not selection.manifest.invalid,
-        kind=entry.kind,
-        family=entry.family,
-        **quality_figures(found, entry.name, state_of(found.people, found.judges, judges)),
-        **_session_figures(sessions, turns, selection, spoken=spoken),
-        **(endpointing_of(selection, entry.name, place.condition, inside).model_dump() if spoken else {}),
-        events=events_of(selection, entry.name, place.condition, inside) if spoken else [],
+    place_of_it = {
+        "agent": entry.name, "condition": place.condition, "step": selection.step, "mode": selection.manifest.mode,
+        "presentation": place.presentation, "subset": place.subset, "valid": not selection.manifest.invalid,
+        "kind": entry.kind, "family": entry.family,
+    }  # fmt: skip
+    events = events_of(selection, entry.name, place.condition, inside) if spoken else []
+    manifest, groups = selection.manifest, by_speaker(turns, speakers_of(selection.contexts))
+    parts = (
+        turn_figures(groups, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken),
+        endpointing_of(selection, entry.name, place.condition, inside) if spoken else EndpointingSummary(),
+        quality_figures(found, entry.name, state_of(found.people, found.judges, judges)),
+        _session_figures(sessions, turns, selection, events),
     )
+    return Cell.model_validate(place_of_it | {name: value for part in parts for name, value in part})
 
 
-def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selection, *, spoken: bool) -> dict[str, Any]:
-    manifest = selection.manifest
-    turns_by_speaker = by_speaker(turns, speakers_of(selection.contexts))
-    figures = turn_figures(turns_by_speaker, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken)
+def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selection, events: list[EventRow]) -> SessionFigures:
     contexts = {c.id: c for c in selection.contexts}
     heard = [reply.text for s in sessions if (reply := reply_of(s, HEARD)).fate == "answered"]
     openings = Counter(opening_words(text) for text in heard)
-    return {
-        **dict(figures),
-        "servers": server_waits(turns, manifest.seed),
-        "failed": sum(s.status == "failed" for s in sessions),
-        **spoken_figures(sessions),
-        "flags": _flags(sessions, contexts),
-        "common_opening": (openings.most_common(1)[0][1], openings.total()) if openings else None,
-        "understood_wer": understood_wer(sessions, contexts),
-        "heard_wer": heard_wer(sessions),
-    }
+    planned = [s for s in sessions if s.planned_turns is not None]
+    return SessionFigures(
+        failed=sum(s.status == "failed" for s in sessions),
+        spoken=spoken_of(sessions),
+        unspoken=summed(map(unspoken_of, planned)),
+        unspoken_share=unspoken_share(planned),
+        events=events,
+        servers=server_waits(turns, selection.manifest.seed),
+        common_opening=(openings.most_common(1)[0][1], openings.total()) if openings else None,
+        flags=_flags(sessions, contexts),
+        understood_wer=understood_wer(sessions, contexts),
+        heard_wer=heard_wer(sessions),
+    )
 
 
 def _flags(sessions: Sequence[Session], contexts: Mapping[str, Context]) -> dict[str, int]:

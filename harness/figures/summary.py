@@ -18,7 +18,7 @@ from harness.judging.validation.sentences import why_unrated
 from harness.printable import visible_json
 from harness.statistics.interval import FEWEST_CLUSTERS
 
-_KEYS = frozenset({"agent", "condition", "mode", "presentation", "subset", "elo_over"})
+_KEYS = frozenset({"agent", "condition", "mode", "presentation", "step", "subset", "elo_over"})
 _ALWAYS_KNOWN = frozenset({"kind", "family"})
 
 

@@ -27,17 +27,17 @@ def unspoken_chances(sessions: Sequence[Session]) -> dict[str, list[bool]]:
     return found
 
 
-def spoken_figures(sessions: Sequence[Session]) -> dict[str, object]:
-    """The figures of these sessions by the names of their fields in a cell."""
+def spoken_of(sessions: Sequence[Session]) -> tuple[int, int] | None:
+    """Turns that were spoken, and turns that were planned; None where nobody planned."""
     planned = [s for s in sessions if s.planned_turns is not None]
     of = sum(s.planned_turns or 0 for s in planned)
-    why = summed(map(unspoken_of, planned))
-    flags = [flag for group in unspoken_chances(planned).values() for flag in group]
-    return {
-        "spoken": (of - sum(why.values()), of) if planned else None,
-        "unspoken": why,
-        "unspoken_share": sum(flags) / len(flags) if flags else None,
-    }
+    return (of - sum(summed(map(unspoken_of, planned)).values()), of) if planned else None
+
+
+def unspoken_share(sessions: Sequence[Session]) -> float | None:
+    """The share of the planned turns that the agent left unspoken; None where nobody planned."""
+    flags = [flag for group in unspoken_chances(sessions).values() for flag in group]
+    return sum(flags) / len(flags) if flags else None
 
 
 def cut_short(sessions: Sequence[Session]) -> Iterator[Failure]:

@@ -91,11 +91,11 @@ def test_no_door_tells_a_chance_or_an_elo_of_what_has_no_bound(simulate: Simulat
     told = as_object(ranked)
     for system in ("s0", "s1", "s2"):
         figures = quality_figures(rated, system, "borne_out")
-        for found in (figures, told["joint"][system]):
+        for found in (figures.model_dump(), told["joint"][system]):
             assert (found["p_frontier"], found["p_best_within_budget"]) == (None, None)
             assert (found["elo"] is None) == (contexts < 8)
         assert (told["systems"][system]["elo"] is None) == (contexts < 8)
-        assert all((over.value is None) == (contexts < 8) for over in figures["elo_over"].values())
+        assert all((over.value is None) == (contexts < 8) for over in figures.elo_over.values())
     lines = [
         line.split("|")
         for line in board_markdown(ranked.board, ranked.joint).splitlines()
@@ -140,7 +140,7 @@ def test_an_agent_is_held_against_no_reference_that_it_never_met(simulate: Simul
     figures = quality_figures(
         rated_table(table_of([*met, *apart]), RatingQuestion(budget_ms=500.0, seed=0), valid=True), "s0", "people"
     )
-    assert set(figures["elo_over"]) == {"ref:good"}
+    assert set(figures.elo_over) == {"ref:good"}
 
 
 @pytest.mark.parametrize("method", ["ordinal", "strength", "plain", "rao-kupper"])
