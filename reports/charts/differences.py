@@ -42,7 +42,7 @@ def chart(view: PageView) -> Chart | None:
     zero = alt.Chart(alt.InlineData(values=[{"at": 0}])).mark_rule().encode(x="at:Q")
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
     dots = base.mark_point(filled=True, size=90, color="#0d8f8f").encode(
-        x=alt.X("ms:Q", axis=alt.Axis(title=[f"ms later than {quickest}", "median of paired differences"])),
+        x=alt.X("ms:Q", axis=alt.Axis(title=[f"ms later than {quickest}", "median of paired differences"], labelFlush=True)),
         tooltip=["agent:N", alt.Tooltip("ms:Q", format="+.0f"), alt.Tooltip("n:Q", title="conversations")],
     )
     rows = tuple((name, milliseconds(found.value), latency_interval(found), str(contexts)) for name, found, contexts in pairs)

@@ -17,7 +17,7 @@ from harness.agents.cascade.endpoint_policies import PauseEvidence
 from harness.agents.cascade.recogniser import Heard, Recogniser
 from harness.agents.cascade.settings import StreamingWhisper
 from harness.agents.cascade.short_context_whisper import ShortContextWhisper
-from harness.agents.cascade.streaming_stt import StreamingSTT
+from harness.agents.cascade.streaming_stt import StreamingSTT, SttTiming
 from harness.agents.cascade.turn_tracker import WINDOW_SAMPLES
 from tests.agents.cascade.scripted_parts import WithoutTokens
 
@@ -55,11 +55,11 @@ class Alone(StreamingSTT):
         policy: Waiting,
         recogniser: Recogniser | None = None,
         on_words: Callable[[str], Awaitable[None]] | None = None,
-        partial_every_ms: float | None = None,
+        timing: SttTiming = SttTiming(),  # noqa: B008
         alone: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         chosen = recogniser or Fixed()
-        super().__init__(chosen, policy, on_words=on_words, partial_every_ms=partial_every_ms, alone=alone)
+        super().__init__(chosen, policy, on_words=on_words, timing=timing, alone=alone)
         self.sent: list[Frame] = []
         self.tasks: list[asyncio.Task[Any]] = []
         self.faint = 2

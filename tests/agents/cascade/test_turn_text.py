@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from harness.agents.cascade.level_gate import LevelGate
 from harness.agents.cascade.recogniser import RATE_HZ, Heard
-from harness.agents.cascade.streaming_stt import TAIL_SAMPLES
+from harness.agents.cascade.streaming_stt import TAIL_SAMPLES, SttTiming
 from harness.agents.cascade.turn_text import TurnText
 from tests.agents.cascade.scripted_parts import WithoutTokens
 from tests.agents.cascade.test_pauses_of_a_turn import Alone, Waiting
@@ -180,7 +180,7 @@ async def test_words_are_heard_while_they_are_spoken_and_continued_at_the_silenc
         told.append(words)
 
     recogniser = Continuing()
-    stt = Alone(policy := Waiting(), recogniser, on_words, partial_every_ms=400)
+    stt = Alone(policy := Waiting(), recogniser, on_words, timing=SttTiming(partial_every_ms=400))
     stt._gate = cast(LevelGate, Open())
     await stt.hear("." * 10 + "x" * 150)
     assert len(recogniser.known) >= 5
@@ -195,7 +195,7 @@ async def test_words_are_heard_while_they_are_spoken_and_continued_at_the_silenc
 
 async def test_speech_without_a_pause_is_closed_in_pieces() -> None:
     recogniser = Continuing()
-    stt = Alone(Waiting(), recogniser, partial_every_ms=400)
+    stt = Alone(Waiting(), recogniser, timing=SttTiming(partial_every_ms=400))
     stt._gate = cast(LevelGate, Open())
     await stt.hear("." * 10 + "x" * 500 + "." * 3)
     # 16 s without a pause: no transcript, least of all the one that a caller waits for, is of all that.

@@ -131,7 +131,7 @@ def test_an_older_run_opens_and_says_that_it_does_not_know(tmp_path: Path, cut_s
     old = tmp_path / "old"
     shutil.copytree(cut_short[1], old)
     with closing(sqlite3.connect(old / "run.sqlite")) as database, database:
-        for column in ("ended", "planned_turns", "spoken_turns"):
+        for column in ("ended", "planned_turns", "spoken_turns", "step", "due_ns", "begun_ns"):
             database.execute(f"ALTER TABLE sessions DROP COLUMN {column}")
         database.execute("PRAGMA user_version = 3")
     with closing(RunStore.open(old)) as store:
