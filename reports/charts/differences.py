@@ -4,6 +4,8 @@ Two agents answer the same turns, so their difference is known more exactly than
 differences is drawn, with its interval over conversations.
 """
 
+from typing import Final
+
 import altair as alt
 
 from harness.reports.charts.chart import Chart, Table
@@ -14,6 +16,9 @@ from harness.statistics.interval import FEWEST_CLUSTERS, TAIL
 from harness.timing.figures import NO_REPLY_MS, NO_REPLY_TEXT
 from harness.turns import change
 from harness.wording import milliseconds
+
+LABEL_PX: Final = 30
+"""Half of the widest label, `15,000` on a narrow screen: no label of the axis is wider than the chart."""
 
 
 def chart(view: PageView) -> Chart | None:
@@ -42,7 +47,11 @@ def chart(view: PageView) -> Chart | None:
     zero = alt.Chart(alt.InlineData(values=[{"at": 0}])).mark_rule().encode(x="at:Q")
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
     dots = base.mark_point(filled=True, size=90, color="#0d8f8f").encode(
-        x=alt.X("ms:Q", axis=alt.Axis(title=[f"ms later than {quickest}", "median of paired differences"], labelFlush=True)),
+        x=alt.X(
+            "ms:Q",
+            axis=alt.Axis(title=[f"ms later than {quickest}", "median of paired differences"]),
+            scale=alt.Scale(padding=LABEL_PX, nice=False),
+        ),
         tooltip=["agent:N", alt.Tooltip("ms:Q", format="+.0f"), alt.Tooltip("n:Q", title="conversations")],
     )
     rows = tuple((name, milliseconds(found.value), latency_interval(found), str(contexts)) for name, found, contexts in pairs)
