@@ -198,10 +198,10 @@ def _own_machine(name: str, agent: Cell) -> str | None:
         parts.append(f"in budget {within}")
     if not parts:
         return None
-    by = f"; others: {names}" if (names := programs(agent.others)) else ""
     # Said once, for every figure.
-    first, *more = parts
-    return "; ".join([f"{name}: {first}", *(part.removesuffix(OWN) for part in more)]) + f"{by}."
+    first, *more = (part.removesuffix(OWN) for part in parts)
+    by = f" (others: {names})" if (names := programs(agent.others)) else ""
+    return f"{name}: {'; '.join([first + OWN + by, *more])}."
 
 
 def _beside(name: str, agent: Cell) -> str | None:
