@@ -7,11 +7,11 @@ step that says nothing about its agent in either test is left out, and said.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from harness.gate.steps import refuse_other_load
 from harness.statistics.drawn_quantiles import Drawn
-from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95, Interval
+from harness.statistics.interval import FEWEST_CLUSTERS, TAIL, TURNS_FOR_P95, Interval
 from harness.store.load_part import LoadPart, StepRecord, step_name
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
@@ -20,8 +20,6 @@ from harness.turns.estimate import estimate
 from harness.turns.of_run import table_of_run
 from harness.turns.table import TurnTable
 from harness.wording import counted, milliseconds
-
-TAIL: Final = 0.025
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import numpy as np
 
 from harness.agents.cascade.settings import ComputingStage
 from harness.statistics.drawn_quantiles import Drawn
-from harness.statistics.interval import TURNS_FOR_P95
+from harness.statistics.interval import TAIL, TURNS_FOR_P95
 
 STAGES: Final[tuple[ComputingStage, ...]] = get_args(ComputingStage)
 Configuration = tuple[ComputingStage, ...]
@@ -31,8 +31,6 @@ CONFIGURATIONS: Final[tuple[Configuration, ...]] = tuple(
 )
 ORDER: Final = (*CONFIGURATIONS, *reversed(CONFIGURATIONS))
 """All plays: two of each configuration, on average at the same time."""
-END: Final = 0.025
-"""Error of each end of a 95 % interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +157,6 @@ def _ratio(alone: Drawn | None, beside: Drawn | None) -> Ratio | None:
     if alone is None or beside is None or alone.value <= 0:
         return None
     change = beside.ratio(alone)
-    low, high = change.bounds(END)
+    low, high = change.bounds(TAIL)
     ends = (1 + low, 1 + high) if math.isfinite(low) and math.isfinite(high) else None
     return Ratio(alone.value, beside.value, 1 + change.value, ends)

@@ -23,19 +23,18 @@ from harness.figures.rtp_lines import LineSummary, line_of
 from harness.ranking.joint import MOST_ALIKE
 from harness.statistics.interval import TURNS_FOR_P95, Interval
 from harness.store.selection import Turns
+from harness.timing.contention import MOST_NAMED
 from harness.timing.figures import TurnTiming
 from harness.timing.quantiles import Quantiles, quantiles_of
 from harness.turns.catalogue import LATENCIES, Latencies
 from harness.turns.estimate import by_cluster, estimate
 from harness.turns.table import Cluster, TurnTable
+from harness.wording import LEAST_RANGE_MS
 
 SHORT_PAUSE_MS: Final = 800.0
 """Longer pauses are the turn's end in many people's speech; they are counted separately."""
 
 FIGURES: Final = tuple(figure.key for figure in LATENCIES)
-LEAST_OWED_MS: Final = 1.0
-"""The kernel's counters of a machine at rest differ by less between two samples."""
-MOST_NAMED: Final = 3
 
 
 class WithinBudget(BaseModel):
@@ -114,7 +113,7 @@ def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, sp
     return TurnFigures(
         turns=len(every),
         no_reply=sum(t.no_reply for t in used),
-        contended=sum((t.owed_ms(t.first_figure[0]) or 0.0) >= LEAST_OWED_MS for t in used),
+        contended=sum((t.owed_ms(t.first_figure[0]) or 0.0) >= LEAST_RANGE_MS for t in used),
         undecided=undecided(table, "ttfa" if spoken else "ttft"),
         others=mean_others(used),
         discarded=dict(Counter(t.discarded for t in every if t.discarded is not None)),

@@ -19,6 +19,7 @@ import psutil
 from harness.machine.cpu_times import allowed_cpus, busy_ms, cpu_times
 from harness.machine.programs import ProgramTable
 from harness.timeline import NS_PER_MS
+from harness.timing.contention import MOST_NAMED
 
 LOOK_S: Final = 0.3
 """Duration of the measurement: thirty ticks of each core, enough to distinguish a quarter of a core from none."""
@@ -26,7 +27,6 @@ BUSY_CORES: Final = 0.25
 BETWEEN_LOOKS_S: Final = 2.0
 QUIET_LOOKS: Final = 3
 """Quiet measurements in a row: a compiler is idle between two files, so one quiet second does not prove a quiet machine."""
-MOST_NAMED: Final = 3
 LEAST_NAMED_CORES: Final = 0.05
 
 
