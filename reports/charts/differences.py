@@ -4,8 +4,6 @@ Two agents answer the same turns, so their difference is known more exactly than
 differences is drawn, with its interval over conversations.
 """
 
-from typing import Final
-
 import altair as alt
 
 from harness.reports.charts.chart import Chart, Table
@@ -16,9 +14,6 @@ from harness.statistics.interval import FEWEST_CLUSTERS, TAIL
 from harness.timing.figures import NO_REPLY_MS, NO_REPLY_TEXT
 from harness.turns import change
 from harness.wording import milliseconds
-
-LABEL_PX: Final = 30
-"""Half of the widest label, `15,000` on a narrow screen: no label of the axis is wider than the chart."""
 
 
 def chart(view: PageView) -> Chart | None:
@@ -49,8 +44,7 @@ def chart(view: PageView) -> Chart | None:
     dots = base.mark_point(filled=True, size=90, color="#0d8f8f").encode(
         x=alt.X(
             "ms:Q",
-            axis=alt.Axis(title=[f"ms later than {quickest}", "median of paired differences"]),
-            scale=alt.Scale(padding=LABEL_PX, nice=False),
+            axis=alt.Axis(title=[f"ms later than {quickest}", "median of paired differences"], labelBound=True),
         ),
         tooltip=["agent:N", alt.Tooltip("ms:Q", format="+.0f"), alt.Tooltip("n:Q", title="conversations")],
     )

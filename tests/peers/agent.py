@@ -28,6 +28,8 @@ QUIET, LOUD = 0.3, 200
 FAINT = 8
 """A two-hundredth of a caller's level: quieter than speech, louder than a pause."""
 ANSWERS_AFTER_S, LATER_S, COMPUTES_S = 0.6, 1.5, 0.15
+ANSWER_S = 0.8
+"""Longer than any backchannel: a shorter voice without words is one or not by whatever a transcriber hears in it."""
 THINKS_S = 0.4
 CHUNK = RATE_HZ // 25 * 2
 
@@ -74,9 +76,9 @@ async def answers(
     compute: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(COMPUTES_S),
     after_s: float = ANSWERS_AFTER_S,
 ) -> None:
-    """A silence of `after_s` decides, every time anew; `COMPUTES_S` later half a second of voice is sent at once."""
+    """A silence of `after_s` decides, every time anew; `COMPUTES_S` later `ANSWER_S` of voice are sent at once."""
     await peer.greet()
-    sound = synthetic_voice(0.6, RATE_HZ, np.random.default_rng(5), 140.0)
+    sound = synthetic_voice(ANSWER_S, RATE_HZ, np.random.default_rng(5), 140.0)
     voice = np.round(sound / np.abs(sound).max() * 12_000).astype("<i2").tobytes()
     spoke, silent, replies = False, 0.0, set[asyncio.Task[None]]()
 
@@ -123,7 +125,7 @@ async def _answers_once(peer: Peer, lasting_s: float) -> None:
     async with asyncio.TaskGroup() as tasks:
         listening = tasks.create_task(listen())
         await heard.wait()
-        sound = synthetic_voice(0.6, RATE_HZ, np.random.default_rng(7), 120.0)
+        sound = synthetic_voice(ANSWER_S, RATE_HZ, np.random.default_rng(7), 120.0)
         piece = np.round(sound / np.abs(sound).max() * 9_000).astype("<i2").tobytes() + bytes(RATE_HZ // 5 * 2)
         said = piece * round(lasting_s / (len(piece) / 2 / RATE_HZ) + 0.5)
         for at in range(0, len(said), CHUNK):
