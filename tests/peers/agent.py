@@ -125,7 +125,7 @@ async def _answers_once(peer: Peer, lasting_s: float) -> None:
     async with asyncio.TaskGroup() as tasks:
         listening = tasks.create_task(listen())
         await heard.wait()
-        sound = synthetic_voice(ANSWER_S, RATE_HZ, np.random.default_rng(7), 120.0)
+        sound = synthetic_voice(0.6, RATE_HZ, np.random.default_rng(7), 120.0)
         piece = np.round(sound / np.abs(sound).max() * 9_000).astype("<i2").tobytes() + bytes(RATE_HZ // 5 * 2)
         said = piece * round(lasting_s / (len(piece) / 2 / RATE_HZ) + 0.5)
         for at in range(0, len(said), CHUNK):
