@@ -109,8 +109,11 @@ def main() -> None:
     sys.stdout = cast(TextIO, RedactedOutput(sys.stdout))
     sys.stderr = cast(TextIO, RedactedOutput(sys.stderr))
     sys.excepthook = _show_defect
-    with stops_as_ctrl_c():
-        code = _run(sys.argv[1:])
+    try:
+        with stops_as_ctrl_c():
+            code = _run(sys.argv[1:])
+    except KeyboardInterrupt:  # a second one: a terminal that closes says so to the process and to its group
+        code = 130
     sys.exit(code)
 
 

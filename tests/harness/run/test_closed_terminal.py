@@ -23,8 +23,8 @@ def _in_terminal(folder: Path, pack: Path, agent: str, mark: Mark, *, nohup: boo
     words += ["--wait-for-quiet", "0"]  # nobody answers a question
     child, terminal = pty.fork()
     if child == 0:
-        if nohup:
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        # The tests themselves may run under `nohup`, which a child inherits.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN if nohup else signal.SIG_DFL)
         os.execve(words[0], words, {**os.environ, **mark.environment})
     return child, terminal
 
