@@ -109,11 +109,8 @@ def main() -> None:
     sys.stdout = cast(TextIO, RedactedOutput(sys.stdout))
     sys.stderr = cast(TextIO, RedactedOutput(sys.stderr))
     sys.excepthook = _show_defect
-    try:
-        with stops_as_ctrl_c():
-            code = _run(sys.argv[1:])
-    except KeyboardInterrupt:  # a second one: a terminal that closes says so to the process and to its group
-        code = 130
+    with stops_as_ctrl_c():
+        code = _run(sys.argv[1:])
     sys.exit(code)
 
 

@@ -29,7 +29,7 @@ FAINT = 8
 """A two-hundredth of a caller's level: quieter than speech, louder than a pause."""
 ANSWERS_AFTER_S, LATER_S, COMPUTES_S = 0.6, 1.5, 0.15
 ANSWER_S = 0.8
-"""Longer than any backchannel: a shorter voice without words is one or not by whatever a transcriber hears in it."""
+"""Longer than the longest backchannel: in a shorter voice without words, the transcriber's guess decides whether it is one."""
 THINKS_S = 0.4
 CHUNK = RATE_HZ // 25 * 2
 
