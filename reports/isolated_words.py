@@ -8,7 +8,7 @@ from harness.figures.interference import STAGES, Interference, Ratio, Slowing
 from harness.figures.load_knee import calls_a_second
 from harness.load.result import LoadResult
 from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
-from harness.turns.stretches import STRETCH_S
+from harness.turns.table import STRETCH_S
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds
 
 IS: Final = {"asr": "transcription begun to words", "llm": "request to first token", "tts": "text to first audio"}

@@ -6,7 +6,7 @@ Each configuration is played twice, the second time in the opposite order: a mac
 to use, would otherwise slow the later ones and look like interference.
 
 A ratio's interval draws stretches of time of both configurations anew, each on its own, as for every figure of a load test
-(`harness.turns.stretches`). A median does not need many turns, its interval needs eight stretches, and a p95 60 turns.
+(`harness.turns.table`). A median does not need many turns, its interval needs eight stretches, and a p95 60 turns.
 """
 
 import math

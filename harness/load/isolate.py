@@ -23,8 +23,7 @@ from harness.load.measuring import Offered
 from harness.load.result import LoadResult, matrix_of
 from harness.load.steps import Load, play_once
 from harness.store.load_part import StepRecord, play_name
-from harness.store.session import SessionKey
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import SessionKey, UnrecordedCall
 from harness.timing.figures import TurnTiming
 from harness.timing.quantiles import Quantiles
 

@@ -28,8 +28,7 @@ from harness.reports.isolated_words import as_text, rows, sentences
 from harness.run.caller_turns import render_turns
 from harness.run.plan import make_plan, new_manifest
 from harness.store.load_part import LoadPart, StepRecord
-from harness.store.session import SessionKey
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import SessionKey, UnrecordedCall
 from harness.timing.quantiles import Quantiles
 from harness.wording import UNKNOWN_TEXT
 from tests.harness.load.made_plays import Plays, plays
