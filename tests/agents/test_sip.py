@@ -271,9 +271,7 @@ async def test_nobody_there_and_a_name_that_is_none(monkeypatch: pytest.MonkeyPa
         pytest.param("404 Not Found", "not_found", "nobody of that name", marks=pytest.mark.long),
         pytest.param("403 Forbidden", "unauthorised", "forbidden", marks=pytest.mark.long),
         pytest.param("488 Not Acceptable Here", "codec", "no codec in common", marks=pytest.mark.long),
-        pytest.param(
-            "302 Moved Temporarily", "not_found", "call sip:elsewhere@192.0.2.1:5070 (302", marks=pytest.mark.long
-        ),
+        pytest.param("302 Moved Temporarily", "not_found", "call sip:elsewhere@192.0.2.1:5070 (302", marks=pytest.mark.long),
         pytest.param("500 Server Error", "refused", "refused the call (500 Server Error)", marks=pytest.mark.long),
     ],
 )

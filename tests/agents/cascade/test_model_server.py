@@ -15,9 +15,9 @@ import pytest
 from harness.agents.cascade.model_server import ModelServer
 from harness.agents.llm_server import ServerFailed
 from harness.agents.process import AgentProcess
-from harness.agents.process_address import free_port
 from harness.agents.profile import CascadeProfile, ProfileError, load_profile, parse_profile
 from harness.agents.profile_base import ProcessSettings
+from harness.agents.this_machine import free_port
 from harness.clock import now_ns
 from harness.progress import RunProgress
 from harness.run.running_agents import RunningAgents

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.agents.cascade.level_gate import LevelGate
 from harness.agents.cascade.recogniser import RATE_HZ, Heard
 from harness.agents.cascade.streaming_stt import TAIL_SAMPLES, SttTiming
 from harness.agents.cascade.turn_text import TurnText
+from harness.agents.cascade.turn_tracker import LevelGate
 from tests.agents.cascade.scripted_parts import WithoutTokens
 from tests.agents.cascade.test_pauses_of_a_turn import Alone, Waiting
 
