@@ -161,6 +161,7 @@ async def test_an_agent_starts_its_server_and_leaves_none_behind(tmp_path: Path,
     assert psutil.wait_procs(servers, timeout=10)[1] == []
 
 
+@pytest.mark.long
 @pytest.mark.models
 async def test_the_metrics_of_its_server_are_read_at_the_servers_port(tmp_path: Path, weights: dict[str, str]) -> None:
     settings(tmp_path, "m")
