@@ -1,7 +1,9 @@
-"""What the samples of a GPU say of a run: a separate object, since the manifest stores one for each GPU."""
+"""What a manifest says of a machine: its GPUs under load, and the pacing of frames on it."""
 
 from dataclasses import dataclass, field
 from typing import Final
+
+from pydantic import BaseModel, ConfigDict
 
 CLOCK_DRIFTS: Final = 0.05
 """Difference between the highest and the lowest clock under load, as a share of the highest, that a reader must know. A choice:
@@ -42,3 +44,30 @@ class CardUse:
             return None
         high, low = max(self.sm_clock_mhz), min(self.sm_clock_mhz)
         return (high, low) if high > 0 and 1 - low / high > CLOCK_DRIFTS else None
+
+
+class Pacing(BaseModel):
+    """Pacing errors of frames over all sessions of the run, written by the run itself from its own departures."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    p99_error_ms: float
+    max_error_ms: float
+    realtime_ratio: float | None
+    frames: int
+    loop_lag_max_ms: float | None = None
+
+
+def worst(each: list[Pacing]) -> Pacing | None:
+    """Pacing of several runs on one machine: the worst of each figure. None where none is known."""
+    if not each:
+        return None
+    ratios = [one.realtime_ratio for one in each if one.realtime_ratio is not None]
+    lags = [one.loop_lag_max_ms for one in each if one.loop_lag_max_ms is not None]
+    return Pacing(
+        p99_error_ms=max(one.p99_error_ms for one in each),
+        max_error_ms=max(one.max_error_ms for one in each),
+        realtime_ratio=max(ratios, key=lambda ratio: abs(ratio - 1)) if ratios else None,
+        frames=sum(one.frames for one in each),
+        loop_lag_max_ms=max(lags) if lags else None,
+    )
