@@ -20,7 +20,7 @@ from typing import Any
 from harness import models
 from harness.errors import UserError
 from harness.experiment import NO_JUDGE
-from harness.figures.word_errors import heard_wer
+from harness.figures.session_figures import heard_wer
 from harness.judging import (
     Design,
     JudgingOutcome,
