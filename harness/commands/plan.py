@@ -55,7 +55,7 @@ def _refuse_half_a_question(out: Path | None, estimate: bool, agent_count: int |
         raise UserError("plan: give either --out FILE, for the plan, or --estimate, for the time and money that it would take")
     if not estimate and (agent_count is not None or judge):
         given = "--agent-count" if agent_count is not None else "--judge"
-        raise UserError(f"{given}: is for an estimate; add --estimate, or leave it out (judges are named by harness judge)")
+        raise UserError(f"{given}: is for an estimate; add --estimate, or leave it out (judges are named by harness judge run)")
 
 
 def _fix(made: "RunPlan", out: Path, *, as_json: bool) -> None:
@@ -72,7 +72,7 @@ def _fix(made: "RunPlan", out: Path, *, as_json: bool) -> None:
         return
     print(f"plan {found.id}: {len(keys):,} calls, about {lasting(hours)} at one call at a time and {megabytes:,.0f} MB")
     print(f"play a part:  harness run --plan {shlex.quote(str(out))} --shard 1/N --out DIR   (1/N to N/N, on any machines)")
-    print("merge the parts:  harness merge DIR… --out RUN, then harness judge RUN and harness report RUN")
+    print("merge the parts:  harness merge DIR… --out RUN, then harness judge run RUN and harness report RUN")
 
 
 def _estimate(made: "RunPlan", judges: tuple[str, ...], agent_count: int | None, *, as_json: bool) -> None:
