@@ -251,8 +251,11 @@ def _played(
 
 
 def _judges_of(store: "RunStore") -> tuple[str, ...]:
-    """The judges of the sessions that are added: those of the run, none if it has no verdicts."""
-    return ("embedded",) if any(row.source == "judge" for row in store.judgments()) else ("none",)
+    """The judges of the sessions that are added: those of the run that ship, because verdicts do not name a judge's file."""
+    from harness.judging.settings import load_judge_settings, shipped_judges
+
+    asked = {row.judge for row in store.judgments() if row.source == "judge"}
+    return tuple(name for name in shipped_judges() if load_judge_settings(name).judge_id in asked) or ("none",)
 
 
 def _wants_words(store: "RunStore", asked: "Budgets", judges: tuple[str, ...]) -> bool:

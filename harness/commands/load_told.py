@@ -41,7 +41,7 @@ def report_load(run: Path, out: Path | None, baseline: Path | None, export: Path
 
 def tell_load(manifest: "RunManifest", found: "LoadResult", page: Path) -> None:
     """Print the rows of a load test, what they say, and its page."""
-    from harness.figures.server_waits_words import HEAD, TITLE, waits_notes, waits_rows
+    from harness.figures.server_waits import HEAD, TITLE, waits_notes, waits_rows
     from harness.reports.load_words import HEADS, STRETCHES, cautions, figures, offered, offered_head, sentences, served
     from harness.wording import counted, with_band
 

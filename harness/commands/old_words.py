@@ -31,7 +31,7 @@ def in_words_of_today(words: Sequence[str]) -> list[str]:
             return [*new, *words[len(old) :]]
     if words and words[0] == "plan":
         return _plan(words[1:])
-    return list(_with_workers(words)) if words and words[0] == "run" else list(words)
+    return list(_with_workers(words)) if words and words[0] in ("run", "judge") else list(words)
 
 
 def _plan(words: Sequence[str]) -> list[str]:

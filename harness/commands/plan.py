@@ -46,7 +46,7 @@ def plan_only(
         raise UserError(f"{extra}: nothing is played with {wanted}; leave one of the two out")
     if out is not None and (agent_count is not None or "judges" in named):
         given = "--agent-count" if agent_count is not None else "--judge"
-        raise UserError(f"{given}: is for an estimate; add --estimate, or leave it out (judges are named by harness judge)")
+        raise UserError(f"{given}: is for an estimate; add --estimate, or leave it out (judges are named by harness judge run)")
     made = make_plan(Experiment.of({name: value for name, value in named.items() if name not in FREE}))
     if out is not None:
         _fix(made, out, as_json=as_json)
@@ -68,7 +68,7 @@ def _fix(made: "RunPlan", out: Path, *, as_json: bool) -> None:
         return
     print(f"plan {found.id}: {len(keys):,} calls, about {lasting(hours)} at one call at a time and {megabytes:,.0f} MB")
     print(f"play a part:  harness run --plan {shlex.quote(str(out))} --shard 1/N --out DIR   (1/N to N/N, on any machines)")
-    print("merge the parts:  harness merge DIR… --out RUN, then harness judge RUN and harness report RUN")
+    print("merge the parts:  harness merge DIR… --out RUN, then harness judge run RUN and harness report RUN")
 
 
 def _estimate(made: "RunPlan", judges: tuple[str, ...], agent_count: int | None, *, as_json: bool) -> None:

@@ -36,23 +36,6 @@ RayWorker = Annotated[
         help="With --ray: what each part uses of a node, and the number of parts.",
     ),
 ]
-RayShards = Annotated[int | None, typer.Option(help="With --ray: number of parts; default: as many as can run at once.", min=1)]
-RayCpus = Annotated[
-    float | None,
-    typer.Option(
-        metavar="N", show_default="the agents' threads", help="With --ray: CPUs of a node that each part uses.", min=0.01
-    ),
-]
-RayGpus = Annotated[
-    float | None, typer.Option(metavar="N", show_default="0", help="With --ray: GPUs of a node that each part uses.", min=0)
-]
-RayMemory = Annotated[
-    float | None,
-    typer.Option(
-        metavar="GIB", show_default="not declared", help="With --ray: memory of a node that each part uses, in GiB.", min=0
-    ),
-]
-
 WaitForQuiet = Annotated[
     float | None,
     typer.Option(
@@ -143,23 +126,3 @@ def on_cluster(address: str | None, worker: Sequence[str] | None) -> "OnCluster 
         name, why = error.errors()[0]["loc"][0], error.errors()[0]["msg"]
         raise UserError(f"--ray-worker {given}: {name}: {why}; write as in cpus=1,gpus=0,memory=2,parts=4") from error
     return OnCluster(address, asked.parts, asked.cpus, asked.gpus, round(asked.memory * GIB))
-
-
-def cluster(
-    address: str | None, shards: int | None, cpus: float | None, gpus: float | None, memory_gib: float | None
-) -> "OnCluster | None":
-    """The cluster that the options name; None if they name none.
-
-    Raises:
-    UserError: an option for a cluster is given, but no cluster is named.
-    """
-    given = {"shards": shards, "cpus": cpus, "gpus": gpus, "memory-gib": memory_gib}
-    if address is None:
-        first = next((name for name, value in given.items() if value is not None), None)
-        if first is not None:
-            raise UserError(f"--ray-{first}: is for a run on a cluster; add --ray auto, or leave it out")
-        return None
-    from harness.fleet.cluster import GIB
-    from harness.fleet.run import OnCluster
-
-    return OnCluster(address, shards, cpus, gpus or 0.0, round((memory_gib or 0.0) * GIB))

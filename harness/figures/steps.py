@@ -18,8 +18,7 @@ from harness.statistics.arrays import Floats
 from harness.statistics.bounds import Evidence, Share, share_of_flags
 from harness.statistics.interval import Interval
 from harness.store.load_part import FILLING
-from harness.store.session import Session
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import Session, UnrecordedCall
 from harness.timing.figures import TurnTiming
 from harness.timing.quantiles import Quantiles, finite
 from harness.turns.estimate import by_cluster, estimate

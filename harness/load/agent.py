@@ -46,8 +46,7 @@ from harness.store.load_part import LoadPart
 from harness.store.manifest import RunManifest
 from harness.store.old_load import is_old_load
 from harness.store.run_store import TELEMETRY_FILE, RunStore
-from harness.store.session import SessionKey
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import SessionKey, UnrecordedCall
 
 REFERENCE_CALLS: Final = 200
 """Replies of the reference agent that are made before: more are made when they are needed."""

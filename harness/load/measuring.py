@@ -31,15 +31,14 @@ from harness.servers.scraper import AROUND_NS
 from harness.statistics.arrays import Floats
 from harness.store.load_part import FILLING, ArrivalFigures, CallerError, StepRecord, Used, step_name
 from harness.store.selection import NOT_TIMED, is_agents_fault
-from harness.store.session import SessionKey
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import SessionKey, UnrecordedCall
 from harness.store.unspoken import Unspoken, summed, unspoken
 from harness.timeline import NS_PER_MS, samples_to_ns
 from harness.timing import measure_turns
 from harness.timing.figures import TurnTiming
 from harness.timing.marks_chosen import stamps_in
-from harness.timing.own_times import own_times
 from harness.timing.pacing import errors_ms, out_of_bounds, pacing
+from harness.timing.waterfall import own_times
 from harness.wording import counted
 
 NOT_MEASURED: Final = "not_measured"

@@ -30,8 +30,7 @@ from harness.load.result import LoadResult, Step
 from harness.load.search import MOST, next_callers, rounds_for
 from harness.run.plan import REPLY_S
 from harness.store.load_part import LoadPart, StepRecord
-from harness.store.session import SessionKey
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import SessionKey, UnrecordedCall
 
 STAGGER_S: Final = 0.02
 """Interval between the starts of a wave's calls: opening a hundred at one instant measures opening, not speaking."""

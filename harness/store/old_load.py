@@ -17,8 +17,7 @@ from harness.foreign_files import read_json
 from harness.servers.split import ServerSplit
 from harness.store.load_part import FILLING, LoadPart, StepRecord, step_name
 from harness.store.manifest import AgentEntry, RunManifest
-from harness.store.session import SessionKey
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import SessionKey, UnrecordedCall
 from harness.timeline import NS_PER_MS
 from harness.timing.figures import Stage, TurnTiming, Utterance, Waterfall
 

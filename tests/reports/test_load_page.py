@@ -14,10 +14,10 @@ from harness.reports.charts.load import charts
 from harness.reports.load_page import render_load, slowest, write_load
 from harness.reports.load_words import cautions, figures, sentences
 from harness.servers.split import ServerSplit
-from harness.store.card import CardUse
 from harness.store.load_part import ArrivalFigures, CallerError, StepRecord, Used
+from harness.store.machine_facts import CardUse
 from harness.store.manifest import AgentEntry, RunManifest
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import UnrecordedCall
 from tests.harness.load.made_turns import MADE, changed, queued, result_of, turn, written
 from tests.harness.load.made_turns import step as made_step
 from tests.reports.test_load_chart import rows_of

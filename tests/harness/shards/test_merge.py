@@ -32,8 +32,8 @@ from harness.shards import merge as merging
 from harness.shards.merge import Merged
 from harness.shards.split import Share
 from harness.store.database import locked
+from harness.store.machine_facts import Pacing
 from harness.store.manifest import AgentEntry
-from harness.store.pacing import Pacing
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
 from harness.store.session import SessionKey
