@@ -25,7 +25,7 @@ from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerTurn, Limits, SessionPlan
 from harness.load.result import LoadResult
 from harness.load.steps import Load, load
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import UnrecordedCall
 from harness.timeline import NS_PER_MS
 
 TURN_S = 6.0

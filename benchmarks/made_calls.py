@@ -1,7 +1,8 @@
 """Calls of two synthesised speakers with exact truth, and what lines, rooms and recorders do to them.
 
 Two sets, of other texts, voices and seeds: `choosing` is what methods and constants were chosen on, `reporting` what
-docs/calls.md reports. A call has a greeting, turns with pauses, interruptions to which the agent yields, and backchannels. The
+docs/evidence/calls.md reports.
+A call has a greeting, turns with pauses, interruptions to which the agent yields, and backchannels. The
 truth is the dry sound before anything is done to it: the last sample within 40 dB of its speech.
 """
 

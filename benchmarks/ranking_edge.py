@@ -25,7 +25,7 @@ from harness.ranking.unbounded import standing
 from harness.statistics.arrays import Floats
 from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.judgment import Judgment, Winner
-from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import table_of
 
 STRENGTH_CUTS = (0.5, 1.0, 1.8, 3.0)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from harness.experiment import BUDGET_MS
 from harness.figures.cells import Cell
-from harness.figures.onset_error import largest
+from harness.figures.circumstances import largest
 from harness.figures.summary import RunSummary
 from harness.ranking.ranking import MANY
 from harness.reports import audits, strategies, telemetry

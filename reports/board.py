@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from harness.figures.answer_words import backchannel_words
 from harness.figures.cells import AgentSummary
+from harness.figures.latency import backchannel_words
 from harness.figures.reply_flags import WORDS
 from harness.ranking.board import QualityState
 from harness.ranking.ranking import LENGTH_WORDS

@@ -9,8 +9,8 @@ from functools import cache
 
 from markupsafe import Markup
 
-from harness.figures import server_waits_words
-from harness.figures.endpointing_words import (
+from harness.figures import server_waits
+from harness.figures.endpointing import (
     ENDS_HEAD,
     LAWS_HEAD,
     LAWS_TITLE,
@@ -21,8 +21,8 @@ from harness.figures.endpointing_words import (
     talked_over,
     untimed,
 )
-from harness.figures.events_words import HEAD, event_notes, event_rows
-from harness.figures.seat_words import seat_words
+from harness.figures.events import HEAD, event_notes, event_rows
+from harness.figures.seat import seat_words
 from harness.reports import payload
 from harness.reports.answers import answers
 from harness.reports.audits import compared_in_pairs_words
@@ -91,7 +91,7 @@ def events_section(view: PageView, subset: Subset) -> Tables:
 
 def servers_section(view: PageView, subset: Subset) -> Tables:
     """The table of waits for model servers; without rows where no server says anything."""
-    words = server_waits_words
+    words = server_waits
     mine = [(a.name, a.slices[subset].cell.servers) for a in view.agents if subset in a.slices]
     return Tables((TableView(words.TITLE, words.HEAD, words.waits_rows(mine)),), (words.MEANING, *words.waits_notes(mine)))
 

@@ -6,10 +6,10 @@ The terminal and the page use these, so that a figure reads the same in both.
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from harness.figures.cards import clock_sentences, sharing_sentences
 from harness.figures.cautions import Caution, worded
 from harness.figures.latency import differs
 from harness.figures.load_knee import OnCurve, calls_a_second
+from harness.figures.machine import clock_sentences, sharing_sentences
 from harness.figures.server_waits import ServerWaits
 from harness.figures.steps import StepFigures
 from harness.load.result import LoadResult, Step
@@ -18,7 +18,7 @@ from harness.store.manifest import RunManifest
 from harness.store.unspoken import BECAUSE
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.timing.quantiles import Quantiles
-from harness.turns.stretches import STRETCH_S
+from harness.turns.table import STRETCH_S
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band
 
 STRETCHES: Final = "stretches of time"

@@ -2,7 +2,7 @@
 
 import re
 
-from harness.figures.seat_words import seat_words
+from harness.figures.seat import seat_words
 from harness.printable import printable
 from harness.reports.board import board, columns, method_words
 from harness.reports.cautions_shown import cautions

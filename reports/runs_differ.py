@@ -6,8 +6,8 @@ None of these is a reason to refuse; each may explain a gap between agents of tw
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from harness.figures.circumstances import OnsetError, onset_error
 from harness.figures.machine import MachineSummary, machine_of, thread_words
-from harness.figures.onset_error import OnsetError, onset_error
 from harness.reports.provenance import transcriber_of
 from harness.reports.shown_runs import Part
 from harness.store.judgment import is_rule

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from harness.figures.server_waits_words import SOURCES, WAITS
+from harness.figures.server_waits import SOURCES, WAITS
 from harness.reports.session_view import ServedView, Span
 from harness.servers.split import ServerSplit
 from harness.timing.figures import TurnTiming

@@ -28,7 +28,7 @@ from harness.reports.shown_runs import Part, ShownRuns, measured_on_page, names_
 from harness.reports.view import NOT_JOINT, SUBSETS
 from harness.scenarios.context import Context, by_a_person
 from harness.store.judgment import Judgment, is_reference, is_rule, no_reply_rule, reference_name
-from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import table_of
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, board_rows
 

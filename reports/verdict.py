@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from harness.figures.answer_words import filler_words
 from harness.figures.cells import JudgeSummary
-from harness.figures.seat_words import beside_words
+from harness.figures.latency import filler_words
+from harness.figures.seat import beside_words
 from harness.reports.view import (
     UNKNOWN,
     AgentView,

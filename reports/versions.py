@@ -27,7 +27,7 @@ from harness.reports.several_runs import joint_rows, peoples_axis, way_to_people
 from harness.reports.shown_runs import Names, Part, only_condition, part
 from harness.reports.view import UNKNOWN, Estimate
 from harness.statistics.interval import FEWEST_CLUSTERS, TAIL
-from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import table_of
 from harness.store.run_store import RunStore
 from harness.turns import estimate
 from harness.turns.of_run import table_of_run

@@ -12,7 +12,7 @@ from typing import Literal
 from harness.experiment import BUDGET_MS
 from harness.figures.cautions import Caution
 from harness.figures.cells import AgentSummary, Failure, JudgeSummary
-from harness.figures.onset_error import OnsetError
+from harness.figures.circumstances import OnsetError
 from harness.figures.quality_state import QUOTED
 from harness.figures.seat import BesideSeat, SeatSummary
 from harness.judging.speaks_to_judge import speaks_to_judge

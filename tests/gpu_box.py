@@ -151,7 +151,7 @@ def loaded(lasting_s: float, bursts: tuple[float, float] | None) -> Any:
 
 def sampled(lasting_s: float, bursts: tuple[float, float] | None) -> dict[str, Any]:
     """The harness's own telemetry for some seconds: its rate, cost and columns, and what it says of the clock."""
-    from harness.figures.cards import clock_sentences, sharing_sentences
+    from harness.figures.machine import clock_sentences, sharing_sentences
     from harness.machine.card import card_facts
     from harness.machine.card_use import use_of_cards
     from harness.machine.telemetry import Telemetry

@@ -19,14 +19,14 @@ from harness.agents.profile import AgentProfile, TextProfile
 from harness.agents.text import IT_THINKS
 from harness.audio.level import first_sample
 from harness.audio.vocal import silero
-from harness.figures.rtp_lines import MUCH_LOST, in_words
+from harness.figures.latency import MUCH_LOST, line_words
 from harness.recording.agent_words import understood
 from harness.recording.record import Recording
 from harness.recording.why_silent import with_words
 from harness.run.greetings import FIND_OUT_S
 from harness.timeline import NS_PER_MS, samples_to_ns
-from harness.timing.falling_silent import SILENT_S
 from harness.timing.figures import IN_FULL, TurnTiming
+from harness.timing.interruptions import SILENT_S
 from harness.wording import counted
 
 Verdict = Literal["ok", "failed", "not so", "unknown"]
@@ -111,7 +111,7 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
     yield Check("sound", "ok" if len(recording.agent_pcm) else "failed", f"sent {recording.caller.rate_hz:,} Hz, got {heard}")
     yield from _oddities(recording, type(profile).model_fields.keys())
     if timing.line is not None:
-        yield Check("line", "ok" if timing.line.lost_share <= MUCH_LOST else "not so", in_words(timing.line))
+        yield Check("line", "ok" if timing.line.lost_share <= MUCH_LOST else "not so", line_words(timing.line))
     yield _greeting(profile, timing)
     settings = type(profile).model_fields.keys()
     yield _answer(trial, recording, timing, settings)

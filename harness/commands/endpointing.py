@@ -15,12 +15,12 @@ def endpointing(
     as_json: AsJson = False,
 ) -> None:
     """Print, for each agent, the caller's pauses that it cut and the silence that it left after true ends of turns."""
-    from harness.figures.endpointing import endpointing_of
-    from harness.figures.endpointing_words import (
+    from harness.figures.endpointing import (
         ENDS_HEAD,
         LAWS_HEAD,
         LAWS_TITLE,
         PAUSES_HEAD,
+        endpointing_of,
         ends_rows,
         laws_rows,
         pauses_rows,

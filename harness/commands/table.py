@@ -10,15 +10,15 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.commands.screen import print_table, words_table
-from harness.figures.answer_words import backchannel_words, filler_words
 from harness.figures.cautions import Caution, Code, Level
 from harness.figures.cells import Cell
-from harness.figures.events_words import HEAD, event_notes, event_rows
+from harness.figures.events import HEAD, event_notes, event_rows
+from harness.figures.latency import backchannel_words, filler_words
 from harness.figures.quality_state import QUOTED
 from harness.figures.reply_flags import WORDS
-from harness.figures.seat_words import beside_words, seat_words
-from harness.figures.server_waits_words import HEAD as WAITS_HEAD
-from harness.figures.server_waits_words import TITLE, waits_notes, waits_rows
+from harness.figures.seat import beside_words, seat_words
+from harness.figures.server_waits import HEAD as WAITS_HEAD
+from harness.figures.server_waits import TITLE, waits_notes, waits_rows
 from harness.figures.summary import RunSummary
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.timing.quantiles import Quantiles

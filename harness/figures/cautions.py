@@ -11,20 +11,18 @@ from typing import Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from harness.figures.cells import Cell, RunFigures
-from harness.figures.circumstances import Circumstances
-from harness.figures.recorded_calls import OPEN, languages_words, open_words
+from harness.figures.circumstances import OPEN, Circumstances, languages_words, open_words, unwatched_words
+from harness.figures.latency import MUCH_LOST, line_words
 from harness.figures.reply_flags import TO_JUDGE
-from harness.figures.rtp_lines import MUCH_LOST, in_words
+from harness.figures.session_figures import unspoken_words
 from harness.figures.speakers import bunches, speakers_sentence
-from harness.figures.unspoken import unspoken_words
-from harness.figures.watched import unwatched_words
 from harness.judging.validation.sentences import IN_WORDS, judge_sentence, red_lines_sentence
 from harness.judging.validation.trust import BLIND
 from harness.ranking.wider import FEWEST_PERSONS
 from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
 from harness.store.selection import MACHINES_DIFFER
 from harness.timing.figures import IN_FULL, NO_REPLY_TEXT
-from harness.timing.lost_sound import MOST_ERROR_MS
+from harness.timing.unknown_waits import MOST_ERROR_MS
 from harness.wording import command, counted, had_it_been_its_own, milliseconds
 
 Level = Literal["bad", "warn", "note"]
@@ -344,7 +342,7 @@ def _lines(summary: RunFigures) -> Iterator[Caution]:
     """Cautions about bad lines, known where a line carries a media clock; a bad line is not the agent's fault."""
     for cell in summary.cells:
         if cell.subset == "all" and cell.line is not None and cell.line.lost_share > MUCH_LOST:
-            yield worded("lossy_line", cell.agent, cell.condition, in_words(cell.line))
+            yield worded("lossy_line", cell.agent, cell.condition, line_words(cell.line))
 
 
 def _seats(summary: RunFigures) -> Iterator[Caution]:
@@ -365,7 +363,7 @@ def _seats(summary: RunFigures) -> Iterator[Caution]:
         if wrong:
             yield worded("seat_error", seat.agent, " and ".join(wrong))
         if seat.unrated:
-            judge = command("judge", summary.run)
+            judge = command("judge", "run", summary.run)
             yield worded("seat_unrated", seat.agent, seat.unrated, counted(seat.replies, "reply", "replies"), judge)
         if seat.with_losses:
             yield worded("seat_losses", seat.agent, seat.with_losses, counted(seat.replies, "reply", "replies"))

@@ -1,14 +1,52 @@
 """Circumstances that a run's figures do not show and a reader must know: how it was played, judged and measured."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import contextlib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.figures.onset_error import OnsetError, largest
-from harness.figures.watched import Unwatched
+from harness.agents.connection import FELL_BACK, ODD_SOUND
+from harness.agents.secrets import beginning
+from harness.errors import UserError
+from harness.figures.cells import Cell
+from harness.recording.files import RECORDING_FILE
 from harness.scenarios.speakers import Speaker
+from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.selection import NOT_TIMED, Selection
+from harness.store.session import Session
 from harness.timing.figures import StagesFrom
+from harness.timing.unknown_waits import CALL_ENDED, ON_HOLD
+from harness.wording import counted
+
+
+class OnsetError(BaseModel):
+    """`of` the trials lie within `within_ms` of the truth, half of them within `half_ms`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    within_ms: float
+    of: Literal["95 %", "all"] = "95 %"
+    trials: int | None = None
+    """Trials that gave a figure; None where a run does not say."""
+    half_ms: float | None = None
+
+    @property
+    def words(self) -> str:
+        """`2.1 ms (95 % of 64 trials)`, `2.1 ms (all of 16 trials, half of them within 0.4 ms)`."""
+        trials = "the trials" if self.trials is None else counted(self.trials, "trial")
+        half = f", half of them within {_rounded_up(self.half_ms)}" if self.of == "all" and self.half_ms is not None else ""
+        return f"{_rounded_up(self.within_ms)} ({self.of} of {trials}{half})"
+
+
+class Unwatched(NamedTuple):
+    """Counts of one agent's turns."""
+
+    turns: int
+    not_watched: int
+    older: int
+    """Counted over all cores of the machine, and without quotas."""
 
 
 class Circumstances(BaseModel):
@@ -112,3 +150,126 @@ def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseli
             "human_baseline": human_baseline,
         }
     )
+
+
+def onset_error(calibration: Mapping[str, float | str | None] | None) -> OnsetError | None:
+    """The calibration error that a run's manifest quotes; None where there was none."""
+    quoted = calibration or {}
+    trials, half_ms, p95_ms, largest_ms = (
+        _number(quoted.get(key)) for key in ("trials", "ttfa_p50_error_ms", "ttfa_p95_error_ms", "ttfa_max_error_ms")
+    )
+    count = None if trials is None else int(trials)
+    if p95_ms is not None:
+        return OnsetError(within_ms=p95_ms, trials=count, half_ms=half_ms)
+    return None if largest_ms is None else OnsetError(within_ms=largest_ms, of="all", trials=count, half_ms=half_ms)
+
+
+def largest(errors: Sequence[OnsetError | None]) -> OnsetError | None:
+    """The largest error of several runs; None where one of them was not calibrated."""
+    known = [error for error in errors if error is not None]
+    return max(known, key=lambda error: error.within_ms, default=None) if len(known) == len(errors) else None
+
+
+def _rounded_up(error_ms: float) -> str:
+    return f"{math.ceil(error_ms * 10) / 10:.1f} ms"
+
+
+def _number(value: float | str | None) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def unwatched(agents: Iterable[AgentEntry], sessions: Sequence[Session]) -> dict[str, Unwatched]:
+    """Agent that ran here → its turns; without agents whose turns are all measured, or whose place is not stated."""
+    found: dict[str, Unwatched] = {}
+    for agent in agents:
+        lost = [t.contention for s in sessions if s.key.agent == agent.name for t in s.turn_timings if t.method != NOT_TIMED]
+        not_watched = sum(one is None for one in lost) if agent.runs_here else 0
+        older = sum(one is not None and not one.at_most_ms for one in lost)
+        if not_watched or older:
+            found[agent.name] = Unwatched(len(lost), not_watched, older)
+    return found
+
+
+def unwatched_words(known: Mapping[str, Unwatched]) -> Iterator[str]:
+    """One sentence for each agent and kind."""
+    for name, (turns, not_watched, older) in sorted(known.items()):
+        if not_watched:
+            yield (
+                f"On {not_watched} of {counted(turns, 'turn')} of {name} the time that others on its machine could have caused "
+                "was not measured."
+            )
+        if older:
+            yield (
+                f"On {older} of {counted(turns, 'turn')} of {name} the time that others could have caused was counted "
+                "over all cores of the machine and without quotas, by an older harness."
+            )
+
+
+MOST_CHARACTERS: Final = 300
+
+
+def other_wires(selection: Selection) -> dict[str, str]:
+    """Agent → why its calls went over another wire. One finished call of each shows it."""
+    return _noted(selection, FELL_BACK)
+
+
+def odd_sound(selection: Selection) -> dict[str, str]:
+    """Agent → why its sound cannot be meant as it was sent. One finished call of each shows it."""
+    return _noted(selection, ODD_SOUND)
+
+
+def _noted(selection: Selection, name: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for entry in selection.manifest.played:
+        mine = (s for s in selection.sessions if s.key.agent == entry.name and s.status == "finished")
+        if (session := next(mine, None)) is not None and (why := _why(selection, session, name)):
+            found[entry.name] = why
+    return found
+
+
+def _why(selection: Selection, session: Session, name: str) -> str:
+    with contextlib.suppress(OSError, UserError):
+        if name in (session.folder / RECORDING_FILE).read_text(encoding="utf-8"):
+            marks = selection.store.recording(session).marks
+            why = next((str(mark.detail.get("why", "")) for mark in marks if mark.name == name), "")
+            return beginning(why, MOST_CHARACTERS)
+    return ""
+
+
+OPEN: Final = (CALL_ENDED, ON_HOLD)
+"""Reasons of turns of which nobody knows how they would have been answered."""
+
+
+def swapped_words(manifest: RunManifest, sessions: Sequence[Session]) -> Iterator[str]:
+    """Reasons to suspect that the two sides of the calls are swapped, one sentence each; none in a run that was played."""
+    calls, measured = manifest.calls, [s for s in sessions if s.status == "finished" and s.turn_timings]
+    if calls is None or not measured:
+        return
+    of_all = f"of {counted(len(measured), 'call')}"
+    if calls.look_swapped:
+        yield (
+            f"In {len(calls.look_swapped)} {of_all} the side that is named as the caller's sends silence to the last bit "
+            "whenever it does not speak, as a program does, and the other side never does."
+        )
+    unanswered = sum(_nobody_answers(session) for session in measured)
+    if unanswered > len(measured) / 2:
+        yield f"In {unanswered} {of_all} nobody answers the side that is named as the caller's, although the other side speaks."
+
+
+def _nobody_answers(session: Session) -> bool:
+    turns = session.turn_timings
+    spoke_before = turns[0].greeting is not None
+    return spoke_before and all(turn.ttfa_ms is None and turn.signed_ms is None for turn in turns)
+
+
+def open_words(cell: Cell) -> str:
+    """`3 of 20 turns (the call ended before an answer 2, … 1)`; empty where every turn's answer is known."""
+    found = {why: cell.discarded[why] for why in OPEN if cell.discarded.get(why)}
+    each = ", ".join(f"{why} {count}" for why, count in found.items())
+    return f"{sum(found.values())} of {counted(cell.turns, 'turn')} ({each})" if found else ""
+
+
+def languages_words(languages: Mapping[str, str]) -> str:
+    """`3 calls (de 2, fr 1)`."""
+    each = {code: sum(one == code for one in languages.values()) for code in sorted(set(languages.values()))}
+    return f"{counted(len(languages), 'call')} ({', '.join(f'{code} {count}' for code, count in each.items())})"

@@ -14,17 +14,40 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.figures.endpointing_laws import LawShare, OpenPause, cut_by_law
 from harness.figures.latency import quantiles
 from harness.figures.speakers import by_speaker, speakers_of
+from harness.scenarios.pause_law import LAWS, LawName, PauseLaw
 from harness.statistics.clustered_means import clustered_share
 from harness.store.selection import NOT_TIMED, Selection, Turns
-from harness.timing.figures import InnerPause
-from harness.timing.pause_kinds import with_kinds
+from harness.timing.endpointing import with_kinds
+from harness.timing.figures import OVER_LIMIT_TEXT, InnerPause
 from harness.timing.quantiles import Quantiles
 from harness.turns.table import TurnTable
+from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band, with_band
+
+
+class LawShare(BaseModel):
+    """The share of pauses cut under one law of their lengths; null where a band of lengths has no pause here."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    law: LawName
+    share: float | None = None
+    interval: tuple[float, float] | None = None
+    effective_pauses: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPause:
+    """A pause in which the agent could choose."""
+
+    bunch: str
+    length_ms: float
+    cut: bool
+
 
 BANDS_MS: Final[tuple[tuple[float, float | None], ...]] = ((200, 400), (400, 800), (800, 1_600), (1_600, None))
 EVERY_LENGTH: Final[tuple[float, float | None]] = (200, None)
@@ -174,3 +197,115 @@ def _delay(found: Quantiles) -> Delay:
         p50_over_limit=found.p50_over_limit,
         n=found.n,
     )
+
+
+Bands = Sequence[tuple[float, float | None]]
+
+
+def cut_by_law(pauses: Sequence[OpenPause], bands: Bands) -> list[LawShare]:
+    """The share under each law, with an interval over bunches (conversations, or known speakers). Empty without pauses."""
+    return [_under(law, pauses, bands) for law in LAWS.values()] if pauses else []
+
+
+def _under(law: PauseLaw, pauses: Sequence[OpenPause], bands: Bands) -> LawShare:
+    band_of = np.array([max(k for k, (low, _) in enumerate(bands) if k == 0 or pause.length_ms >= low) for pause in pauses])
+    number = np.bincount(band_of, minlength=len(bands))
+    if not number.all():
+        return LawShare(law=law.name)
+    weight = np.array([law.between(*band) for band in bands]) / number
+    share, interval = clustered_share([(pause.bunch, float(pause.cut)) for pause in pauses], weights=weight[band_of].tolist())
+    return LawShare(law=law.name, share=share, interval=interval, effective_pauses=1 / float((weight**2 * number).sum()))
+
+
+ENDS_HEAD: Final = (
+    "Agent", "Turns", "Dead air, mean", "Dead air, p50", "Decision delay, mean", "Decision delay, p50", "Talking at the end",
+)  # fmt: skip
+KIND_WORDS: Final = {
+    "all": "all",
+    "mid_sentence": "mid-sentence",
+    "after_sentence": "after sentence",
+    "unknown": "unknown",
+}
+PAUSES_HEAD: Final = (
+    "Agent", "Pauses", "All", "200–400 ms", "400–800 ms", "800–1,600 ms", "Longer", "Decided in",
+)  # fmt: skip
+LAWS_TITLE: Final = "Pauses cut, if the lengths of pauses were people's"
+LAWS_HEAD: Final = ("Agent", *(f"{law.name.capitalize()}: {law.who}" for law in LAWS.values()))
+Named = tuple[str, EndpointingSummary]
+Rows = tuple[tuple[str, ...], ...]
+
+
+def ends_rows(agents: Iterable[Named]) -> Rows:
+    """One row per agent, under `ENDS_HEAD`."""
+    return tuple(
+        (
+            name,
+            str(found.dead_air_ms.n),
+            *_delay_words(found.dead_air_ms),
+            *_delay_words(found.decision_delay_ms),
+            f"{found.talking_at_end[0]}/{found.talking_at_end[1]}",
+        )
+        for name, found in agents
+    )
+
+
+def pauses_rows(agents: Iterable[Named]) -> Rows:
+    """One row per agent and kind of pause, under `PAUSES_HEAD`."""
+    rows: list[tuple[str, ...]] = []
+    for name, found in agents:
+        for kind in KINDS:
+            mine = [row for row in found.endpointing if row.kind == kind]
+            if mine:
+                by_band = {row.pause_ms: row for row in mine}
+                cells = [_cut(by_band[band]) for band in (EVERY_LENGTH, *BANDS_MS)]
+                rows.append((name, KIND_WORDS[kind], *cells, _decided(by_band[EVERY_LENGTH])))
+    return tuple(rows)
+
+
+def laws_rows(agents: Iterable[Named]) -> Rows:
+    """One row per agent with inner pauses, under `LAWS_HEAD`."""
+    return tuple((name, *map(_by_law, found.pauses_cut_by_law)) for name, found in agents if found.pauses_cut_by_law)
+
+
+def untimed(agents: Iterable[Named]) -> tuple[str, ...]:
+    """Missing figures, one sentence per agent: recordings that were timed before these figures existed."""
+    return tuple(
+        f"{name}: {counted(found.endpointing_untimed, 'turn')} timed without these figures; `harness remeasure RUN` makes them."
+        for name, found in agents
+        if found.endpointing_untimed
+    )
+
+
+def talked_over(agents: Iterable[Named]) -> tuple[str, ...]:
+    """Pauses that are in no share, one sentence per agent."""
+    return tuple(
+        f"{name}: in {counted(row.already_talking, 'further pause')} it was talking over the caller already."
+        for name, found in agents
+        for row in found.endpointing[:1]
+        if row.already_talking
+    )
+
+
+def _delay_words(found: Delay) -> tuple[str, str]:
+    p50 = OVER_LIMIT_TEXT if found.p50_over_limit else milliseconds(found.p50)
+    return with_band(milliseconds(found.mean), _ms_band(found.mean_interval)), with_band(p50, _ms_band(found.p50_interval))
+
+
+def _ms_band(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f"{milliseconds(interval[0])} – {milliseconds(interval[1])}"
+
+
+def _cut(row: PauseShare) -> str:
+    return with_band(f"{row.cut}/{row.of} {share(row.share)}", share_band(row.interval)) if row.of else UNKNOWN_TEXT
+
+
+def _by_law(found: LawShare) -> str:
+    if found.effective_pauses is None:
+        return UNKNOWN_TEXT
+    return with_band(f"{share(found.share)} (as {found.effective_pauses:.0f} pauses)", share_band(found.interval))
+
+
+def _decided(row: PauseShare) -> str:
+    if row.decided is None:
+        return UNKNOWN_TEXT
+    return with_band(f"{row.decided}/{row.of} {share(row.decided_share)}", share_band(row.decided_interval))

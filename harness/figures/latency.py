@@ -19,17 +19,39 @@ from typing import Final
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.figures.rtp_lines import LineSummary, line_of
 from harness.ranking.joint import MOST_ALIKE
 from harness.statistics.interval import TURNS_FOR_P95, Interval
 from harness.store.selection import Turns
 from harness.timing.contention import MOST_NAMED
-from harness.timing.figures import TurnTiming
+from harness.timing.figures import NO_REPLY_TEXT, OVER_LIMIT_TEXT, LineQuality, TurnTiming
 from harness.timing.quantiles import Quantiles, quantiles_of
 from harness.turns.catalogue import LATENCIES, Latencies
 from harness.turns.estimate import by_cluster, estimate
 from harness.turns.table import Cluster, TurnTable
-from harness.wording import LEAST_RANGE_MS
+from harness.wording import LEAST_RANGE_MS, counted, milliseconds, share
+
+MUCH_LOST: Final = 0.01
+"""From this loss on a run carries a caution about its line. A choice: about one packet of a hundred is where listeners begin to
+hear loss that is not concealed (ITU-T G.113, appendix I, puts the impairment of G.711 at 1 % loss without concealment at 25 of
+100)."""
+
+
+class LineSummary(BaseModel):
+    """Times in ms; None is not known."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    calls: int
+    packets: int
+    lost_share: float
+    jitter_ms: float | None
+    """Median over calls; RFC 3550."""
+    worst_jitter_ms: float | None
+    round_trip_ms: float | None
+    skew_ppm: float | None
+    sent_lost: int | None
+    """Packets of the caller that the agents' side missed."""
+
 
 SHORT_PAUSE_MS: Final = 800.0
 """Longer pauses are the turn's end in many people's speech; they are counted separately."""
@@ -204,3 +226,52 @@ def _unexplained_p95(turns: Sequence[TurnTiming]) -> float | None:
 def _median(values: Sequence[float | None]) -> float | None:
     known = [v for v in values if v is not None]
     return float(np.median(known)) if known else None
+
+
+def line_of(turns: Turns) -> LineSummary | None:
+    """The lines of all turns of a cell; None where none carries a media clock."""
+    found = [turn.line for group in turns.values() for turn in group if turn.line is not None]
+    if not found:
+        return None
+    packets, lost = sum(line.packets for line in found), sum(line.lost for line in found)
+    jitter = [line.jitter_ms for line in found if line.jitter_ms is not None]
+    missed = [line.sent_lost for line in found if line.sent_lost is not None]
+    return LineSummary(
+        calls=len(found),
+        packets=packets,
+        lost_share=lost / (packets + lost) if packets + lost else 0.0,
+        jitter_ms=_median(jitter),
+        worst_jitter_ms=max(jitter, default=None),
+        round_trip_ms=_median([line.round_trip_ms for line in found]),
+        skew_ppm=_median([line.skew_ppm for line in found]),
+        sent_lost=sum(missed) if missed else None,
+    )
+
+
+def line_words(line: LineSummary | LineQuality) -> str:
+    """One line's figures for people."""
+    parts = [f"{100 * line.lost_share:.1f} % of packets lost"]
+    if line.jitter_ms is not None:
+        parts.append(f"jitter {line.jitter_ms:.1f} ms")
+    if line.round_trip_ms is not None:
+        parts.append(f"{line.round_trip_ms:.1f} ms there and back")
+    return ", ".join(parts)
+
+
+def filler_words(cell: TurnFigures, budget_ms: float) -> str:
+    """`with a filler: 412 ms; the answer begins at 1.90 s, within 500 ms on 3 % of 40 turns`, without full stop."""
+    often = f"within {milliseconds(budget_ms)} on {share(cell.within_budget.answer)} of {counted(cell.turns, 'turn')}"
+    begins = f"the answer begins at {_p50_words(cell.answer_ms)}, {often}"
+    if cell.answer_ms.p50_over_limit:
+        begins = f"on at least half of the turns no answer follows within {NO_REPLY_TEXT}"
+    known = cell.ttfa_ms.p50_over_limit or cell.ttfa_ms.p50 is not None
+    return f"with a filler{f': {_p50_words(cell.ttfa_ms)}' if known else ''}; {begins}"
+
+
+def backchannel_words(cell: TurnFigures) -> str:
+    """`12 backchannels: no reply, and no cut-in`; empty where there is none."""
+    return f"{counted(cell.backchannels, 'backchannel')}: no reply, and no cut-in" if cell.backchannels else ""
+
+
+def _p50_words(latency: Quantiles) -> str:
+    return OVER_LIMIT_TEXT if latency.p50_over_limit else milliseconds(latency.p50)

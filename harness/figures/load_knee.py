@@ -8,7 +8,7 @@ Up to there a further caller brings more served calls than longer waits, beyond 
 
 The first step and the last are ends of what was played, so neither is a knee.
 
-Both intervals draw stretches of time of every step anew (`harness.turns.stretches`) and read each drawn curve in the same
+Both intervals draw stretches of time of every step anew (`harness.turns.table`) and read each drawn curve in the same
 way. An end outside the rates that were played is a bound and no figure.
 """
 

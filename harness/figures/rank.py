@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from harness.errors import UserError
-from harness.figures.persons import PERSON, by_person
 from harness.figures.quality_state import in_its_state
 from harness.figures.rated_on import rated_on
+from harness.figures.seat import PERSON, by_person
 from harness.figures.silence import not_voted_on, votes_with_silences
 from harness.ranking import chosen
 from harness.ranking.board import Board
@@ -207,8 +207,7 @@ def rank_condition(selection: Selection, condition: str, presentation: Presentat
     Raises UserError: nothing was judged in it, or no board for `by_people`.
     """
     # Both load the judges, whom a file of judgments does not need.
-    from harness.figures.judges import judge_summaries
-    from harness.figures.rank_notes import notes_on_judges, notes_on_stops, notes_on_votes
+    from harness.figures.judges import judge_summaries, notes_on_judges, notes_on_stops, notes_on_votes
 
     store, manifest = selection.store, selection.manifest
     found = measured(selection, condition, presentation)
@@ -334,7 +333,7 @@ def _nothing_counts(path: Path, store: RunStore) -> str:
         )
     return (
         f"{path}: the run holds no judgments yet; let people vote on its page or with {command('listen', path)}, or judge it "
-        f"with: {command('judge', path)}"
+        f"with: {command('judge', 'run', path)}"
     )
 
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from harness.figures.latency import FIGURES, TurnFigures
-from harness.figures.persons import PERSON, by_person, given_by, persons_of
 from harness.figures.rank import Rated
-from harness.figures.seat import BesideSeat, Bounded, SeatSummary
+from harness.figures.seat import PERSON, BesideSeat, Bounded, SeatSummary, by_person, given_by, persons_of
 from harness.figures.speakers import bunch_of, speakers_of
 from harness.ranking.human_row import HumanRating, people_ratings
 from harness.ranking.ranking import MANY
@@ -21,7 +20,7 @@ from harness.store.judgment import Judgment, is_rule
 from harness.store.manifest import PEOPLE, AgentEntry
 from harness.store.selection import Selection, board_rows
 from harness.store.session import Session
-from harness.timing.lost_sound import MOST_ERROR_MS
+from harness.timing.unknown_waits import MOST_ERROR_MS
 from harness.turns.estimate import by_cluster
 from harness.turns.table import TurnKey, TurnTable
 

@@ -10,8 +10,7 @@ from itertools import combinations
 
 from harness.scenarios.context import Context
 from harness.store.judgment import Judgment, no_reply_rule, reference_name
-from harness.store.judgment_columns import table_of
-from harness.store.judgment_table import JudgmentTable, joined
+from harness.store.judgment_table import JudgmentTable, joined, table_of
 from harness.store.selection import HEARD, Selection
 
 

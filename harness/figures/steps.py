@@ -18,8 +18,7 @@ from harness.statistics.arrays import Floats
 from harness.statistics.bounds import Evidence, Share, share_of_flags
 from harness.statistics.interval import Interval
 from harness.store.load_part import FILLING
-from harness.store.session import Session
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import Session, UnrecordedCall
 from harness.timing.figures import TurnTiming
 from harness.timing.quantiles import Quantiles, finite
 from harness.turns.estimate import by_cluster, estimate
@@ -99,11 +98,6 @@ def step_figures(calls: Calls) -> StepFigures:
         servers=waits_of(waits, SEED),
         ttfa_by_stretch=by_cluster(table, ttfa, ttfa.measured, "stretch"),
     )
-
-
-def own_by_stretch(calls: Calls) -> dict[str, list[Mapping[str, float]]]:
-    """Stretch → each stage's own time in each of its turns that count."""
-    return {name: [dict(turn.own_ms) for turn in group] for name, group in by_stretch(calls).items()}
 
 
 def by_stretch(calls: Calls) -> dict[str, list[TurnTiming]]:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from harness.figures.board_figures import board_summary, quality_figures, refusals, way_of
-from harness.figures.cards import clock_sentences, sharing_sentences
 from harness.figures.cells import (
     Cell,
     Failure,
@@ -20,27 +19,22 @@ from harness.figures.cells import (
     SessionFigures,
     Subset,
 )
-from harness.figures.circumstances import Circumstances
+from harness.figures.circumstances import Circumstances, largest, odd_sound, onset_error, other_wires, swapped_words, unwatched
 from harness.figures.endpointing import EndpointingSummary, endpointing_of
 from harness.figures.events import EventRow, events_of
 from harness.figures.judges import judge_summaries
 from harness.figures.latency import turn_figures
-from harness.figures.machine import machines_of
-from harness.figures.onset_error import largest, onset_error
-from harness.figures.other_wires import odd_sound, other_wires
+from harness.figures.machine import clock_sentences, machines_of, sharing_sentences
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, contexts_of, rated
 from harness.figures.rated_on import RatedOn, rated_on
-from harness.figures.recorded_calls import swapped_words
 from harness.figures.reply_flags import FLAGS, TO_JUDGE, flags_of
 from harness.figures.seat_figures import Seat, beside_seat, figures_over_persons, seat_summary, seats_of
 from harness.figures.server_waits import server_waits
+from harness.figures.session_figures import cut_short, heard_wer, spoken_of, understood_wer, unspoken_share
 from harness.figures.speakers import by_speaker, speakers_of
 from harness.figures.steps import by_stretch
 from harness.figures.summary import RunSummary
-from harness.figures.unspoken import cut_short, spoken_of, unspoken_share
-from harness.figures.watched import unwatched
-from harness.figures.word_errors import heard_wer, understood_wer
 from harness.judging.speaks_to_judge import speaks_to_judge
 from harness.replies.phrases import opening_words
 from harness.scenarios.context import Context, by_a_person
@@ -53,7 +47,7 @@ from harness.store.session import Session, SessionKey
 from harness.store.step_failure import StepFailure
 from harness.store.unspoken import summed, unspoken_of
 from harness.timing.figures import StagesFrom, crosses_clocks_unsurely
-from harness.turn_taking.cues import length_gives_it_away, words_separation
+from harness.turn_taking.scores import length_gives_it_away, words_separation
 from harness.wording import counted
 
 _DRAWING = "drawing: "

@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.store.machine_facts import Pacing
 from harness.store.manifest import RunManifest
-from harness.store.pacing import Pacing
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
 from harness.store.session import Session

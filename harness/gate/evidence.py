@@ -19,9 +19,8 @@ from harness.figures.judges import judge_summaries
 from harness.figures.latency import differs, filler_first, mean_others
 from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
+from harness.figures.session_figures import Pair, heard_pairs, understood_pairs, unspoken_chances, word_errors
 from harness.figures.speakers import bunch_of, bunches, by_speaker, speakers_of
-from harness.figures.unspoken import unspoken_chances
-from harness.figures.word_errors import Pair, heard_pairs, understood_pairs, word_errors
 from harness.ranking.board import Board
 from harness.ranking.chosen import judges_of
 from harness.ranking.elo_bounds import EloOverReference
@@ -29,7 +28,7 @@ from harness.ranking.leaderboard import leaderboard
 from harness.ranking.peoples_axis import PeoplesAxis
 from harness.statistics.bounds import Evidence, Share, Worsening, share_of_flags
 from harness.store.judgment import Judgment, Presentation
-from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import table_of
 from harness.store.selection import HEARD, Selection
 from harness.store.session import Session
 from harness.store.unspoken import Reason, summed, unspoken_of

@@ -31,15 +31,14 @@ from harness.servers.scraper import AROUND_NS
 from harness.statistics.arrays import Floats
 from harness.store.load_part import FILLING, ArrivalFigures, CallerError, StepRecord, Used, step_name
 from harness.store.selection import NOT_TIMED, is_agents_fault
-from harness.store.session import SessionKey
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import SessionKey, UnrecordedCall
 from harness.store.unspoken import Unspoken, summed, unspoken
 from harness.timeline import NS_PER_MS, samples_to_ns
 from harness.timing import measure_turns
 from harness.timing.figures import TurnTiming
 from harness.timing.marks_chosen import stamps_in
-from harness.timing.own_times import own_times
 from harness.timing.pacing import errors_ms, out_of_bounds, pacing
+from harness.timing.waterfall import own_times
 from harness.wording import counted
 
 NOT_MEASURED: Final = "not_measured"
@@ -62,11 +61,10 @@ def no_samples(from_ns: int, until_ns: int) -> Sequence[ServerSample]:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """The load of one step: callers at once or the arrivals. `play`: the name of a play with stand-ins, which is no step."""
+    """The load of one step: callers at once or the arrivals."""
 
     callers: int | None = None
     arrivals: Arrivals | None = None
-    play: str = ""
 
     @property
     def words(self) -> str:
@@ -74,11 +72,6 @@ class Offered:
         if self.arrivals is not None:
             return step_name(self.arrivals.rate, self.arrivals.law)
         return step_name(self.callers or 0, None)
-
-    @property
-    def step(self) -> str:
-        """The step of its sessions' keys."""
-        return self.play or self.words
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +145,7 @@ def _as_stored(offered: Offered, calls: Sequence[UnrecordedCall]) -> list[Unreco
     found = []
     for call in calls:
         context = call.key.context_id
-        found.append(replace(call, key=replace(call.key, step=offered.step, repeat=often[context])))
+        found.append(replace(call, key=replace(call.key, step=offered.words, repeat=often[context])))
         often[context] += 1
     return found
 
@@ -249,7 +242,7 @@ def _record(
     over = (*out_of_bounds(p99, ratio, lag), *filter(None, (late, too_inexact(error))), *lost)
     left, planned = summed(each.unspoken for each in found), sum(each.stored.planned_turns or 0 for each in played)
     return StepRecord(
-        name=offered.step,
+        name=offered.words,
         rate=offered.arrivals.rate if offered.arrivals is not None else None,
         callers=most,
         calls_at_once=mean,

@@ -30,8 +30,7 @@ from harness.load.result import LoadResult, Step
 from harness.load.search import MOST, next_callers, rounds_for
 from harness.run.plan import REPLY_S
 from harness.store.load_part import LoadPart, StepRecord
-from harness.store.session import SessionKey
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import SessionKey, UnrecordedCall
 
 STAGGER_S: Final = 0.02
 """Interval between the starts of a wave's calls: opening a hundred at one instant measures opening, not speaking."""
@@ -107,17 +106,6 @@ async def load_rates(each: Load, steps: Sequence[Arrivals]) -> LoadResult:
         for arrivals in steps:
             result = await player.step(Offered(arrivals=arrivals), result)
     return result
-
-
-async def play_once(each: Load, offered: Offered, rounds: int = 1) -> tuple[StepRecord, tuple[UnrecordedCall, ...]]:
-    """Play one step, from the first call on, by caller processes of its own; nothing of it is stored.
-
-    Raises:
-        AgentError: a caller process does not start.
-        UserError: the speech detector is not installed.
-    """
-    async with _player(each) as player:
-        return await player.played(offered, rounds)
 
 
 @asynccontextmanager

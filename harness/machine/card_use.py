@@ -21,7 +21,7 @@ from typing import Final
 from harness.foreign_files import FileFault, read_json
 from harness.machine.card import OTHERS
 from harness.machine.card_sampler import COST
-from harness.store.card import CardUse
+from harness.store.machine_facts import CardUse
 
 LOADED_PERCENT: Final = 30
 PARTS: Final = 10

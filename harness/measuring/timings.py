@@ -18,11 +18,9 @@ from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing import measure_turns
 from harness.timing.contention import of_turn
-from harness.timing.event_words import with_event_words
 from harness.timing.figures import TurnTiming
-from harness.timing.lost_sound import with_losses, without_latency
-from harness.timing.recorded_call import of_recorded_call
-from harness.timing.words import Word
+from harness.timing.unknown_waits import of_recorded_call, with_losses, without_latency
+from harness.timing.words import Word, with_event_words
 
 Timings = tuple[TurnTiming, ...]
 

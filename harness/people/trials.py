@@ -16,7 +16,7 @@ from harness.people import loop_back
 from harness.people.loop_back import LoopBack
 from harness.people.records import SeatStore, Take
 from harness.people.track import RATE_HZ, Track
-from harness.timing.lost_sound import MOST_ERROR_MS
+from harness.timing.unknown_waits import MOST_ERROR_MS
 
 DISTURBING: Final = frozenset({"lost", "slept", "devices", "unplugged"})
 """Events after which the latency is another."""

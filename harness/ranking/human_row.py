@@ -22,7 +22,7 @@ from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.judgment import Judgment
-from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import table_of
 
 SPLITS = 10
 """Random halves of the voters; each gives both roles to both halves, and the figures are averaged."""

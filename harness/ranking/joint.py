@@ -37,7 +37,7 @@ from harness.statistics.bounds import share_of
 from harness.statistics.interval import FEWEST_CLUSTERS, Interval
 from harness.statistics.percentiles import weighted_quantile
 from harness.store.judgment import Judgment
-from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import table_of
 from harness.timing.quantiles import Quantiles, quantiles_of
 
 Turn = float | tuple[float, float]

@@ -25,8 +25,7 @@ from harness.statistics.arrays import Floats
 from harness.statistics.bootstrap import draw_contexts, percentile_interval
 from harness.statistics.interval import FEWEST_CLUSTERS, Interval
 from harness.store.judgment import Judgment
-from harness.store.judgment_columns import table_of
-from harness.store.judgment_table import JudgmentTable
+from harness.store.judgment_table import JudgmentTable, table_of
 
 
 def leaderboard(

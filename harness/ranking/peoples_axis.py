@@ -27,8 +27,7 @@ from harness.ranking.scale import ELO_PER_LOGIT, on_scale
 from harness.statistics.arrays import Bools, Floats, Ints
 from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.judgment import is_reference, is_rule
-from harness.store.judgment_columns import MILLION
-from harness.store.judgment_table import JudgmentTable
+from harness.store.judgment_table import MILLION, JudgmentTable
 from harness.wording import counted
 
 METHOD = "people's votes, prediction-powered Bradley–Terry (a tie half a win)"

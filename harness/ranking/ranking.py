@@ -28,8 +28,7 @@ from harness.ranking.variants import WITH_LENGTH, Variant, kendall, variants
 from harness.ranking.verdicts import lengths_of
 from harness.statistics.correlation import Correlation, with_external
 from harness.store.judgment import AXES, JudgeCheck, Judgment
-from harness.store.judgment_columns import table_of
-from harness.store.judgment_table import JudgmentTable
+from harness.store.judgment_table import JudgmentTable, table_of
 from harness.wording import counted as in_words
 
 LENGTH_WORDS = {

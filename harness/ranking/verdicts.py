@@ -12,8 +12,7 @@ import numpy as np
 from harness.errors import UserError
 from harness.statistics.arrays import Floats, Ints
 from harness.store.judgment import Judgment
-from harness.store.judgment_columns import table_of
-from harness.store.judgment_table import Column, JudgmentTable
+from harness.store.judgment_table import Column, JudgmentTable, table_of
 
 SOURCES = ("judge", "human")
 Texts = Mapping[tuple[str, str, int], str]

@@ -77,6 +77,11 @@ def plain(word: str) -> str:
     return re.sub(r"^[^a-z0-9]+|[^a-z0-9]+$", "", word.lower().replace("’", "'"))
 
 
+def plain_words(text: str) -> list[str]:
+    """The words of a text as `plain` writes them, parted at hyphens; without those that are punctuation alone."""
+    return [bare for word in text.replace("-", " ").split() if (bare := plain(word))]
+
+
 def opening_length(words: Sequence[str]) -> int:
     """Number of words from the start that are fillers, stock openings or requests to wait; all of them for a reply without
     substance."""

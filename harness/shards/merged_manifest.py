@@ -6,10 +6,10 @@ quotes the largest of any machine, because a reader cannot know which machine a 
 
 from collections.abc import Sequence
 
-from harness.figures.onset_error import onset_error
-from harness.store.card import CardUse
+from harness.figures.circumstances import onset_error
 from harness.store.events import EventSettings
 from harness.store.fleet import FleetEntry, MachineEntry, PartEntry, in_common, machine_key
+from harness.store.machine_facts import CardUse
 from harness.store.manifest import RunManifest
 
 

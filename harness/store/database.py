@@ -8,21 +8,24 @@ is working on the run) the copy in memory is read.
 
 import fcntl
 import os
+import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal
 
+from pydantic_core import from_json
+
 from harness.agents.secrets import redact
-from harness.errors import UserError
-from harness.files import own_file
+from harness.errors import StorageError, UserError
+from harness.files import own_file, own_folder
 from harness.scenarios.context import Context
 from harness.store.disk import storage_fault
 from harness.store.manifest import RunManifest, read_manifest
 from harness.store.migrations import LAYOUT, VERSION, migrate, version_of
 from harness.store.old_load import is_old_load, read_old_load
-from harness.store.unrecorded import insert_calls
+from harness.store.session import insert_calls
 from harness.wording import command
 
 DATABASE = "run.sqlite"
@@ -213,3 +216,49 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     with closing(connection.cursor()) as cursor:
         cursor.execute("PRAGMA synchronous=FULL")
     return connection
+
+
+def new_run(folder: Path, manifest: RunManifest, contexts: Sequence[Context]) -> sqlite3.Connection:
+    """The database of a new run in a new or empty folder.
+
+    Raises:
+        UserError: the folder is not empty, or cannot be written.
+        StorageError: it cannot be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"--out {folder}: is a file, not a directory; choose another path")
+    if (folder / DATABASE).exists():
+        raise UserError(f"--out {folder}: holds another run; add --resume to go on with it, or choose another path")
+    if folder.exists() and not nothing_but_a_killed_start(folder):
+        raise UserError(f"--out {folder}: is not empty; choose a new directory")
+    try:
+        for place in (folder, folder / SESSIONS, folder / "logs"):
+            own_folder(place)
+        return create_database(folder, manifest, contexts)
+    except (OSError, sqlite3.OperationalError) as error:
+        for name in (SESSIONS, "logs"):  # so that the same folder will do once there is room
+            shutil.rmtree(folder / name, ignore_errors=True)
+        if isinstance(error, PermissionError):
+            raise UserError(
+                f"--out {folder}: cannot be written ({error.strerror}); go to a folder of yours, or choose one with --out"
+            ) from error
+        fault = storage_fault(error) or str(error)
+        raise StorageError(f"--out {folder}: cannot be written ({fault}); make room, or choose another path") from error
+
+
+def remove_replies(database: sqlite3.Connection, replies: Collection[tuple[str, str, int]]) -> int:
+    """Delete the sessions with these replies (context, system, repeat) and all verdicts on them; returns their number."""
+    gone = [
+        (number,)
+        for number, text in database.execute("SELECT id, json FROM judgments")
+        for row in [from_json(text)]
+        if any((row["context"], row[side], row.get("replicate", 0)) in replies for side in ("system_a", "system_b"))
+    ]
+    mine = "SELECT id FROM sessions WHERE context_id = ? AND agent = ? AND repeat = ?"
+    database.execute("PRAGMA secure_delete=ON")
+    with database:
+        database.executemany("DELETE FROM judgments WHERE id = ?", gone)
+        database.executemany(f"DELETE FROM step_failures WHERE session IN ({mine})", replies)
+        database.executemany("DELETE FROM sessions WHERE context_id = ? AND agent = ? AND repeat = ?", replies)
+    database.execute("VACUUM")
+    return len(gone)

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from harness.experiment import Experiment, of_an_older_harness, shown
 from harness.store.events import CallerEvent, Settled
-from harness.store.pacing import Pacing, worst
+from harness.store.machine_facts import Pacing, worst
 
 LONG_AS_A_HASH: Final = 64
 """SHA-256 in hexadecimal, which no message shows side by side."""
@@ -34,7 +34,7 @@ class PlannedAgent(Settled):
 
 
 class FixedPlan(Settled):
-    """The plan that all shards of a run share; `harness plan` writes it."""
+    """The plan that all shards of a run share; `harness run --write-plan` writes it."""
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
     harness_version: str

@@ -19,8 +19,7 @@ from harness.errors import UserError
 from harness.files import write_whole
 from harness.printable import visible_json
 from harness.store.judgment import AXES, Judgment
-from harness.store.judgment_columns import Filling
-from harness.store.judgment_table import JudgmentTable
+from harness.store.judgment_table import Filling, JudgmentTable
 from harness.tables.csv_rows import CsvRows
 from harness.tables.csv_text import csv_text
 from harness.tables.json_rows import numbered_lines, pairs_in, value_of

@@ -18,11 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS, Experiment, Mode, of_an_older_harness
 from harness.foreign_files import read_json
-from harness.store.card import CardUse
 from harness.store.events import EventSettings
 from harness.store.fleet import FleetEntry
 from harness.store.load_part import LoadPart
-from harness.store.pacing import Pacing
+from harness.store.machine_facts import CardUse, Pacing
 
 SCHEMA_VERSION = 1
 OTHERS_OF_AN_OLDER_RUN: Final = tuple(f"others {verb} the processor that an agent needed" for verb in ("used", "held"))

@@ -34,19 +34,18 @@ from harness.store.database import (
     damaged,
     insert_contexts,
     locked,
+    new_run,
     open_database,
+    remove_replies,
     sessions_without_files,
 )
 from harness.store.disk import flush, flush_tree
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import RunManifest, read_manifest
 from harness.store.migrations import JUDGED_ACROSS_CONDITIONS, Note
-from harness.store.new_run import new_run
 from harness.store.old_load import is_old_load
-from harness.store.removal import remove_replies
-from harness.store.session import TIMING, TIMINGS, WORDS, Session, SessionKey, session_of
+from harness.store.session import TIMING, TIMINGS, WORDS, Session, SessionKey, UnrecordedCall, insert_calls, session_of
 from harness.store.step_failure import StepFailure
-from harness.store.unrecorded import UnrecordedCall, insert_calls
 from harness.timing.figures import TurnTiming
 
 TELEMETRY_FILE: Final = "telemetry.jsonl"

@@ -28,8 +28,7 @@ import numpy as np
 
 from harness.scenarios.context import Context, spoken_indices
 from harness.store.judgment import Judgment, Presentation, reference_name
-from harness.store.judgment_columns import stored_table
-from harness.store.judgment_table import JudgmentTable
+from harness.store.judgment_table import JudgmentTable, stored_table
 from harness.store.run_store import RunStore
 from harness.store.session import Session, SessionKey
 from harness.timing.figures import NO_REPLY_TEXT, TurnTiming

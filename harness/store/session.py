@@ -4,12 +4,14 @@ It is separate from the store, because everything after the call reads sessions 
 """
 
 import sqlite3
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import TypeAdapter
 
+from harness.agents.secrets import redact_foreign
 from harness.store.paths import plain_name
 from harness.timing.figures import TurnTiming
 
@@ -97,3 +99,38 @@ def session_of(row: sqlite3.Row, run: Path) -> Session:
         folder=run / "sessions" / row["id"],
         machine=row["machine"] or "",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class UnrecordedCall:
+    """One call with its turns; one that failed has a turn if it counts against the agent. Instants are monotonic."""
+
+    key: SessionKey
+    started_ns: int
+    """The caller's first sample; of a failed call, when it began."""
+    turn_timings: tuple[TurnTiming, ...]
+    failure_kind: str | None = None
+    failure_detail: str = ""
+    due_ns: int | None = None
+    begun_ns: int | None = None
+    ended: str | None = None
+    planned_turns: int | None = None
+    spoken_turns: int | None = None
+
+
+def insert_calls(database: sqlite3.Connection, calls: Iterable[UnrecordedCall]) -> None:
+    """Store these calls; figures that a turn does not have take no room."""
+    columns = (
+        *(each.name for each in fields(SessionKey)), "id", "status", "failure_kind", "failure_detail", "started_ns", "due_ns",
+        "begun_ns", "ended", "planned_turns", "spoken_turns", "turn_timings",
+    )  # fmt: skip
+    rows = (
+        (
+            *asdict(c.key).values(), c.key.session_id, "failed" if c.failure_kind else "finished", c.failure_kind,
+            redact_foreign(c.failure_detail), c.started_ns, c.due_ns, c.begun_ns, c.ended, c.planned_turns, c.spoken_turns,
+            TIMINGS.dump_json(c.turn_timings, exclude_defaults=True).decode(),
+        )
+        for c in calls
+    )  # fmt: skip
+    places = ", ".join("?" * len(columns))
+    database.executemany(f"INSERT OR REPLACE INTO sessions ({', '.join(columns)}) VALUES ({places})", rows)

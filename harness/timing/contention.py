@@ -43,8 +43,7 @@ from typing import Final
 
 from harness.recording.machine_track import MachineSample, MachineTrack
 from harness.timeline import NS_PER_MS
-from harness.timing.figures import TurnTiming
-from harness.timing.others_share import Contention
+from harness.timing.figures import Contention, TurnTiming
 
 BEFORE_SPOKEN_END_MS: Final = 1_000.0
 RESTED: Final = 0.5

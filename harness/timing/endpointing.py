@@ -19,14 +19,29 @@ A backchannel takes no floor: it cuts no pause, ends no dead air, and is no spee
 The method has its own version, since it changes none of the figures by which machines are calibrated.
 """
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.audio.level import quiet_spans
 from harness.recording.record import CallerTrack, SpokenTurn
-from harness.timing.figures import NO_REPLY_MS, Fate, InnerPause
-from harness.timing.overlap import RESUME_GRACE_MS, Span
+from harness.scenarios.pauses import PAUSE
+from harness.timing.figures import NO_REPLY_MS, Endpointing, Fate, InnerPause, PauseKind, TurnTiming
+
+RESUME_GRACE_MS: Final = 300.0
+MIN_OVERLAP_MS: Final = 20.0
+"""Shorter overlaps are within the error of measurement."""
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlaps:
+    """The pauses that were cut, and whether the agent talked over the caller outside them."""
+
+    pause_was_cut: tuple[bool, ...]
+    cut_in: bool
+
 
 METHOD: Final = "endpointing-2"
 LEAST_PAUSE_S: Final = 0.2
@@ -114,3 +129,70 @@ def decision_for_the_end(decisions: Sequence[float], after_ms: float, reply_ms: 
     if not counted:
         return None
     return counted[0] if reply_ms is None else counted[-1]
+
+
+def judge_overlap(sounds: Sequence[Span], speech: Span, pauses: Sequence[Span]) -> Overlaps:
+    """The overlap. All spans are in ms on one timeline: the agent's vocal sounds, the caller's speech, its marked pauses."""
+    granted = [(start, min(end + RESUME_GRACE_MS, speech[1])) for start, end in pauses]
+    cut = tuple(any(_overlap(sound, pause) > 0 for sound in sounds) for pause in granted)
+    spoken = _without(speech, granted)
+    overlap = sum(_overlap(sound, part) for sound in sounds for part in spoken)
+    return Overlaps(cut, overlap >= MIN_OVERLAP_MS)
+
+
+def _overlap(one: Span, other: Span) -> float:
+    return max(0.0, min(one[1], other[1]) - max(one[0], other[0]))
+
+
+def _without(whole: Span, holes: Sequence[Span]) -> list[Span]:
+    parts: list[Span] = []
+    at = whole[0]
+    for start, end in sorted(holes):
+        if start > at:
+            parts.append((at, start))
+        at = max(at, end)
+    if at < whole[1]:
+        parts.append((at, whole[1]))
+    return parts
+
+
+_CLOSING: Final = r"[\"'”’»)\]]*"
+_FINISHED: Final = re.compile(rf"(?<![.…!?。！？])[.!?。！？]++{_CLOSING}\s*$")
+"""Three dots are a hesitation: the speaker means to go on."""
+_TRAILS_OFF: Final = re.compile(rf"(?<!\.)\.\.++{_CLOSING}\s*$")
+_ENDS_INSIDE: Final = re.compile(rf"[.!?。！？…]{_CLOSING}\s+\S")
+
+
+def with_kinds(timing: TurnTiming, text: str | None) -> TurnTiming:
+    """The same turn with the kind of each inner pause, by the turn's marked text (None where there is none)."""
+    found = timing.endpointing
+    if found is None or not found.pauses:
+        return timing
+    kinds = kinds_of(found, timing.pauses_marked, text)
+    pauses = tuple(replace(pause, kind=kind) for pause, kind in zip(found.pauses, kinds, strict=True))
+    return replace(timing, endpointing=replace(found, pauses=pauses))
+
+
+def kinds_of(found: Endpointing, marked: int, text: str | None) -> tuple[PauseKind, ...]:
+    """The kind of each pause. `marked`: number of pauses that the recording has marked, including short ones."""
+    stretches = PAUSE.split(text)[::2] if text and any(c.isalnum() for c in PAUSE.sub("", text)) else []
+    if len(stretches) == marked + 1:
+        return tuple(_kind(pause, stretches[pause.place]) for pause in found.pauses)
+    if len(stretches) == 1:
+        # A recording's pauses were found in its sound; its text does not show their place.
+        return tuple(_somewhere_in(stretches[0]) for _ in found.pauses)
+    return tuple("unknown" for _ in found.pauses)
+
+
+def _kind(pause: InnerPause, stretch: str) -> PauseKind:
+    if not pause.marked:
+        return _somewhere_in(stretch)
+    return "after_sentence" if _is_finished(stretch) else "mid_sentence"
+
+
+def _somewhere_in(stretch: str) -> PauseKind:
+    return "unknown" if _ENDS_INSIDE.search(stretch) else "mid_sentence"
+
+
+def _is_finished(stretch: str) -> bool:
+    return _FINISHED.search(stretch) is not None and _TRAILS_OFF.search(stretch) is None

@@ -29,6 +29,8 @@ from harness.recording.record import Arrival
 from harness.timeline import NS_PER_MS, NS_PER_S
 from harness.timing.clock_offset import KNOWN
 
+TRACED: Final = "traces"
+"""`detail["stamped"]` of a mark made of a span."""
 REPORTED: Final = "reported"
 """`detail["stamped"]` of a mark that was made here; `detail["resolution_ms"]` is its uncertainty."""
 BURST_GAP_MS: Final = 200.0

@@ -22,19 +22,16 @@ from harness.replies.kinds import Word as TimedWord
 from harness.servers.samples import ServerSample
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import endpointing, waterfall
-from harness.timing.barge_in import BargeIn, heard_sample, judge_barge_in
-from harness.timing.chain import Reply, heard_reply
+from harness.timing.chain import Reply, between, heard_reply, source, streaming
 from harness.timing.echo import agent_alone
-from harness.timing.events import judge_event
+from harness.timing.endpointing import judge_overlap
 from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, TurnTiming, Utterance, Waterfall
-from harness.timing.labelled import REPLIES, TALK, labelled, tool_spans
+from harness.timing.interruptions import BargeIn, heard_sample, judge_barge_in, judge_event
 from harness.timing.marks_chosen import SessionStamps, stamps_in
-from harness.timing.overlap import judge_overlap
 from harness.timing.pacing import pacing
-from harness.timing.reply_reports import between, source, streaming
 from harness.timing.rtp_line import line_quality, network_share
 from harness.timing.served import Served
-from harness.timing.utterances import Sound, find_sounds, first_sound
+from harness.timing.utterances import REPLIES, TALK, Sound, find_sounds, first_sound, labelled, tool_spans
 from harness.timing.words import Word, with_words
 
 METHOD: Final = "timing-7"

@@ -7,7 +7,7 @@ stays in the list as `nonvocal`: it is listed, and never an answer. Nor is an ut
 had said anything (`harness.recording.withdrawn`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,6 +15,8 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
+from harness.agents.connection import Mark
+from harness.agents.reply_signs import sign_of
 from harness.audio.level import WINDOW_S, block_power, speech_power
 from harness.audio.onset import find_onset
 from harness.audio.vocal import RATE_HZ, SURE, WINDOW, VocalDetector, at_one_level, is_voice, vocal_spans
@@ -22,11 +24,10 @@ from harness.audio.voicing import FRAME, HOP_S, VOICED, voicing
 from harness.audio.voicing import RATE_HZ as PITCH_HZ
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
 from harness.recording.withdrawn import is_withdrawn, was_taken_back
-from harness.replies.kinds import APART_MS, Ending
+from harness.replies.kinds import APART_MS, PARTED_MS, Ending, Part, Word, kinds_of
 from harness.timeline import samples_to_ns
 from harness.timing.breath import breath_before
 from harness.timing.figures import UtteranceKind
-from harness.timing.pauses import inner_pauses
 
 AUDIBLE_POWER: Final = 10 ** (-65 / 10)
 """−65 dB of full scale; the rounding of 16 bits is at −98, a whisper above −50."""
@@ -57,7 +58,7 @@ NOTE_GAP_S: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """A stretch of sound, in samples of the heard track. `speech`: not yet labelled (`harness.timing.labelled`)."""
+    """A stretch of sound, in samples of the heard track. `speech`: not yet labelled (`harness.timing.utterances`)."""
 
     start: int
     end: int
@@ -261,3 +262,75 @@ def _without_withdrawn(sounds: list[Sound], clears: Sequence[int], interrupted: 
 
 def _ns(sample: int) -> int:
     return samples_to_ns(sample, HEARD_RATE_HZ)
+
+
+_LEVEL_S: Final = 0.01
+QUIET_DB: Final = 30.0
+"""So far under its own level fluent speech is for 100 ms at most, in closures and at the ends of words."""
+OVER_NOISE_DB: Final = 6.0
+LEAST_DB: Final = 10.0
+"""With less between voice and noise nothing is parted."""
+_NOISE_PERCENTILE: Final = 5
+"""A pause of a quarter of a second is this share of five seconds."""
+
+
+def inner_pauses(samples: NDArray[np.float32], start: int, end: int) -> list[tuple[int, int]]:
+    """The pauses of `PARTED_MS` and more between two samples, as (first sample that is quiet, first that is not)."""
+    block = round(_LEVEL_S * HEARD_RATE_HZ)
+    level = block_power(samples[start:end], block)
+    speech = speech_power(samples[start:end], HEARD_RATE_HZ)
+    if not len(level) or speech <= 0:
+        return []
+    noise = float(np.percentile(level, _NOISE_PERCENTILE)) * 10 ** (OVER_NOISE_DB / 10)
+    quiet = max(speech * 10 ** (-QUIET_DB / 10), min(noise, speech * 10 ** (-LEAST_DB / 10)))
+    loud = np.flatnonzero(level > quiet)
+    gaps = np.flatnonzero(np.diff(loud) > PARTED_MS / 1000 / _LEVEL_S)
+    return [(start + (int(loud[k]) + 1) * block, start + int(loud[k + 1]) * block) for k in gaps]
+
+
+REPLIES: Final = ("filler", "answer")
+"""Kinds that are the reply; `speech` of older runs is an answer."""
+TALK: Final = (*REPLIES, "withdrawn")
+"""Kinds that take the floor. A breath and a backchannel leave it with the caller."""
+
+
+def labelled(
+    samples: NDArray[np.float32],
+    sounds: Sequence[Sound],
+    ms_of: Callable[[int], float],
+    begin_ms: float,
+    words: Sequence[Word] | None,
+    tools: Sequence[tuple[float, float]],
+) -> list[Sound]:
+    """The sounds of a turn, in order, each with its kind. `ms_of`: a sample in ms relative to the spoken end."""
+    parts = [
+        (part, Part(ms_of(part.start), ms_of(part.end), k > 0, part.ending))
+        for sound in sounds
+        if sound.kind == "speech"
+        for k, part in enumerate(parts_of(samples, sound))
+    ]
+    kinds = kinds_of([span for _, span in parts], begin_ms=begin_ms, words=words, tools=tools)
+    found: list[Sound] = []
+    for (part, span), kind in zip(parts, kinds, strict=True):
+        if span.goes_on and found[-1].kind == kind != "backchannel":
+            found[-1] = replace(part, start=found[-1].start, kind=kind)
+        else:
+            found.append(replace(part, kind=kind))
+    return sorted([*found, *(s for s in sounds if s.kind != "speech")], key=lambda s: s.start)
+
+
+def tool_spans(found: Sequence[Mark]) -> list[tuple[int, int | None]]:
+    """The times (ns, of the caller) from which to which a function call was in flight; None for one whose end nobody said."""
+    spans: list[tuple[int, int | None]] = []
+    calls = 0
+    for mark in sorted(found, key=lambda m: m.arrival_ns):
+        sign = sign_of(mark)
+        if sign == "tool_called":
+            if not calls:
+                spans.append((mark.arrival_ns, None))
+            calls += 1
+        elif sign == "tool_done" and calls:
+            calls -= 1
+            if not calls:
+                spans[-1] = (spans[-1][0], mark.arrival_ns)
+    return spans

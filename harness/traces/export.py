@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from harness.figures.rtp_lines import in_words
+from harness.figures.latency import line_words
 from harness.recording.record import Recording
 from harness.store.run_store import RunStore
 from harness.store.session import Session
@@ -72,7 +72,7 @@ def _of_call(store: RunStore, session: Session, recording: Recording, ahead_ns: 
     }  # fmt: skip
     line = session.turn_timings[0].line
     if line is not None:
-        about["heart.line"] = in_words(line)
+        about["heart.line"] = line_words(line)
     end_ns = t0_ns + samples_to_ns(len(caller.played), caller.rate_hz)
     call = RunSpan(trace, _digest(8, session.id), b"", "call", t0_ns, end_ns, about)
     yield call

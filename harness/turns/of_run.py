@@ -6,8 +6,7 @@ from dataclasses import replace
 from harness.scenarios.speakers import speaker_of
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, is_agents_fault
-from harness.store.session import Session
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import Session, UnrecordedCall
 from harness.timeline import NS_PER_MS
 from harness.timing.figures import TurnTiming
 from harness.turns.table import TurnKey, TurnTable

@@ -24,12 +24,11 @@ from harness.experiment import BUDGET_MS
 from harness.statistics.arrays import Bools, Floats, Ints
 from harness.store.load_part import FILLING
 from harness.store.selection import NOT_TIMED
+from harness.timeline import NS_PER_S
 from harness.timing.figures import TurnTiming
-from harness.timing.lost_sound import NO_LATENCY
-from harness.timing.recorded_call import CALL_ENDED, ON_HOLD
+from harness.timing.unknown_waits import CALL_ENDED, NO_LATENCY, ON_HOLD
 from harness.turns.bounded import bounded
 from harness.turns.catalogue import CATALOGUE, HEARD
-from harness.turns.stretches import stretches_of
 
 Cluster = Literal["conversation", "speaker", "stretch", "person"]
 """The key of rows that are not independent of each other. Only whole clusters are."""
@@ -355,3 +354,22 @@ def begins_with_filler(turn: TurnTiming) -> bool:
     """True if a reply begins with a filler, or is one; False of every turn timed before these were known apart."""
     later = turn.answer_ms is not None and turn.answer_ms != turn.ttfa_ms
     return turn.ttfa_ms is not None and (later or (turn.answer_ms is None and any(u.kind == "filler" for u in turn.utterances)))
+
+
+STRETCH_S: Final = 15.0
+"""Least length of a stretch: about a call of one turn."""
+
+
+def stretches_of(at_ns: Ints) -> Ints:
+    """(turns,): the number of the stretch of each instant; all stretches are equally long.
+
+    >>> stretches_of(np.array([0, 14, 16, 31]) * NS_PER_S).tolist()
+    [0, 0, 1, 1]
+    """
+    if not at_ns.size:
+        return np.zeros(0, np.int64)
+    since_ns = at_ns - at_ns.min()
+    lasts_ns = int(since_ns.max())
+    number = max(1, int(lasts_ns / (STRETCH_S * NS_PER_S)))
+    found: Ints = np.minimum(number - 1, since_ns * number // max(lasts_ns, 1))
+    return found

@@ -11,7 +11,7 @@ from itertools import product
 from typing import Literal
 
 from harness.figures.quality_state import QUOTED
-from harness.figures.seat_words import line_names
+from harness.figures.seat import line_names
 from harness.reports.view import METRICS, SUBSETS, UNKNOWN, AgentView, Estimate, PageView, Subset, both_ends, percentile
 from harness.reports.wording import system_name
 from harness.wording import share

@@ -22,8 +22,8 @@ from harness.recording import files as recording_files
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
 from harness.scenarios.context import Context, Reference, Turn
 from harness.store.judgment import AxisMark, JudgeCheck, Judgment
+from harness.store.machine_facts import Pacing
 from harness.store.manifest import AgentEntry, RunManifest
-from harness.store.pacing import Pacing
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.timing.figures import Stage, TurnTiming, Utterance, Waterfall

@@ -12,11 +12,9 @@ from typing import Any, Final
 import numpy as np
 
 from harness.figures.cells import AgentSummary, Cell, Failure, JudgeSummary
-from harness.figures.circumstances import Circumstances
-from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, Delay, EndpointingSummary, PauseShare
-from harness.figures.endpointing_laws import OpenPause, cut_by_law
+from harness.figures.circumstances import Circumstances, OnsetError
+from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, Delay, EndpointingSummary, OpenPause, PauseShare, cut_by_law
 from harness.figures.latency import WithinBudget
-from harness.figures.onset_error import OnsetError
 from harness.figures.quality_state import QUOTED
 from harness.figures.summary import RunSummary
 from harness.ranking.board import QualityState

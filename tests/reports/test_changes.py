@@ -24,8 +24,7 @@ from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
 from harness.store.session import SessionKey
-from harness.timing.figures import Endpointing, InnerPause, TurnTiming
-from harness.timing.others_share import Contention
+from harness.timing.figures import Contention, Endpointing, InnerPause, TurnTiming
 from harness.turns import change
 from harness.turns.of_run import table_of_run
 from tests.borne_out import AN_OPINION, BORNE_OUT

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from harness.figures.events import EventRow
-from harness.figures.events_words import event_rows
+from harness.figures.events import EventRow, event_rows
 from harness.reports.html import events_section, render
 from harness.reports.view import PageView
 from tests.reports.invented import invented_view

@@ -19,7 +19,7 @@ from harness.reports.verdict import fast, the_bar, verdicts
 from harness.reports.view import NOT_JOINT, Estimate, PageView, Preference, RatingView
 from harness.reports.wording import latency_interval
 from harness.store.judgment import Judgment, RedLinesCheck, ShareOfPairs
-from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import table_of
 from harness.wording import UNKNOWN_TEXT, milliseconds
 from tests.reports.invented import in_state, invented_view, quantiles
 

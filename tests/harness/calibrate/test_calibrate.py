@@ -12,7 +12,7 @@ from harness.calibrate.first_sounds import EDGE_S
 from harness.calibrate.program import AGENT_HZ, draw, render
 from harness.calibrate.result import METHOD, LoopLag, PacingError, TtfaError, machine_id
 from harness.calibrate.run import sound_starts_s
-from harness.figures.onset_error import onset_error
+from harness.figures.circumstances import onset_error
 
 
 @pytest.fixture(autouse=True)

@@ -17,9 +17,9 @@ from harness.recording.files import load, save
 from harness.recording.record import Recording
 from harness.store.step_failure import StepFailure
 from harness.timing import measure_turns
-from harness.timing.barge_in import NOT_ANSWERED
 from harness.timing.figures import TurnTiming
-from harness.timing.recorded_call import CALL_ENDED, GAVE_UP_MS, ON_HOLD
+from harness.timing.interruptions import NOT_ANSWERED
+from harness.timing.unknown_waits import CALL_ENDED, GAVE_UP_MS, ON_HOLD
 from tests.harness.calls.made_calls import AGENT_HZ, CALLER_HZ, RATE_HZ, pcm, short_call, side, sides
 from tests.present import present
 

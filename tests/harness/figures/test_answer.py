@@ -12,8 +12,7 @@ from harness.figures.cells import Cell
 from harness.figures.latency import TurnFigures, turn_figures
 from harness.figures.summary import RunSummary
 from harness.ranking.joint import deciding
-from harness.timing.figures import TurnTiming, Utterance, UtteranceKind
-from harness.timing.others_share import Contention
+from harness.timing.figures import Contention, TurnTiming, Utterance, UtteranceKind
 
 INF = float("inf")
 

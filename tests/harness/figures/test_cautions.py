@@ -11,8 +11,7 @@ from rich.console import Console
 from harness.commands.table import print_summary
 from harness.figures.cautions import Caution
 from harness.figures.cells import Cell, Failure, JudgeSummary
-from harness.figures.circumstances import Circumstances, together
-from harness.figures.onset_error import OnsetError
+from harness.figures.circumstances import Circumstances, OnsetError, together
 from harness.figures.summary import RunSummary
 from harness.judging.validation.trust import trust, worst
 from harness.store.judgment import PeopleCheck, RedLinesCheck, ShareOfPairs

@@ -5,15 +5,20 @@ from dataclasses import replace
 
 import pytest
 
-from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, EndpointingSummary, PauseShare, summarise_endpointing
-from harness.figures.endpointing_laws import OpenPause, cut_by_law
-from harness.figures.endpointing_words import (
+from harness.figures.endpointing import (
+    BANDS_MS,
     ENDS_HEAD,
+    EVERY_LENGTH,
     LAWS_HEAD,
     PAUSES_HEAD,
+    EndpointingSummary,
+    OpenPause,
+    PauseShare,
+    cut_by_law,
     ends_rows,
     laws_rows,
     pauses_rows,
+    summarise_endpointing,
     talked_over,
     untimed,
 )

@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from harness.figures.events import EventRow, events_of
-from harness.figures.events_words import HEAD, event_notes, event_rows
+from harness.figures.events import HEAD, EventRow, event_notes, event_rows, events_of
 from harness.statistics.share_bounds import clopper_pearson
 from harness.store.events import CallerEvent, EventSettings
-from harness.timing.figures import EventTaken, TurnTiming
-from harness.timing.others_share import Contention
+from harness.timing.figures import Contention, EventTaken, TurnTiming
 
 WENT_ON = EventTaken("events-1", "cough", 1_200, "went_on", lost_words=0)
 STOPPED = EventTaken("events-1", "cough", 1_200, "stopped", 300, cleared=True, lost_words=9)

@@ -7,8 +7,8 @@ import pytest
 
 from harness.figures.latency import TurnFigures, turn_figures
 from harness.timing.figures import TurnTiming
-from harness.timing.lost_sound import NO_LATENCY
 from harness.timing.quantiles import Quantiles, quantiles_of
+from harness.timing.unknown_waits import NO_LATENCY
 
 BLANK = TurnTiming(method="test", spoken_end_ms=0, ttfa_ms=None)
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from harness.figures.cautions import Caution
-from harness.figures.seat import BesideSeat, Bounded, SeatSummary
-from harness.figures.seat_words import beside_words, line_names, seat_words
+from harness.figures.seat import BesideSeat, Bounded, SeatSummary, beside_words, line_names, seat_words
 from tests.harness.figures.test_cautions import by_code, summary
 
 

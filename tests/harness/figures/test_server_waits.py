@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from harness.figures.server_waits import server_waits
-from harness.figures.server_waits_words import HEAD, waits_notes, waits_rows
+from harness.figures.server_waits import HEAD, server_waits, waits_notes, waits_rows
 from harness.servers.split import ServerSplit
-from harness.timing.figures import TurnTiming
-from harness.timing.others_share import Contention
+from harness.timing.figures import Contention, TurnTiming
 
 SPLIT = ServerSplit(
     "llm", "llama.cpp", 200.0, 20.0, "request", queue_ms=50.0, compute_ms=120.0, prefill_ms=110.0, first_decode_ms=10.0,

@@ -21,8 +21,7 @@ from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import reply_of
 from harness.store.session import SessionKey
-from harness.timing.figures import TurnTiming
-from harness.timing.others_share import Contention
+from harness.timing.figures import Contention, TurnTiming
 from harness.turns.bounded import Bounded
 from tests.present import present
 

@@ -15,8 +15,7 @@ from harness.run.plan import make_plan, new_manifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.timeline import NS_PER_MS
-from harness.timing.figures import TurnTiming
-from harness.timing.others_share import Contention
+from harness.timing.figures import Contention, TurnTiming
 from tests.harness.conftest import peer
 from tests.harness.store.conftest import old_run
 

@@ -8,8 +8,7 @@ import pytest
 
 from harness.gate.decide import Rule, Verdict, decide, tail_of, verdict_of
 from harness.statistics.arrays import Floats
-from harness.timing.figures import TurnTiming
-from harness.timing.others_share import Contention
+from harness.timing.figures import Contention, TurnTiming
 from harness.turns import TurnTable, estimate
 from harness.turns.table import TurnKey
 

@@ -15,8 +15,7 @@ from harness.store.database import create_database
 from harness.store.load_part import FILLING, LoadPart, StepRecord, step_name
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
-from harness.store.session import SessionKey
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import SessionKey, UnrecordedCall
 from harness.timing.figures import Stage, TurnTiming, Utterance, Waterfall
 
 MADE: dict[str, Any] = {

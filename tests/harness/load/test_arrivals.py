@@ -20,7 +20,7 @@ from harness.load.arrivals import Arrivals, Law, arrival_figures, late_arrivals,
 from harness.load.open_loop import arrive
 from harness.load.result import LoadResult
 from harness.load.steps import Load, load_rates
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import UnrecordedCall
 from tests.virtual_time.clock import virtual_time
 
 MOST_DISTANCE = 0.05

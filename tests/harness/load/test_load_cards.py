@@ -14,7 +14,7 @@ from harness.machine import card, telemetry
 from harness.machine.card import Card
 from harness.progress import RunProgress
 from harness.reports.load_words import cautions
-from harness.store.card import CardUse
+from harness.store.machine_facts import CardUse
 from harness.store.run_store import RunStore
 from tests.harness.conftest import peer
 from tests.harness.machine.scripted_card import ScriptedDriver

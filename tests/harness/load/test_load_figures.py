@@ -12,8 +12,7 @@ from harness.statistics.drawn_quantiles import Drawn, drawn_quantile
 from harness.statistics.interval import TAIL
 from harness.turns.estimate import estimate
 from harness.turns.of_run import rows_of_call
-from harness.turns.stretches import stretches_of
-from harness.turns.table import TurnTable
+from harness.turns.table import TurnTable, stretches_of
 from tests.harness.load.made_turns import queued, turn
 
 RATES = (1.0, 2.0, 4.0, 6.0, 8.0, 9.0)

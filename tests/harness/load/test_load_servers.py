@@ -10,7 +10,7 @@ from benchmarks.made_recordings import Said, make_recording, voice
 from harness.agents import marks
 from harness.caller import SessionOutcome
 from harness.caller.exchange import write_raw
-from harness.figures.server_waits_words import HEAD, waits_notes, waits_rows
+from harness.figures.server_waits import HEAD, waits_notes, waits_rows
 from harness.figures.steps import step_figures
 from harness.load.measuring import Call, Offered, measured_step
 from harness.load.result import Step
@@ -19,7 +19,7 @@ from harness.reports.load_words import STRETCHES, served
 from harness.servers.samples import ServerSample
 from harness.servers.split import ServerSplit
 from harness.store.load_part import Used
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import UnrecordedCall
 from tests.harness.load.made_turns import result_of, step, turn, written
 from tests.harness.servers.test_served_turns import marked, sample
 

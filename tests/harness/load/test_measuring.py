@@ -16,7 +16,7 @@ from harness.load.measuring import Call, Offered, _at_once, _Measured, _record, 
 from harness.load.result import Step
 from harness.load.steps import numbered
 from harness.store.load_part import FILLING, Used
-from harness.store.unrecorded import UnrecordedCall
+from harness.store.session import UnrecordedCall
 from tests.harness.load.made_turns import turn
 
 S = 10**9

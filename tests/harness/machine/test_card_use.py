@@ -8,7 +8,7 @@ import pynvml as nvml
 import pytest
 
 from harness.experiment import Experiment
-from harness.figures.cards import clock_sentences, sharing_sentences
+from harness.figures.machine import clock_sentences, sharing_sentences
 from harness.machine.card import Card
 from harness.machine.card_sampler import COST
 from harness.machine.card_use import IDLE, SLOWED, card_use, use_of_cards
@@ -16,7 +16,7 @@ from harness.run.fixed_plan import fleet_of
 from harness.run.plan import make_plan, new_manifest
 from harness.shards.merged_manifest import merged_manifest
 from harness.shards.split import Share
-from harness.store.card import CardUse
+from harness.store.machine_facts import CardUse
 from harness.store.manifest import RunManifest, read_manifest
 from tests.harness.machine.scripted_card import ScriptedDriver
 

@@ -10,8 +10,7 @@ from harness.pytest_plugin.call import Call
 from harness.run.plan import make_plan, new_manifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
-from harness.timing.figures import TurnTiming
-from harness.timing.others_share import Contention
+from harness.timing.figures import Contention, TurnTiming
 from tests.harness.conftest import peer
 from tests.harness.figures.test_answer import late, turn
 

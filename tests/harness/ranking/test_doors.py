@@ -18,8 +18,8 @@ from harness.ranking.quoted_board import of_verdicts
 from harness.ranking.ranking import rank
 from harness.ranking.ranking_object import as_object
 from harness.ranking.variants import variants
-from harness.store.judgment_columns import table_of
 from harness.store.judgment_files import write
+from harness.store.judgment_table import table_of
 from tests.harness.conftest import Simulate
 from tests.present import present
 

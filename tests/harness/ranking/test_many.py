@@ -16,8 +16,8 @@ from harness.ranking.ranking import rank, rank_many
 from harness.ranking.ranking_object import as_object
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, no_reply_rule
-from harness.store.judgment_columns import stored_table, table_of
 from harness.store.judgment_files import read_table
+from harness.store.judgment_table import stored_table, table_of
 from tests.harness.conftest import Simulate
 
 

@@ -8,7 +8,7 @@ from harness.errors import UserError
 from harness.figures.rank import rank_rows
 from harness.ranking.columns import MOST_CELLS, MOST_SYSTEMS, must_fit
 from harness.store.judgment import Judgment
-from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import table_of
 
 
 def rows(systems: int, contexts: int, source: str) -> list[Judgment]:

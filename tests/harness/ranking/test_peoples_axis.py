@@ -9,7 +9,7 @@ from harness.errors import UserError
 from harness.ranking.board import SystemRating
 from harness.ranking.peoples_axis import Pairs, PeoplesAxis, axis_of, peoples_axis
 from harness.store.judgment import Judgment, no_reply_rule
-from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import table_of
 from tests.present import present
 
 SYSTEMS = ("amber", "basalt", "cobalt")

@@ -3,7 +3,7 @@
 from harness.ranking.question import RatingQuestion
 from harness.ranking.quoted_board import of_verdicts
 from harness.ranking.variants import variants
-from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import table_of
 from tests.harness.conftest import Simulate
 from tests.present import present
 

@@ -26,8 +26,7 @@ from harness.store.selection import (
     reply_of,
 )
 from harness.store.session import SessionKey
-from harness.timing.figures import TurnTiming
-from harness.timing.others_share import Contention
+from harness.timing.figures import Contention, TurnTiming
 from harness.verdicts.batches import competitors
 from tests.judged import put
 

@@ -22,13 +22,11 @@ from harness.recording.record import Arrival, SpokenTurn
 from harness.recording.spans import PREFIX
 from harness.timeline import NS_PER_MS
 from harness.timing.contention import of_call, of_turn, owed
-from harness.timing.endpointing import decision_for_the_end, windows_of
-from harness.timing.events import judge_event
-from harness.timing.falling_silent import silent_from
+from harness.timing.endpointing import decision_for_the_end, judge_overlap, windows_of
 from harness.timing.figures import Greeting, TurnTiming
+from harness.timing.interruptions import judge_event, silent_from
 from harness.timing.marks_chosen import chosen_marks
 from harness.timing.measure import METHOD
-from harness.timing.overlap import judge_overlap
 from harness.timing.utterances import Sound
 from tests.harness.timing.any_marks import draw
 from tests.harness.timing.same_method import _plain

@@ -9,7 +9,7 @@ from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, pcm, voi
 from harness.calibrate.voice import synthetic_voice
 from harness.recording.record import Recording, SpokenTurn
 from harness.timing import measure
-from harness.timing.barge_in import ANSWERED, NOT_ANSWERED, NOT_SOUNDING
+from harness.timing.interruptions import ANSWERED, NOT_ANSWERED, NOT_SOUNDING
 
 
 def _interrupted(recording: Recording, at_s: float) -> Recording:

@@ -8,8 +8,7 @@ from pydantic import TypeAdapter
 from harness.recording.machine_track import MachineSample, MachineTrack, ProgramsTrack
 from harness.timeline import NS_PER_MS
 from harness.timing.contention import Owed, of_call, of_turn, owed
-from harness.timing.figures import TurnTiming
-from harness.timing.others_share import Contention
+from harness.timing.figures import Contention, TurnTiming
 from tests.present import present
 
 

@@ -10,9 +10,8 @@ from harness.agents.connection import Mark
 from harness.audio.level import quiet_spans
 from harness.recording.record import Pause
 from harness.timing import measure
-from harness.timing.endpointing import METHOD, inner_gaps
+from harness.timing.endpointing import METHOD, inner_gaps, with_kinds
 from harness.timing.figures import Endpointing, InnerPause, TurnTiming
-from harness.timing.pause_kinds import with_kinds
 from tests.present import present
 
 LATE = voice(1.5, seed=1)

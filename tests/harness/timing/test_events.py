@@ -9,9 +9,8 @@ from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, voice
 from harness.audio.event_sounds import event_sound
 from harness.recording.record import SpokenTurn
 from harness.timing import measure
-from harness.timing.event_words import with_event_words
 from harness.timing.figures import EventTaken, TurnTiming
-from harness.timing.words import Word
+from harness.timing.words import Word, with_event_words
 
 AT_S = 1.2
 """After the caller's spoken end; every reply below begins at 0.3 s."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.timing.figures import Endpointing, InnerPause, TurnTiming
-from harness.timing.lost_sound import LOST, NO_LATENCY, with_losses, without_latency
+from harness.timing.unknown_waits import LOST, NO_LATENCY, with_losses, without_latency
 
 TURN = TurnTiming(method="t", spoken_end_ms=2_000.0, ttfa_ms=600.0)
 

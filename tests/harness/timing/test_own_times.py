@@ -5,7 +5,7 @@ import pytest
 from harness.agents import marks
 from harness.agents.connection import Mark
 from harness.timing.chain import Stamps
-from harness.timing.own_times import own_times
+from harness.timing.waterfall import own_times
 
 MS = 1_000_000
 SPECULATED = (

@@ -8,13 +8,10 @@ import pytest
 from benchmarks.made_recordings import make_recording
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
 from harness.timing.echo import without_echo
-from harness.timing.endpointing import decision_for_the_end
-from harness.timing.event_words import with_event_words
-from harness.timing.falling_silent import silent_from
-from harness.timing.figures import NO_REPLY_MS, EventTaken, TurnTiming
-from harness.timing.others_share import Contention
-from harness.timing.overlap import Overlaps, judge_overlap
-from harness.timing.words import with_words
+from harness.timing.endpointing import Overlaps, decision_for_the_end, judge_overlap
+from harness.timing.figures import NO_REPLY_MS, Contention, EventTaken, TurnTiming
+from harness.timing.interruptions import silent_from
+from harness.timing.words import with_event_words, with_words
 
 
 def track(*sounding_s: tuple[float, float], length_s: float = 4.0) -> HeardTrack:

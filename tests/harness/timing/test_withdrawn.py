@@ -10,8 +10,8 @@ from benchmarks.made_sounds import breath
 from harness.recording.record import Recording, SpokenTurn
 from harness.recording.withdrawn import SAID_MS, TAKEN_BACK_MS
 from harness.timing import measure
-from harness.timing.barge_in import ANSWERED, NOT_ANSWERED
 from harness.timing.figures import TurnTiming
+from harness.timing.interruptions import ANSWERED, NOT_ANSWERED
 
 FALSE_START, ANSWER = voice(1.0), voice(1.0, seed=1)
 ANSWER_MS = 4_290 + onset_ms(ANSWER)

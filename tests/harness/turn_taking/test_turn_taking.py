@@ -17,9 +17,8 @@ from harness.scenarios.mark_pack import write_people_pauses
 from harness.scenarios.pack import Pack
 from harness.scenarios.turn_ends import Instant, instants
 from harness.statistics.auc import separation
-from harness.turn_taking.cues import length_gives_it_away, words_separation
 from harness.turn_taking.packs import hear, listen_for_ends
-from harness.turn_taking.scores import Heard, summarised
+from harness.turn_taking.scores import Heard, length_gives_it_away, summarised, words_separation
 from harness.voices.choice import open_voices
 
 RATE_HZ = 16_000

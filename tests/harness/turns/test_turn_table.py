@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from harness.timing.figures import Endpointing, InnerPause, TurnTiming, Utterance
-from harness.timing.lost_sound import NO_LATENCY
-from harness.timing.others_share import Contention
+from harness.timing.figures import Contention, Endpointing, InnerPause, TurnTiming, Utterance
+from harness.timing.unknown_waits import NO_LATENCY
 from harness.turns import TurnTable, change, estimate
 from harness.turns.bounded import Bounded, bounded
 from harness.turns.table import TurnKey

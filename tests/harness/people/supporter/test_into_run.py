@@ -10,7 +10,7 @@ import pytest
 
 from harness.audio.level import first_sample, last_sample
 from harness.errors import UserError
-from harness.figures.seat_words import seat_words
+from harness.figures.seat import seat_words
 from harness.figures.summarise import summarise
 from harness.people.records import SeatStore
 from harness.people.supporter import take_in as taking_in
@@ -22,7 +22,7 @@ from harness.recording.from_seat import RATE_HZ
 from harness.recording.sitting import load_sitting
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
-from harness.timing.lost_sound import NO_LATENCY
+from harness.timing.unknown_waits import NO_LATENCY
 from tests.harness.conftest import Finished
 from tests.harness.people.supporter.conftest import WAIT_S, Answer, persons_reply
 from tests.present import present
