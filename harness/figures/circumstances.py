@@ -1,4 +1,11 @@
-"""Circumstances that a run's figures do not show and a reader must know: how it was played, judged and measured."""
+"""Circumstances that a run's figures do not show and a reader must know: how it was played, judged and measured.
+
+The error of TTFA claims no more than the calibration's trials support: of sixty and more the 95th percentile of the error is
+quoted, of fewer the largest, with the number of trials and the error that half of them stay within; errors are rounded up.
+Where the share of others was not measured, the run says so, since a figure would seem to owe nothing to them. What a
+connection found out in its calls (another wire than the profile's, sound that cannot be meant so) is read from one finished
+call of each agent. Of calls that already happened nobody knows the caller's turns, so swapped sides are suspected aloud.
+"""
 
 import contextlib
 import math

@@ -1,16 +1,12 @@
 """The check of a run against a budgets file: a verdict on each limit, and one on all together.
 
-The run is read as the report reads it, through the same selection. In a run that its own measurement calls invalid a limit is
-decided only where the verdict is the same whatever the sessions at fault would have given, and is *cannot tell* otherwise: late
-frames and a stopped event loop are faults of the harness, never of the agent. So each of their turns may have had any time, and
-each of its chances may have gone either way (`TurnTable.with_unknown`); nothing is assumed of them, not even that they are like
-the others. What an agent did itself (it crashed, broke the connection, said nothing) does not make a run invalid, and counts
-against the agent. Others on the machine do not make it invalid either: they widen the interval of each figure.
+In a run that its own measurement calls invalid a limit is decided only where the verdict is the same whatever the sessions at
+fault would have given (`TurnTable.with_unknown`): late frames and a stopped event loop are faults of the harness, never of the
+agent. What an agent did itself (it crashed, broke the connection, said nothing) counts against it. Others on the machine widen
+the intervals.
 
-A limit on quality that rests on a judge's opinion is *cannot tell* too: a release must not hang on a judge that people do not
-bear out, and more conversations would only make that judge surer. So is one that compares ratings of two scales with each
-other: people's, and those of each set of judges. And so is every limit on a cell with planned turns that were never spoken
-through no fault of the agent.
+*Cannot tell* is also a limit on quality that rests on a judge's opinion, one that compares ratings of two scales with each
+other, and every limit on a cell with planned turns that were never spoken through no fault of the agent.
 """
 
 import math

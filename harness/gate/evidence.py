@@ -1,12 +1,10 @@
 """The figures that a limit can name, and the evidence that a run has for each.
 
-A figure is named by its dotted path in `cells`, and is computed from the same turns, verdicts and words as the cell's own
-figure. Times and shares of turns come from the run's one table of turns, between their two ends (`harness.turns`). Only figures
-are included whose error can be stated far out in the tails. For a count that grows with the run it
-cannot, so "no reply" is limited as a share of turns (`no_reply_rate`). The quality figures are
-people's (`peoples_axis`) where their votes give a board, and judges' elsewhere; the prefix `people.` asks for people's alone.
-A judge's opinion (`harness.figures.quality_state`) has a figure, and decides nothing. Where the speakers of recordings are
-known, one speaker is one observation in every figure but those of quality (`harness.figures.speakers`).
+A figure is named by its dotted path in `cells`, and computed from the same turns, verdicts and words. Only figures are
+included whose error can be stated far out in the tails, so "no reply" is limited as a share of turns. The quality figures are
+people's where their votes give a board, and judges' elsewhere; the prefix `people.` asks for people's alone. A judge's opinion
+has a figure, and decides nothing. Where speakers are known, one speaker is one observation in every figure but those of
+quality.
 """
 
 from collections.abc import Collection, Sequence

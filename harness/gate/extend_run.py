@@ -1,18 +1,12 @@
 """More conversations of a run's own pack, played until its limits are decided or the time is up.
 
-A run is extended, not played again: the new conversations follow the existing ones in the order of the pack, and every finished
-session stays. They are played in batches, because each check of the figures costs a part of the error that the gate may make;
-each batch is half as large as the run, or as large as the open limits seem to need. The pace so far gives the number of
-conversations that fit into the time left, so no batch is begun that would not end in time.
+The new conversations follow the existing ones in the order of the pack, in batches, because each check costs a part of the
+error that the gate may make; a batch is half as large as the run, or as large as the open limits seem to need and the time
+allows.
 
-Sessions in which the harness was at fault (late frames, a stopped event loop) are the exception: they make a run invalid, and
-are played again before the figures are checked. That depends on no figure, so it uses up no error. Each counts as a new
-measurement of its conversation. Before that the run may fail already, whatever those sessions hide: an agent that takes twice
-as long as it may is not called again for minutes.
-
-Sessions that others on the machine delayed are not played again. Their part is largest where the wait is longest, so the slow
-turns would be drawn anew until they come out quick. They stay, between their two ends, and a check that they alone leave open
-ends.
+Sessions in which the harness was at fault are played again before the figures are checked; that depends on no figure, so it
+uses up no error. Before that the run may fail already, whatever those sessions hide. Sessions that others delayed are not
+played again: the slow turns would be drawn anew until they come out quick.
 """
 
 import time

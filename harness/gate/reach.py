@@ -1,11 +1,8 @@
 """The reach of a gate: which of its limits a run can pass at all, worked out before anything is played.
 
-A limit that even a flawless run cannot pass makes a gate that is never green. Whether it can be passed depends on the number of
-conversations, on the number of limits (each has its part of the error), and for pauses on how many each conversation has. So a
-flawless run of the very conversations goes through the gate's own rule, and nothing is worked out by a second formula.
-
-An agent is not flawless. For rare events, such as silence, a file therefore says how many conversations a pass takes at a
-true rate of 0, 1 and 2 %.
+A limit that even a flawless run cannot pass makes a gate that is never green. So a flawless run of the very conversations goes
+through the gate's own rule, and nothing is worked out by a second formula. For rare events, such as silence, a file says how
+many conversations a pass takes at a true rate of 0, 1 and 2 %.
 """
 
 from bisect import bisect_left

@@ -1,9 +1,8 @@
 """The SQLite file of a run: created completely or not at all, and read only after a check that this harness understands it.
 
-All faults of a run's folder are found here, when it is opened and before a byte is written: a step that fails
-half-way through a damaged run would leave it in an unknown state. An older run is brought up to date in memory first;
-the file changes only after that copy has been checked. Where the file cannot change (read-only media, or another process
-is working on the run) the copy in memory is read.
+All faults of a run's folder are found when it is opened and before a byte is written. An older run is brought up to date in
+memory first; the file changes only after that copy has been checked. Where the file cannot change (read-only media, or another
+process is working on the run) the copy in memory is read. What a user named by mistake is never written over.
 """
 
 import fcntl

@@ -1,9 +1,8 @@
 """Measurement of a recording's turns, exactly by the definitions of docs/measurement.md.
 
-Both ends of TTFA come from one recording and one clock. It starts with the last sample of the dry caller signal that is
-still speech, and ends where the agent's reply would be heard to begin. Marks explain the time between; they never
-change it. Negative times stay negative: an agent that starts before the caller has finished interrupted, and a zero would
-make that its best result. Pure: no clock is read, no file opened, nothing random.
+Both ends of TTFA come from one recording and one clock: from the last sample of the dry caller signal that is still speech to
+the beginning of the agent's reply as heard. Marks explain the time between; they never change it. Negative times stay
+negative: a zero would make an interruption the agent's best result. Pure: no clock is read, no file opened, nothing random.
 """
 
 import math

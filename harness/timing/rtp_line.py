@@ -1,14 +1,11 @@
-"""Quality of the line between caller and agent, from the packets of a recording with a media clock (RTP).
+"""Quality of the line between caller and agent, from the packets of a recording with a media clock (RTP). Pure.
 
-Loss is the packets missing in the sequence. Jitter is RFC 3550's running figure, taken at the end of the call, over packets
-that follow each other. The *skew* of the agent's clock is the slope of the lower edge of (arrival − media time): packets can
-only be late, never early, so the quickest of each stretch show how the clocks drift.
+The *skew* of the agent's clock is the slope of the lower edge of (arrival − media time): packets can only be late, so the
+quickest of each stretch show how the clocks drift. The *network's share* of a wait cannot be measured from one end; it can be
+bounded: half the round trip (RTCP) each way, plus the delay of the packet with the onset behind the quickest around it; its
+uncertainty is the other half, because the two ways need not be equal.
 
-The *network's share* of a wait cannot be measured from one end; it can be bounded. The round trip is known (RTCP), and
-so is the delay of the packet with the onset behind the quickest packet around it. The estimate is half the round trip each way,
-and because the two ways need not be equal, its uncertainty is half of the whole. Pure.
-
-Source: RFC 3550, sections 6.4.1 and A.8.
+Source: RFC 3550, sections 6.4.1 (jitter) and A.8.
 """
 
 import math

@@ -1,14 +1,12 @@
 """Waterfall: the time from the end of the caller's turn to the first audible sample, along the critical path.
 
-The path is walked *back* from the audible sample, because only there it is known which of the agent's tries was heard:
-audible ← sent ← synthesised (or the decision that released waiting audio) ← first clause ← first token ← request ← call of the
-model's client ← end-of-turn score, transcript or decision ← silence ← spoken end. Where two things had to be true before a
-third could happen, the later one is on the path and the other is *hidden work*, drawn beside and never summed.
+The path is walked *back* from the audible sample, because only there it is known which of the agent's tries was heard: audible
+← sent ← synthesised (or the decision that released waiting audio) ← first clause ← first token ← request ← call of the model's
+client ← end-of-turn score, transcript or decision ← silence ← spoken end. Where two things had to be true before a third could
+happen, the later one is on the path and the other is *hidden work*, drawn beside and never summed.
 
-Every millisecond between two neighbouring steps has a name, hand-overs between stages (a finished transcript that waits
-to become a request) are *unexplained*, and so is time that no mark covers. The stages sum to TTFA exactly, because both its
-ends come from the audio and not from the marks. Bars are drawn end to end in the order of the path; the network's share, which
-is at both ends of it, is one bar after `transport`. Silence that the
+Hand-overs between stages, and time that no mark covers, are *unexplained*. The stages sum to TTFA exactly, because both its
+ends come from the audio. The network's share, which is at both ends, is one bar after `transport`. Silence that the
 synthesiser puts in front of the first word belongs to `tts`: the listener waits for it.
 """
 

@@ -1,15 +1,15 @@
 """The table of turns: one row a turn, with its keys and the figures of the catalogue as columns.
 
-A load test has a million turns, and a turn as an object takes two kilobytes. As columns of numbers it takes two or three
-hundred bytes, and a group of rows is one mask. The two ends of a latency are one column as long as no turn owes anything to
-others.
-
-`given` decides which rows of a group give a figure, for every reader:
+A load test has a million turns, and a turn as an object takes two kilobytes; as columns it takes two or three hundred bytes,
+and a group of rows is one mask. `given` decides which rows of a group give a figure, for every reader:
 
 * Discarded turns are unknown and take no part. Where over 5 % of a group had to be discarded by a fault of the method, the
   group has no figure that is taken from the sound: what was left out is then no accident.
-* Turns that lack a transcript have no word, and turns timed before fillers were known have no answer; they take no part in
-  these figures, and where they are over 5 % nothing does.
+* Turns that lack a transcript have no word, and turns timed before fillers were known have no answer; where they are over 5 %
+  nothing has.
+
+Calls of a load test that overlap share one queue, so their waits rise and fall together. Stretches of time are their clusters,
+as batch means do for simulated queues (Law and Kelton, "Simulation Modeling and Analysis"), each about as long as a call.
 """
 
 from array import array
