@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +24,6 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from harness.agents import supervise
-from harness.agents.cascade.settings import ComputingStage
 from harness.agents.connections.diagnosis import serves
 from harness.agents.cuda import why_no_cuda, with_libraries
 from harness.agents.process_address import filled, free_port
@@ -78,13 +77,10 @@ class AgentProcess:
         weights: Mapping[str, Path],
         log_path: Path,
         environment: Mapping[str, str] = MappingProxyType({}),
-        stand_ins: Sequence[ComputingStage] = (),
     ) -> None:
-        """Make the process. `environment`: more variables for a user's agent; its profile and our environment come first.
-        `stand_ins`: stages of a cascade that have stand-ins."""
+        """Make the process. `environment`: more variables for a user's agent; its profile and our environment come first."""
         self._profile = profile
         self._environment = environment
-        self._stand_ins = stand_ins
         self._weights = dict(weights)
         self._log_path = log_path
         self._port = str(free_port())
@@ -219,8 +215,7 @@ class AgentProcess:
         if isinstance(profile, CascadeProfile):
             weights = json.dumps({name: str(path) for name, path in self._weights.items()})
             arguments = ("--profile", str(profile.source), "--weights", weights, "--model-server-port", self._port)
-            scripted = ("--stand-in", *self._stand_ins) if self._stand_ins else ()
-            return self._our_own("harness.agents.cascade", (*arguments, *scripted))
+            return self._our_own("harness.agents.cascade", arguments)
         if isinstance(profile, TextProfile) and profile.base_url is None:
             model = self._weights.get(profile.model, profile.folder / profile.model)
             return self._our_own("harness.agents.text_server", ("--model", str(model)))

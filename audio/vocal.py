@@ -39,7 +39,7 @@ NEARLY_SURE: Final = 0.8
 NEARLY_SURE_WINDOWS: Final = 5
 LONG_WINDOWS: Final = 20
 """A voice in noise of 5 dB, or over an old telephone line, convinces less, and for longer: 0.64 s over `ENTER`, of which 160 ms
-are nearly sure. Of 288 other sounds (`benchmarks/speech_or_not.py`) it takes none that 64 ms at 0.95 does not."""
+are nearly sure. Of 288 other sounds (docs/decisions/timing-speech-or-not.md) it takes none that 64 ms at 0.95 does not."""
 AIRY_WINDOWS: Final = 6
 """Windows over `ENTER` of a voice without pitch: 192 ms, longer than a blip or a cough that the model half accepts."""
 MOST_PITCHED: Final = 0.45

@@ -22,6 +22,18 @@ def breath(seconds: float, db: float, rate_hz: int, rng: np.random.Generator) ->
     return out
 
 
+def whispered(sound: NDArray[np.float64], rate_hz: int) -> NDArray[np.float64]:
+    """The voice without its tone, by WORLD, and with little below the first formant (Ito et al. 2005: 10 to 20 dB less)."""
+    import pyworld
+
+    pitch, times = pyworld.harvest(sound, rate_hz)
+    envelope = pyworld.cheaptrick(sound, pitch, times, rate_hz)
+    hz = np.fft.rfftfreq((envelope.shape[1] - 1) * 2, 1 / rate_hz)
+    envelope /= 1 + (500 / np.maximum(hz, 1)) ** 2
+    out: NDArray[np.float64] = pyworld.synthesize(np.zeros_like(pitch), envelope, np.ones_like(envelope), rate_hz)
+    return out
+
+
 def music(seconds: float, db: float, rate_hz: int, rng: np.random.Generator, note_s: float = 0.5) -> NDArray[np.float64]:
     """Plucked chords, one after another, with an RMS of `db` of full scale."""
     sound = np.zeros(round(seconds * rate_hz))

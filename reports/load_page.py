@@ -16,7 +16,6 @@ from markupsafe import Markup
 from harness.figures import server_waits
 from harness.files import write_whole
 from harness.load.result import LoadResult, made_of, without_nan
-from harness.reports import isolated_words
 from harness.reports import load_words as words
 from harness.reports.charts.load import charts
 from harness.reports.charts.theme import STAGE_COLOURS, STAGE_LABELS, on_page
@@ -149,7 +148,6 @@ def render_load(store: RunStore, result: LoadResult) -> str:
             served_notes=server_waits.waits_notes(served, words.STRETCHES),
             head=words.offered_head(result),
             heads=words.HEADS,
-            isolated=isolated_words if result.matrix is not None else None,
             slowest=slowest(store),
             data=Markup(data),
             style=Markup(page_file("report.css") + page_file("load.css")),

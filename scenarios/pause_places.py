@@ -5,7 +5,7 @@ before "and" or "but", and now and then between any two words. For an agent that
 trap and the others are a help, so callers must have all of them in people's proportion.
 
 The odds are fitted on the patients of PriMock57 (Korfiatis et al. 2022, CC BY 4.0): 57 mock consultations, transcribed and
-timed by hand, by utterance and not by word. `benchmarks/pause_places.py` makes them again from the table of utterances.
+timed by hand, by utterance and not by word.
 """
 
 import re

@@ -9,14 +9,13 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import get_args
 
 from pydantic import ValidationError
 
 from harness.agents.cascade.model_server import ModelServer
-from harness.agents.cascade.settings import CascadeSettings, ComputingStage, SettingsFailed
+from harness.agents.cascade.settings import CascadeSettings, SettingsFailed
 from harness.agents.profile_base import ProcessSettings
 from harness.foreign_files import FileFault, read_text
 from harness.foreign_toml import parse_toml
@@ -33,14 +32,13 @@ def main() -> None:
     # A second pool of threads under NumPy would compete with the models for the same cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "2")
-    sys.exit(asyncio.run(_run(settings, weights, server, arguments.stand_in, arguments.port, arguments.verbose)))
+    sys.exit(asyncio.run(_run(settings, weights, server, arguments.port, arguments.verbose)))
 
 
 async def _run(
     settings: CascadeSettings,
     weights: Mapping[str, str],
     server: ModelServer | None,
-    stand_ins: Collection[ComputingStage],
     port: int,
     verbose: bool,
 ) -> int:
@@ -53,7 +51,7 @@ async def _run(
     from harness.agents.llm_server import ServerFailed
 
     try:
-        models = await load_models(settings, weights, server, stand_ins)
+        models = await load_models(settings, weights, server)
     except (ServerFailed, SettingsFailed, OSError, RuntimeError) as wrong:
         print(f"cascade: {wrong}", file=sys.stderr)
         return 3
@@ -72,8 +70,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--weights", default="{}", help="JSON, or a file of it: weight name to path")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free port")
     parser.add_argument("--model-server-port", type=int, default=0, help="{port} of [process]; 0 takes a free port")
-    stages = get_args(ComputingStage)
-    parser.add_argument("--stand-in", nargs="+", default=(), choices=stages, help="stages whose models a script replaces")
     parser.add_argument("--verbose", action="store_true")
     return parser
 

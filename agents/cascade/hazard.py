@@ -12,8 +12,8 @@ people's pauses at 2.4 s. A longer one for what sounds clearly unfinished would 
 caller who trails off ("but.") wait for as long.
 
 Voice: an ear for "um", drawn-out syllables and level pitch (`holding_cues`), and smart-turn, asked once the silence is as
-long as it was trained with; the profiles that ship leave it out. Words: `spoken_completeness`. The head that joins their log
-odds is fitted by `benchmarks/endpointing_fit.py`.
+long as it was trained with; the profiles that ship leave it out. Words: `spoken_completeness`. A fitted head joins
+their log odds (docs/decisions/agent-endpointing.md).
 """
 
 import json

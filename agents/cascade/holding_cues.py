@@ -7,7 +7,7 @@ four stretches around the silence's beginning gives them back, for the 20 ms tha
 
 It is fitted for these cues and not for ends. Pauses after a sentence that were read as an end, which our callers leave
 ambiguous on purpose, are one class with ends, and the loudness of the last half second is varied, because only our ends are
-faded. So it cannot tell those pauses from ends (`benchmarks/holding_cues_fit.py` checks it). A model fitted for ends could: it
+faded. So it cannot tell those pauses from ends. A model fitted for ends could: it
 reached more than an oracle that knows all cues, because it heard how our callers are made.
 """
 

@@ -1,7 +1,7 @@
 """The models of a cascade, loaded once for the life of the agent and shared by its sessions."""
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +10,11 @@ from harness.agents.cascade.model_server import ModelServer
 from harness.agents.cascade.settings import (
     HIBARI,
     CascadeSettings,
-    ComputingStage,
     SettingsFailed,
     StockWhisper,
     StreamingMoonshine,
     TtsSettings,
 )
-from harness.agents.cascade.stand_ins import StandInLlm, StandInRecogniser, StandInVoice, StandInWhisper
 from harness.agents.llm_server import LlmServer, ServerOptions
 
 
@@ -30,11 +28,9 @@ class Models:
     server: LlmServer | None
     started: ModelServer | None = None
     """A user's model server that was started for this agent."""
-    stand_in: StandInLlm | None = None
-    """The server in the place of a language model."""
 
     async def close(self) -> None:
-        for server in (self.server, self.started, self.stand_in):
+        for server in (self.server, self.started):
             if server is not None:
                 await server.stop()
 
@@ -43,44 +39,36 @@ async def load_models(
     settings: CascadeSettings,
     weights: Mapping[str, str],
     started: ModelServer | None = None,
-    stand_ins: Collection[ComputingStage] = (),
 ) -> Models:
     """The loaded models of `settings`. `weights` maps names to paths; other names are used unchanged. `started` is the model
-    server to start. Stages in `stand_ins` load nothing: scripted stand-ins answer for them.
+    server to start.
 
     Raises:
         SettingsFailed: the environment variable that should hold the endpoint's key is empty, or the voice is not installed or
             cannot be decoded in parts though it should.
         agents.llm_server.ServerFailed: the language-model server did not come up.
     """
-    server, stand_in = None, None
-    if "llm" in stand_ins:
-        started, stand_in = None, StandInLlm()
-        endpoint = Endpoint(await stand_in.start(), settings.llm.model)
-    else:
-        server, endpoint = await _language_model(settings, weights, started)
+    server, endpoint = await _language_model(settings, weights, started)
     try:
-        recogniser = _recogniser(settings, weights, scripted="asr" in stand_ins)
-        voice = StandInVoice() if "tts" in stand_ins else _voice(settings.tts, weights)
+        recogniser = _recogniser(settings, weights)
+        voice = _voice(settings.tts, weights)
         # The first synthesis and transcription allocate and plan; no caller should wait for that.
         list(voice.synthesize("Hello."))
     except BaseException:
-        for running in (server, started, stand_in):
+        for running in (server, started):
             if running is not None:
                 await running.stop()
         raise
-    return Models(recogniser, voice, endpoint, server, started, stand_in)
+    return Models(recogniser, voice, endpoint, server, started)
 
 
-def _recogniser(settings: CascadeSettings, weights: Mapping[str, str], *, scripted: bool) -> Any:
+def _recogniser(settings: CascadeSettings, weights: Mapping[str, str]) -> Any:
     stt = settings.stt
     weight = weights.get(stt.model, stt.model)
     if isinstance(stt, StockWhisper):
         from harness.agents.cascade import stock
 
-        return StandInWhisper() if scripted else stock.load_whisper(stt, weight)
-    if scripted:
-        return StandInRecogniser()
+        return stock.load_whisper(stt, weight)
     if isinstance(stt, StreamingMoonshine):
         from harness.agents.cascade.moonshine import Moonshine
 

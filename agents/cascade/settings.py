@@ -16,9 +16,6 @@ Threads = Annotated[int, Field(ge=1, le=256)]
 HIBARI: Final = "hibari"
 """The voice that is not a weight: it comes in its own package."""
 
-ComputingStage = Literal["asr", "llm", "tts"]
-"""A stage that runs a model; `harness.agents.cascade.stand_ins` has a stand-in for each."""
-
 
 class SettingsFailed(Exception):
     """A profile names something that does not exist. The message is one line for people."""

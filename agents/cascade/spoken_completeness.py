@@ -8,8 +8,7 @@ pause there (`harness.scenarios.pause_places`). Filled pauses are left out of tr
 them out.
 
 How much was said is no part of it: any pack's lengths would then speak for its own ends. Words are hashed, so the file
-has weights and no text. `benchmarks/completeness_fit.py` makes it again and reports its quality on conversations that it has
-not seen.
+has weights and no text.
 """
 
 import math

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import math
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -68,12 +67,7 @@ def load(
         float | None,
         typer.Option(help="Limit for the p95 of TTFA, in ms; default: none with --callers, with auto and --rate 500.", min=1),
     ] = None,
-    isolate: Annotated[
-        bool,
-        typer.Option(
-            "--isolate", help="Then play the stages of a cascade alone and together, at the load of the knee: who slows whom?"
-        ),
-    ] = False,
+    isolate: Annotated[bool, typer.Option("--isolate", hidden=True)] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for figures, page and log; default: a new one under runs/.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -81,11 +75,10 @@ def load(
     from harness.load.agent import load_agent, soak_agent
     from harness.reports.load_page import write_load
 
+    if isolate:
+        raise UserError("--isolate: is no more; leave it out: the page shows the stages of the slowest turns at each load")
     folder = out or Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-load"
     request = _request(agent, named, callers, rate, arrivals, minutes, rounds, budget_ms, folder)
-    request = replace(request, isolate=isolate)
-    if isolate and minutes is not None and not request.arrivals:
-        raise UserError("--isolate: compares stages under one load, and --for with --callers looks for drifts; leave one out")
     with RunProgress() as progress:
         if minutes is not None and not request.arrivals:
             _tell_soak(*asyncio.run(soak_agent(request, minutes, progress)), folder, as_json)

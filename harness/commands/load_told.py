@@ -42,8 +42,6 @@ def report_load(run: Path, out: Path | None, baseline: Path | None, export: Path
 def tell_load(manifest: "RunManifest", found: "LoadResult", page: Path) -> None:
     """Print the rows of a load test, what they say, and its page."""
     from harness.figures.server_waits import HEAD, TITLE, waits_notes, waits_rows
-    from harness.reports.isolated_words import as_text, heads, rows
-    from harness.reports.isolated_words import sentences as who_slows_whom
     from harness.reports.load_words import HEADS, STRETCHES, cautions, figures, offered, offered_head, sentences, served
     from harness.wording import counted, with_band
 
@@ -60,15 +58,6 @@ def tell_load(manifest: "RunManifest", found: "LoadResult", page: Path) -> None:
             table.add_row(*map(Text, row))
         console.print(table)
     lines = [*waits_notes(served(found), STRETCHES), *sentences(found)]
-    if found.matrix is not None:
-        table = Table(box=None, pad_edge=False)
-        for name in ("slowed", *heads()):
-            table.add_column(name, justify="right", no_wrap=True)
-        for stage in rows(found):
-            table.add_row(Text(stage.stage), *map(Text, as_text(stage.cells)))
-        console.print()
-        print_table(console, table, ())
-        lines += who_slows_whom(found)
     if used := next((one.record.used for one in found.steps if one.record.offered == found.ceiling), None):
         lines.append(
             f"The caller takes {used.cores_a_caller:.1%} of a core and {used.mib_a_caller:.1f} MiB for each, in "

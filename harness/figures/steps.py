@@ -100,11 +100,6 @@ def step_figures(calls: Calls) -> StepFigures:
     )
 
 
-def own_by_stretch(calls: Calls) -> dict[str, list[Mapping[str, float]]]:
-    """Stretch → each stage's own time in each of its turns that count."""
-    return {name: [dict(turn.own_ms) for turn in group] for name, group in by_stretch(calls).items()}
-
-
 def by_stretch(calls: Calls) -> dict[str, list[TurnTiming]]:
     """Stretch of time → its turns that count."""
     rows = list(_rows(calls, array("q"), array("b"), {}))

@@ -12,8 +12,7 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Final
 
-from harness.agents.cascade.settings import ComputingStage
-from harness.agents.profile import AgentProfile, CascadeProfile
+from harness.agents.profile import AgentProfile
 from harness.audio.vocal import silero
 from harness.calibrate.agent_process import metrology_agent
 from harness.caller import CallerProcess, SessionPlan
@@ -22,11 +21,9 @@ from harness.experiment import Experiment
 from harness.extras import require_local
 from harness.files import own_folder
 from harness.load.arrivals import Arrivals
-from harness.load.isolate import isolate, load_to_isolate
 from harness.load.measuring import Samples
 from harness.load.reference import DELAY_MS, Reference
 from harness.load.result import LoadResult
-from harness.load.search import rounds_for
 from harness.load.soak import SoakResult, soak
 from harness.load.steps import Load, load, load_rates
 from harness.machine.card import Facts, card_facts
@@ -66,8 +63,6 @@ class LoadRequest:
     arrivals: tuple[Arrivals, ...] = ()
     rounds: int | None = None
     budget_ms: float | None = None
-    isolate: bool = False
-    """True if the stages of a cascade are also played alone and together, at the load of the knee."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,32 +119,7 @@ async def load_agent(request: LoadRequest, progress: RunProgress, finished: Fini
                 result = await load_rates(steps, request.arrivals)
             else:
                 result = await load(steps, request.callers, rounds=request.rounds)
-        if request.isolate:
-            result = await _isolated(ready, request, progress, each, result)
     return Played(ready.store((), result), result)
-
-
-async def _isolated(
-    ready: "_Prepared", request: LoadRequest, progress: RunProgress, each: Load, result: LoadResult
-) -> LoadResult:
-    greetings = Greetings()
-    # A server in whose place a stand-in answers is not there to be read, and reading in some plays alone would slow these.
-    unread = ready.profile.model_copy(update={"metrics": ()})
-    # One sampler for all plays costs each the same.
-    with Telemetry(ready.sampled, also=_companions(ready.profile)) as telemetry:
-
-        @asynccontextmanager
-        async def running(stand_ins: Sequence[ComputingStage]) -> AsyncIterator[_Calls]:
-            async with RunningAgents((unread,), ready.weights, request.folder / "logs", progress, stand_ins) as agents:
-                telemetry.watch(agents.pids())
-                calls = await _called(ready, agents, greetings, progress)
-                progress.phase("Calls")
-                yield calls
-
-        plays = replace(each, watched=telemetry.watch)
-        offered, _ = load_to_isolate(result)
-        rounds = request.rounds or (1 if request.callers is not None or request.arrivals else rounds_for(round(offered)))
-        return await isolate(plays, result, request.arrivals, rounds, running, lambda words: progress.note(f"  {words}"))
 
 
 def _not_yet(number: int) -> SessionPlan:
@@ -273,11 +243,6 @@ def _prepared(request: LoadRequest, progress: RunProgress) -> _Prepared:
     (profile,) = plan.profiles
     if profile.kind == "text":
         raise UserError(f"--agent {profile.name}: is a text model; load plays calls")
-    if request.isolate and not isinstance(profile, CascadeProfile):
-        raise UserError(
-            f"--isolate: only a cascade of the harness has stages that stand-ins can replace, and --agent {profile.name} is "
-            f'of kind "{profile.kind}"; leave --isolate out, or name a profile of kind "cascade"'
-        )
     require_local("speaking to an agent and hearing it")
     _refuse_without_room(plan, request)
     weights = weights_of_agents(plan, progress)

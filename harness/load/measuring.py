@@ -61,11 +61,10 @@ def no_samples(from_ns: int, until_ns: int) -> Sequence[ServerSample]:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """The load of one step: callers at once or the arrivals. `play`: the name of a play with stand-ins, which is no step."""
+    """The load of one step: callers at once or the arrivals."""
 
     callers: int | None = None
     arrivals: Arrivals | None = None
-    play: str = ""
 
     @property
     def words(self) -> str:
@@ -73,11 +72,6 @@ class Offered:
         if self.arrivals is not None:
             return step_name(self.arrivals.rate, self.arrivals.law)
         return step_name(self.callers or 0, None)
-
-    @property
-    def step(self) -> str:
-        """The step of its sessions' keys."""
-        return self.play or self.words
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +145,7 @@ def _as_stored(offered: Offered, calls: Sequence[UnrecordedCall]) -> list[Unreco
     found = []
     for call in calls:
         context = call.key.context_id
-        found.append(replace(call, key=replace(call.key, step=offered.step, repeat=often[context])))
+        found.append(replace(call, key=replace(call.key, step=offered.words, repeat=often[context])))
         often[context] += 1
     return found
 
@@ -248,7 +242,7 @@ def _record(
     over = (*out_of_bounds(p99, ratio, lag), *filter(None, (late, too_inexact(error))), *lost)
     left, planned = summed(each.unspoken for each in found), sum(each.stored.planned_turns or 0 for each in played)
     return StepRecord(
-        name=offered.step,
+        name=offered.words,
         rate=offered.arrivals.rate if offered.arrivals is not None else None,
         callers=most,
         calls_at_once=mean,

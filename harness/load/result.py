@@ -1,13 +1,11 @@
 """A load test read from its rows: its steps, the highest load within bounds, what limits it, and what the curve says."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from harness.figures.interference import ORDER, Interference, interference
 from harness.figures.load_knee import CurveStep, OnCurve, calls_within, knee
-from harness.figures.steps import Calls, ShareOf, StepFigures, own_by_stretch, step_figures
+from harness.figures.steps import ShareOf, StepFigures, step_figures
 from harness.load.limits import Limit, limit_of
 from harness.store.load_part import LoadPart, StepRecord
 from harness.store.manifest import RunManifest
@@ -63,8 +61,6 @@ class LoadResult:
 
     part: LoadPart
     steps: tuple[Step, ...] = ()
-    matrix: Interference | None = None
-    """Who slows whom among a cascade's stages; None where that was not asked."""
 
     @property
     def is_open(self) -> bool:
@@ -107,11 +103,6 @@ class LoadResult:
     def _sorted(self) -> list[Step]:
         return sorted(self.steps, key=lambda step: step.record.offered)
 
-    @property
-    def missing(self) -> int:
-        """Plays of stages that an interrupted test did not come to."""
-        return len(ORDER) - len(self.part.plays)
-
     def to_json(self) -> dict[str, Any]:
         """The object that `harness load --json` prints, without what the test was made of."""
         limit, part = self.limit, self.part
@@ -125,20 +116,9 @@ class LoadResult:
             "limit": {"rate" if self.is_open else "callers": limit[0], **asdict(limit[1])} if limit is not None else None,
             "knee": knee.to_json() if knee is not None else None,
             "within_budget": within.to_json() if within is not None else None,
-            "isolated": self._isolated(),
             "budget_ms": part.budget_ms,
             "priority": part.priority,
         }
-
-    def _isolated(self) -> dict[str, Any] | None:
-        if self.matrix is None:
-            return None
-        plays = [
-            {"computing": one.computing, "calls": one.sessions, "failed": one.failed, "left_out": one.why_nothing}
-            for one in self.part.plays
-        ]
-        at = {"offered": self.part.isolated_at, "why": self.part.isolated_why}
-        return {**at, "plays": plays, "missing": self.missing, **self.matrix.to_json()}
 
 
 def made_of(manifest: RunManifest) -> dict[str, Any]:
@@ -159,18 +139,11 @@ def made_of(manifest: RunManifest) -> dict[str, Any]:
     }
 
 
-def matrix_of(plays: Sequence[tuple[StepRecord, Calls]]) -> Interference:
-    """Who slows whom, from the plays that say something about the agent."""
-    return interference((one.computing or (), own_by_stretch(calls)) for one, calls in plays if one.says_of_agent)
-
-
 def read_result(store: RunStore) -> LoadResult:
     """The result of a stored load test; the turns of one step at a time are in memory."""
     part = store.manifest.load
     assert part is not None, store.folder
-    steps = tuple(Step(one, step_figures(store.calls_of(one.name))) for one in part.steps)
-    plays = [(one, store.calls_of(one.name)) for one in part.plays]
-    return LoadResult(part, steps, matrix_of(plays) if plays else None)
+    return LoadResult(part, tuple(Step(one, step_figures(store.calls_of(one.name))) for one in part.steps))
 
 
 def _percentiles(found: Quantiles) -> dict[str, Any]:

@@ -108,17 +108,6 @@ async def load_rates(each: Load, steps: Sequence[Arrivals]) -> LoadResult:
     return result
 
 
-async def play_once(each: Load, offered: Offered, rounds: int = 1) -> tuple[StepRecord, tuple[UnrecordedCall, ...]]:
-    """Play one step, from the first call on, by caller processes of its own; nothing of it is stored.
-
-    Raises:
-        AgentError: a caller process does not start.
-        UserError: the speech detector is not installed.
-    """
-    async with _player(each) as player:
-        return await player.played(offered, rounds)
-
-
 @asynccontextmanager
 async def _player(each: Load) -> AsyncIterator["_Player"]:
     player = _Player(each)

@@ -7,13 +7,12 @@ is loaded first, and the load that waiting agents cause is measured and written 
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from harness.agents.cascade.settings import ComputingStage
 from harness.agents.connections import ConnectionSpec
 from harness.agents.process import AgentFailed, AgentProcess
 from harness.agents.profile import AgentProfile
@@ -40,12 +39,9 @@ class RunningAgents:
         weights: Mapping[str, Path],
         logs: Path,
         progress: RunProgress,
-        stand_ins: Sequence[ComputingStage] = (),
     ) -> None:
-        """Make them. `stand_ins`: stages of cascades that have stand-ins."""
         self._profiles = {p.name: p for p in profiles}
         self._weights = weights
-        self._stand_ins = stand_ins
         self._logs = logs
         self._progress = progress
         self._agents: dict[str, AgentProcess] = {}
@@ -181,7 +177,7 @@ class RunningAgents:
 
     async def _start(self, name: str) -> None:
         environment = self._spans.environment(name)
-        agent = AgentProcess(self._profiles[name], self._weights, self._logs / f"{name}.log", environment, self._stand_ins)
+        agent = AgentProcess(self._profiles[name], self._weights, self._logs / f"{name}.log", environment)
         self._agents[name] = agent
         try:
             await agent.start()

@@ -5,7 +5,6 @@ its callers came, spoke and were heard on time. Only then do its waits say anyth
 its rows are, so that an interrupted test has all of its finished steps.
 """
 
-from collections.abc import Sequence
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -90,8 +89,7 @@ class StepRecord(_Fact):
     """True if the figures are the agent's: its callers came and spoke on time, and some call could be measured, or failed
     through the agent's fault."""
     computing: tuple[str, ...] | None = None
-    """The stages of a cascade that computed while the others had stand-ins; such a play is no step of the curve. None in a
-    step."""
+    """The stages of a cascade that computed in a play of `load --isolate` of version 0.3, which is no step; None in a step."""
     unix_ahead_ns: int | None = None
     """The wall clock less the monotonic clock of the sessions' instants; None where it was not stored."""
 
@@ -118,30 +116,16 @@ class LoadPart(_Fact):
     """Contexts that the callers speak in turn."""
     priority: str = ""
     records: tuple[StepRecord, ...] = ()
-    """Steps and plays, in the order played."""
-    isolated_at: float | None = None
-    """The offered load at which stages were isolated; None where that was not asked."""
-    isolated_why: str = ""
-    """The reason for this load, in words."""
+    """Steps, and plays of version 0.3 that are none, in the order played."""
 
     @property
     def steps(self) -> tuple[StepRecord, ...]:
         """The steps of the curve."""
         return tuple(record for record in self.records if record.computing is None)
 
-    @property
-    def plays(self) -> tuple[StepRecord, ...]:
-        """The plays of a cascade with stand-ins."""
-        return tuple(record for record in self.records if record.computing is not None)
-
     def step(self, offered: float | None) -> StepRecord | None:
         """The step of this load, the last one played; None without one."""
         return next((one for one in reversed(self.steps) if one.offered == offered), None)
-
-
-def play_name(computing: Sequence[str], number: int) -> str:
-    """The name of a play with stand-ins: `asr and llm computing (4)`."""
-    return f"{' and '.join(computing)} computing ({number})"
 
 
 def step_name(offered: float, law: str | None) -> str:

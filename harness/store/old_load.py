@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from harness.errors import UserError
 from harness.foreign_files import read_json
 from harness.servers.split import ServerSplit
-from harness.store.load_part import FILLING, LoadPart, StepRecord, play_name, step_name
+from harness.store.load_part import FILLING, LoadPart, StepRecord, step_name
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.session import SessionKey, UnrecordedCall
 from harness.timeline import NS_PER_MS
@@ -60,21 +60,12 @@ def read_old_load(folder: Path) -> tuple[RunManifest, list[UnrecordedCall]]:
 
 
 def _part(given: dict[str, Any]) -> LoadPart:
-    law, found = given.get("arrivals"), given.get("isolated") or {}
+    law = given.get("arrivals")
     records = [StepRecord.model_validate(step) for step in given["steps"]]
     records = [one.model_copy(update={"name": step_name(one.offered, law)}) for one in records]
-    for number, play in enumerate(found.get("plays", ()), start=1):
-        late = (play["left_out"],) if play["left_out"] else ()
-        records.append(
-            StepRecord(
-                name=play_name(play["computing"], number), computing=play["computing"], sessions=play["calls"],
-                failed=play["failed"], out_of_bounds=late, says_of_agent=not late,
-            )
-        )  # fmt: skip
     return LoadPart(
         law=law, for_s=given.get("for_s"), budget_ms=given.get("budget_ms"), priority=given.get("priority", ""),
-        records=tuple(records), contexts=given["made"]["contexts"], isolated_at=found.get("offered"),
-        isolated_why=found.get("why", ""),
+        records=tuple(records), contexts=given["made"]["contexts"],
     )  # fmt: skip
 
 
@@ -85,7 +76,7 @@ def _calls(path: Path, part: LoadPart, made: dict[str, Any]) -> Iterator[Unrecor
     often: Counter[tuple[int, str]] = Counter()
     for (step, _), group in groupby(rows, key=lambda row: (row["step"], row["session"])):
         turns = list(group)
-        if step >= len(part.records):  # Of a step that was not finished.
+        if step >= len(part.records):  # Of a step that was not finished, or of a play of `--isolate`.
             continue
         first, context = turns[0], turns[0]["context"]
         key = SessionKey(context, "", made["agent"], "", made["mode"], "clean", often[step, context], part.records[step].name)

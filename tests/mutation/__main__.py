@@ -33,14 +33,15 @@ def main() -> int:
     sys.path.append(str(asked.tools))
     from . import lanes, mutants, reaching, trial
 
-    globbed = (path for pattern in MUTATED for path in ROOT.glob(pattern))
+    patterns, tests = ((f"harness/{asked.room}/*.py",), (f"tests/harness/{asked.room}",)) if asked.room else (MUTATED, TESTS)
+    globbed = (path for pattern in patterns for path in ROOT.glob(pattern))
     paths = sorted(str(path.relative_to(ROOT)) for path in globbed if path.name != "__init__.py")
-    faults = mutants.named(ROOT, HERE / "named.toml")
+    faults = [] if asked.room else mutants.named(ROOT, HERE / "named.toml")
     drawn = [] if asked.named else mutants.drawn(ROOT, paths, asked.count, asked.seed)
     reached_paths = sorted({*paths, *(fault.path for fault in faults)})
     # The tests leave threads behind, and trials are forks of this process: a lock that such a thread holds would never open.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
-        reached = apart.submit(reaching.observed, ROOT, reached_paths, TESTS, asked.reached).result()
+        reached = apart.submit(reaching.observed, ROOT, reached_paths, tests, asked.reached).result()
     trial.import_libraries()
     argued = tomllib.loads((HERE / "equivalent.toml").read_text(encoding="utf-8")).get("mutant", [])
     harmless = {(each["path"], each["fault"]) for each in argued}
@@ -69,6 +70,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=300, help="mutants to draw (default: 300)")
     parser.add_argument("--seed", type=int, default=32, help="seed of the draw (default: 32)")
     parser.add_argument("--lanes", type=int, default=os.cpu_count() or 1, help="trials at a time (default: one per core)")
+    parser.add_argument("--room", help="a room of harness, tried on its own tests alone (default: code that makes figures)")
     parser.add_argument("--named", action="store_true", help="only the named faults")
     parser.add_argument("--reached", type=Path, help="file that remembers which tests reach which lines (default: none)")
     return parser.parse_args()

@@ -2,7 +2,7 @@
 
 A draw takes places, not mutants: cosmic-ray knows eleven ways to spoil one plus sign, most of which raise a TypeError at once
 and would flatter the tests. So every place counts once, with one fault drawn for it, and arithmetic is only spoiled as a person
-would (plus for minus, times for divided by). Annotations are left out, for nothing reads them when the program runs.
+would (plus for minus, times for divided by). Annotations and switches of dataclasses are left out.
 """
 
 from __future__ import annotations
@@ -141,9 +141,20 @@ def _runs(source: str) -> str:
 
 
 class _WithoutAnnotations(ast.NodeTransformer):
+    """Annotations, the switches of a dataclass, and the marks between parameters: nothing that a figure is made of."""
+
     def visit_arg(self, node: ast.arg) -> ast.arg:
         node.annotation = None
         return node
+
+    def visit_arguments(self, node: ast.arguments) -> ast.AST:
+        node.args, node.posonlyargs, node.kwonlyargs = [*node.posonlyargs, *node.args, *node.kwonlyargs], [], []
+        node.defaults, node.kw_defaults = [*node.defaults, *(each for each in node.kw_defaults if each)], []
+        return self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        node.decorator_list = [each for each in node.decorator_list if "dataclass(" not in ast.unparse(each)]
+        return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None

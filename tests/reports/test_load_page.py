@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from harness.figures.interference import ORDER, interference
 from harness.load.result import LoadResult, Step
-from harness.reports import isolated_words
 from harness.reports.charts.load import charts
 from harness.reports.load_page import render_load, slowest, write_load
 from harness.reports.load_words import cautions, figures, sentences
@@ -20,7 +18,6 @@ from harness.store.load_part import ArrivalFigures, CallerError, StepRecord, Use
 from harness.store.machine_facts import CardUse
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.session import UnrecordedCall
-from tests.harness.load.made_plays import plays
 from tests.harness.load.made_turns import MADE, changed, queued, result_of, turn, written
 from tests.harness.load.made_turns import step as made_step
 from tests.reports.test_load_chart import rows_of
@@ -141,35 +138,14 @@ def test_a_chart_without_a_point_is_left_out(page_of: Any) -> None:
     assert 'id="chart-waits"' not in page_of(silent)
 
 
-def isolated(found: LoadResult) -> LoadResult:
-    """The result with plays of stages, the last one of which came late."""
-    plays_of = [StepRecord(name=f"{k}", computing=one, sessions=60, says_of_agent=True) for k, one in enumerate(ORDER)]
-    late = {"out_of_bounds": (f"the machine: {HOSTILE}",), "says_of_agent": False, "failed": 1}
-    records = (*found.part.records, *plays_of[:-1], plays_of[-1].model_copy(update=late))
-    part = found.part.model_copy(update={"records": records, "isolated_at": 5.0, "isolated_why": "the knee"})
-    return replace(found, part=part, matrix=interference(plays({("tts", "llm"): 1.5, ("llm", "asr"): 2.2})))
-
-
-def test_turns_beside_stand_ins_are_no_slow_turns(page_of: Any) -> None:
-    beside = turn(1, 1, 9_000.0)
-    page = page_of(isolated(WHOLE), [turn(0, 0, 700.0), replace(beside, key=replace(beside.key, step="3"))])
+def test_turns_of_plays_of_version_0_3_are_no_slow_turns(page_of: Any) -> None:
+    play = StepRecord(name="asr computing (1)", computing=("asr",), sessions=60, says_of_agent=True)
+    part = WHOLE.part.model_copy(update={"records": (*WHOLE.part.records, play)})
+    of_play = turn(1, 1, 9_000.0)
+    of_play = replace(of_play, key=replace(of_play.key, step=play.name))
+    page = page_of(replace(WHOLE, part=part), [turn(0, 0, 700.0), of_play])
     assert "700 ms" in page
     assert "9.00 s" not in page
-
-
-def test_who_slows_whom_is_one_table_that_is_read_without_colour(page_of: Any) -> None:
-    page = page_of(isolated(WHOLE))
-    table = page.split('<table class="steps matrix">')[1].split("</table>")[0]
-    assert table.count('<th scope="row">') == 3
-    assert re.findall(r'<th scope="col"[^>]*>([^<]*)', table) == ["stage", *isolated_words.heads()]
-    assert len(re.findall(r"× [12]\.\d\d|× 0\.9\d", table)) >= 9
-    assert "llm slows tts: " in page
-    assert HOSTILE not in page
-    assert 'id="isolated"' not in page_of(WHOLE)
-    told = isolated(WHOLE).to_json()["isolated"]
-    assert told["why"] == "the knee"
-    assert len(told["slowings"]) == 9
-    assert {"stage", "by", "p50", "p95", "clear"} <= set(told["slowings"][0])
 
 
 def test_names_are_text(page_of: Any) -> None:
@@ -220,7 +196,7 @@ def test_waits_for_model_servers_have_a_table_where_a_server_says_what_it_does(p
 def shown(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     stages = {"endpointing": (0.0, 300.0), "llm": (300.0, 350.0), "tts": (650.0, 150.0)}
     rows = [turn(k, k, 800.0, stages=stages, rate=5.0) for k in range(3)]
-    found = isolated(WHOLE)
+    found = WHOLE
     write_load(written(tmp_path, found, rows, HOSTILE_MADE), found)
     context = browser.new_context(offline=True)
     page = context.new_page()

@@ -22,7 +22,7 @@ def old(tmp_path: Path) -> Path:
 
 def test_its_figures_are_those_that_it_had(old: Path) -> None:
     store = RunStore.open(old)
-    told = json.loads((old / "load.json").read_text())
+    told = {key: value for key, value in json.loads((old / "load.json").read_text()).items() if key != "isolated"}
     found = json.loads(json.dumps({**read_result(store).to_json(), "made": made_of(store.manifest)}))
     for step in found["steps"]:
         assert step.pop("name") == f"{step['rate']:g} calls/s"

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.signal import chirp
 
 from benchmarks.made_recordings import AGENT_HZ, Said, make_recording, onset_ms, silence, voice
-from benchmarks.speech_or_not import through_world, to_full
+from benchmarks.made_sounds import whispered
 from harness.audio.level import last_sample, speech_power
 from harness.audio.prosody import Prosody, Speaker
 from harness.audio.speech_floor import Ending, Stretch
@@ -51,8 +51,7 @@ def test_a_voice_of_one_pitch_is_an_answer(hibari: HibariSynthesiser, text: str,
 
 def test_a_whisper_is_an_answer(hibari: HibariSynthesiser) -> None:
     spoken = _said(hibari, "Could you tell me the number on the letter?", Prosody())
-    whispered = soxr.resample(through_world(to_full(spoken, AGENT_HZ), "whispered"), HEARD_RATE_HZ, AGENT_HZ)
-    timing = measure(make_recording(Said(AT_S, _at(whispered, -36))).recording)
+    timing = measure(make_recording(Said(AT_S, _at(whispered(spoken, AGENT_HZ), -36))).recording)
     assert timing.ttfa_ms is not None
 
 
@@ -108,7 +107,7 @@ def test_the_next_phrase_is_no_noise_after_the_one_before() -> None:
 def test_speech_ends_before_the_noise_that_goes_on() -> None:
     speech = voice(1.0)
     narrow = np.concatenate([speech, silence(0.5)])
-    noisy = np.asarray(to_full(narrow, AGENT_HZ), np.float32)
+    noisy = np.asarray(soxr.resample(narrow, AGENT_HZ, HEARD_RATE_HZ), np.float32)
     noisy += coloured_noise(len(noisy), -50, np.random.default_rng(1)).astype(np.float32)
     last = last_sample(speech, AGENT_HZ)
     assert last is not None
