@@ -17,13 +17,13 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.figures.latency import quantiles
-from harness.figures.speakers import by_speaker, speakers_of
 from harness.scenarios.pause_law import LAWS, LawName
 from harness.statistics.clustered_means import clustered_share
 from harness.store.selection import NOT_TIMED, Selection, Turns
 from harness.timing.endpointing import with_kinds
 from harness.timing.figures import OVER_LIMIT_TEXT, InnerPause
 from harness.timing.quantiles import Quantiles
+from harness.turns.speakers import by_speaker, speakers_of
 from harness.turns.table import TurnTable
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band, with_band
 
@@ -192,20 +192,17 @@ def _delay(found: Quantiles) -> Delay:
     )
 
 
-Bands = Sequence[tuple[float, float | None]]
-
-
-def cut_by_law(pauses: Sequence[OpenPause], bands: Bands) -> list[LawShare]:
+def cut_by_law(pauses: Sequence[OpenPause]) -> list[LawShare]:
     """The share under each law, with an interval over bunches (conversations, or known speakers). Empty without pauses."""
     if not pauses:
         return []
-    band_of = np.digitize([pause.length_ms for pause in pauses], [low for low, _ in bands[1:]])
-    number = np.bincount(band_of, minlength=len(bands))
+    band_of = np.digitize([pause.length_ms for pause in pauses], [low for low, _ in BANDS_MS[1:]])
+    number = np.bincount(band_of, minlength=len(BANDS_MS))
     if not number.all():
         return [LawShare(law=law.name) for law in LAWS.values()]
     found = []
     for law in LAWS.values():
-        weight = np.array([law.between(*band) for band in bands]) / number
+        weight = np.array([law.between(*band) for band in BANDS_MS]) / number
         share, interval = clustered_share(
             [(pause.bunch, float(pause.cut)) for pause in pauses], weights=weight[band_of].tolist()
         )

@@ -13,13 +13,13 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.figures.speakers import bunch_of, speakers_of
 from harness.statistics.clustered_means import clustered_share
 from harness.statistics.interval import TAIL
 from harness.statistics.share_bounds import clopper_pearson
 from harness.store.events import ASKS, Asks, CallerEvent, EventName
 from harness.store.selection import Selection
 from harness.timing.figures import EventTaken
+from harness.turns.speakers import bunch_of, speakers_of
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band, with_band
 
 

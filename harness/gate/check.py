@@ -131,8 +131,7 @@ def check_run(
         look: number of this check, from 1, if more is played until the result is clear; None for a single check.
         fails_twice: True if the same look can fail the run twice: before calls at fault are played again, and after.
 
-    Raises:
-        UserError: the run cannot have a limited figure, or the baseline has other conversations.
+    Raises UserError: the run cannot have a limited figure, or the baseline has other conversations.
     """
     selection = Selection(store, votes)
     manifest = store.manifest
@@ -212,8 +211,7 @@ def refuse_unpaired(
 ) -> None:
     """Check that the baseline can be compared with a run, and has every agent and condition that a limit compares.
 
-    Raises:
-        UserError: it cannot, or lacks one.
+    Raises UserError: it cannot, or lacks one.
     """
     refuse_other_callers(baseline, manifest, contexts)
     agents = counterparts(manifest, baseline.manifest)

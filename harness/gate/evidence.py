@@ -18,7 +18,6 @@ from harness.figures.latency import differs, filler_first, mean_others
 from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.session_figures import Pair, heard_pairs, understood_pairs, unspoken_chances, word_errors
-from harness.figures.speakers import bunch_of, bunches, by_speaker, speakers_of
 from harness.ranking.board import Board
 from harness.ranking.chosen import judges_of
 from harness.ranking.elo_bounds import EloOverReference
@@ -35,6 +34,7 @@ from harness.turns import TurnTable, change, estimate
 from harness.turns.catalogue import BY_PATH, Unit
 from harness.turns.estimate import named
 from harness.turns.of_run import table_of_run
+from harness.turns.speakers import bunch_of, bunches, by_speaker, speakers_of
 from harness.wording import counted, milliseconds
 
 PEOPLE: Final = "people."

@@ -39,8 +39,7 @@ quarter of the time."""
 def plan_to_grow(store: RunStore) -> RunPlan:
     """The run's own plan, extended to its whole pack.
 
-    Raises:
-        UserError: the pack, an agent or a setting has changed since the run began.
+    Raises UserError: the pack, an agent or a setting has changed since the run began.
     """
     manifest = store.manifest
     if manifest.fleet is not None:
@@ -91,9 +90,8 @@ def play_until_clear(
 
     `look_again`: the check of the run, from its number, and whether that look can fail the run twice (`check_run`).
 
-    Raises:
-        UserError: the run cannot be resumed.
-        AgentError: no session of a batch could be finished; finished sessions are saved.
+    Raises UserError: the run cannot be resumed; AgentError: no session of a batch could be finished; finished sessions are
+    saved.
     """
     ends_s = time.monotonic() + 60 * how.minutes
     pack = plan_to_grow(store)

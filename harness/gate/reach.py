@@ -20,7 +20,6 @@ from scipy import stats
 from harness.audio.speech_text import parse_marked
 from harness.errors import UserError
 from harness.experiment import Experiment
-from harness.figures.speakers import bunch_of, speakers_of
 from harness.gate.budgets import CellLimit, Limit
 from harness.gate.decide import MOST_MORE, POWER, Rule, decide, tail_of
 from harness.gate.evidence import is_rating, unit_of
@@ -28,6 +27,7 @@ from harness.scenarios.context import Context, spoken_indices
 from harness.statistics.arrays import Floats
 from harness.statistics.bounds import Evidence, Percentile, Share
 from harness.timing.endpointing import LEAST_PAUSE_S
+from harness.turns.speakers import bunch_of, speakers_of
 from harness.wording import counted
 
 OF_PAUSES: Final = frozenset(("pauses_cut_share", "false_start_rate"))

@@ -91,8 +91,7 @@ class Steps(Cells):
 def limits_of_steps(budgets: Budgets, manifest: RunManifest, part: LoadPart) -> tuple[CellLimit, ...]:
     """The limits of a load test, each with the step that it is for; those for another kind of load, pack or mode do not apply.
 
-    Raises:
-        UserError: a limit names a step, an agent or a figure that the test does not have, or none applies.
+    Raises UserError: a limit names a step, an agent or a figure that the test does not have, or none applies.
     """
     found: list[CellLimit] = []
     agent = manifest.played[0].name
@@ -121,8 +120,7 @@ def limits_of_steps(budgets: Budgets, manifest: RunManifest, part: LoadPart) -> 
 def refuse_other_load(now: RunManifest, baseline: RunStore) -> None:
     """Check that two load tests have the same callers; otherwise these could cause a difference.
 
-    Raises:
-        UserError: another pack, mode, number of contexts or law of arrivals, or no step in common.
+    Raises UserError: another pack, mode, number of contexts or law of arrivals, or no step in common.
     """
     where, before = f"--baseline {baseline.folder}", baseline.manifest
     ours, theirs = now.load, before.load

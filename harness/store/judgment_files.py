@@ -66,10 +66,7 @@ def lines_in(path: Path) -> int:
 
 
 def read_table(path: Path, names: NamesRead | None = None) -> JudgmentTable:
-    """All rows of a file, as `read` would accept them, one at a time.
-
-    Raises UserError: as `read`.
-    """
+    """All rows of a file, as `read` would accept them, one at a time. Raises UserError: as `read`."""
     filling, names = Filling(_FOR_A_TABLE), names or NamesRead()
     for given, where in _given(path, fast=True):
         if not (_is_spelled(given, names) and filling.take(given)):

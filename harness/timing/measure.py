@@ -76,9 +76,8 @@ def _ns_of_heard(t0_ns: int, sample: int) -> int:
 def measure(recording: Recording, vocal: VocalDetector | None = None, samples: Sequence[ServerSample] = ()) -> TurnTiming:
     """The figures of the last caller turn that is neither barge-in nor event. `samples`: as for `measure_turns`.
 
-    Raises:
-        UserError: no detector is given and the one that ships is not installed.
-        ValueError: the recording contains no caller turn.
+    Raises UserError: no detector is given and the one that ships is not installed; ValueError: the recording contains no
+    caller turn.
     """
     turns = measure_turns(recording, vocal, samples)
     if not turns:

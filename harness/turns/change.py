@@ -57,8 +57,7 @@ def change(
         by: keys of the rows in both; `by_before`: those of the earlier run where they differ (an agent's earlier name).
         cluster: the key whose groups are independent.
 
-    Raises:
-        KeyError: no turn has such a figure.
+    Raises KeyError: no turn has such a figure.
     """
     now = now if by is None else now.where(by)
     was = by_before if by_before is not None else by

@@ -72,8 +72,7 @@ def estimate(table: TurnTable, figure: str, by: By | None = None, cluster: Clust
         figure: a path of the catalogue, as `ttfa_ms.p95`, `within_budget.ttfa` or `cut_in_rate`.
         cluster: the key whose groups are independent.
 
-    Raises:
-        KeyError: no turn has such a figure.
+    Raises KeyError: no turn has such a figure.
     """
     group = table if by is None else table.where(by)
     key, share = named(figure)

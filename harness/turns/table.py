@@ -149,11 +149,7 @@ class TurnTable:
         return len(self.began_ns)
 
     def where(self, by: Mapping[KeyName, str | Collection[str]]) -> "TurnTable":
-        """The rows with these keys. `by`: key → its name, or several.
-
-        Raises:
-            KeyError: there is no such key.
-        """
+        """The rows with these keys. `by`: key → its name, or several. Raises KeyError: there is no such key."""
         mask = np.ones(len(self), dtype=bool)
         for key, wanted in by.items():
             mask &= self.keys[key].among({wanted} if isinstance(wanted, str) else frozenset(wanted))
@@ -204,8 +200,7 @@ class TurnTable:
     def given(self, figure: str) -> Given:
         """The values of a figure of the catalogue in the rows that give it; of a share, one value for each chance.
 
-        Raises:
-            KeyError: no turn has such a figure.
+        Raises KeyError: no turn has such a figure.
         """
         entry = CATALOGUE[figure]
         if entry.latency is not None:

@@ -17,7 +17,6 @@ from harness.wording import counted
 T = TypeVar("T")
 Speakers = Mapping[str, Speaker]
 """Context → its speaker, where that is known."""
-NO_SPEAKERS: Speakers = {}
 
 
 def speakers_of(contexts: Iterable[Context]) -> Speakers:
