@@ -77,16 +77,10 @@ def decide(evidence: Evidence, rule: Rule, limit: float, tail: float, *, fails_t
         interval = (surer[0], interval[1]) if rule == "at_most" else (interval[0], surer[1])
     verdict = verdict_of(interval, rule, limit)
     ends = (evidence.low.value, evidence.high.value) if isinstance(evidence, TwoEnds) else None
-    by_others = (
-        verdict == "cannot tell" and ends is not None and evidence.contexts >= FEWEST_CLUSTERS and _apart(ends, rule, limit)
-    )
+    apart = ends is not None and len({verdict_of((end, end), rule, limit) for end in ends}) > 1
+    by_others = verdict == "cannot tell" and apart and evidence.contexts >= FEWEST_CLUSTERS
     more = more_needed(evidence, limit, tail) if verdict == "cannot tell" and not by_others else None
     return Decision(verdict, evidence.value, interval, tail, more, ends, by_others)
-
-
-def _apart(ends: Bounds, rule: Rule, limit: float) -> bool:
-    """True if one end is within a limit and the other outside."""
-    return len({verdict_of((end, end), rule, limit) for end in ends}) > 1
 
 
 def verdict_of(interval: Bounds, rule: Rule, limit: float) -> Verdict:

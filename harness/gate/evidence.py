@@ -171,7 +171,12 @@ class Cells:
         figure, and where TTFA and answer differ on at most 5 % of the replies."""
         if figure.split(".")[0] != "ttfa_ms" and figure != "within_budget.ttfa":
             return ""
-        return filler_note(filler_first(self.turns(agent, place)), self.evidence("answer_ms.p50", agent, place))
+        fillers, answer = filler_first(self.turns(agent, place)), self.evidence("answer_ms.p50", agent, place)
+        if answer is None or not differs(fillers):
+            return ""
+        begins = OVER_LIMIT_TEXT if np.isinf(answer.value) else milliseconds(answer.value)
+        of = f"{fillers[0]} of {counted(fillers[1], 'reply', 'replies')}"
+        return f"TTFA is of a filler on {of}, and the median answer begins at {begins}: limit answer_ms too"
 
     def change_from(self, before: "Cells", figure: str, agent: str, place: Place, was: str | None = None) -> Evidence | None:
         """The change of a figure since another run: positive is worse. None if one of the two does not have it.
@@ -224,16 +229,6 @@ class Cells:
             return []
         rows = self._selection.rows(place.condition, HEARD)
         return [row for row in rows if row.context in inside and row.source == "judge"]
-
-
-def filler_note(fillers: tuple[int, int], answer: Evidence | None) -> str:
-    """Sentence beside a limit on TTFA, without its full stop; empty where TTFA and answer differ on at most 5 % of the replies.
-    `fillers`: replies that begin with one, and all; `answer`: evidence of its median."""
-    if answer is None or not differs(fillers):
-        return ""
-    begins = OVER_LIMIT_TEXT if np.isinf(answer.value) else milliseconds(answer.value)
-    of = f"{fillers[0]} of {counted(fillers[1], 'reply', 'replies')}"
-    return f"TTFA is of a filler on {of}, and the median answer begins at {begins}: limit answer_ms too"
 
 
 def _wins(rows: Sequence[Judgment], agent: str) -> Evidence | None:

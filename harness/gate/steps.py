@@ -8,10 +8,9 @@ draw each time.
 from typing import Final
 
 from harness.errors import UserError
-from harness.figures.latency import filler_first
 from harness.figures.rank import Place
 from harness.gate.budgets import Budgets, CellLimit
-from harness.gate.evidence import Cells, filler_note
+from harness.gate.evidence import Cells
 from harness.statistics.bounds import Evidence
 from harness.statistics.interval import TURNS_FOR_P95
 from harness.store.load_part import LoadPart, step_name
@@ -45,12 +44,6 @@ class Steps(Cells):
     def change_from(self, before: Cells, figure: str, agent: str, place: Place, was: str | None = None) -> Evidence | None:
         """The change of a figure since another load test: positive is worse. None if one of them has no such step or figure."""
         return change(self.turns(agent, place), before.turns(was or agent, place), figure, cluster="stretch")
-
-    def before_answers(self, figure: str, agent: str, place: Place) -> str:
-        """As for a run: a sentence on fillers, for a limit on TTFA."""
-        if figure.split(".")[0] != "ttfa_ms":
-            return ""
-        return filler_note(filler_first(self.turns(agent, place)), self.evidence("answer_ms.p50", agent, place))
 
     def undecided_quality(self, figure: str, place: Place) -> str:
         """Nothing: no figure of a step is of quality."""

@@ -45,6 +45,7 @@ ENDPOINT_FAULT: Final = "endpoint_"
 NOT_TIMED: Final = "lost"
 """`TurnTiming.method` of the turn that represents a session lost before it could be timed."""
 
+_LOST: Final = TurnTiming(method=NOT_TIMED, spoken_end_ms=0.0, ttfa_ms=None, no_reply=True)
 MACHINES_DIFFER: Final = "machines_differ"
 """`TurnTiming.discarded` of every turn of a merged run whose machines differ, where its user did not pool them."""
 
@@ -169,7 +170,8 @@ class Selection:
             if session.status == "finished":
                 found.append((session, session.turn_timings))
             elif spoken and is_agents_fault(session.failure_kind):
-                found.append((session, session.turn_timings if session.key.step else (_lost_turn(session),)))
+                lost = replace(_LOST, labels=(session.failure_kind or "failed",))
+                found.append((session, session.turn_timings if session.key.step else (lost,)))
         if self.apart:
             found = [(session, tuple(replace(t, discarded=MACHINES_DIFFER) for t in timed)) for session, timed in found]
         return [(session, timed) for session, timed in found if timed]
@@ -315,9 +317,3 @@ def reply_of(session: Session, presentation: Presentation) -> Reply:
     if session.timing is not None and session.timing.no_reply:
         return Reply(session, "lost", why=f"Nothing was heard within {NO_REPLY_TEXT}.")
     return Reply(session, "missing", why="No word of the reply was understood.")
-
-
-def _lost_turn(session: Session) -> TurnTiming:
-    return TurnTiming(
-        method=NOT_TIMED, spoken_end_ms=0.0, ttfa_ms=None, no_reply=True, labels=(session.failure_kind or "failed",)
-    )
