@@ -19,6 +19,7 @@ from av import AudioFrame
 
 from harness.agents.connection import ConnectionFailed
 from harness.agents.connections.opus import CLOCK_HZ
+from harness.agents.connections.rtp_packet import stamped
 from harness.agents.connections.rtp_stream import RtpPacket
 
 
@@ -77,9 +78,6 @@ def opus_of(answer: str) -> int:
 _HANDLER: Final = "_handle_rtp_packet"
 _BUFFER: Final = "_RTCRtpReceiver__jitter_buffer"
 
-OnPacket = Callable[[int, RtpPacket], None]
-"""Called with the payload type and the packet."""
-
 
 class _NoBuffer:
     """A buffer that accepts aiortc's packets but returns no frames, so that nothing is decoded twice."""
@@ -88,7 +86,7 @@ class _NoBuffer:
         return False, None
 
 
-def tap(receiver: Any, on_packet: OnPacket) -> None:
+def tap(receiver: Any, on_packet: Callable[[RtpPacket], None]) -> None:
     """Give every packet of a receiver to `on_packet`, stamped on the monotonic clock.
 
     They are taken before aiortc's own jitter buffer. aiortc hands out decoded frames four packets late and without the time
@@ -104,9 +102,7 @@ def tap(receiver: Any, on_packet: OnPacket) -> None:
         raise ConnectionFailed("this version of aiortc is not known: pip install 'heart-voice-harness[webrtc]'", "defect")
 
     async def handle(packet: Any, arrival_time_ms: int) -> None:
-        arrival_ns = time.monotonic_ns()
-        read = RtpPacket(packet.sequence_number, packet.timestamp, arrival_ns, bytes(packet.payload), packet.ssrc)
-        on_packet(packet.payload_type, read)
+        on_packet(stamped(packet, time.monotonic_ns()))
         await received(packet, arrival_time_ms=arrival_time_ms)
 
     setattr(receiver, _HANDLER, handle)

@@ -1,47 +1,82 @@
-"""Packets of RTP as bytes (RFC 3550), and the keys of a telephone among them (RFC 4733).
+"""Packets of sound (RTP) and reports on them (RTCP) as aiortc reads and writes them, and the keys of a telephone.
 
-A key pressed is a run of packets with one timestamp, the last of them sent three times because any may be lost; it is noted
-once. Pure: no socket, no clock.
+Only the far end knows what arrived there. It reports this to whoever sends it sender reports, and from the stamp of one that it
+returns follows the round trip. A key pressed is a run of packets with one timestamp (RFC 4733), the last of them sent three
+times because any may be lost; it is noted once. Pure: no socket, no clock.
 """
 
 import struct
 from typing import Final
 
-from harness.agents.connection import Mark
-from harness.agents.connections.rtp_stream import RtpPacket
+from aiortc import rtp
 
-_HEADER: Final = struct.Struct("!BBHII")
+from harness.agents.connection import LineReport, Mark
+from harness.agents.connections.rtp_stream import NS_PER_S, RtpPacket
+
 _EVENT: Final = struct.Struct("!BBH")
-_VERSION: Final = 2
 _KEYS: Final = "0123456789*#ABCD"
-_RTCP: Final = range(64, 96)
-"""Payload types that would be taken for RTCP on the same port (RFC 5761)."""
 KEYS_HZ: Final = 8_000
 """Clock of the durations of keys."""
+_EPOCH_S: Final = 2_208_988_800
+"""From 1900, where NTP counts from, to 1970."""
+_NAME: Final = 1
+"""RTCP's number of the item that names a source (CNAME)."""
 
 
 def packed(payload_type: int, sequence: int, timestamp: int, source: int, payload: bytes, first: bool = False) -> bytes:
     """A packet as bytes. `first`: it begins a stretch of sound (the marker bit)."""
-    second = payload_type | (0x80 if first else 0)
-    return _HEADER.pack(_VERSION << 6, second, sequence & 0xFFFF, timestamp & 0xFFFFFFFF, source) + payload
+    return rtp.RtpPacket(payload_type, int(first), sequence & 0xFFFF, timestamp & 0xFFFFFFFF, source, payload).serialize()
 
 
 def unpacked(data: bytes, arrival_ns: int) -> RtpPacket | None:
     """A packet from bytes; None if they are no RTP."""
-    if len(data) < _HEADER.size:
+    try:
+        return None if rtp.is_rtcp(data) else stamped(rtp.RtpPacket.parse(data), arrival_ns)
+    except ValueError:
         return None
-    flags, second, sequence, timestamp, source = _HEADER.unpack_from(data)
-    if flags >> 6 != _VERSION or second & 0x7F in _RTCP:
+
+
+def stamped(packet: rtp.RtpPacket, arrival_ns: int) -> RtpPacket:
+    """aiortc's packet with its arrival."""
+    return RtpPacket(
+        packet.sequence_number, packet.timestamp, arrival_ns, bytes(packet.payload), packet.ssrc, packet.payload_type
+    )
+
+
+def sender_report(source: int, unix_ns: int, timestamp: int, packets: int, octets: int) -> bytes:
+    """A sender's report with its name. `timestamp`: the media clock's at this time."""
+    sent = rtp.RtcpSenderInfo(_ntp(unix_ns), timestamp & 0xFFFFFFFF, packets, octets & 0xFFFFFFFF)
+    name = rtp.RtcpSdesPacket([rtp.RtcpSourceInfo(source, [(_NAME, b"caller")])])
+    return bytes(rtp.RtcpSrPacket(source, sent)) + bytes(name)
+
+
+def report_on(data: bytes, source: int, unix_ns: int, arrival_ns: int, clock_hz: int) -> LineReport | None:
+    """The report on `source` in a packet that came at `unix_ns`; None if there is none."""
+    try:
+        parts = rtp.RtcpPacket.parse(data)
+    except ValueError:
         return None
-    start = _HEADER.size + 4 * (flags & 0x0F)
-    if flags & 0x10:
-        if len(data) < start + 4:
-            return None
-        start += 4 + 4 * int.from_bytes(data[start + 2 : start + 4], "big")
-    end = len(data) - (data[-1] if flags & 0x20 else 0)
-    if not start <= end:
-        return None
-    return RtpPacket(sequence, timestamp, arrival_ns, data[start:end], source, second & 0x7F)
+    for part in parts:
+        for report in part.reports if isinstance(part, rtp.RtcpSrPacket | rtp.RtcpRrPacket) else ():
+            if report.ssrc == source:
+                return LineReport(
+                    arrival_ns=arrival_ns,
+                    round_trip_ms=_round_trip_ms(unix_ns, report.lsr, report.dlsr) if report.lsr else None,
+                    sent_lost=max(0, report.packets_lost),
+                    sent_jitter_ms=report.jitter * 1000 / clock_hz,
+                )
+    return None
+
+
+def _ntp(unix_ns: int) -> int:
+    """A time as NTP's 64 bits: seconds since 1900, and 32 bits of a second."""
+    return (((unix_ns << 32) // NS_PER_S) + (_EPOCH_S << 32)) & 0xFFFFFFFFFFFFFFFF
+
+
+def _round_trip_ms(unix_ns: int, stamp: int, since: int) -> float:
+    """The time between two middle 32 bits of NTP's stamps, of which one second has 65,536."""
+    parts = (_ntp(unix_ns) // 65_536 - stamp - since) & 0xFFFFFFFF
+    return (parts - (1 << 32) if parts >= 1 << 31 else parts) * 1000 / 65_536
 
 
 class Keypad:

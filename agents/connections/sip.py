@@ -25,7 +25,6 @@ from harness.agents.connections.credentials import value_of
 from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.sip_causes import no_answer
 from harness.agents.connections.sip_codecs import FRAME_MS, CodecName, agreed, caller_rate_hz, description
-from harness.agents.connections.sip_sound import CallSound
 from harness.agents.connections.udp_port import Address, own_address, resolved
 from harness.agents.connections.websocket import place_of
 from harness.agents.connections.what_to_check import ROWS, Fault, Place, sentence
@@ -36,6 +35,7 @@ from harness.audio.level import AUDIBLE_RMS
 
 if TYPE_CHECKING:
     from harness.agents.connections.sip_line import SipLine
+    from harness.agents.connections.sip_sound import CallSound
 
 TELEPHONE: Final[tuple[CodecName, ...]] = ("pcmu", "pcma", "opus")
 OPEN_TIMEOUT_S: Final = 25.0
@@ -116,9 +116,10 @@ class SipConnection:
             self._sound.close()
 
     async def _connect(self) -> None:
-        if find_spec("aiosipua") is None:
+        if find_spec("aiosipua") is None or find_spec("aiortc") is None:
             raise ConnectionFailed("SIP needs the extra 'sip': pip install 'heart-voice-harness[sip]'", "defect")
         from harness.agents.connections.sip_line import Account, Handlers, SipLine, host_and_port
+        from harness.agents.connections.sip_sound import CallSound
 
         proxy = self._options.get("proxy")
         hop, own = await _way_to(*host_and_port(proxy or self._url), "proxy: " if proxy else "")

@@ -12,11 +12,10 @@ from typing import Final, Self
 
 import numpy as np
 
-from harness.agents.connection import AudioChunk, LineReport, Mark, MediaStamp
-from harness.agents.connections import rtcp
+from harness.agents.connection import AudioChunk, Mark, MediaStamp
 from harness.agents.connections.far_end import FarEnd
 from harness.agents.connections.inbox import Inbox
-from harness.agents.connections.rtp_packet import Keypad, packed, unpacked
+from harness.agents.connections.rtp_packet import Keypad, packed, report_on, sender_report, unpacked
 from harness.agents.connections.rtp_stream import NS_PER_S, RtpPacket, RtpStream
 from harness.agents.connections.sip_codecs import COMFORT_NOISE, FRAME_MS, Agreed, voice_of
 from harness.agents.connections.udp_port import Address, UdpPort, bound_pair
@@ -116,7 +115,7 @@ class CallSound:
     def report(self) -> None:
         """Send a report, which the far end answers with its own."""
         if self._sent and self._reports is not None and self._far_end is not None:
-            sent = rtcp.sender_report(self._source, time.time_ns(), self._timestamp, self._sent, self._sent_octets)
+            sent = sender_report(self._source, time.time_ns(), self._timestamp, self._sent, self._sent_octets)
             host, port = self._far_end.to
             self._reports.send(sent, (host, port + 1))
 
@@ -207,7 +206,7 @@ class CallSound:
             return
         with self._inbox.ours("on a report"):
             clock_hz = self._agreed.codec.clock_hz
-            report: LineReport | None = rtcp.report_on(data, self._source, time.time_ns(), arrival_ns, clock_hz)
+            report = report_on(data, self._source, time.time_ns(), arrival_ns, clock_hz)
             if report is not None:
                 self._inbox.put(report)
 

@@ -202,8 +202,8 @@ class WebRtcConnection:
                     )
         return None
 
-    def _on_packet(self, payload_type: int, packet: RtpPacket) -> None:
-        if payload_type != self._payload_type:
+    def _on_packet(self, packet: RtpPacket) -> None:
+        if packet.payload_type != self._payload_type:
             return
         with self._inbox.ours("on a packet"):
             for ordered in self._stream.add(packet):

@@ -333,7 +333,7 @@ def _seats(summary: RunFigures, _known: Circumstances) -> Iterator[Caution]:
         if wrong:
             yield worded("seat_error", seat.agent, " and ".join(wrong))
         if seat.unrated:
-            judge = command("judge", summary.run)
+            judge = command("judge", "run", summary.run)
             yield worded("seat_unrated", seat.agent, seat.unrated, counted(seat.replies, "reply", "replies"), judge)
         if seat.with_losses:
             yield worded("seat_losses", seat.agent, seat.with_losses, counted(seat.replies, "reply", "replies"))

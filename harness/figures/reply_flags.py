@@ -2,8 +2,7 @@
 
 Each flag is a rule, for faults that are a matter of spelling: a reply that says a sentence twice or says an earlier turn
 again, one that hands the seeker's words back, one in another language than the seeker's, and one that speaks to its judge.
-None finds bad advice in good words. How often each is raised on honest replies is in docs/judging.md (`python -m
-benchmarks.reply_flags`).
+None finds bad advice in good words. How often each is raised on honest replies is in docs/judging.md.
 """
 
 import re

@@ -8,9 +8,12 @@ or shares of 1.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from harness.servers.page import Page, Series
+from harness.servers.page import Page
+
+if TYPE_CHECKING:
+    from prometheus_client.samples import Sample
 
 Column = Literal[
     "queue_ms", "queue_n", "prefill_ms", "prefill_n", "decode_ms", "decode_n", "compute_ms", "compute_n", "ttft_ms", "ttft_n",
@@ -115,11 +118,11 @@ class Adapter:
                 found[column] = (max(values) if names.join == "largest" else sum(values)) * names.scale
         return found
 
-    def _first_workers(self, series: Sequence[Series]) -> Sequence[Series]:
+    def _first_workers(self, series: Sequence["Sample"]) -> Sequence["Sample"]:
         """Of series that differ in `ranks` alone, that of the lowest: which one this is differs between replicas of a model."""
         if not self.ranks:
             return series
-        first: dict[object, tuple[list[tuple[int, str]], Series]] = {}
+        first: dict[object, tuple[list[tuple[int, str]], Sample]] = {}
         for one in series:
             rank = [(len(said), said) for said in (one.labels.get(label, "") for label in self.ranks)]
             key = one.name, frozenset((label, said) for label, said in one.labels.items() if label not in self.ranks)
@@ -127,7 +130,7 @@ class Adapter:
                 first[key] = rank, one
         return [one for _, one in first.values()]
 
-    def _counts(self, series: Series, model: str | None) -> bool:
+    def _counts(self, series: "Sample", model: str | None) -> bool:
         said = [series.labels[label] for label in self.model_labels if label in series.labels]
         return model is None or not said or model in said
 
@@ -140,7 +143,7 @@ def timed(column: str, *names: str, ms: float = 1_000.0, where: tuple[tuple[str,
     }
 
 
-def _values(names: Names, series: Sequence[Series]) -> list[float]:
+def _values(names: Names, series: Sequence["Sample"]) -> list[float]:
     """The values that a column joins; empty where the page has none of its names."""
     by_name: dict[str, list[float]] = {}
     for one in series:

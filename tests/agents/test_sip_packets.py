@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.agents.connections import rtcp, sip_causes
-from harness.agents.connections.rtp_packet import Keypad, packed, unpacked
+from harness.agents.connections import sip_causes
+from harness.agents.connections.rtp_packet import Keypad, packed, report_on, sender_report, unpacked
 from harness.agents.connections.rtp_stream import RtpPacket
 from harness.agents.connections.sip_codecs import CODECS, CodecName, caller_rate_hz, voice_of
 
@@ -23,14 +23,14 @@ def test_a_packet_comes_back_as_it_was_sent(kind: int, sequence: int, timestamp:
 def test_any_bytes_are_a_packet_or_none(data: bytes) -> None:
     found = unpacked(data, 0)
     assert found is None or len(found.payload) <= len(data)
-    rtcp.report_on(data, 7, 0, 0, 8_000)
+    report_on(data, 7, 0, 0, 8_000)
     for mark in (*(keypad := Keypad()).take(RtpPacket(0, 0, 0, data)), *keypad.flush()):
         assert mark.name == "sip.dtmf"
 
 
 def test_extensions_and_padding_are_no_sound() -> None:
     plain = packed(0, 1, 2, 3, b"")
-    with_extension = bytes([plain[0] | 0x10]) + plain[1:] + b"\xbe\xde\0\x01extn" + b"sound"
+    with_extension = bytes([plain[0] | 0x10]) + plain[1:] + b"\xbe\xde\0\x01\x10\xff\0\0" + b"sound"
     assert (found := unpacked(with_extension, 0)) is not None
     assert found.payload == b"sound"
     padded = bytes([plain[0] | 0x20]) + plain[1:] + b"sound\0\0\x03"
@@ -40,18 +40,18 @@ def test_extensions_and_padding_are_no_sound() -> None:
 
 def test_the_round_trip_is_what_the_stamp_did_not_wait_at_the_far_end() -> None:
     sent_ns, source = 1_700_000_000_250_000_000, 77
-    report = rtcp.sender_report(source, sent_ns, 160, 1, 160)
+    report = sender_report(source, sent_ns, 160, 1, 160)
     assert len(report) % 4 == 0
     seconds, fraction = (int.from_bytes(report[at : at + 4], "big") for at in (8, 12))
     stamp = ((seconds & 0xFFFF) << 16) | fraction >> 16
     waited = round(0.100 * 65_536)
     block = b"".join(n.to_bytes(4, "big") for n in (source, 3 | 10 << 24, 0, 80, stamp, waited))
     answer = bytes((0x81, 201, 0, 7)) + bytes(4) + block
-    found = rtcp.report_on(answer, source, sent_ns + 130_000_000, 9, 8_000)
+    found = report_on(answer, source, sent_ns + 130_000_000, 9, 8_000)
     assert found is not None
     assert found.round_trip_ms == pytest.approx(30, abs=0.1)
     assert (found.sent_lost, found.sent_jitter_ms, found.arrival_ns) == (3, 10.0, 9)
-    assert rtcp.report_on(answer, source + 1, sent_ns, 9, 8_000) is None
+    assert report_on(answer, source + 1, sent_ns, 9, 8_000) is None
 
 
 @pytest.mark.parametrize("codecs", [("pcmu",), ("pcma",), ("opus",), ("opus", "pcmu")])

@@ -18,7 +18,7 @@ from aiosipua.message import SipMessage
 from harness.agents.cascade.answer_text import AnswerFilter, ReplyLimiter
 from harness.agents.cascade.clauses import first_cut
 from harness.agents.connection import ConnectionFailed
-from harness.agents.connections import rtcp, rtp_packet
+from harness.agents.connections import rtp_packet
 from harness.agents.connections.exotel import ExotelWire
 from harness.agents.connections.openai_realtime import RealtimeWire
 from harness.agents.connections.pipecat_eval import PipecatEvalWire
@@ -195,7 +195,9 @@ _ROWS: Final = (b",", b'"', b"\n", b"\r", b";", b"a", b"\x00", b"9" * 5_000)
 TARGETS: Final[Mapping[str, Target]] = {
     "metrics": Target(b'a{x="1",y="b"} 1.5 170\n', _text(lambda t: read_page(t, ("a",))), (NotMetrics,), _LABELS),
     "rtp": Target(bytes(range(64)), _packets, (), (b"\x00", b"\xff", b"\x80")),
-    "rtcp": Target(rtcp.sender_report(1, 2, 3, 4, 5), lambda b: rtcp.report_on(b, 1, 2, 3, 8_000), (), (b"\x80\xc8",), 65_507),
+    "rtcp": Target(
+        rtp_packet.sender_report(1, 2, 3, 4, 5), lambda b: rtp_packet.report_on(b, 1, 2, 3, 8_000), (), (b"\x80\xc8",), 65_507
+    ),
     "sip": Target(SIP, SipMessage.parse, (ValueError, IndexError, KeyError), _HEADERS, 65_507),
     "sdp": Target(
         SDP, _text(lambda t: agreed(parse_sdp(t), ("pcmu",))), (ConnectionFailed, ValueError, IndexError), _HEADERS, 65_507
