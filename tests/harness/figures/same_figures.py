@@ -4,6 +4,7 @@ A stored run is read to the same figures for ever. A change that moves any of th
 """
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -385,11 +386,13 @@ def found(part: str) -> list[Any]:
 
 
 def rounded(value: Any) -> Any:
-    """The value with six digits behind the point, and sets in order."""
+    """The value with six digits behind the point; of a sentence, the figures in it."""
     if isinstance(value, dict):
         return {str(name): rounded(part) for name, part in value.items()}
     if isinstance(value, list):
         return [rounded(part) for part in value]
+    if isinstance(value, str) and value.count(" ") > 3:
+        return re.findall(r"\d[\d.,]*|[a-z_]+_[a-z]+", value)
     return round(value, 6) if isinstance(value, float) else value
 
 
