@@ -10,7 +10,7 @@ figures of lines (RTP) are the median of the calls and the worst; loss is of all
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -128,6 +128,8 @@ def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, sp
     yields = {c: [t.yield_ms for t in group if t.discarded is None and t.yield_ms is not None] for c, group in turns.items()}
     pauses = [(ms, cut) for t in used for ms, cut in zip(t.pause_durations_ms, t.pause_was_cut, strict=True)]
     short = [cut for ms, cut in pauses if ms < SHORT_PAUSE_MS]
+    latencies: dict[str, Any] = {f"{name}_ms": quantiles(table, name, seed) for name in FIGURES}
+    reported: dict[str, Any] = {name: _median([getattr(t, name) for t in used]) for name in _REPORTED}
     return TurnFigures(
         turns=len(every),
         no_reply=sum(t.no_reply for t in used),
@@ -135,7 +137,7 @@ def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, sp
         undecided=undecided(table, "ttfa" if spoken else "ttft"),
         others=mean_others(used),
         discarded=dict(Counter(t.discarded for t in every if t.discarded is not None)),
-        **{f"{name}_ms": quantiles(table, name, seed) for name in FIGURES},
+        **latencies,
         within_budget=_within_budget(table, ("ttft", "ttfa", "answer") if spoken else ("ttft",)),
         filler_first=filler_first(table),
         backchannels=sum(t.backchannels for t in used),
@@ -148,7 +150,7 @@ def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, sp
         line=line_of(turns),
         unexplained_p95_ms=_unexplained_p95(used),
         yield_ms=quantiles_of(yields, seed) if any(yields.values()) else None,
-        **{name: _median([getattr(t, name) for t in used]) for name in _REPORTED},
+        **reported,
     )
 
 

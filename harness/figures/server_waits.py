@@ -8,7 +8,7 @@ share is a median over turns. Only waits that were split enter a part, and the o
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -101,11 +101,11 @@ def _row(stage: str, turns: Waits, seed: int) -> ServerWaits:
 
     shares = quantiles_of({name: [100 * part.explained_share for part in group] for name, group in known.items()}, seed)
     cached = [part.prefix_share for part in waits if part.prefix_share is not None]
-    most = {
+    most: dict[str, Any] = {
         f"most_{name}": max((value for part in waits if (value := getattr(part, name)) is not None), default=None)
         for name in ("running", "waiting", "cache_use")
     }
-    measured = {name: mean(name) for name in _PARTS if any(getattr(part, name) is not None for part in split)}
+    measured: dict[str, Any] = {name: mean(name) for name in _PARTS if any(getattr(part, name) is not None for part in split)}
     return ServerWaits(
         stage=stage,
         server=", ".join(dict.fromkeys(part.server for part in every if part.server)),

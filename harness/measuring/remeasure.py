@@ -87,8 +87,8 @@ def remeasure(
                         session=session.id,
                         context=session.key.context_id,
                         agent=session.key.agent,
-                        ttfa_ms=BeforeAndAfter(before=was and was.ttfa_ms, after=now.ttfa_ms),
-                        discarded=BeforeAndAfter(before=was and was.discarded, after=now.discarded),
+                        ttfa_ms=BeforeAndAfter(before=was.ttfa_ms if was is not None else None, after=now.ttfa_ms),
+                        discarded=BeforeAndAfter(before=was.discarded if was is not None else None, after=now.discarded),
                     )
                 )
             turns += len(found)

@@ -4,6 +4,7 @@ A stored run is read to the same figures for ever. A change that moves any of th
 """
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -11,7 +12,7 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from pydantic_core import to_jsonable_python
 
@@ -44,6 +45,7 @@ from harness.store.session import Session, SessionKey
 from harness.timing.figures import (
     Contention,
     Endpointing,
+    EventFate,
     EventTaken,
     InnerPause,
     LineQuality,
@@ -82,7 +84,11 @@ def drawn_turn(rng: Random) -> TurnTiming:
     owed = {name: rng.choice([0.0, 20.0, 120.0]) for name in ("ttfa", "ttft", "answer")}
     others = Contention(0.2, rng.choice([None, 0.1]), 0.0, rng.choice([None, 0, 3]), None, rng.choice([owed, {}]),
                         others=rng.choice([(), (("chromium", 0.4), ("python3", 0.2))]))  # fmt: skip
-    whole, maybe = rng.choice([100.0, 240.0]), lambda ms: rng.choice([None, ms])
+    whole = rng.choice([100.0, 240.0])
+
+    def maybe(ms: float) -> float | None:
+        return rng.choice([None, ms])
+
     split = ServerSplit(
         "llm", rng.choice(["vllm", "llama.cpp"]), whole, whole / 10, rng.choice(["request", "counters", "none"]),
         queue_ms=maybe(30.0), compute_ms=maybe(50.0), prefill_ms=maybe(40.0), first_decode_ms=maybe(10.0), idle_ms=maybe(5.0),
@@ -123,7 +129,7 @@ def turns(rng: Random) -> Any:
 
 def events(rng: Random) -> Any:
     """The rows of a sound, and what is said beside them."""
-    fates = ("went_on", "stopped", "spoke_again", "ended", "not_sounding")
+    fates = get_args(EventFate)
 
     def taken() -> EventTaken | None:
         ms, lost = float(rng.randrange(100, 900, 100)), rng.choice([None, 0, 4])
@@ -191,7 +197,8 @@ def weakened(rng: Random) -> Any:
         some = rng.sample(names, 2)
         calibration = rng.choice([None, {"trials": 16.0, "ttfa_p50_error_ms": 0.41, "ttfa_max_error_ms": 2.12},
                                   {"trials": 64.0, "ttfa_p95_error_ms": 1.45}, {"ttfa_p95_error_ms": "not known"}])  # fmt: skip
-        each = {"idle_percent": {"a": rng.choice([0.9, 1.0, 3.0])}, "unfinished": {"runs/x": 2}, "unsure_clocks": {"a": (2,
+        each: dict[str, Any] = {"idle_percent": {"a": rng.choice([0.9, 1.0, 3.0])}, "unfinished": {"runs/x": 2},
+            "unsure_clocks": {"a": (2,
             30.0)},
                 "reported_stages": {"a": ("traces", 12.0)}, "other_wires": {"a": "no"}, "odd_sound": {"a": "half speed"},
                 "why_silent": {"a": "a function call (2 turns)"}, "stalled": {"a": (1, 90.0)}, "throttled": {"a": 2},
@@ -242,9 +249,10 @@ def computed_on(rng: Random) -> Any:
 
 
 def manifest(**more: Any) -> RunManifest:
-    return RunManifest(**{"created": "2030", "harness_version": "0", "pack": "p", "pack_source": "p", "pack_hash": "x",
-                          "context_ids": ["c1"], "agents": [agent()], "mode": "seeded", "conditions": ["clean"], "repeats": 1,
-                          "seed": 1} | more)  # fmt: skip
+    given = {"created": "2030", "harness_version": "0", "pack": "p", "pack_source": "p", "pack_hash": "x",
+        "context_ids": ["c1"],
+             "agents": [agent()], "mode": "seeded", "conditions": ["clean"], "repeats": 1, "seed": 1}  # fmt: skip
+    return RunManifest.model_validate(given | more)
 
 
 def seat_of(rng: Random) -> SeatSummary:
@@ -385,11 +393,13 @@ def found(part: str) -> list[Any]:
 
 
 def rounded(value: Any) -> Any:
-    """The value with six digits behind the point, and sets in order."""
+    """The value with six digits behind the point; of a sentence, the figures in it."""
     if isinstance(value, dict):
         return {str(name): rounded(part) for name, part in value.items()}
     if isinstance(value, list):
         return [rounded(part) for part in value]
+    if isinstance(value, str) and value.count(" ") > 3:
+        return re.findall(r"\d[\d.,]*|[a-z_]+_[a-z]+", value)
     return round(value, 6) if isinstance(value, float) else value
 
 
