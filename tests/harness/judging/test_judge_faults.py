@@ -81,8 +81,8 @@ def test_an_endpoint_that_fails_in_the_middle_costs_only_what_was_not_answered(
     answered = 10
     judge = tmp_path / "far.toml"
     judge.write_text(
-        'id = "far"\nfamily = "rules"\nversion = "1"\nmodel = "m"\nattempts = 1\ntimeout_s = 2\nconcurrency = 20\n'
-        f'base_url = "{serve(behaviour, CHECK + answered)}/run/v1"\n'
+        'id = "far"\nfamily = "rules"\nversion = "1"\nmodel = "m"\nattempts = 1\nconcurrency = 20\n'
+        f'timeout_s = {2 if kind == "timeout" else 60}\nbase_url = "{serve(behaviour, CHECK + answered)}/run/v1"\n'
     )
     pass_red_lines(judge)
     code, told = judged(capsys, played, judge)
