@@ -111,10 +111,7 @@ def run(
         ),
     ] = None,
     ray: asked_for.Ray = None,
-    ray_shards: asked_for.RayShards = None,
-    ray_cpus: asked_for.RayCpus = None,
-    ray_gpus: asked_for.RayGpus = None,
-    ray_memory_gib: asked_for.RayMemory = None,
+    ray_worker: asked_for.RayWorker = None,
     as_json: AsJson = False,
 ) -> int:
     """Compare replies in pairs, without showing the judge which agent gave which."""
@@ -132,7 +129,7 @@ def run(
     goal: Goal | None = next((goal for goal in GOALS if goal == until_separated), None)
     if until_separated is not None and goal is None:
         raise UserError(f"--until-separated {until_separated}: unknown; choose {' or '.join(GOALS)}")
-    where = asked_for.cluster(ray, ray_shards, ray_cpus, ray_gpus, ray_memory_gib)
+    where = asked_for.on_cluster(ray, ray_worker)
     whole = target.is_file() or dry_run or goal is not None
     if shard is not None and whole:
         raise UserError(f"--shard {shard}: judges a part of a run; leave out a file, --dry-run, --until-separated")
