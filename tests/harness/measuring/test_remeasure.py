@@ -57,16 +57,16 @@ def test_what_moved_is_said_and_the_new_figure_is_kept(store: RunStore) -> None:
     found = remeasure(store)
     assert found.sessions == 2
     assert found.methods_before == ("timing-0", METHOD)
-    (change,) = found.changes
-    before, after = present(present(change.session.timing).ttfa_ms), present(change.after.ttfa_ms)
+    (change,) = found.changed
+    before, after = present(change.ttfa_ms.before), present(change.ttfa_ms.after)
     assert before - after == pytest.approx(30)
-    assert (found.turns, found.moved) == (2, {"onset": 1})
+    assert (found.turns, found.turns_moved) == (2, {"onset": 1})
     for session in store.sessions():
         assert session.timing is not None
         assert session.timing.method == METHOD
         assert session.timing.ttfa_ms == pytest.approx(400 + onset_ms(voice(1.0)), abs=2)
     again = remeasure(store)
-    assert (again.changes, again.moved) == ((), {})
+    assert (again.changed, again.turns_moved) == ((), {})
 
 
 def test_a_turn_that_began_with_a_murmur_moved_because_of_it(store: RunStore) -> None:
@@ -81,8 +81,8 @@ def test_a_turn_that_began_with_a_murmur_moved_because_of_it(store: RunStore) ->
     store.set_timing(session.id, (old,))
     assert store.session(session.id).timing == old
     found = remeasure(store)
-    assert found.moved == {"backchannel": 1}
-    assert found.to_json()["turns_moved"] == {"backchannel": 1}
+    assert found.turns_moved == {"backchannel": 1}
+    assert found.model_dump(by_alias=True)["schema"] == 1
     assert present(store.session(session.id).timing).ttfa_ms == now.ttfa_ms
 
 

@@ -89,7 +89,7 @@ def test_the_others_are_measured_and_measuring_again_mends_it(store: RunStore) -
     assert any("harness remeasure" in warning for warning in summary.warnings)
 
     found = remeasure(store)
-    assert found.failures == ()
+    assert found.failed == ()
     assert store.step_failures() == []
     assert all(s.timing is not None for s in store.sessions())
     assert summarise(store).failures == []
@@ -99,8 +99,8 @@ def test_measuring_again_names_what_it_cannot_measure_and_goes_on(store: RunStor
     measure_missing(store, silero(), QUIET)
     before = store.sessions()[0].timing
     found = remeasure(store, vocal=fails_on_call(1))
-    assert [f.session for f in found.failures] == [store.sessions()[0].id]
-    assert store.step_failures() == list(found.failures)
+    assert [f.session for f in found.failed] == [store.sessions()[0].id]
+    assert store.step_failures() == list(found.failed)
     assert store.sessions()[0].timing == before
 
 
