@@ -119,4 +119,6 @@ def _take_in(store: "RunStore", progress: RunProgress) -> None:
     if transcribe is not None and (mute := untranscribed(store)):
         progress.note(f"{mute} spoken replies have no words: the transcriber heard none.")
     if count:
-        progress.note(f"{count} replies by people are references of this run; to judge them: {command('judge', store.folder)}")
+        progress.note(
+            f"{count} replies by people are references of this run; to judge them: {command('judge', 'run', store.folder)}"
+        )

@@ -179,7 +179,7 @@ def _take_in(store: "RunStore", records: "SeatStore", conversations: "Conversati
     added = take_in(store, records, conversations, progress)
     if added:
         progress.note(
-            f"{added} answers are in the run; to judge and show them: {command('judge', store.folder)}, "
+            f"{added} answers are in the run; to judge and show them: {command('judge', 'run', store.folder)}, "
             f"then {command('report', store.folder)}"
         )
 

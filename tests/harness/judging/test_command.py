@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from harness.cli import _run
+from harness.judging.embedded import WORTH
 from harness.judging.load_judge import fingerprint_of
+from harness.judging.settings import shipped_judges
 from harness.judging.validation.against_people import keep
 from harness.judging.validation.labelled import gold_pairs
 from harness.judging.validation.red_lines import shipped_red_lines
@@ -58,13 +60,16 @@ def judge_file(
 
 
 def completions_file(
-    tmp_path: Path, systems: Sequence[str] = ("strong", "weak"), families: Mapping[str, str] | None = None
+    tmp_path: Path,
+    systems: Sequence[str] = ("strong", "weak"),
+    families: Mapping[str, str] | None = None,
+    contexts: int = 12,
 ) -> str:
     path = tmp_path / "texts.jsonl"
     lines = [
         {"context": c.id, "system": s, "text": f"{'good ' * (len(systems) - n)}({c.id} {s})"}
         | ({"family": families[s]} if families else {})
-        for c in load_pack("heart-open").contexts[:36]
+        for c in load_pack("heart-open").contexts[:contexts]
         for n, s in enumerate(systems)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -77,18 +82,17 @@ async def harness(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[
 
 
 @pytest.mark.usefixtures("knows_gold")
-@pytest.mark.parametrize(
-    ("api", "structured"),
-    [("openai", "json_schema"), ("openai", "json_object"), ("openai", "none"), ("anthropic", "json_schema")],
-)
-async def test_a_check_needs_no_run_and_measures_any_servers_judge(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], api: str, structured: str
+async def test_a_check_needs_no_run_and_a_file_is_shown_with_all_that_is_known_of_its_judge(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    texts = completions_file(tmp_path, contexts=4)
     async with ScriptedServer(0.1) as server:
-        path = judge_file(tmp_path, server.url, api=api, structured=structured)
-        code, told = await harness(capsys, "--check", "--judge", path)
-        asked = server.bodies[0]
-    (checked,) = told["judges"]
+        path = judge_file(tmp_path, server.url)
+        code, told = await harness(capsys, "check", "--judge", path)
+        (checked,) = told["judges"]
+        keep(BY_PEOPLE.model_copy(update={"fingerprint": fingerprint_of(path)}), validations_folder())
+        _, told = await harness(capsys, "run", texts, "--pack", "heart-open", "--judge", path)
+    (now,) = told["judges"]
     assert code == 0
     assert (checked["trusted"], checked["validated_on_people"]) == (False, None)
     assert checked["standing"] == "a judge's opinion: not compared with judgements of people"
@@ -96,8 +100,8 @@ async def test_a_check_needs_no_run_and_measures_any_servers_judge(
     assert checked["accuracy"] == 1.0
     assert checked["accuracy_interval"][0] > 0.6
     assert checked["flip_rate"] < 0.2
-    assert ("response_format" in asked) == (api == "openai" and structured != "none")
-    assert ("tools" in asked) == (api == "anthropic")
+    assert now["standing"].startswith("a judge's opinion: right on 75 %")
+    assert now["red_lines"] == checked["red_lines"]
 
 
 async def test_a_judge_that_fails_the_check_is_not_asked_unless_kept(
@@ -106,11 +110,11 @@ async def test_a_judge_that_fails_the_check_is_not_asked_unless_kept(
     texts = completions_file(tmp_path)
     async with ScriptedServer() as server:
         path = judge_file(tmp_path, server.url)
-        code, told = await harness(capsys, "--completions", texts, "--pack", "heart-open", "--judge", path)
+        code, told = await harness(capsys, "run", texts, "--pack", "heart-open", "--judge", path)
         assert code == 0
         assert told["judges"][0]["excluded"]
         assert told["comparisons"] == 0
-        _, kept = await harness(capsys, "--completions", texts, "--pack", "heart-open", "--judge", path, "--keep-excluded")
+        _, kept = await harness(capsys, "run", texts, "--pack", "heart-open", "--judge", path, "--keep-excluded")
     assert kept["comparisons"] > 0
 
 
@@ -118,7 +122,7 @@ async def test_a_judge_that_fails_the_check_is_not_asked_unless_kept(
 async def test_a_paid_answer_is_never_paid_for_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = completions_file(tmp_path)
     async with ScriptedServer() as server:
-        line = ("--completions", texts, "--pack", "heart-open", "--judge", judge_file(tmp_path, server.url))
+        line = ("run", texts, "--pack", "heart-open", "--judge", judge_file(tmp_path, server.url))
         _, first = await harness(capsys, *line)
         _, again = await harness(capsys, *line)
     assert first["calls"] > 0
@@ -127,24 +131,9 @@ async def test_a_paid_answer_is_never_paid_for_twice(tmp_path: Path, capsys: pyt
 
 
 @pytest.mark.usefixtures("knows_gold")
-async def test_a_judge_of_a_file_is_shown_with_all_that_this_machine_knows_of_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    texts = completions_file(tmp_path)
-    async with ScriptedServer(0.1) as server:
-        path = judge_file(tmp_path, server.url)
-        keep(BY_PEOPLE.model_copy(update={"fingerprint": fingerprint_of(path)}), validations_folder())
-        _, checked = await harness(capsys, "--check", "--judge", path)
-        _, told = await harness(capsys, "--completions", texts, "--pack", "heart-open", "--judge", path)
-    (before,), (now,) = checked["judges"], told["judges"]
-    assert now["standing"] == before["standing"] != "a judge's opinion: not compared with judgements of people"
-    assert now["red_lines"] == before["red_lines"]
-
-
-@pytest.mark.usefixtures("knows_gold")
 async def test_a_dry_run_bounds_what_an_early_end_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    texts = completions_file(tmp_path)
-    line = ("--completions", texts, "--pack", "heart-open", "--until-separated", "best")
+    texts = completions_file(tmp_path, contexts=36)
+    line = ("run", texts, "--pack", "heart-open", "--until-separated", "best")
     async with ScriptedServer() as server:
         path = judge_file(tmp_path, server.url)
         _, plan = await harness(capsys, *line, "--judge", path, "--dry-run")
@@ -169,12 +158,12 @@ async def test_a_dry_run_counts_every_call_with_those_of_the_check_until_they_ar
         path = judge_file(tmp_path, server.url)
 
         async def planned(run: Path) -> Any:
-            (plan,) = (await harness(capsys, str(run), "--judge", path, "--dry-run"))[1]["dry_run"]
+            (plan,) = (await harness(capsys, "run", str(run), "--judge", path, "--dry-run"))[1]["dry_run"]
             return plan
 
         before = await planned(played)
         assert not server.attempts
-        await harness(capsys, str(played), "--judge", path)
+        await harness(capsys, "run", str(played), "--judge", path)
         asked = sum(server.attempts.values())
         again, elsewhere = await planned(played), await planned(another)
     assert before["calls"] == asked
@@ -188,14 +177,14 @@ async def test_a_dry_run_counts_every_call_with_those_of_the_check_until_they_ar
 async def test_audits_and_replicates_are_asked_in_their_shares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = completions_file(tmp_path, systems=("a", "b", "c", "d"))
     async with ScriptedServer() as server:
-        line = ("--completions", texts, "--pack", "heart-open", "--judge", judge_file(tmp_path, server.url))
-        await harness(capsys, *line, "--pairs", "200", "--replicates", "3")
+        line = ("run", texts, "--pack", "heart-open", "--judge", judge_file(tmp_path, server.url))
+        await harness(capsys, *line, "--pairs", "40", "--replicates", "3")
     rows = read(tmp_path / "texts.judgments.jsonl")
     main = [row for row in rows if row.purpose == "main"]
-    assert len(main) == 3 * 200
+    assert len(main) == 3 * 40
     assert {row.repeat for row in main} == {0, 1, 2}
-    assert sum(row.purpose == "swapped" for row in rows) == 20
-    assert sum(row.purpose == "repeat" for row in rows) == 10
+    assert sum(row.purpose == "swapped" for row in rows) == 4
+    assert sum(row.purpose == "repeat" for row in rows) == 2
     shown = {(r.context, r.system_a, r.system_b): r.shown_first for r in main if r.repeat == 0}
     for row in rows:
         if row.purpose != "main":
@@ -207,7 +196,7 @@ async def test_audits_and_replicates_are_asked_in_their_shares(tmp_path: Path, c
 async def test_judges_of_one_line_keep_off_their_own_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = completions_file(tmp_path, families={"strong": "llama", "weak": "gpt"})
     async with ScriptedServer() as server:
-        line = ["--completions", texts, "--pack", "heart-open"]
+        line = ["run", texts, "--pack", "heart-open"]
         for name, family in (("kin", "llama"), ("stranger", "qwen")):
             line += ["--judge", judge_file(tmp_path, server.url, name=name, family=family)]
         await harness(capsys, *line)
@@ -219,10 +208,57 @@ async def test_judges_of_one_line_keep_off_their_own_family(tmp_path: Path, caps
 
 
 @pytest.mark.parametrize(
-    "line",
-    [("--until-separated", "all"), ("--pairs", "0"), ("--replicates", "0"), ("--reads", "sung"), ()],
+    ("option", "value"),
+    [("--until-separated", "all"), ("--pairs", "0"), ("--replicates", "0"), ("--reads", "sung"), ("--judge", "none")],
 )
-async def test_a_wrong_line_is_one_line_back(capsys: pytest.CaptureFixture[str], line: tuple[str, ...]) -> None:
+async def test_a_wrong_line_is_one_line_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, value: str
+) -> None:
+    line = ("run", completions_file(tmp_path), "--judge", "embedded") if option != "--judge" else ("run", "r")
+    code, told = await harness(capsys, *line, option, value)
+    assert code == 2
+    assert told["error"]["message"].startswith(option)
+    assert "\n" not in told["error"]["message"]
+
+
+@pytest.mark.parametrize("line", [("run", "runs/r"), ("check",), ("runs/r",)])
+async def test_no_judge_is_asked_unless_it_is_named(capsys: pytest.CaptureFixture[str], line: tuple[str, ...]) -> None:
     code, told = await harness(capsys, *line)
     assert code == 2
-    assert "\n" not in told["error"]["message"]
+    assert all(name in told["error"]["message"] for name in (*shipped_judges(), "local:", ".toml"))
+
+
+async def test_the_embedded_judge_says_what_it_is_worth_where_it_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["judge", "run", completions_file(tmp_path), "--pack", "heart-open", "--judge", "embedded", "--dry-run"]
+    assert await asyncio.to_thread(_run, line) == 0
+    assert WORTH in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (("run", "--dry-run"), ("run", "run", "--dry-run")),
+        (("run", "--check", "--dry-run"), ("run", "run", "--dry-run")),
+        (("--completions", "texts.jsonl", "--pack", "heart-open", "--dry-run"),
+         ("run", "texts.jsonl", "--pack", "heart-open", "--dry-run")),
+        (("--completions=texts.jsonl", "--pack", "heart-open", "--dry-run"),
+         ("run", "texts.jsonl", "--pack", "heart-open", "--dry-run")),
+        (("--check", "--against", "none.csv"), ("check", "--against", "none.csv")),
+    ],
+)  # fmt: skip
+async def test_the_words_of_version_0_3_mean_what_they_meant(
+    played: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    old: tuple[str, ...],
+    new: tuple[str, ...],
+) -> None:
+    assert played == tmp_path / "run", "a folder named as the sub-command is"
+    completions_file(tmp_path, contexts=2)
+    monkeypatch.chdir(tmp_path)
+    code, told = await harness(capsys, *new, "--judge", "embedded")
+    assert await harness(capsys, *old, "--judge", "embedded") == (code, told)
+    assert "dry_run" in told or "none.csv" in told["error"]["message"]
