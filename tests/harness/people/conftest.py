@@ -19,7 +19,7 @@ from harness.people.seat import CONSENT, Seat
 from harness.people.track import RATE_HZ
 from harness.people.withdraw import Withdraw, withdraw_on_page
 from harness.reports.listening.door import door, opened
-from harness.reports.listening.server import server_of
+from harness.reports.invited.server import server_of
 from tests.reports.conftest import browser, dejavu, open_page, played
 
 __all__ = ["browser", "dejavu", "open_page", "played"]

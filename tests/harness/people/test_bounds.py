@@ -21,7 +21,7 @@ from harness.people.part_files import TAKES
 from harness.people.records import LARGEST_PART, SeatStore
 from harness.people.seat import CONSENT
 from harness.people.track import LONGEST_S, RATE_HZ, Part, track_of
-from harness.reports.listening.session import Refused
+from harness.reports.invited import Refused
 from tests.harness.people.conftest import Sitter
 
 SERVER = """
@@ -32,7 +32,7 @@ from harness.people.caller.seat import CallerSeat
 from harness.people.records import SeatStore
 from harness.people.withdraw import withdraw_on_page
 from harness.reports.listening.door import door, opened
-from harness.reports.listening.server import listen_on, run_app
+from harness.reports.invited.server import listen_on, run_app
 
 folder = Path(sys.argv[1])
 records = SeatStore(folder)

@@ -19,7 +19,7 @@ from harness.people.records import SeatStore
 from harness.people.supporter.conversations import Conversations
 from harness.people.supporter.seat import SupporterSeat
 from harness.people.track import RATE_HZ
-from harness.reports.listening.storage import WORDS
+from harness.reports.invited.entry import DISK_FULL
 from tests.harness.people.conftest import ServedSeat, ServeSeat
 from tests.harness.people.sitting import REPLIES, spoken
 from tests.reports.conftest import ARGUMENTS, CHROMIUM

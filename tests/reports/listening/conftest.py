@@ -20,7 +20,7 @@ from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.door import door, opened
 from harness.reports.listening.material import Material
 from harness.reports.listening.serve import prepare
-from harness.reports.listening.server import server_of
+from harness.reports.invited.server import server_of
 from harness.store.run_store import RunStore
 from tests.reports.conftest import CHROMIUM
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from harness.reports.listening.storage import STATUS, WORDS
+from harness.reports.invited.entry import DISK_FULL, DISK_FULL_STATUS
 from tests.reports.listening.conftest import Served
 from tests.small_disk import SmallDisk, small_disk
 

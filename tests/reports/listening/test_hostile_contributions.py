@@ -12,7 +12,7 @@ import pytest
 import soundfile
 
 from harness.reports.listening.collect import LONGEST_S, _decoded
-from harness.reports.listening.session import Refused
+from harness.reports.invited import Refused
 
 Serve = Callable[..., Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.reports.listening.guard import Ceiling, from_here
+from harness.reports.invited.guard import Ceiling, from_here
 from harness.reports.listening.serve import invite, links_shown, revoke
 
 Serve = Callable[..., Any]
