@@ -95,3 +95,19 @@ def _loud(samples: Samples, rate_hz: int, below_db: float) -> NDArray[np.intp]:
     ends = np.arange(1, len(samples) + 1)
     mean = (total[ends] - total[np.maximum(ends - window, 0)]) / window
     return np.flatnonzero(mean >= level * 10 ** (-below_db / 10))
+
+
+def islands(loud: NDArray[np.bool_], join: int) -> list[tuple[int, int]]:
+    """Stretches of loud blocks, as (first, past the last), dips shorter than `join` blocks closed.
+
+    >>> islands(np.array([1, 1, 0, 1, 0, 0, 1], bool), 2)
+    [(0, 4), (6, 7)]
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], loud, [False]]).astype(np.int8)))
+    joined: list[tuple[int, int]] = []
+    for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        if joined and start - joined[-1][1] < join:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_toeplitz
 
 from harness.audio import onset_bands
-from harness.audio.level import EDGE_DB, WINDOW_S, decibels, speech_power
+from harness.audio.level import EDGE_DB, WINDOW_S, decibels, islands, speech_power
 
 BLOCK_S: Final = 0.0005
 """The grid of the search: half a millisecond, half of the bias that is allowed."""
@@ -255,15 +255,3 @@ def _aspirated(level: NDArray[np.float64], start: int, end: int, voice: int, spe
     before = level[max(0, start - 80) : max(0, start - 20)]
     over = max(float(before.mean()) if len(before) else 0.0, speech * 10 ** (-AIR_DB / 10))
     return len(air) > 0 and float(np.median(air)) > over * 10 ** (AIR_OVER_DB / 10)
-
-
-def islands(loud: NDArray[np.bool_], join: int) -> list[tuple[int, int]]:
-    """Stretches of loud blocks, as (first, past the last), dips shorter than `join` blocks closed."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], loud, [False]]).astype(np.int8)))
-    joined: list[tuple[int, int]] = []
-    for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        if joined and start - joined[-1][1] < join:
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
-    return joined

@@ -8,7 +8,7 @@ not known: in each band, and anew for each stretch of a syllable's length, all l
 taken as equally likely, and so is, for a share of them, silence.
 
 The noise is measured twice: on the first half of what comes before, then on everything up to just before the onset found.
-Constants were chosen on synthetic onsets of other seeds than the tests and the benchmark use; docs/decisions has the figures.
+Constants were chosen on synthetic onsets of other seeds than the tests and the benchmark use (docs/evidence/timing-onsets.md).
 """
 
 from typing import Final

@@ -5,7 +5,7 @@ processing (pulses at F0 through the spectrum, plus shaped noise). So a speaker 
 without analysing a finished wave again: F0 is moved, spectra are stretched along frequency, durations get factors
 inside the network. A sentence is run whole, and its frames are separated at a pause, between two phonemes.
 
-Sources: the package's `hibari.dsp` for the frames' meaning (Apache-2.0); figures in docs/decisions/audio-hibari.md.
+Sources: the package's `hibari.dsp` for the frames' meaning (Apache-2.0); figures in docs/evidence/audio-hibari.md.
 """
 
 from __future__ import annotations

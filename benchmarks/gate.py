@@ -19,7 +19,7 @@ them, and each is as easily called the other as it can be. Far from its limits a
 correlation (ICC) of 0 to 0.9, by a beta law for events and a normal one for latencies, also with unequal numbers of turns.
 `invalid` asks what becomes of a gate where the harness is at fault in a share of the sessions, played again or not.
 
-Each prints the rows of a table of docs/gate.md.
+Each prints the rows of a table of docs/evidence/gate-errors.md or gate-power.md.
 """
 
 import argparse

@@ -15,7 +15,7 @@ one board; unpaired, each version has a board of its own, and the variances of i
     python benchmarks/paired_change.py elo --draws 120 --seed 3
     python benchmarks/paired_change.py observed RUN RUN ...
 
-Each prints the rows of a table of docs/gate.md, "Against a baseline".
+Each prints the rows of a table of docs/evidence/gate-baseline.md.
 """
 
 import argparse

@@ -3,8 +3,8 @@
     python -m benchmarks.recorded_truth choosing|reporting [--only WORD] [--calls N] [--cache DIR]
 
 For each condition of a set of `benchmarks.made_calls`: turns found, the error of their ends, of their waits and of the agent's
-yields, turns that are none, and calls that are refused by name. Constants were chosen on `choosing`; docs/calls.md has the
-table of `reporting`.
+yields, turns that are none, and calls that are refused by name. Constants were chosen on `choosing`;
+docs/evidence/calls.md has the table of `reporting`.
 """
 
 import argparse

@@ -34,7 +34,6 @@ from harness.commands import (
     merge,
     models,
     people,
-    plan,
     play,
     rank,
     remeasure,
@@ -42,6 +41,7 @@ from harness.commands import (
     run,
     scenarios,
 )
+from harness.commands.old_words import in_words_of_today
 from harness.errors import AgentError, StorageError, UserError
 from harness.files import private_by_default
 from harness.printable import printable
@@ -75,12 +75,11 @@ def _root(
 
 
 app.command("run")(run.run)
-app.command("plan")(plan.plan)
 app.command("merge")(merge.merge)
 app.add_typer(agents.app, name="agents")
 app.add_typer(models.app, name="models")
 app.add_typer(scenarios.app, name="scenarios")
-app.command("judge")(judge.judge)
+app.add_typer(judge.app, name="judge")
 app.add_typer(label.app, name="label")
 app.command("add-votes")(add_votes.add_votes)
 app.command("rank")(rank.rank)
@@ -97,9 +96,6 @@ app.command("listen")(listen.listen)
 app.add_typer(people.app, name="people")
 app.command("doctor")(doctor.doctor)
 app.command("init")(init.init)
-# Names of version 0.3.
-for _old, _new in (("votes", add_votes.add_votes), ("retime", remeasure.remeasure), ("spans", export_traces.export_traces)):
-    app.command(_old, hidden=True)(_new)
 
 
 def main() -> None:
@@ -121,13 +117,12 @@ def _show_defect(kind: type[BaseException], error: BaseException, trace: Traceba
 
 def _run(arguments: list[str]) -> int:
     # `--debug` is accepted anywhere on the command line: nobody remembers on which side of the command it belongs.
-    if "--debug" in arguments:
-        arguments = ["--debug", *(a for a in arguments if a != "--debug")]
+    debug = ["--debug"] if "--debug" in arguments else []
     as_json = "--json" in arguments
-    # The bare name is a request for help, not a mistake.
-    arguments = arguments or ["--help"]
     try:
-        outcome = app(args=arguments, prog_name="harness", standalone_mode=False)
+        words = in_words_of_today([word for word in arguments if word != "--debug"])
+        # The bare name is a request for help, not a mistake.
+        outcome = app(args=[*debug, *words] or ["--help"], prog_name="harness", standalone_mode=False)
         sys.stdout.flush()  # a file that it is led into can be on a full disk too
     except TyperException as error:
         return _fail(2, "input", error.format_message(), as_json)

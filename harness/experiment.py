@@ -1,7 +1,7 @@
 """The settings of a run, as one record.
 
-`harness run`, `harness plan` and `harness check` make their options from its fields, the manifest and the plan's file store it
-whole, and `--resume` and `harness merge` compare two of them. So a new option is a field here, and the code that acts on it.
+`harness run` and `harness check` make their options from its fields, the manifest and the plan's file store it whole, and
+`--resume` and `harness merge` compare two of them. So a new option is a field here, and the code that acts on it.
 """
 
 from collections.abc import Iterator, Mapping

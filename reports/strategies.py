@@ -7,7 +7,6 @@ reply counts as uncertain (see `harness.ranking.strategies`).
 from pathlib import Path
 
 from harness.labelling.label_replies import REPORTED, every_label
-from harness.labelling.labeller_record import measured_in_words
 from harness.ranking.strategies import STRATEGIES, StrategyLabel, backed, usage
 from harness.reports.shown_runs import Part, ShownRuns, reply_texts
 from harness.reports.view import StrategiesView
@@ -35,14 +34,8 @@ def used(page_runs: ShownRuns) -> StrategiesView | None:
         per_reply={u.name: u.unique_per_reply.value for u in found},
         entropy_bits={u.name: u.entropy_bits.value for u in found},
         labeller=", ".join(labellers) or "an unnamed labeller",
-        checked="; ".join((*_figures(labellers), "never checked against people")),
+        checked="never checked against people",
     )
-
-
-def _figures(labellers: list[str]) -> list[str]:
-    """The figure of each labeller that was measured, after its name where there are several."""
-    found = [(name, figure) for name in labellers if (figure := measured_in_words(name))]
-    return [figure if len(labellers) == 1 else f"{name}: {figure}" for name, figure in found]
 
 
 def _labelled_texts(shown: ShownRuns) -> dict[tuple[str, str], str]:

@@ -5,8 +5,8 @@ verdicts of such a turn say nothing about an agent. Letters are checked one by o
 of eight words or more with at most a twentieth of English ones, or with three or more of one other language and more of these
 than of English. Shorter texts, names, numbers and foreign words within English pass.
 
-The thresholds were chosen on seekers' turns of ESConv's training part, of which none may be refused; docs/contexts.md has how
-many are elsewhere. Languages in Latin script that are not in the list are found by the first rule alone.
+The thresholds were chosen on seekers' turns of ESConv's training part, of which none may be refused; docs/evidence/packs.md has
+how many are elsewhere. Languages in Latin script that are not in the list are found by the first rule alone.
 """
 
 import re

@@ -31,7 +31,7 @@ from harness.scenarios.context import Context
 from harness.scenarios.pack import load_pack
 from harness.store.manifest import machine_facts
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "gate.md"
+PAGE: Final = Path(__file__).parents[1] / "docs" / "evidence" / "gate-record.md"
 RECORD: Final = re.compile(r"(?<=<!-- record -->\n).*?(?=<!-- /record -->)", re.DOTALL)
 WAIT_MS: Final = 2_500
 """The bot's silence, as the demo has it."""
@@ -126,7 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The record of an unchanged agent at the gate.")
     parser.add_argument("folder", type=Path, help="for the results; the same folder goes on with them")
     parser.add_argument("--times", type=int, default=100)
-    parser.add_argument("--write", action="store_true", help="write the table into docs/gate.md")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/evidence/gate-record.md")
     given = parser.parse_args()
     prepare(given.folder)
     found = table(checks(given.times, given.folder))

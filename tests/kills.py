@@ -118,7 +118,7 @@ class Judge(Command):
         shutil.copytree(self.base, self.place / "run")
 
     def words(self) -> Sequence[object]:
-        return "judge", self.place / "run", "--seed", "1", "--keep-excluded"
+        return "judge", "run", self.place / "run", "--judge", "embedded", "--seed", "1", "--keep-excluded"
 
     def finished(self) -> set[str]:
         return rows(self.place / "run") | sessions(self.place / "run")

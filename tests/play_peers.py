@@ -30,7 +30,7 @@ from harness.agents.profile import profile_kinds
 
 HERE: Final = Path(__file__).parent
 PEERS: Final = HERE / "peers"
-PAGE: Final = HERE.parent / "docs" / "peers.md"
+PAGE: Final = HERE.parent / "docs" / "evidence" / "peers.md"
 TABLE: Final = re.compile(r"(?<=<!-- peers -->\n).*?(?=<!-- /peers -->)", re.DOTALL)
 HARNESS: Final = (sys.executable, "-m", "harness")
 TURNS: Final = 20
@@ -283,7 +283,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Agents that others wrote, called and timed.")
     parser.add_argument("words", nargs="*", metavar="WORD", help="play the peers with this word in their names; default: all")
     parser.add_argument("--folder", type=Path, help="keep environments, runs and results here; default: a temporary one")
-    parser.add_argument("--write", action="store_true", help="write the table into docs/peers.md")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/evidence/peers.md")
     given = parser.parse_args()
     environments, peers = peers_to_play()
     with tempfile.TemporaryDirectory(prefix="peers-") as scratch, scripted_server() as server:

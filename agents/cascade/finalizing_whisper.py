@@ -1,7 +1,7 @@
 """Whisper in the place of a vendor's streaming recogniser, for pipecat's default turn strategies.
 
 pipecat's own Whisper service is slow in a way that the services most bots use are not: an earlier stretch can arrive after the
-caller has gone on, and it counts as the turn's last words (docs/performance.md, "Agents"). What pipecat's default
+caller has gone on, and it counts as the turn's last words (docs/evidence/endpointing.md). What pipecat's default
 strategies are worth can only be seen beside a recogniser that streams. This one behaves as pipecat's Deepgram service does:
 when the VAD has heard its stop, the audio so far is finalized, and the transcript is marked as final only if it answers the
 newest request, so that an earlier stretch never ends a turn. It differs in two ways: the words are decoded here,

@@ -26,7 +26,7 @@ from harness.verdicts.judge import weights_for
 def judge_pairs(
     contexts: Sequence[Context],
     completions: Sequence[Completion],
-    judges: str | Judge | Sequence[str | Judge] = "embedded",
+    judges: str | Judge | Sequence[str | Judge],
     *,
     design: Design | None = None,
     seed: int = 1,
@@ -40,7 +40,7 @@ def judge_pairs(
         contexts: the conversations, such as `harness.scenarios.pack.load_pack("heart-mini").contexts`.
         completions: one reply of each system to each context; `harness.judging.reference_completions(contexts)` adds the
             contexts' own references.
-        judges: names as for `harness judge --judge`, or your own judges, not yet entered.
+        judges: names as for `harness judge run --judge`, or your own judges, not yet entered.
         design: the pairs to ask and how often; None: every pair once, with the audits.
         cache: a file that stores every answer, so that no question is asked twice.
 

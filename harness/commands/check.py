@@ -66,12 +66,15 @@ def check(
         Path | None,
         typer.Option(metavar="RUN", show_default="none", help="Earlier run of the same conversations, to compare with."),
     ] = None,
-    until_clear: Annotated[
-        bool, typer.Option("--until-clear", help="Play more sessions until each limit passes or fails.")
-    ] = False,
+    until_clear: Annotated[bool, typer.Option("--until-clear", hidden=True)] = False,
     minutes: Annotated[
         float | None,
-        typer.Option(metavar="MINUTES", show_default="one check", help="Longest time for --until-clear, in minutes.", min=0),
+        typer.Option(
+            metavar="MINUTES",
+            show_default="one check",
+            help="Play more until each limit passes or fails, at most this long.",
+            min=0,
+        ),
     ] = None,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", show_default="not written", help="Write the verdicts as JUnit XML.")
@@ -96,14 +99,14 @@ def check(
     begun = resume and out is not None and (out / DATABASE).exists()
     if (run is None) == (not agent and not begun):
         raise UserError("check: name either the folder of a run, or agents to play with --agent")
-    if until_clear != (minutes is not None):
-        raise UserError("--until-clear and --minutes go together; give both")
+    if until_clear and minutes is None:
+        raise UserError("--until-clear: name the longest time with --minutes")
     extra = [flag(name) for name in named]
     extra += [option for option, given in (("--out", out), ("--resume", resume)) if given]
-    if run is not None and not until_clear and wait_for_quiet is not None:
+    if run is not None and minutes is None and wait_for_quiet is not None:
         extra.append("--wait-for-quiet")
     of_load = run is not None and is_load(run)
-    extra += [option for option, given in (("--until-clear", until_clear), ("--judge", judge)) if given and of_load]
+    extra += [option for option, given in (("--minutes", minutes is not None), ("--judge", judge)) if given and of_load]
     if run is not None and extra:
         raise UserError(f"{extra[0]}: has no effect on the finished run {run}; leave it out")
     for option, path in (("--junit", junit), ("--summary", summary)):
@@ -241,7 +244,7 @@ def _played(
     limits = limits_for(asked, manifest, plan.contexts, judged=request.options.judged)
     if baseline is not None:
         refuse_unpaired(baseline, manifest, plan.contexts, limits)
-    # --until-clear goes on to the end of the pack, and its first check has a part of the error if others may follow.
+    # With --minutes it goes on to the end of the pack, and its first check has a part of the error if others may follow.
     left = len(plan.pack.contexts) - len(plan.contexts)
     played, look = (plan.contexts, None) if until is None else (plan.pack.contexts, first_look(left))
     refuse_out_of_reach(limits, played, request.options, look)
@@ -250,8 +253,11 @@ def _played(
 
 
 def _judges_of(store: "RunStore") -> tuple[str, ...]:
-    """The judges of the sessions that are added: those of the run, none if it has no verdicts."""
-    return ("embedded",) if any(row.source == "judge" for row in store.judgments()) else ("none",)
+    """The judges of the sessions that are added: those of the run that ship, because verdicts do not name a judge's file."""
+    from harness.judging.settings import load_judge_settings, shipped_judges
+
+    asked = {row.judge for row in store.judgments() if row.source == "judge"}
+    return tuple(name for name in shipped_judges() if load_judge_settings(name).judge_id in asked) or ("none",)
 
 
 def _wants_words(store: "RunStore", asked: "Budgets", judges: tuple[str, ...]) -> bool:

@@ -35,8 +35,7 @@ NOT_THE_AGENTS_FAULT: Final = (
     "have given"
 )
 HOW_TO_MEND: Final = (
-    "stop other programs (harness doctor lists them) and play again, or let check play those sessions again "
-    "with --until-clear --minutes M"
+    "stop other programs (harness doctor lists them) and play again, or let check play those sessions again with --minutes M"
 )
 
 

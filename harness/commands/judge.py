@@ -2,23 +2,23 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from harness.commands import play_options as asked_for
 from harness.commands.recorded import refuse_recorded
 from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.progress import RunProgress
-from harness.store.judgment import JudgeCheck, Presentation
+from harness.store.judgment import JudgeCheck
 from harness.wording import command
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from harness.fleet.run import OnCluster
     from harness.judging.batch import JudgingOutcome
     from harness.judging.record import Stop
@@ -28,8 +28,31 @@ if TYPE_CHECKING:
     from harness.verdicts.judge import RunJudging
 
 
+class _WithFormerWords(TyperGroup):
+    """`harness judge RUN …`, `--completions FILE` and `--check`, as version 0.3 had them, beside the sub-commands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        # A run's folder may be called `run`, and was named without a sub-command.
+        bare = args[:1] == ["run"] and (not args[1:] or args[1].startswith("-")) and Path("run").is_dir()
+        if args and args[0] != "--help" and (args[0] not in self.commands or bare):
+            check = "--check" in args and "--dry-run" not in args
+            args = ["check" if check else "run", *(word for word in args if word not in ("--check", "--completions"))]
+            args = [word.removeprefix("--completions=") for word in args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=_WithFormerWords, no_args_is_help=True, help="Compare replies in pairs, and check the judges that do so.")
+
+Judges = Annotated[
+    list[str] | None,
+    typer.Option(metavar="JUDGE", help="Judge: a shipped name, local:FILE.gguf, or a .toml file; may be repeated."),
+]
+Model = Annotated[str | None, typer.Option(hidden=True)]
+"""With `--judge local` its model: the former way to write `--judge local:MODEL`."""
+
+
 @dataclass(frozen=True)
-class _Found:
+class _Result:
     outcomes: "Sequence[JudgingOutcome]" = ()
     checks: "Sequence[JudgeCheck]" = ()
     estimates: "Sequence[Estimate]" = ()
@@ -42,37 +65,14 @@ class _Found:
     """Sentences on the names in a file of completions."""
 
 
-def judge(
-    run: Annotated[Path | None, typer.Argument(help="Folder of a run.")] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="JUDGE", show_default="embedded", help="Judge: a shipped name, local, or a .toml file; may be repeated."
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            show_default="none",
-            help="With --judge local: a language model's name (harness models) or a .gguf file.",
-        ),
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Only test the judges on pairs with known answers; needs no run.")
-    ] = False,
-    against: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            show_default="no ratings by people",
-            help="With --check: replies rated by people (.csv, .jsonl or a published folder); the result is saved.",
-        ),
-    ] = None,
-    scale: Annotated[str, typer.Option(help="With --against: lowest and highest score of the file.")] = "1-5",
+@app.command("run")
+def run(
+    target: Annotated[Path, typer.Argument(help="Folder of a run, or a JSON Lines file of completions.")],
+    judge: Judges = None,
+    model: Model = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the number of questions and their cost.")] = False,
     reads: Annotated[
-        str, typer.Option(metavar="heard|written", help="What judges read: heard (the audio's transcript) or written.")
+        str, typer.Option(metavar="heard|written", help="For a run: heard (the audio's transcript) or written replies.")
     ] = "heard",
     pairs: Annotated[
         int | None,
@@ -96,14 +96,10 @@ def judge(
     keep_excluded: Annotated[
         bool, typer.Option("--keep-excluded", help="Also ask judges that failed half of the known answers.")
     ] = False,
-    completions: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default="the run", help="Judge the texts of this JSON Lines file instead of a run."),
-    ] = None,
-    pack: Annotated[str, typer.Option(help="With --completions: the pack that they answer.")] = "heart-mini",
+    pack: Annotated[str, typer.Option(help="For a file of completions: the pack that they answer.")] = "heart-mini",
     out: Annotated[
         Path | None,
-        typer.Option(help="With --completions: output file (.jsonl or .csv); default: beside the input."),
+        typer.Option(help="For a file of completions: output file (.jsonl or .csv); default: beside the input."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of pairs and orders.")] = 1,
     shard: Annotated[
@@ -115,76 +111,96 @@ def judge(
         ),
     ] = None,
     ray: asked_for.Ray = None,
-    ray_shards: asked_for.RayShards = None,
-    ray_cpus: asked_for.RayCpus = None,
-    ray_gpus: asked_for.RayGpus = None,
-    ray_memory_gib: asked_for.RayMemory = None,
+    ray_worker: asked_for.RayWorker = None,
     as_json: AsJson = False,
 ) -> int:
     """Compare replies in pairs, without showing the judge which agent gave which."""
     from harness.judging.design import Design
-    from harness.verdicts.judge import RunJudging, load_judges
-    from harness.verdicts.text_board import as_object
+    from harness.ranking.stopping import GOALS
+    from harness.shards.split import parse_shard
+    from harness.verdicts.judge import RunJudging
 
-    names = _with_model(tuple(judge) if judge else ("embedded",), model)
-    if not load_judges(names):
-        raise UserError("--judge none: leaves nothing to do")
+    names = _judges(judge, model)
     if reads not in ("heard", "written"):
         raise UserError(f"--reads {reads}: unknown; choose heard or written")
     for option, value in (("--pairs", pairs), ("--replicates", replicates)):
         if value is not None and value < 1:
             raise UserError(f"{option} {value}: must be at least 1")
-    if run is not None and completions is not None:
-        raise UserError(f"{run} and --completions {completions}: name only one of them")
-    something_else = check or dry_run or until_separated is not None
-    part = _shard(shard, run, something_else)
-    where = asked_for.cluster(ray, ray_shards, ray_cpus, ray_gpus, ray_memory_gib)
-    if where is not None and (run is None or something_else or part is not None):
-        raise UserError(
-            f"--ray {ray}: judges a run in parts; leave out --shard, --completions, --check, --dry-run, --until-separated"
-        )
-    design = Design(cells=pairs, replicates=replicates)
-    presentation: Presentation = "heard_text" if reads == "heard" else "written"
-    asked = RunJudging(names, seed, presentation, design, _goal(until_separated), keep_excluded, part)
-    if against is not None and (not check or run is not None or dry_run):
-        raise UserError(
-            "--against: compares judges with people's ratings; use it with --check, without a run and without --dry-run"
-        )
+    goal: Goal | None = next((goal for goal in GOALS if goal == until_separated), None)
+    if until_separated is not None and goal is None:
+        raise UserError(f"--until-separated {until_separated}: unknown; choose {' or '.join(GOALS)}")
+    where = asked_for.on_cluster(ray, ray_worker)
+    whole = target.is_file() or dry_run or goal is not None
+    if shard is not None and whole:
+        raise UserError(f"--shard {shard}: judges a part of a run; leave out a file, --dry-run, --until-separated")
+    if where is not None and (whole or shard is not None):
+        raise UserError(f"--ray {ray}: judges a run in parts; leave out a file, --shard, --dry-run, --until-separated")
+    part = parse_shard(shard) if shard is not None else None
+    asked = RunJudging(
+        names, seed, "heard_text" if reads == "heard" else "written", Design(cells=pairs, replicates=replicates), goal,
+        keep_excluded, part,
+    )  # fmt: skip
+    if target.is_file():
+        return _say(_judge_file(target, pack, asked, out, dry_run), as_json)
+    if part is not None:
+        return _say(_judge_shard(target, asked), as_json)
+    if where is not None:
+        _ask_on_cluster(target, asked, reads, where)
+    return _say(_judge_run(target, asked, dry_run), as_json)
+
+
+@app.command("check")
+def check(
+    run: Annotated[Path | None, typer.Argument(help="Folder of a run that stores the check.")] = None,
+    judge: Judges = None,
+    model: Model = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            show_default="no ratings by people",
+            help="Replies rated by people (.csv, .jsonl or a published folder); the result is saved.",
+        ),
+    ] = None,
+    scale: Annotated[str, typer.Option(help="With --against: lowest and highest score of the file.")] = "1-5",
+    seed: Annotated[int, typer.Option(hidden=True)] = 1,
+    as_json: AsJson = False,
+) -> int:
+    """Ask judges about pairs with known answers, or about replies that people rated."""
+    from harness.store.run_store import RunStore
+    from harness.verdicts.judge import check_judges
+
+    names = _judges(judge, model)
     if against is not None:
-        return _against_people(against, _scale(scale), asked, as_json)
-    if check and not dry_run:
-        found = _check(run, asked)
-    elif completions is not None:
-        found = _judge_file(completions, pack, asked, out, dry_run)
-    elif run is not None and part is not None:
-        found = _judge_shard(run, asked)
-    elif run is not None:
-        if where is not None:
-            _ask_on_cluster(run, asked, reads, where)
-        found = _judge_run(run, asked, dry_run)
-    else:
-        raise UserError("name a run's folder, or a file with --completions")
-    told = as_object(found.outcomes, found.checks, found.estimates, stop=found.stop, heard_wer=found.heard_wer)
-    told["failed"] = [{"session": f.session, "kind": f.kind, "detail": f.detail} for f in found.failed]
-    told["notes"] = list(found.notes)
-    if as_json:
-        print(json.dumps(told, indent=2))
-    else:
-        _say(found, told)
-    return 3 if told["missing"] or told["failed"] else 0
+        if run is not None:
+            raise UserError("--against: compares judges with people's ratings; leave out the run")
+        return _against_people(against, _scale(scale), names, seed, as_json)
+    store = RunStore.open(run) if run is not None else None
+    with RunProgress() as progress:
+        if store is None:
+            return _say(_Result(checks=asyncio.run(check_judges(None, names, seed, progress))), as_json)
+        with store.lock():
+            return _say(_Result(checks=asyncio.run(check_judges(store, names, seed, progress))), as_json)
 
 
-def _shard(text: str | None, run: Path | None, something_else: bool) -> tuple[int, int] | None:
-    from harness.shards.split import parse_shard
+def _judges(judge: list[str] | None, model: str | None) -> tuple[str, ...]:
+    """The names of the judges to ask, each of which exists."""
+    from harness.judging.settings import LOCAL, known_judges
+    from harness.verdicts.judge import load_judges
 
-    if text is not None and (run is None or something_else):
-        raise UserError(
-            f"--shard {text}: judges a part of a run; leave out --completions, --check, --dry-run, --until-separated"
-        )
-    return parse_shard(text) if text is not None else None
+    names = tuple(judge or ())
+    if model is not None and LOCAL not in names:
+        raise UserError(f"--model {model}: is for --judge local; add it")
+    if not names:
+        raise UserError(f"name a judge with --judge: {known_judges()}")
+    if model is not None:
+        names = tuple(f"{LOCAL}:{model}" if name == LOCAL else name for name in names)
+    if not load_judges(names):
+        raise UserError("--judge none: leaves nothing to do")
+    return names
 
 
-def _judge_shard(run: Path, asked: "RunJudging") -> _Found:
+def _judge_shard(run: Path, asked: "RunJudging") -> _Result:
     from harness.store.run_store import RunStore
     from harness.verdicts.judge import judge_shard
 
@@ -192,8 +208,8 @@ def _judge_shard(run: Path, asked: "RunJudging") -> _Found:
     refuse_recorded(store)
     with RunProgress() as progress:
         outcomes = asyncio.run(judge_shard(store, asked, progress))
-        progress.note(f"when all shards are judged: {command('judge', run)}, with the same options and without --shard")
-    return _Found(outcomes)
+        progress.note(f"when all shards are judged: {command('judge', 'run', run)}, with the same options and without --shard")
+    return _Result(outcomes)
 
 
 def _ask_on_cluster(run: Path, asked: "RunJudging", reads: str, where: "OnCluster") -> None:
@@ -208,26 +224,17 @@ def _ask_on_cluster(run: Path, asked: "RunJudging", reads: str, where: "OnCluste
         ask_on_cluster(run, line, where, progress)
 
 
-def _with_model(names: tuple[str, ...], model: str | None) -> tuple[str, ...]:
-    if model is None:
-        return names
-    if "local" not in names:
-        raise UserError(f"--model {model}: is for --judge local; add it")
-    return tuple(f"local:{model}" if name == "local" else name for name in names)
-
-
 def _scale(text: str) -> tuple[float, float]:
-    low, dash, high = text.partition("-")
     try:
-        found = float(low), float(high)
+        low, high = (float(edge) for edge in text.split("-", 1))
     except ValueError:
-        found = (0.0, 0.0)
-    if not dash or found[0] >= found[1]:
+        low = high = 0.0
+    if low >= high:
         raise UserError(f"--scale {text}: must be the lowest and the highest score, as in 1-5")
-    return found
+    return low, high
 
 
-def _against_people(path: Path, scale: tuple[float, float], asked: "RunJudging", as_json: bool) -> int:
+def _against_people(path: Path, scale: tuple[float, float], names: tuple[str, ...], seed: int, as_json: bool) -> int:
     from harness.judging.validation.against_people import kept
     from harness.judging.validation.label_files import read_labels
     from harness.judging.validation.sentences import people_details, people_sentence
@@ -235,44 +242,22 @@ def _against_people(path: Path, scale: tuple[float, float], asked: "RunJudging",
 
     labels = read_labels(path, scale)
     with RunProgress() as progress:
-        checks = asyncio.run(check_against_people(asked.judges, labels, asked.seed, progress))
+        checks = asyncio.run(check_against_people(names, labels, seed, progress))
     if as_json:
         print(json.dumps({"schema": 1, "checks": [check.model_dump() for check in checks]}, indent=2))
-        return 3 if any(check.missing for check in checks) else 0
-    for check in checks:
+    for check in () if as_json else checks:
         print(f"{people_sentence(check)}.")
         for line in people_details(check):
             print(line)
         if check.missing:
             print(f"{check.missing} pairs were not answered")
-        earlier = [before for before in kept(check.fingerprint, validations_folder()) if before != check]
-        for before in earlier:
-            print(f"known of this judge, and counts too: {people_sentence(before)}.")
+        for before in kept(check.fingerprint, validations_folder()):
+            if before != check:
+                print(f"known of this judge, and counts too: {people_sentence(before)}.")
     return 3 if any(check.missing for check in checks) else 0
 
 
-def _goal(name: str | None) -> "Goal | None":
-    from harness.ranking.stopping import GOALS
-
-    found: Goal | None = next((goal for goal in GOALS if goal == name), None)
-    if name is not None and found is None:
-        raise UserError(f"--until-separated {name}: unknown; choose {' or '.join(GOALS)}")
-    return found
-
-
-def _check(run: Path | None, asked: "RunJudging") -> _Found:
-    from harness.store.run_store import RunStore
-    from harness.verdicts.judge import check_judges
-
-    store = RunStore.open(run) if run is not None else None
-    with RunProgress() as progress:
-        if store is None:
-            return _Found(checks=asyncio.run(check_judges(None, asked.judges, asked.seed, progress)))
-        with store.lock():
-            return _Found(checks=asyncio.run(check_judges(store, asked.judges, asked.seed, progress)))
-
-
-def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Found:
+def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Result:
     from harness.judging.record import read_records
     from harness.measuring.transcribe import transcribe_all
     from harness.store.run_store import RunStore
@@ -281,13 +266,13 @@ def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Found:
     store = RunStore.open(run)
     refuse_recorded(store)  # before its calls are transcribed for nothing
     if dry_run:
-        return _Found(estimates=estimate_run(store, asked))
+        return _Result(estimates=estimate_run(store, asked))
     with RunProgress() as progress, store.lock():
         transcribe_all(store, progress)  # a check leaves out the words that no limit needs
         outcomes = asyncio.run(judge_run(store, asked, progress))
     judged = {row.judge for outcome in outcomes for row in outcome.judgments}
     stops = [r.stop for r in read_records(run) if r.judge in judged and r.presentation == asked.presentation]
-    return _Found(
+    return _Result(
         outcomes,
         store.judge_checks(),
         stop=stops[0] if stops else None,
@@ -296,50 +281,63 @@ def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Found:
     )
 
 
-def _judge_file(path: Path, pack: str, asked: "RunJudging", out: Path | None, dry_run: bool) -> _Found:
+def _judge_file(path: Path, pack: str, asked: "RunJudging", out: Path | None, dry_run: bool) -> _Result:
     from harness.scenarios.pack import load_pack
     from harness.store.judgment_files import write
     from harness.verdicts.judge import CANARIES, weights_for
-    from harness.verdicts.text_board import TextJudging, judge_completions
     from harness.verdicts.text_board import dry_run as estimate_file
+    from harness.verdicts.text_board import judge_completions
 
     contexts = load_pack(pack).contexts
-    how = TextJudging(asked.judges, asked.seed, asked.design, asked.until, asked.keep_excluded)
     target = out or path.with_name(f"{path.stem}.judgments.jsonl")
     cached = target.with_name(f"{target.name}.verdicts.sqlite")
     if dry_run:
-        return _Found(estimates=estimate_file(path, contexts, how, cache_path=cached, canaries=CANARIES))
+        return _Result(estimates=estimate_file(path, contexts, asked, cache_path=cached, canaries=CANARIES))
     with RunProgress() as progress:
         weights = {k: v for name in asked.judges for k, v in weights_for(name, progress).items()}
         progress.phase("Judging")
         board = judge_completions(
-            path, contexts, how, weights, progress.count,
+            path, contexts, asked, weights, progress.count,
             cache_path=cached, canaries=CANARIES,
         )  # fmt: skip
     write(board.judgments, target)
-    return _Found(board.outcomes, board.checks, stop=board.stop, written_to=target, notes=board.notes)
+    return _Result(board.outcomes, board.checks, stop=board.stop, written_to=target, notes=board.notes)
 
 
-def _say(found: _Found, told: dict[str, object]) -> None:
-    for plan in found.estimates:
+def _say(result: _Result, as_json: bool) -> int:
+    """The exit code, after the result is printed."""
+    from harness.verdicts.text_board import as_object
+
+    shown = as_object(result.outcomes, result.checks, result.estimates, stop=result.stop, heard_wer=result.heard_wer)
+    shown["failed"] = [{"session": f.session, "kind": f.kind, "detail": f.detail} for f in result.failed]
+    shown["notes"] = list(result.notes)
+    if as_json:
+        print(json.dumps(shown, indent=2))
+    else:
+        _print(result, shown)
+    return 3 if shown["missing"] or shown["failed"] else 0
+
+
+def _print(result: _Result, shown: dict[str, Any]) -> None:
+    for plan in result.estimates:
         print(f"{_costs(plan, 'at most ' if plan.least else '')}; {_known_of(plan.judge)}")
         if plan.least is not None:
             print(_costs(plan.least, "at least "))
-    if found.outcomes:
-        print(", ".join(f"{name} {told[name]}" for name in ("comparisons", "calls", "cached", "missing", "unasked")))
-    for failure in found.failed:
+    if result.outcomes:
+        print(", ".join(f"{name} {shown[name]}" for name in ("comparisons", "calls", "cached", "missing", "unasked")))
+    for failure in result.failed:
         print(f"{failure.session}: could not be judged ({failure.detail})")
-    for row in found.checks:
+    for row in result.checks:
         print(_in_words(row))
-    for note in found.notes:
+    for note in result.notes:
         print(note)
-    if found.stop is not None:
-        print(found.stop.in_words())
-    for agent, share in found.heard_wer.items():
+    if result.stop is not None:
+        print(result.stop.in_words())
+    for agent, share in result.heard_wer.items():
         if share is not None:
             print(f"{agent}: {share:.1%} of words heard differ from those written")
-    if found.written_to is not None:
-        print(f"judgments: {found.written_to}")
+    if result.written_to is not None:
+        print(f"judgments: {result.written_to}")
 
 
 def _costs(plan: "Estimate", bound: str) -> str:
@@ -350,16 +348,13 @@ def _costs(plan: "Estimate", bound: str) -> str:
 
 def _known_of(judge: str) -> str:
     """The known accuracy of a judge, before it is asked anything."""
-    from harness.judging.embedded import held_out_record
-    from harness.judging.settings import load_judge_settings
+    from harness.judging.embedded import NAME, WORTH
 
-    record = held_out_record()
-    if record and judge.split("@")[0] == load_judge_settings("embedded").id:
-        return f"right on {record['accuracy']:.0%} of our own pairs held out from its fit (a development figure)"
-    return "its accuracy is not measured here: `harness judge --check` measures it"
+    return WORTH if judge.split("@")[0] == NAME else "its accuracy is not measured here: `harness judge check` measures it"
 
 
 def _in_words(check: JudgeCheck) -> str:
+    from harness.judging.embedded import NAME, WORTH
     from harness.judging.validation.sentences import IN_WORDS, judge_sentence, people_sentence, red_lines_details, standing
     from harness.judging.validation.sentences import red_lines_sentence as grave
     from harness.judging.validation.trust import trust_in
@@ -371,12 +366,14 @@ def _in_words(check: JudgeCheck) -> str:
         words += (
             f"; right on {share(check.held_out_accuracy)}{band} of our own pairs held out from its fit (a development figure)"
         )
-    lines = [f"{people_sentence(people)}." for people in check.people_checks]
-    if check.red_lines is not None:
-        lines += red_lines_details(check.red_lines)
     first = grave(check.judge, check.red_lines)
-    known = [f"{first}."] * bool(first) + [
-        f"{words}. {IN_WORDS[trust_in(check)]}".rstrip(),
-        f"{check.judge}: {standing(check)}.",
-    ]
-    return "\n".join([*known, *lines])
+    return "\n".join(
+        [
+            *([f"{check.judge} {WORTH}."] if check.judge.split("@")[0] == NAME else []),
+            *([f"{first}."] if first else []),
+            f"{words}. {IN_WORDS[trust_in(check)]}".rstrip(),
+            f"{check.judge}: {standing(check)}.",
+            *(f"{people_sentence(people)}." for people in check.people_checks),
+            *(red_lines_details(check.red_lines) if check.red_lines is not None else ()),
+        ]
+    )

@@ -34,7 +34,7 @@ NOT_MEASURED = "its quality against people is not measured here: harness label e
 @app.command("strategies")
 def strategies(
     target: Target,
-    judge: Annotated[str, typer.Option(help="A shipped judge behind an endpoint, local:FILE.gguf, or a .toml file.")],
+    judge: Annotated[str, typer.Option(help="Judge behind an endpoint: a shipped name or a .toml file.")],
     pack: Pack = "heart-mini",
     reads: Reads = "heard",
     condition: Condition = None,
@@ -42,32 +42,20 @@ def strategies(
 ) -> int:
     """Label the fifteen strategies in every reply. A strategy counts as present only with a quote from the reply."""
     from harness.labelling.label_replies import label_replies, labelling_judge, material
-    from harness.labelling.labeller_record import measured_in_words, measured_labellers
     from harness.ranking.strategies import usage
-    from harness.verdicts.judge import weights_for
 
     settings = labelling_judge(judge)
     found = material(target, pack, _presentation(reads), condition)
     with RunProgress() as progress:
-        weights = weights_for(judge, progress)
-        labels, missing = asyncio.run(label_replies(found, settings, weights, progress))
+        labels, missing = asyncio.run(label_replies(found, settings, progress))
     used = usage(labels)
-    measured = measured_labellers().get(settings.judge_id)
     told: dict[str, Any] = {
         "schema": 1,
         "labeller": settings.judge_id,
         "replies": len(labels) // 15,
         "missing": missing,
         "macro_f1": None,
-        "against_a_program": None
-        if measured is None
-        else {
-            "macro_f1": measured.macro_f1,
-            "interval": measured.interval,
-            "everything": measured.everything,
-            "is_better_than_everything": measured.is_better_than_everything,
-            "replies": measured.replies,
-        },
+        "against_a_program": None,
         "systems": {
             u.name: {
                 "replies": u.replies,
@@ -83,8 +71,7 @@ def strategies(
     if as_json:
         print(json.dumps(told, indent=2))
     else:
-        worth = "; ".join(filter(None, (measured_in_words(settings.judge_id), NOT_MEASURED)))
-        print(f"{told['labeller']}: {told['replies']} replies labelled, {missing} without a usable answer; {worth}")
+        print(f"{told['labeller']}: {told['replies']} replies labelled, {missing} without a usable answer; {NOT_MEASURED}")
         for u in used:
             print(
                 f"{u.name}: {u.unique_per_reply.value:.1f} strategies a reply, {len(u.coverage)} of 15 used, "
@@ -100,12 +87,12 @@ def reasons(
     as_json: AsJson = False,
 ) -> int:
     """Label the reasons of verdicts by the codebook. A reason counts only with a quote from the verdict's text."""
-    from harness.labelling.label_replies import code_reasons, reason_judge
+    from harness.labelling.label_replies import code_reasons, labelling_judge
     from harness.store import judgment_files as files
     from harness.store.paths import LABELS
     from harness.store.run_store import RunStore
 
-    settings = reason_judge(judge)
+    settings = labelling_judge(judge)
     rows = RunStore.open(target).judgments() if target.is_dir() else files.read(target)
     folder = target / LABELS if target.is_dir() else target.with_suffix(".labels")
     with RunProgress() as progress:

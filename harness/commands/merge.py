@@ -41,4 +41,4 @@ def merge(
         print("machines differ, so their latencies are not pooled; to pool them: --pool-machines")
     if found.left:
         print(f"{counted(found.left, 'session')} of the plan not played yet; merge their shards later into the same --out")
-    print(f"next: harness judge {out}, then harness report {out}")
+    print(f"next: harness judge run {out}, then harness report {out}")

@@ -1,15 +1,14 @@
-"""`harness plan`: a run fixed in a file, so that many machines can play parts of it; with `--estimate`, its time and price."""
+"""`harness run --write-plan`: a run fixed in a file, so that many machines can play parts of it; `--estimate`: its time and
+price."""
 
 import json
 import shlex
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from harness.commands import play_options as asked
-from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.experiment import FREE, Experiment
 from harness.files import for_others, write_whole
@@ -20,42 +19,39 @@ if TYPE_CHECKING:
     from harness.run.plan import RunPlan
 
 
-@asked.of_an_experiment(Experiment.model_fields.keys() - FREE)
-def plan(
-    out: Annotated[Path | None, typer.Option(metavar="FILE", show_default="none", help="File for the plan.")] = None,
-    named: asked.Named = asked.NOTHING,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only print the hours, cores, judge calls and money that the run takes.")
-    ] = False,
-    agent_count: Annotated[
-        int | None,
-        typer.Option(
-            metavar="A", show_default="those named", help="With --estimate: as many agents, like those that are named.", min=1
-        ),
-    ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(metavar="JUDGE", show_default="none", help="With --estimate: a judge of the run; may be repeated."),
-    ] = None,
-    as_json: AsJson = False,
+def plan_only(
+    named: asked.Named,
+    out: Path | None,
+    agent_count: int | None,
+    *,
+    estimate: bool,
+    of_a_run: Mapping[str, object],
+    as_json: bool,
 ) -> None:
-    """Fix what a run plays (seeds, hashes, versions, weights) in a file, for `harness run --plan FILE --shard I/N`."""
+    """Write the plan of a run, or print what the run would take. `of_a_run`: options that only a run has, with their values.
+
+    Raises:
+        UserError: an option does not go with the others, or has a wrong value.
+    """
     from harness.run.plan import make_plan
 
-    _refuse_half_a_question(out, estimate, agent_count, judge)
-    made = make_plan(Experiment.of(named))
-    if out is None:
-        _estimate(made, tuple(judge or ()), agent_count, as_json=as_json)
-    else:
-        _fix(made, out, as_json=as_json)
-
-
-def _refuse_half_a_question(out: Path | None, estimate: bool, agent_count: int | None, judge: list[str] | None) -> None:
-    if estimate == (out is not None):
-        raise UserError("plan: give either --out FILE, for the plan, or --estimate, for the time and money that it would take")
-    if not estimate and (agent_count is not None or judge):
+    wanted = "--write-plan" if out is not None else "--estimate"
+    if (out is not None) == estimate:
+        raise UserError(
+            "--agent-count: is for an estimate; add --estimate"
+            if out is None
+            else "--write-plan: writes a plan and --estimate nothing; leave one out"
+        )
+    if extra := next((option for option, value in of_a_run.items() if value), None):
+        raise UserError(f"{extra}: nothing is played with {wanted}; leave one of the two out")
+    if out is not None and (agent_count is not None or "judges" in named):
         given = "--agent-count" if agent_count is not None else "--judge"
-        raise UserError(f"{given}: is for an estimate; add --estimate, or leave it out (judges are named by harness judge)")
+        raise UserError(f"{given}: is for an estimate; add --estimate, or leave it out (judges are named by harness judge run)")
+    made = make_plan(Experiment.of({name: value for name, value in named.items() if name not in FREE}))
+    if out is not None:
+        _fix(made, out, as_json=as_json)
+    else:
+        _estimate(made, Experiment.of(named).judges, agent_count, as_json=as_json)
 
 
 def _fix(made: "RunPlan", out: Path, *, as_json: bool) -> None:
@@ -72,7 +68,7 @@ def _fix(made: "RunPlan", out: Path, *, as_json: bool) -> None:
         return
     print(f"plan {found.id}: {len(keys):,} calls, about {lasting(hours)} at one call at a time and {megabytes:,.0f} MB")
     print(f"play a part:  harness run --plan {shlex.quote(str(out))} --shard 1/N --out DIR   (1/N to N/N, on any machines)")
-    print("merge the parts:  harness merge DIR… --out RUN, then harness judge RUN and harness report RUN")
+    print("merge the parts:  harness merge DIR… --out RUN, then harness judge run RUN and harness report RUN")
 
 
 def _estimate(made: "RunPlan", judges: tuple[str, ...], agent_count: int | None, *, as_json: bool) -> None:
@@ -123,4 +119,4 @@ def _write(path: Path, text: str) -> None:
         write_whole(path, text)
         for_others(path)
     except OSError as error:
-        raise UserError(f"--out {path}: cannot be written ({error.strerror}); choose another path") from error
+        raise UserError(f"--write-plan {path}: cannot be written ({error.strerror}); choose another path") from error

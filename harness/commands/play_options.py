@@ -1,12 +1,13 @@
 """Options of an experiment and of a cluster, shared by all commands that play, plan or judge."""
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from types import MappingProxyType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args, get_origin
 
 import typer
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import UserError
 from harness.experiment import Experiment, Option, flag, options, shown
@@ -27,23 +28,14 @@ Ray = Annotated[
         help="Ray cluster to run on: auto, its HOST:PORT, or local for a cluster on this machine alone.",
     ),
 ]
-RayShards = Annotated[int | None, typer.Option(help="With --ray: number of parts; default: as many as can run at once.", min=1)]
-RayCpus = Annotated[
-    float | None,
+RayWorker = Annotated[
+    list[str] | None,
     typer.Option(
-        metavar="N", show_default="the agents' threads", help="With --ray: CPUs of a node that each part uses.", min=0.01
+        metavar="cpus=N,gpus=N,memory=GIB,parts=N",
+        show_default="the agents' threads as CPUs, as many parts as can run at once",
+        help="With --ray: what each part uses of a node, and the number of parts.",
     ),
 ]
-RayGpus = Annotated[
-    float | None, typer.Option(metavar="N", show_default="0", help="With --ray: GPUs of a node that each part uses.", min=0)
-]
-RayMemory = Annotated[
-    float | None,
-    typer.Option(
-        metavar="GIB", show_default="not declared", help="With --ray: memory of a node that each part uses, in GiB.", min=0
-    ),
-]
-
 WaitForQuiet = Annotated[
     float | None,
     typer.Option(
@@ -103,21 +95,34 @@ def _typed(annotation: Any) -> Any:
     return annotation if annotation in (bool, int, float) else str
 
 
-def cluster(
-    address: str | None, shards: int | None, cpus: float | None, gpus: float | None, memory_gib: float | None
-) -> "OnCluster | None":
+class _Worker(BaseModel):
+    """The values of `--ray-worker`; memory in GiB."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    cpus: float | None = Field(None, ge=0.01)
+    gpus: float = Field(0.0, ge=0)
+    memory: float = Field(0.0, ge=0)
+    parts: int | None = Field(None, ge=1)
+
+
+def on_cluster(address: str | None, worker: Sequence[str] | None) -> "OnCluster | None":
     """The cluster that the options name; None if they name none.
 
     Raises:
-    UserError: an option for a cluster is given, but no cluster is named.
+        UserError: a worker is described without a cluster, or by other words.
     """
-    given = {"shards": shards, "cpus": cpus, "gpus": gpus, "memory-gib": memory_gib}
+    given = ",".join(worker or ())
     if address is None:
-        first = next((name for name, value in given.items() if value is not None), None)
-        if first is not None:
-            raise UserError(f"--ray-{first}: is for a run on a cluster; add --ray auto, or leave it out")
+        if given:
+            raise UserError(f"--ray-worker {given}: is for a run on a cluster; add --ray auto, or leave it out")
         return None
     from harness.fleet.cluster import GIB
     from harness.fleet.run import OnCluster
 
-    return OnCluster(address, shards, cpus, gpus or 0.0, round((memory_gib or 0.0) * GIB))
+    try:
+        asked = _Worker.model_validate(dict(part.partition("=")[::2] for part in given.split(",") if part))
+    except ValidationError as error:
+        name, why = error.errors()[0]["loc"][0], error.errors()[0]["msg"]
+        raise UserError(f"--ray-worker {given}: {name}: {why}; write as in cpus=1,gpus=0,memory=2,parts=4") from error
+    return OnCluster(address, asked.parts, asked.cpus, asked.gpus, round(asked.memory * GIB))

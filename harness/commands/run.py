@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.commands import play_options as asked
+from harness.commands.plan import plan_only
 from harness.commands.screen import AsJson, screen
 from harness.errors import AgentError, UserError
 from harness.experiment import FREE, NO_JUDGE, Experiment, flag
@@ -22,17 +23,14 @@ def run(
     named: asked.Named,
     plan: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", show_default="the other options", help="Play the plan in this file (see `harness plan`)."),
+        typer.Option(metavar="FILE", show_default="the other options", help="Play the plan in this file (see --write-plan)."),
     ] = None,
     shard: Annotated[
         str | None,
         typer.Option(metavar="I/N", show_default="the whole run", help="Play only the I-th of N equal parts, as in 2/4."),
     ] = None,
     ray: asked.Ray = None,
-    ray_shards: asked.RayShards = None,
-    ray_cpus: asked.RayCpus = None,
-    ray_gpus: asked.RayGpus = None,
-    ray_memory_gib: asked.RayMemory = None,
+    ray_worker: asked.RayWorker = None,
     elsewhere: Annotated[
         Path | None,
         typer.Option(
@@ -49,6 +47,23 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run in --out; with --plan start it if there is none.")
     ] = False,
+    write_plan: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default="none",
+            help="Play nothing: fix what is played (seeds, hashes, versions, weights) in this file, for many machines.",
+        ),
+    ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Play nothing: print the hours, cores, judge calls and money that the run takes.")
+    ] = False,
+    agent_count: Annotated[
+        int | None,
+        typer.Option(
+            metavar="A", show_default="those named", help="With --estimate: as many agents, like those that are named.", min=1
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Call agents, speak contexts to them, and report how fast and how kindly they answer."""
@@ -57,7 +72,11 @@ def run(
     from harness.reports.write import write_played
     from harness.run.phases import run as run_all
 
-    where = asked.cluster(ray, ray_shards, ray_cpus, ray_gpus, ray_memory_gib)
+    if write_plan is not None or estimate or agent_count is not None:
+        of_a_run = {"--plan": plan, "--shard": shard, "--ray": ray, "--out": out, "--resume": resume}
+        plan_only(named, write_plan, agent_count, estimate=estimate, of_a_run=of_a_run, as_json=as_json)
+        return 0
+    where = asked.on_cluster(ray, ray_worker)
     if where is not None and shard is not None:
         raise UserError(f"--shard {shard}: with --ray every shard is played; leave one of the two out")
     request = _request(named, plan, shard, out, resume, wait_for_quiet, on_cluster=where is not None)

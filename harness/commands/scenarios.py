@@ -29,35 +29,36 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="List, show, hear, check and build packs of contexts.")
 app.command("hear")(hear)
-app.command("listen", hidden=True)(hear)
 app.command("import")(import_contexts)
 
 
-@app.command("list")
-def list_packs(as_json: AsJson = False) -> None:
-    """List the shipped packs."""
+def _list_packs(as_json: bool) -> None:
+    from harness.scenarios.check import list_packs
+
+    rows = list(list_packs(load_pack(name) for name in shipped_packs()))
     if as_json:
-        from harness.scenarios.check import list_packs as rows_of
-
-        print(json.dumps({"schema": 1, "packs": list(rows_of(load_pack(name) for name in shipped_packs()))}, indent=2))
+        print(json.dumps({"schema": 1, "packs": rows}, indent=2))
         return
-    from harness.scenarios.check import list_packs as rows_of
-
     table = Table("pack", "contexts", "regular", "adversarial", "emotions", "problems", box=None, pad_edge=False)
-    for row in rows_of(load_pack(name) for name in shipped_packs()):
+    for row in rows:
         table.add_row(*(str(row[key]) for key in ("pack", "items", "regular", "adversarial", "emotions", "problems")))
     screen().print(table)
 
 
 @app.command("show")
 def show(
-    pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
+    pack: Annotated[
+        str | None, typer.Argument(help="A pack that ships, a YAML file or a folder; default: list the packs that ship.")
+    ] = None,
     context: Annotated[str | None, typer.Argument(help="Id of one context; default: all, in brief.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a pack's contexts, or one conversation in full."""
+    """List the shipped packs, show a pack's contexts, or one conversation in full."""
     from harness.scenarios.check import show_context
 
+    if pack is None:
+        _list_packs(as_json)
+        return
     loaded = load_pack(pack)
     if context is None:
         if as_json:

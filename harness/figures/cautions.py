@@ -363,7 +363,7 @@ def _seats(summary: RunFigures) -> Iterator[Caution]:
         if wrong:
             yield worded("seat_error", seat.agent, " and ".join(wrong))
         if seat.unrated:
-            judge = command("judge", summary.run)
+            judge = command("judge", "run", summary.run)
             yield worded("seat_unrated", seat.agent, seat.unrated, counted(seat.replies, "reply", "replies"), judge)
         if seat.with_losses:
             yield worded("seat_losses", seat.agent, seat.with_losses, counted(seat.replies, "reply", "replies"))

@@ -333,7 +333,7 @@ def _nothing_counts(path: Path, store: RunStore) -> str:
         )
     return (
         f"{path}: the run holds no judgments yet; let people vote on its page or with {command('listen', path)}, or judge it "
-        f"with: {command('judge', path)}"
+        f"with: {command('judge', 'run', path)}"
     )
 
 

@@ -4,7 +4,7 @@ A judge whose order of replies is no better than counting their words can still 
 fault is there or not, however long the reply is. Each flag here is a rule, for faults that are a matter of spelling: a reply
 that says a sentence twice or says an earlier turn again, one that hands the seeker's words back, one in another language than
 the seeker's, and one that speaks to its judge. Meaning is beyond them: none finds bad advice in good words. How many faults
-each finds, and how often it is raised on honest replies of people, is in docs/judging.md (`python -m benchmarks.reply_flags`).
+each finds, and how often it is raised on honest replies of people, is in docs/judging.md.
 """
 
 import re

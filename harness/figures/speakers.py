@@ -3,8 +3,8 @@
 Each turn of such a pack is a conversation of its own, but twelve turns of one person are not twelve independent ones: who
 pauses long once does so again. Intervals over conversations are then too narrow. With ten speakers of twelve turns each, a
 95 % interval of the share of pauses cut covers the truth in 63 % of packs over conversations, and in 83 % over speakers
-(`benchmarks/people_power.py`, docs/people.md). So the bunch that is resampled is the speaker; of a conversation whose speaker
-is not known, it is the conversation, as in every other run.
+(`benchmarks/people_power.py`). So the bunch that is resampled is the speaker; of a conversation
+whose speaker is not known, it is the conversation, as in every other run.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -12,7 +12,7 @@ from pydantic import Field, computed_field
 from harness.figures.cautions import Caution, cautions
 from harness.figures.cells import ReferenceSummary, RunFigures
 from harness.figures.circumstances import Circumstances
-from harness.judging import DEFAULT_JUDGE, load_judge_settings
+from harness.judging import load_judge_settings
 from harness.judging.validation.against_people import shipped_checks
 from harness.judging.validation.sentences import why_unrated
 from harness.printable import visible_json
@@ -76,7 +76,7 @@ class RunSummary(RunFigures):
                 return f"Quality is not known: {why}.", self.way_to_people
             if self.circumstances.verdicts:
                 return "Quality is not known: these runs have no ranking in common.", self.way_to_people
-            unrated = why_unrated(load_judge_settings(DEFAULT_JUDGE).judge_id, shipped_checks())
+            unrated = why_unrated(load_judge_settings("embedded").judge_id, shipped_checks())
             return "Quality is not known: nothing was judged.", unrated, self.way_to_people
         several = len(found) > 1
         words = [f"{board.condition}: {board.quality_words}." if several else f"{board.quality_words}." for board in found]

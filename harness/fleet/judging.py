@@ -1,7 +1,7 @@
-"""`harness judge --ray`: the questions of a run asked by many machines, with each answer stored here on arrival.
+"""`harness judge run --ray`: the questions of a run asked by many machines, with each answer stored here on arrival.
 
-The shards are those of `harness judge --shard`: a question belongs to the shard that its key names, so none is asked twice, and
-the answers are where a shard on this machine would have stored them. Judging the run as a whole then reads them. Only texts
+The shards are those of `harness judge run --shard`: a question belongs to the shard that its key names, so none is asked twice,
+and the answers are where a shard on this machine would have stored them. Judging the run as a whole then reads them. Only texts
 travel.
 """
 
@@ -59,7 +59,7 @@ def ask_on_cluster(run: Path, arguments: Sequence[str], where: OnCluster, progre
     """Ask the questions of a run on a cluster; the answers are stored in the run's folder, to be read later.
 
     Args:
-        arguments: options of `harness judge`, without the run and without a shard.
+        arguments: options of `harness judge run`, without the run and without a shard.
 
     Raises:
         UserError: there is no cluster, or the run is being judged by another process.

@@ -29,8 +29,8 @@ class ShardJob(_Job):
 
 @dataclass(frozen=True, slots=True)
 class JudgeJob(_Job):
-    """One shard of a judging. `arguments`: options of `harness judge`, without the run; `known`: stored answers, as rows (key,
-    verdict). The run itself is sent separately as a pack, because it is the same for all shards."""
+    """One shard of a judging. `arguments`: options of `harness judge run`, without the run; `known`: stored answers, as rows
+    (key, verdict). The run itself is sent separately as a pack, because it is the same for all shards."""
 
     arguments: tuple[str, ...]
     known: tuple[tuple[str, bytes], ...] = ()

@@ -73,7 +73,7 @@ def judge_shard(job: JudgeJob, run: bytes) -> Iterator[Message]:
         with VerdictCache(answers) as cache:
             cache.add_rows(job.known)
         sent = {key for key, _ in job.known}
-        with HarnessProcess(["judge", str(folder), "--shard", job.name, *job.arguments, "--json"]) as judging:
+        with HarnessProcess(["judge", "run", str(folder), "--shard", job.name, *job.arguments, "--json"]) as judging:
             goes_on = True
             while goes_on:
                 goes_on = judging.goes_on(LOOK_EVERY_S)

@@ -152,7 +152,7 @@ def check_command(answers: Answers) -> str:
 def gate_options(answers: Answers) -> tuple[str, ...]:
     """The options of a check that depend on the agent: its mode, calls at once, and the time for playing again."""
     mode = () if answers.mode == "seeded" else ("--mode", answers.mode)
-    again = ("--until-clear", "--minutes", str(again_minutes(answers)))
+    again = ("--minutes", str(again_minutes(answers)))
     return (*mode, *(("--concurrency", str(answers.at_once)) if answers.at_once > 1 else ()), *again)
 
 

@@ -1,15 +1,8 @@
 """The judge that runs here: no key, no network, no language model, a few hundredths of a second per pair on two cores.
 
-The small language model asked "A or B?" was worse than useless (33 % right on gold, its letter unchanged by the order in
-93 % of pairs). Its likelihoods added one point to sentence embeddings and discourse features, at twenty
-times the cost, and would have made the judge related to the agents that speak with that model. So it was left out: this
-judge has no model family, and each reply is scored alone, so the order shown cannot matter.
-
-Its limits: it was fitted on some two thousand replies, all written for this project, of several origins. Its accuracy on
-pairs held out from the fit is in `held_out_record()`, and on whole origins held out in
-`benchmarks/judging_sets/fit_record.json`; its odds were scaled to people's ratings of a development set. It gives
-no reason: a sentence put together from features would only resemble one. It marks no axes: heads fitted
-for each of the five gave the same as the whole (`Head`).
+It is there to try the plumbing, and no program's default: on pairs that strangers rated it equals counting words (`WORTH`). It
+was fitted on some two thousand replies written for this project; the fit is at the tag `benchmarks-0.3`. It scores each reply
+alone, so the order shown cannot matter, gives no reason and marks no axes.
 """
 
 import asyncio
@@ -19,34 +12,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.judging.judge import Place, Question, Verdict
-from harness.judging.reply_features import addresses_judge, reply_features
+from harness.judging.prompt_injection import addresses_judge
+from harness.judging.reply_features import reply_features
 from harness.judging.sentence_encoder import SentenceEncoder, sentences
 from harness.judging.settings import JudgeOfSettings, JudgeSettings
 from harness.scenarios.context import Turn
 
+NAME: Final = "embedded"
 METHOD = "head-4"
+WORTH: Final = (
+    "equals counting words: right on 60.9 % of 3,627 pairs that strangers rated, where the longer reply is right on 57.2 %; "
+    "on 12 % where the better reply is the short one. It is there to try the plumbing"
+)
 STRENGTH_STEPS = (0.8, 1.7, 2.6, 4.0)
 """Log odds at which the strength rises from 1 to 5: even odds or little more, 69 %, 85 %, 93 % and 98 %."""
+_DATA: Final = resources.files("harness.judging") / "data"
 INJECTION_COSTS = 3.0
 """Log odds taken off a reply that speaks to the judge: a supporter who does so no longer answers the seeker."""
-HEAD_PATH = "data/head.npz"
-HELD_OUT_PATH = "data/heldout_record.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The small learned head: the weights of a ridge logistic regression on differences of two replies' vectors.
+    """The weights of a ridge logistic regression on differences of two replies' vectors.
 
-    No intercept and a linear score make it antisymmetric: exchanging the replies changes the sign and nothing else, so its
-    flip rate is zero by construction. There is one head and none for each axis: with so few pairs an axis, such heads could
-    hardly differ from this one (on the gold pairs their scores correlated with it at 0.96 to 0.99), and would repeat it six
-    times.
+    No intercept and a linear score make it antisymmetric: exchanging the replies changes the sign and nothing else.
     """
 
     overall: NDArray[np.float64]
@@ -55,16 +50,6 @@ class Head:
     def scores(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """One score per reply: higher is better. Only differences mean anything; they are log odds."""
         return np.asarray(features @ self.overall, dtype=np.float64)
-
-    def save(self, path: Path) -> None:
-        """Write the head as npz."""
-        np.savez_compressed(path, overall=self.overall.astype(np.float32), version=np.array(self.version))
-
-    @classmethod
-    def load(cls, path: Path) -> "Head":
-        """The head that `save` wrote."""
-        with np.load(path, allow_pickle=False) as data:
-            return cls(data["overall"].astype(np.float64), str(data["version"]))
 
 
 class EmbeddedJudge(JudgeOfSettings):
@@ -122,14 +107,14 @@ class EmbeddedJudge(JudgeOfSettings):
 
 def held_out_record() -> dict[str, Any]:
     """The score of the shipped head on the held-out pairs, measured once; empty if this head has not been scored."""
-    record: dict[str, Any] = json.loads((resources.files("harness.judging") / HELD_OUT_PATH).read_text(encoding="utf-8"))
+    record: dict[str, Any] = json.loads((_DATA / "heldout_record.json").read_text(encoding="utf-8"))
     return record if record["head"] == load_head().version else {}
 
 
 def load_head() -> Head:
     """The head that ships."""
-    with resources.as_file(resources.files("harness.judging") / HEAD_PATH) as path:
-        return Head.load(path)
+    with resources.as_file(_DATA / "head.npz") as path, np.load(path, allow_pickle=False) as data:
+        return Head(data["overall"].astype(np.float64), str(data["version"]))
 
 
 def _strength(difference: float) -> Literal[1, 2, 3, 4, 5]:

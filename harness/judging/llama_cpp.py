@@ -69,18 +69,19 @@ class LlamaCpp:
             raise JudgeFailure("malformed", "the server applies no chat template; it must be llama.cpp's own")
         return prompt
 
-    async def log_odds(self, prompt: str, answers: tuple[str, str] = letters.LETTERS) -> tuple[float, int]:
-        """ln P(first answer) − ln P(second) of the next word, and the tokens that had to be read for it.
+    async def log_odds(self, prompt: str) -> tuple[float, int]:
+        """ln P(A) − ln P(B) of the next word, and the tokens that had to be read for it.
 
         Raises:
             JudgeFailure: no answer, or neither is likely.
             UserError: the server gives no probabilities.
         """
-        answer = await self._complete(prompt, n_predict=1, n_probs=letters.LISTED)
+        asked = {"prompt": prompt, "temperature": 0, "cache_prompt": True, "n_predict": 1, "n_probs": letters.LISTED}
+        answer = await self._post("/completion", asked)
         timings = answer.get("timings")
         try:
             read = int(timings.get("prompt_n") or 0) if isinstance(timings, dict) else 0
-            return letters.log_odds(answer, answers), read
+            return letters.log_odds(answer), read
         except letters.NoProbabilities as error:
             raise UserError(
                 f"judge {self._id}: the server gives no token probabilities; ask llama.cpp's own server "
@@ -88,14 +89,6 @@ class LlamaCpp:
             ) from error
         except letters.NoLetter as error:
             raise JudgeFailure("malformed", str(error)) from error
-
-    async def continued(self, prompt: str, until: Sequence[str], most_tokens: int) -> str:
-        """The likeliest words after a prompt, up to any of `until`.
-
-        Raises:
-            JudgeFailure: no answer.
-        """
-        return str((await self._complete(prompt, n_predict=most_tokens, stop=list(until))).get("content", ""))
 
     async def _start(self) -> None:
         url = self._settings.base_url or ""
@@ -123,9 +116,6 @@ class LlamaCpp:
         if self._model is None and failure.kind == "rejected":
             return "base_url must be the root of llama.cpp's own server (llama-server)"
         return "give an instruct model's file (.gguf)"
-
-    async def _complete(self, prompt: str, **how: object) -> dict[str, Any]:
-        return await self._post("/completion", {"prompt": prompt, "temperature": 0, "cache_prompt": True, **how})
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         for attempt in range(1, self._settings.attempts + 1):

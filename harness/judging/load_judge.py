@@ -15,7 +15,6 @@ from harness.judging.local import LocalJudge
 from harness.judging.settings import JudgeSettings, load_judge_settings
 from harness.models.chat_model import identify
 
-DEFAULT_JUDGE = "embedded"
 EMBEDDED_WEIGHTS = ("minilm-l6",)
 """Names the model store resolves for the embedded judge."""
 
@@ -37,7 +36,7 @@ def fingerprint_of(name_or_path: str) -> str:
     return open_judge(name_or_path, dict.fromkeys(weights_of(settings), Path())).fingerprint
 
 
-def open_judge(name_or_path: str = DEFAULT_JUDGE, weights: Mapping[str, Path] | None = None) -> Judge:
+def open_judge(name_or_path: str, weights: Mapping[str, Path] | None = None) -> Judge:
     """The judge of a shipped name, a local model, an installed package or a TOML file.
 
     Raises:

@@ -3,8 +3,7 @@
 Six blocks. Discourse acts are counted (`harness.judging.discourse`); the whole reply is embedded; so is each sentence, of
 which the mean and the greatest value per dimension are used, because one dismissive sentence spoils a kind reply and a
 mean hides it. *Fit* is how near the reply is to the seeker's words: whole to whole, sentence to sentence, and token
-to token. Mostly that block separates a kind reply to somebody else from a kind reply to this seeker: on origins left out
-of the fit, 71 % of such pairs were right with it and 64 % without (`benchmarks/judging_fit.py --blocks`). *Length* is
+to token. Mostly that block separates a kind reply to somebody else from a kind reply to this seeker. *Length* is
 counted because people's ratings rise with the room that a reply takes; it saturates, so that talking longer wins nothing.
 
 A vector belongs to one reply alone, so a difference of two is antisymmetric by construction.
@@ -15,21 +14,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.judging.discourse import FEATURES, discourse_features, words
-from harness.judging.prompt_injection import addresses_judge as addresses_judge
+from harness.judging.discourse import discourse_features, words
 from harness.judging.rubric import spoken_words
-from harness.judging.sentence_encoder import DIMENSIONS, SentenceEncoder, Vectors, sentences, unit
+from harness.judging.sentence_encoder import SentenceEncoder, Vectors, sentences, unit
 from harness.scenarios.context import Turn
 
-BLOCKS: tuple[tuple[str, int], ...] = (
-    ("discourse", len(FEATURES)),
-    ("whole", DIMENSIONS),
-    ("sentence_mean", DIMENSIONS),
-    ("sentence_peak", DIMENSIONS),
-    ("fit", 12),
-    ("length", 5),
-)
-SIZE = sum(size for _, size in BLOCKS)
 TURNS_KEPT_IN_MIND = 4
 """Seeker's turns that a reply may refer to. Older ones are in few replies, and each has to be encoded."""
 LENGTHS_WORDS = (30, 80, 160)
@@ -37,7 +26,7 @@ LENGTHS_WORDS = (30, 80, 160)
 
 
 def reply_features(turns: Sequence[Turn], replies: Sequence[str], encoder: SentenceEncoder) -> NDArray[np.float64]:
-    """The vectors (replies × SIZE) of several replies to the same conversation."""
+    """The vectors (one row a reply) of several replies to the same conversation."""
     said = [spoken_words(turn.text) for turn in turns if turn.role == "seeker"][-TURNS_KEPT_IN_MIND:]
     parts = [sentences(reply) for reply in replies]
     asked = dict.fromkeys((*said, *sentences(said[-1]), *(r.strip() or "." for r in replies), *(s for g in parts for s in g)))

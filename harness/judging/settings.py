@@ -91,6 +91,11 @@ def shipped_judges() -> tuple[str, ...]:
     return tuple(sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")))
 
 
+def known_judges() -> str:
+    """The judges that can be named, in words."""
+    return f"{', '.join((*shipped_judges(), *installed_judges()))}, local:FILE.gguf, or a .toml file"
+
+
 def load_judge_settings(name_or_path: str) -> JudgeSettings:
     """Settings of a shipped judge by name, of a local model (`local:NAME`, `local:FILE.gguf`), of a judge that another package
     brings by its name there, or of the TOML file at a path.
@@ -112,10 +117,7 @@ def load_judge_settings(name_or_path: str) -> JudgeSettings:
     else:
         path = Path(name_or_path)
         if path.suffix != ".toml" or not path.is_file():
-            known = ", ".join((*shipped_judges(), *installed_judges()))
-            raise UserError(
-                f"judge {name_or_path!r}: no such judge; choose one of {known}, local:FILE.gguf, or give a .toml file"
-            )
+            raise UserError(f"judge {name_or_path!r}: no such judge; choose one of {known_judges()}")
         try:
             text, where = read_text(path), str(path)
         except FileFault as fault:

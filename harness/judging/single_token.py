@@ -60,8 +60,8 @@ def message(question: Question, asked: str) -> str:
     return f"{_INSTRUCTIONS}\n\n{told}\n\n{_ASKS[asked]} Answer with one letter, A or B, and nothing else."
 
 
-def log_odds(completion: Mapping[str, Any], answers: tuple[str, str] = LETTERS) -> float:
-    """ln P(first answer) − ln P(second) of the first token, from an answer of llama.cpp's `/completion` with `n_probs`.
+def log_odds(completion: Mapping[str, Any]) -> float:
+    """ln P(A) − ln P(B) of the first token, from an answer of llama.cpp's `/completion` with `n_probs`.
 
     An answer that is not among the listed tokens counts as the least likely of them, which can only make the odds smaller.
 
@@ -75,9 +75,9 @@ def log_odds(completion: Mapping[str, Any], answers: tuple[str, str] = LETTERS) 
         ]
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise NoProbabilities(type(error).__name__) from error
-    found = [[p for token, p in listed if token.strip() == answer and math.isfinite(p)] for answer in answers]
+    found = [[p for token, p in listed if token.strip() == answer and math.isfinite(p)] for answer in LETTERS]
     if not any(found):
-        raise NoLetter(f"neither {answers[0]} nor {answers[1]} is among its {len(listed)} likeliest words")
+        raise NoLetter(f"neither {LETTERS[0]} nor {LETTERS[1]} is among its {len(listed)} likeliest words")
     least = min(p for _, p in listed if math.isfinite(p))
     first, second = (math.log(sum(map(math.exp, each))) if each else least for each in found)
     return first - second

@@ -7,10 +7,8 @@ Labels are saved after each reply, so that a stopped labelling can be continued.
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,8 +22,7 @@ from harness.judging.completion import Completion, read_completions
 from harness.judging.endpoint import ChatEndpoint
 from harness.judging.judge import JudgeFailure
 from harness.judging.settings import JudgeSettings, load_judge_settings
-from harness.labelling.form_labeller import FILLED_IN, FormLabeller
-from harness.labelling.model_labels import WRITTEN, Mark, code_rationale, labels_of, written_marks
+from harness.labelling.model_labels import code_rationale, labels_of, written_marks
 from harness.progress import RunProgress
 from harness.ranking.rationales import agreement_with_rules
 from harness.ranking.strategies import STRATEGIES, StrategyLabel
@@ -79,50 +76,33 @@ def material(target: Path, pack: str, presentation: Presentation, condition: str
 
 
 def labelling_judge(name: str) -> JudgeSettings:
-    """The settings of a judge that can label strategies.
-
-    Raises:
-        UserError: the judge does not exist, or can only compare.
-    """
-    settings = load_judge_settings(name)
-    if settings.api in ("embedded", "installed"):
-        raise UserError(
-            f"--judge {name}: only compares and cannot label; name one behind an endpoint, local:FILE.gguf, or a .toml file"
-        )
-    return settings.model_copy(update={"max_tokens": max(settings.max_tokens, LONGEST_ANSWER_TOKENS)})
-
-
-def reason_judge(name: str) -> JudgeSettings:
-    """The settings of a judge that can code reasons.
+    """The settings of a judge that can label strategies and reasons.
 
     Raises:
         UserError: the judge does not exist, or cannot write an answer.
     """
-    settings = labelling_judge(name)
-    if settings.runs_here:
-        raise UserError(f"--judge {name}: codes no reasons, only strategies; name one behind an endpoint, or a .toml file")
-    return settings
+    settings = load_judge_settings(name)
+    if settings.api not in ("openai", "anthropic"):
+        raise UserError(f"--judge {name}: only compares and cannot label; name one behind an endpoint, or a .toml file")
+    return settings.model_copy(update={"max_tokens": max(settings.max_tokens, LONGEST_ANSWER_TOKENS)})
 
 
-async def label_replies(
-    found: Material, settings: JudgeSettings, weights: Mapping[str, Path], progress: RunProgress
-) -> tuple[list[StrategyLabel], int]:
+async def label_replies(found: Material, settings: JudgeSettings, progress: RunProgress) -> tuple[list[StrategyLabel], int]:
     """Label each reply that this judge has not labelled; returns all labels and the number of replies without usable answer."""
     path = found.folder / f"strategies.{_plain(settings)}.jsonl"
     done = {(x.context, x.system) for x in read_labels(path)} if path.exists() else set()
     contexts = {c.id: c for c in found.contexts}
-    thresholds = FILLED_IN if settings.api == "local" else WRITTEN
     todo = [c for c in found.completions if c.context_id in contexts and (c.context_id, c.system) not in done]
     found.folder.mkdir(parents=True, exist_ok=True)
     progress.phase(f"Labelling ({settings.judge_id})", len(todo))
     missing = 0
     if todo:
         with path.open("a", encoding="utf-8") as handle:
-            async with _marker(settings, weights) as marks_of:
+            async with ChatEndpoint(settings) as endpoint:
 
                 async def one(reply: Completion) -> None:
-                    marks = await marks_of(contexts[reply.context_id], reply.text)
-                    labels = labels_of(marks, reply, thresholds, settings.judge_id, found.condition)
+                    marks = await written_marks(endpoint, contexts[reply.context_id], reply.text)
+                    labels = labels_of(marks, reply, settings.judge_id, found.condition)
                     handle.write("".join(label.model_dump_json() + "\n" for label in labels))
                     handle.flush()
 
@@ -131,19 +111,6 @@ async def label_replies(
     if found.run is not None and labels:
         _report(found.run, found.condition, labels)
     return labels, missing
-
-
-@asynccontextmanager
-async def _marker(
-    settings: JudgeSettings, weights: Mapping[str, Path]
-) -> AsyncIterator[Callable[[Context, str], Awaitable[Mapping[str, Mark]]]]:
-    """The question to a judge, while its model or its connection is open."""
-    if settings.api == "local":
-        async with FormLabeller(settings, weights.get(settings.model)) as labeller:
-            yield lambda _, reply: labeller.marks(reply)
-    else:
-        async with ChatEndpoint(settings) as endpoint:
-            yield partial(written_marks, endpoint)
 
 
 def _report(run: Path, condition: str, labels: Sequence[StrategyLabel]) -> None:

@@ -2,14 +2,12 @@
 
 A labeller may only call something present if it can quote the words that show it; a quotation that does not occur in the
 text is turned into `uncertain`, not into absence, because only the evidence failed. Probabilities between the two
-thresholds are `uncertain` too, whichever way a model gave them: a model behind an endpoint writes all marks in one answer, one
-on this machine fills in a form (`harness.labelling.form_labeller`).
+thresholds are `uncertain` too.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
@@ -23,17 +21,9 @@ from harness.ranking.rationales import accepted, codebook
 from harness.ranking.strategies import STRATEGIES, State, StrategyLabel, occurs
 from harness.scenarios.context import Context
 
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """Probabilities up to which a strategy is absent, and from which it is present if its quotation occurs."""
-
-    absent_until: float
-    present_from: float
-
-
-WRITTEN: Final = Thresholds(0.3, 0.7)
-"""For probabilities that a model states."""
+ABSENT_UNTIL, PRESENT_FROM = 0.3, 0.7
+"""Stated probabilities up to which a strategy is absent, and from which it is present if its quotation occurs: either end of
+the scale by three tenths, so that a model that is unsure of itself says so."""
 LONGEST_EVIDENCE = 500
 """Characters: a long reply's half; what is longer is no quotation."""
 
@@ -79,16 +69,14 @@ async def written_marks(endpoint: ChatEndpoint, context: Context, reply: str) ->
     return answered.value
 
 
-def labels_of(
-    marks: Mapping[str, Mark], completion: Completion, thresholds: Thresholds, labeller: str, condition: str = ""
-) -> list[StrategyLabel]:
+def labels_of(marks: Mapping[str, Mark], completion: Completion, labeller: str, condition: str = "") -> list[StrategyLabel]:
     """Fifteen labels of one reply."""
     return [
         StrategyLabel(
             context=completion.context_id,
             system=completion.system,
             strategy=strategy,
-            state=_state(mark, completion.text, thresholds),
+            state=_state(mark, completion.text),
             probability=mark.probability,
             evidence=mark.evidence,
             labeller=labeller,
@@ -125,10 +113,10 @@ async def code_rationale(endpoint: ChatEndpoint, rationale: str) -> frozenset[st
     return accepted({name: words for name, words in answered.value.items() if words}, rationale)
 
 
-def _state(mark: Mark, text: str, thresholds: Thresholds = WRITTEN) -> State:
-    if mark.probability <= thresholds.absent_until:
+def _state(mark: Mark, text: str) -> State:
+    if mark.probability <= ABSENT_UNTIL:
         return "absent"
-    if mark.probability < thresholds.present_from or not (mark.evidence and occurs(mark.evidence, text)):
+    if mark.probability < PRESENT_FROM or not (mark.evidence and occurs(mark.evidence, text)):
         return "uncertain"
     return "present"
 

@@ -25,7 +25,7 @@ from harness.timing.figures import TurnTiming
 from harness.timing.words import Word
 
 TRANSCRIBER = "whisper-base"
-"""The better of the two shipped transcribers; docs/voices.md has its word error rate on rendered speech."""
+"""The better of the two shipped transcribers; docs/evidence/callers.md has its word error rate on rendered speech."""
 
 GIVEN: Final = "another, given by its caller"
 """The manifest's entry for a transcriber that is not the harness's own."""

@@ -2,7 +2,7 @@
 
 Judges of one context see the same seeker and the same replies, so their verdicts are one observation of that context, not
 many. Fisher information, and the row sandwich of the arena boards, treat them as many and cover the truth far too seldom
-(docs/performance.md, "Ranking"). The context-clustered sandwich does not:  V = H⁻¹ (Σ_c s_c s_cᵀ) H⁻¹, with s_c the slope that
+(docs/evidence/ranking.md). The context-clustered sandwich does not:  V = H⁻¹ (Σ_c s_c s_cᵀ) H⁻¹, with s_c the slope that
 context c contributes and H minus the Hessian.
 
 A score computed at a fit that the context itself influenced is too small, and few contexts make that matter. So the scores are

@@ -65,12 +65,12 @@ def read_plan(path: Path) -> FixedPlan:
     try:
         return FixedPlan.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise UserError(f"--plan {path}: cannot be read ({error.strerror}); write it with: harness plan --out FILE") from error
+        raise UserError(f"--plan {path}: cannot be read ({error.strerror}); write it with --write-plan FILE") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
         raise UserError(
-            f"--plan {path}: is not a plan of this harness ({where}: {first['msg']}); write a new one: harness plan --out FILE"
+            f"--plan {path}: is not a plan of this harness ({where}: {first['msg']}); write a new one with --write-plan FILE"
         ) from error
 
 

@@ -3,7 +3,7 @@
 A question belongs to the shard that its key gives, and the key contains everything that could change the answer; so the same
 question never belongs to two shards, on any machine and in any order. A shard stores its answers in a separate file,
 since machines that write one SQLite file over a network would damage it, and writes nothing else: neither rows nor checks.
-`harness judge RUN` then reads all answers, asks the rest (the check, the canaries, a shard that failed), and writes the
+`harness judge run RUN` then reads all answers, asks the rest (the check, the canaries, a shard that failed), and writes the
 rows as if it had asked alone.
 """
 
@@ -35,7 +35,7 @@ def folder_of(run: Path, shard: tuple[int, int]) -> Path:
         if dealt is not None and int(dealt[1]) != of:
             raise UserError(
                 f"--shard {number}/{of}: {other} belongs to a judging in {dealt[1]} shards; another number would ask twice; "
-                f"continue with N = {dealt[1]}, or first read its answers with: {command('judge', run)}"
+                f"continue with N = {dealt[1]}, or first read its answers with: {command('judge', 'run', run)}"
             )
     return run / SHARDS / f"{number}-of-{of}"
 

@@ -34,7 +34,7 @@ class PlannedAgent(Settled):
 
 
 class FixedPlan(Settled):
-    """The plan that all shards of a run share; `harness plan` writes it."""
+    """The plan that all shards of a run share; `harness run --write-plan` writes it."""
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
     harness_version: str

@@ -101,7 +101,7 @@ class Reliability(BaseModel):
 
 
 class PeopleCheck(BaseModel):
-    """Agreement of a judge with people on replies that this project did not write (`harness judge --check --against`)."""
+    """Agreement of a judge with people on replies that this project did not write (`harness judge check --against`)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -82,7 +82,7 @@ def _judge_each_condition(database: sqlite3.Connection) -> None:
         gone = database.execute("DELETE FROM judgments WHERE json_extract(json, '$.source') = 'judge'").rowcount
         if gone:
             told = (
-                "judged before conditions had separate boards; judge again with: harness judge RUN "
+                "judged before conditions had separate boards; judge again with: harness judge run RUN "
                 "(answers are stored, nothing is asked twice)"
             )
             database.execute("INSERT INTO notes VALUES (?, ?)", (JUDGED_ACROSS_CONDITIONS, told))

@@ -14,8 +14,7 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
-from harness.audio.level import EDGE_DB, WINDOW_S, block_power, speech_power
-from harness.audio.onset import islands
+from harness.audio.level import EDGE_DB, WINDOW_S, block_power, islands, speech_power
 from harness.audio.voicing import FRAME, HOP_S, VOICED, voicing
 from harness.audio.voicing import RATE_HZ as PITCH_HZ
 from harness.recording.playout import HEARD_RATE_HZ

@@ -22,7 +22,6 @@ from harness.errors import UserError
 from harness.experiment import NO_JUDGE
 from harness.figures.session_figures import heard_wer
 from harness.judging import (
-    DEFAULT_JUDGE,
     Design,
     JudgingOutcome,
     VerdictCache,
@@ -62,9 +61,9 @@ CANARIES = 4
 
 @dataclass(frozen=True, slots=True)
 class RunJudging:
-    """The judges of a run, the text that they read, and the number of questions."""
+    """The judges of a run or of a file of completions, the text that they read, and the number of questions."""
 
-    judges: tuple[str, ...] = (DEFAULT_JUDGE,)
+    judges: tuple[str, ...]
     seed: int = 1
     presentation: Presentation = HEARD
     design: Design = field(default_factory=Design)

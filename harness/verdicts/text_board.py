@@ -1,19 +1,18 @@
 """Judging of completions of any origin, without a run: check the judges, judge the pairs, return rows and sums.
 
-The same core as for a run, so that the whole board can be run on text alone (`harness judge --completions FILE.jsonl`).
+The same core as for a run, so that the whole board can be run on text alone (`harness judge run FILE.jsonl`).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.judging.batch import JudgingOutcome, Progress, judge_pairs, reference_completions
 from harness.judging.cache import VerdictCache, keys_of
 from harness.judging.completion import Completion, read_completions
-from harness.judging.design import Design
 from harness.judging.judge import Judge
-from harness.judging.load_judge import DEFAULT_JUDGE, fingerprint_of, open_judge
+from harness.judging.load_judge import fingerprint_of, open_judge
 from harness.judging.record import Stop, stop_of
 from harness.judging.settings import load_judge_settings
 from harness.judging.validation.against_people import kept
@@ -21,11 +20,11 @@ from harness.judging.validation.checks import check_judge, not_answered, with_pe
 from harness.judging.validation.labelled import gold_pairs
 from harness.judging.validation.red_lines import kept_red_lines, shipped_red_lines
 from harness.judging.validation.sentences import standing
-from harness.ranking.stopping import Goal, UntilSeparated
+from harness.ranking.stopping import UntilSeparated
 from harness.scenarios.context import Context
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.verdicts.estimate import Estimate, estimate, with_check
-from harness.verdicts.judge import validations_folder
+from harness.verdicts.judge import RunJudging, validations_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +39,10 @@ class TextBoard:
     """Sentences on the names in the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextJudging:
-    """Settings for judging a file: the judges, and how much is asked."""
-
-    judges: tuple[str, ...] = (DEFAULT_JUDGE,)
-    seed: int = 1
-    design: Design = field(default_factory=Design)
-    until: Goal | None = None
-    keep_excluded: bool = False
-    with_references: bool = True
-
-
 def judge_completions(
     path: Path,
     contexts: Sequence[Context],
-    how: TextJudging,
+    how: RunJudging,
     weights: Mapping[str, Path] | None = None,
     progress: Progress | None = None,
     *,
@@ -67,7 +54,7 @@ def judge_completions(
     Raises:
         UserError: a bad file, judge or pack.
     """
-    used, competing, notes = _material(path, contexts, how)
+    used, competing, notes = _material(path, contexts)
     opened = [open_judge(name, weights) for name in how.judges]
     rule = UntilSeparated.of(how.until, ((c.context_id, c.system) for c in competing)) if how.until else None
     with VerdictCache(cache_path) as cache:
@@ -89,11 +76,11 @@ def _with_known(judge: Judge, check: JudgeCheck) -> JudgeCheck:
 
 
 def dry_run(
-    path: Path, contexts: Sequence[Context], how: TextJudging, *, cache_path: Path | None = None, canaries: int = 0
+    path: Path, contexts: Sequence[Context], how: RunJudging, *, cache_path: Path | None = None, canaries: int = 0
 ) -> tuple[Estimate, ...]:
     """The questions that `judge_completions` would ask, per judge, without asking. Answers in the cache count only for the
     judge's check; own-family exclusion is not counted."""
-    used, competing, _ = _material(path, contexts, how)
+    used, competing, _ = _material(path, contexts)
     known, early = keys_of(cache_path), how.until is not None
 
     def of(name: str) -> Estimate:
@@ -104,14 +91,12 @@ def dry_run(
     return tuple(of(name) for name in how.judges)
 
 
-def _material(
-    path: Path, contexts: Sequence[Context], how: TextJudging
-) -> tuple[list[Context], list[Completion], tuple[str, ...]]:
+def _material(path: Path, contexts: Sequence[Context]) -> tuple[list[Context], list[Completion], tuple[str, ...]]:
     file = read_completions(path, contexts)
     completions = list(file.completions)
     spoken_of = {c.context_id for c in completions}
     used = [c for c in contexts if c.id in spoken_of]
-    return used, completions + (reference_completions(used) if how.with_references else []), file.notes
+    return used, completions + reference_completions(used), file.notes
 
 
 def as_object(

@@ -28,7 +28,7 @@ def hostility(text: str) -> float:
     Word lists on file, summed and saturated. A measure is needed to check if a rewriting follows its profile; a model's own
     opinion of its rewriting is not a check. Lists are crude (they miss irony and count "stupid me"), but reproducible. They
     were written with the shipped packs in view, so their separation of those packs without overlap proves little;
-    docs/contexts.md has results on other text.
+    docs/evidence/packs.md has results on other text.
     """
     plain = one_spelling(re.sub(r"<pause \d+>", " ", text))
     total = sum(weight * len(pattern.findall(plain)) for weight, pattern in _signs())

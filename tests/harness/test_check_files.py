@@ -51,7 +51,7 @@ def test_an_invalid_run_fails_nothing_and_says_who_was_at_fault() -> None:
     assert "no fault of the agent" in reason(limit)
     lines = told(result)
     assert "INVALID: late ]]> frames." in lines
-    assert any("not the agent" in line and "--until-clear --minutes" in line for line in lines)
+    assert any("not the agent" in line and "--minutes" in line for line in lines)
 
 
 def test_markdown_keeps_its_table_and_gives_names_no_power(result: CheckResult) -> None:

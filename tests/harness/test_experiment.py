@@ -43,11 +43,9 @@ def on_the_line(command: str) -> dict[str, str]:
 
 
 def test_the_commands_have_the_options_of_the_record() -> None:
-    run, plan, check = map(on_the_line, ("run", "plan", "check"))
+    run, check = map(on_the_line, ("run", "check"))
     for name, option in options():
         assert run[flag(name)] == option.help
-        # The judge of an estimate is another option: a plan has none.
-        assert (plan.get(flag(name)) == option.help) == (name not in FREE)
     assert check["--repeats"] == run["--repeats"]
 
 
@@ -66,7 +64,7 @@ def test_a_setting_arrives_in_the_plans_file_and_no_shard_of_another_is_merged(
     name: str, plan: RunPlan, tmp_path: Path
 ) -> None:
     path = tmp_path / "plan.json"
-    assert _run(["plan", *otherwise(name).on_the_line(), "--out", str(path)]) == 0
+    assert _run(["run", *otherwise(name).on_the_line(), "--write-plan", str(path)]) == 0
     found = read_plan(path)
     assert found.experiment == otherwise(name)
     (called,) = ASKED.differences(otherwise(name))

@@ -49,7 +49,7 @@ GAPS: Final = ((0.0, 1 / 6, "under a sixth"), (1 / 6, CLEAR, "a sixth to a third
 
 _SHIPPED: Final = TypeAdapter(tuple[PeopleCheck, ...])
 _CHECKS: Final = resources.files("harness.judging") / "data" / "people_checks.json"
-"""Checks of judges that ship, so that a first run can say what is known of its judge: each written by `harness judge --check
+"""Checks of judges that ship, so that a first run can say what is known of its judge: each written by `harness judge check
 --against FILE --json`."""
 
 

@@ -25,7 +25,7 @@ IN_WORDS: Final[Mapping[Trust, str]] = {
     "trusted": "",
     "red_lines": (
         f"People's judgements bear it out, but not the red lines, on which it must be right on {share(RED_LINES_AT_LEAST)} and "
-        "more: read its ratings as a hint (harness judge --check asks them)."
+        "more: read its ratings as a hint (harness judge check asks them)."
     ),
     "one_origin": (
         "People's judgements bear it out on one set only, and two of different origin are needed: read its ratings as a hint."
@@ -36,7 +36,7 @@ IN_WORDS: Final[Mapping[Trust, str]] = {
     ),
     "unvalidated": (
         "Those pairs are the project's own, by one author. It is not validated against people: read its ratings as a hint "
-        "(harness judge --check --against FILE compares it with people's ratings)."
+        "(harness judge check --against FILE compares it with people's ratings)."
     ),
     "weak": "That is better than guessing, and not good enough to be trusted alone: read its ratings as a hint.",
     "flips": "Its verdict changes with the order shown too often for trust: read its ratings as a hint.",

@@ -80,7 +80,11 @@ def test_other_steps_read_it_as_any_run(harness_here: Here, tmp_path: Path) -> N
     refused = harness_here("run", "--resume", "--out", "runs/r")
     assert refused.code == 2
     assert "harness measure calls --resume" in refused.err
-    for asks in (("judge", "runs/r"), ("judge", "runs/r", "--dry-run"), ("listen", "runs/r")):
+    for asks in (
+        ("judge", "run", "runs/r", "--judge", "embedded"),
+        ("judge", "run", "runs/r", "--judge", "embedded", "--dry-run"),
+        ("listen", "runs/r"),
+    ):
         refused = harness_here(*asks)
         assert refused.code == 2
         (line,) = [line for line in refused.err.splitlines() if line.startswith("harness: ")]

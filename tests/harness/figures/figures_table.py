@@ -10,11 +10,10 @@ BEGIN, END = "<!-- figures: begin -->\n", "<!-- figures: end -->\n"
 
 def table() -> str:
     """A row a figure, in Markdown."""
-    rows = ["| figure | is | unit | better | needs | computed in |", "|---|---|---|---|---|---|"]
+    rows = ["| figure | is | needs |", "|---|---|---|"]
     for figure in CATALOGUE.values():
         paths = ", ".join(f"`{path}`" for path in figure.paths)
-        better, needs = "higher" if figure.higher_is_better else "lower", ", ".join(figure.needs)
-        rows.append(f"| {paths} | {figure.title} | {figure.unit} | {better} | {needs} | `harness/{figure.computed_in}.py` |")
+        rows.append(f"| {paths} | {figure.title} | {', '.join(figure.needs)} |")
     return "\n".join(rows) + "\n"
 
 

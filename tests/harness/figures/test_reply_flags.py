@@ -1,11 +1,8 @@
 """Faults that a reply shows by itself, and honest replies that resemble them."""
 
-import json
-
 import pytest
 
-from benchmarks.reply_flags import RECORD
-from harness.figures.reply_flags import FLAGS, flags_of
+from harness.figures.reply_flags import flags_of
 from harness.scenarios.context import Turn
 
 SEEKER = Turn(role="seeker", text="They walked me out with a box. I'm fifty-eight and I haven't told my wife.")
@@ -49,10 +46,3 @@ def test_a_reply_in_the_language_of_a_seeker_who_speaks_no_english_is_not_foreig
 
 def test_a_typographic_apostrophe_changes_nothing() -> None:
     assert flags_of((SEEKER,), "You’re fifty-eight and you haven’t told your wife.") == ("echo",)
-
-
-def test_every_flag_has_its_rate_on_honest_replies_of_people() -> None:
-    honest = json.loads(RECORD.read_text(encoding="utf-8"))["people's honest replies"]
-    assert honest["replies"] > 1_000
-    assert {name for name in honest if name != "replies"} == set(FLAGS)
-    assert all(honest[name] <= 0.01 * honest["replies"] for name in FLAGS)

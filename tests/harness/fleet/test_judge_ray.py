@@ -109,6 +109,6 @@ def test_a_run_judged_on_a_cluster_has_the_rows_of_one_judged_here_though_a_work
 
 
 def test_what_judges_no_run_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for more in (["--shard", "1/2"], ["--check"], ["--until-separated", "best"]):
-        assert command(["judge", str(run), "--ray", "auto", *more]) == 2
+    for more in (["--shard", "1/2"], ["--dry-run"], ["--until-separated", "best"]):
+        assert command(["judge", str(run), "--judge", "embedded", "--ray", "auto", *more]) == 2
         assert "--ray auto: judges a run in parts" in capsys.readouterr().err

@@ -261,7 +261,7 @@ def test_a_file_without_a_column_or_a_folder_of_something_else_is_named(tmp_path
     "line", [("--against", "r.csv"), ("--check", "--against", "r.csv", "--scale", "5-1"), ("--check", "--against", "none.csv")]
 )
 def test_a_line_that_cannot_be_is_refused(harness_here: Any, line: tuple[str, ...]) -> None:
-    done: Finished = harness_here("judge", *line)
+    done: Finished = harness_here("judge", *line, "--judge", "embedded")
     assert done.code == 2
     assert "Traceback" not in done.err
 

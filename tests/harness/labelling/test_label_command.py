@@ -2,13 +2,11 @@
 
 import asyncio
 import csv
-import html
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.labelling import labeller_record
 from harness.labelling.label_sheets import HEADER
 from harness.ranking.strategies import STRATEGIES
 from harness.store.judgment import Judgment
@@ -74,27 +72,6 @@ async def test_labels_are_made_resumed_and_held_against_two_people(
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("labelling_server")
-async def test_a_measured_labeller_is_named_with_its_yardstick_in_terminal_and_page(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(labeller_record, "RECORD", tmp_path / "labellers.json")
-    (tmp_path / "labellers.json").write_text('{"l@1": {"macro_f1": 0.314, "replies": 300, "by_strategy": {}}}')
-    async with ScriptedServer() as server:
-        for version in ("1", "2"):
-            judge = tmp_path / f"j{version}.toml"
-            judge.write_text(f'id = "l"\nfamily = "f"\nversion = "{version}"\nbase_url = "{server.url}"\nmodel = "m"\n')
-        _, unknown = await asyncio.to_thread(told, capsys, "label", "strategies", played, "--judge", tmp_path / "j2.toml")
-        _, known, _ = await asyncio.to_thread(call, capsys, "label", "strategies", played, "--judge", tmp_path / "j1.toml")
-    assert unknown["against_a_program"] is None
-    words = "macro-F1 0.31 against a program's labels, 300 replies"
-    assert f"{words}; its quality against people is not measured here" in known
-    page = tmp_path / "page.html"
-    assert call(capsys, "report", played, "--out", page)[0] == 0
-    assert f"by l@1 ({words}; never checked against people)" in html.unescape(page.read_text(encoding="utf-8"))
-
-
-@pytest.mark.asyncio
-@pytest.mark.usefixtures("labelling_server")
 async def test_reasons_are_coded_by_a_judge(capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path) -> None:
     store = RunStore.open(played)
     put(store,
@@ -131,8 +108,15 @@ def test_sheets_that_are_not_done_are_sent_back_by_line(
     assert "perhaps" in error
 
 
-def test_the_embedded_judge_is_said_not_to_label(capsys: pytest.CaptureFixture[str], played: Path) -> None:
-    code, _, error = call(capsys, "label", "strategies", played, "--judge", "embedded")
+@pytest.mark.parametrize("what", ["strategies", "reasons"])
+@pytest.mark.parametrize("judge", ["embedded", "a local model"])
+def test_a_judge_that_writes_no_answer_does_not_label(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path, judge: str, what: str
+) -> None:
+    if judge != "embedded":
+        judge = str(tmp_path / "mine.toml")
+        Path(judge).write_text('id = "m"\nfamily = "m"\nversion = "1"\napi = "local"\nbase_url = "http://127.0.0.1:9"\n')
+    code, _, error = call(capsys, "label", what, played, "--judge", judge)
     assert code == 2
     assert "cannot label" in error
 

@@ -192,7 +192,7 @@ def test_intervals_at_the_edge_cover_and_no_connected_board_is_without() -> None
     found = _benchmark().simulate(105, seed=11)
     given = sum(t.given + t.one_sided for t in found.values())
     inside = sum(t.covered + t.one_sided_covered for t in found.values())
-    # Three standard errors below 93 % at this size, systems of one board counted as one; the whole is in docs/performance.md.
+    # Three standard errors below 93 % at this size, systems of one board counted as one; all in docs/evidence/ranking.md.
     assert inside / given > 0.90
     assert sum(t.without for t in found.values()) == 0
     assert sum(t.nought for t in found.values()) == 0

@@ -108,7 +108,7 @@ class TestTheMainJob:
     ) -> None:
         _, folder = finished
         before = {s.id: s.started_ns for s in RunStore.open(folder).sessions()}
-        again = harness_command("judge", folder, "--json")
+        again = harness_command("judge", folder, "--judge", "embedded", "--json")
         assert again.code == 0, again.err
         assert again.json["calls"] == 0, "every answer was kept"
         assert again.json["cached"] > 0

@@ -194,7 +194,7 @@ def test_the_command_that_plays_a_missing_shard_plays_the_same_plan_in_any_shell
     assert given.pop("shard") == [f"2/{OF}"]
     assert given.pop("out") == ["DIR"]
     same = [word for name, values in given.items() for value in values for word in (f"--{name}", value)]
-    again = CliRunner().invoke(app, ["plan", *same, "--out", str(odd / "p")])
+    again = CliRunner().invoke(app, ["run", *same, "--write-plan", str(odd / "p")])
     assert again.exit_code == 0, again.output
     assert fixed(plan).difference(read_plan(odd / "p")) is None
 

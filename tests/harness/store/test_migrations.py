@@ -65,7 +65,7 @@ def test_a_run_of_several_conditions_is_to_be_judged_again_and_says_so(old_run: 
     assert {(row.condition, row.replicate) for row in store.judgments()} == {("telephone", 0)}
     assert len(store.sessions()) == 8
     (note,) = store.notes()
-    assert note.text.startswith("judged before conditions had separate boards; judge again with: harness judge RUN")
+    assert note.text.startswith("judged before conditions had separate boards; judge again with: harness judge run RUN")
     people = store.judgments()
     store.replace_judgments(["votes/ada"], people[:1], "heard_text", "telephone")
     assert store.notes() == (note,)

@@ -230,7 +230,7 @@ def test_a_pack_without_texts_is_played_for_timing_alone(
     assert "not judged" in (run / "report.html").read_text(encoding="utf-8")
     shown = harness_here("endpointing", run)
     assert shown.code == 0, shown.err
-    again = harness_here("judge", run)
+    again = harness_here("judge", "run", run, "--judge", "embedded")
     assert "they are timed and not judged" in again.err + again.out
     asked = harness_here("run", "--agent", "smollm2-text", "--pack", tmp_path / "people")
     assert (asked.code, "is a recording without text" in asked.err) == (2, True)
