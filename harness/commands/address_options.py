@@ -73,7 +73,7 @@ class AddressOptions:
 
 
 def with_address(command: Callable[..., Returned]) -> Callable[..., Returned]:
-    """The command with the options of an address in the place of its parameter `at`."""
+    """The command with the options of an address, after its own, in the place of its parameter `at`."""
     names = [field.name for field in fields(AddressOptions)]
 
     @wraps(command)
@@ -83,9 +83,8 @@ def with_address(command: Callable[..., Returned]) -> Callable[..., Returned]:
     hints = get_type_hints(AddressOptions, include_extras=True)
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     options = [inspect.Parameter(f.name, kind, default=f.default, annotation=hints[f.name]) for f in fields(AddressOptions)]
-    parameters: list[inspect.Parameter] = []
-    for own in inspect.signature(command).parameters.values():
-        parameters += options if own.name == "at" else [own]
+    own = [parameter for parameter in inspect.signature(command).parameters.values() if parameter.name != "at"]
+    parameters = [*own, *options]
     vars(filled)["__signature__"] = inspect.Signature(parameters)
     filled.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return filled

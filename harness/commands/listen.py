@@ -13,8 +13,8 @@ from harness.progress import RunProgress
 
 @with_address
 def listen(
-    at: AddressOptions,
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    at: AddressOptions,
     design: Annotated[
         str, typer.Option(metavar="ab|acr", help="ab: choose the better of two replies. acr: rate each reply on five points.")
     ] = "ab",

@@ -14,7 +14,7 @@ _COMMANDS: Final = {
 }
 _OF_A_WORKER: Final = {"--ray-shards": "parts", "--ray-cpus": "cpus", "--ray-gpus": "gpus", "--ray-memory-gib": "memory"}
 
-_OF_PEOPLE: Final = {("people", "record"): "people", ("people", "answer"): ""}
+_OF_PEOPLE: Final[dict[tuple[str, ...], str]] = {("people", "record"): "people", ("people", "answer"): ""}
 """Commands that serve a seat, and the folder that each uses if none is named."""
 _SWITCHES: Final = frozenset(("--public", "--links", "--take-in", "--make-pack", "--rehearsal", "--help"))
 

@@ -77,8 +77,8 @@ def record(
 @app.command("answer")
 @with_address
 def answer(
-    at: AddressOptions,
     run: Annotated[Path, typer.Argument(help="Folder of a run in seeded mode.")],
+    at: AddressOptions,
     supporters: Annotated[int, typer.Option(help="With --public: number of links.", min=0, max=10_000)] = 12,
     rehearsal: _REHEARSAL = False,
 ) -> None:
@@ -167,9 +167,7 @@ def take_in(folder: _FOLDER) -> None:
                     _take_in_answers(store, records, Conversations(store), progress)
 
 
-def _take_in_answers(
-    store: "RunStore", records: "SeatStore", conversations: "Conversations", progress: RunProgress
-) -> None:
+def _take_in_answers(store: "RunStore", records: "SeatStore", conversations: "Conversations", progress: RunProgress) -> None:
     """Add the supporters' answers that are kept to the run."""
     from harness.people.supporter.replies import left_out
     from harness.people.supporter.take_in import take_in

@@ -47,7 +47,7 @@ def serve(
 
 
 def links_of(folder: Path) -> Iterator[tuple[str, Links]]:
-    """(name of a listening test, or empty for a seat, its links) of a folder; each database is open until the next is asked for.
+    """(name of a listening test, or empty for a seat, its links) of a folder; each database is open until the next.
 
     Raises:
         UserError: nobody was ever invited or recorded there.

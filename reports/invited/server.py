@@ -23,18 +23,6 @@ FAREWELL_S = 2
 _NOT_WORTH_SAYING: Final = ("Cancel 0 running", "Invalid HTTP request", "Unsupported upgrade", "No supported WebSocket")
 
 
-def listen_on(bound: socket.socket, address: Address) -> None:
-    """Listen on the socket now: two servers can be bound to a port, but only one can listen.
-
-    Raises:
-        UserError: the port is in use.
-    """
-    try:
-        bound.listen()
-    except OSError as error:
-        raise cannot_open(address, error) from error
-
-
 def server_of(app: Starlette, bound: socket.socket, address: Address) -> tuple[uvicorn.Server, socket.socket]:
     """The server of an application, and the socket that it must run on; both bound what strangers can do to it."""
     visits = Visits(KEEP_ALIVE_S, address.proxies)
@@ -84,7 +72,10 @@ def serve_on(
     Raises:
         UserError: the socket or the certificate cannot be used.
     """
-    listen_on(bound, address)
+    try:
+        bound.listen()  # Two servers can be bound to a port, but only one can listen.
+    except OSError as error:
+        raise cannot_open(address, error) from error
     if address.public:
         expires_s = None if lifetime_s is None else time.time() + lifetime_s
         until = "" if expires_s is None else f"  (until {moment(expires_s)})"

@@ -15,7 +15,7 @@ from harness.reports.invited.address import Address
 from harness.reports.invited.app import BEGINS_PER_MINUTE, Answered, Handler, InvitedApp, Json
 from harness.reports.invited.entry import REPORTS, Body, json_body, page_text, refuse, sent_from
 from harness.reports.invited.links import Link
-from harness.reports.listening.answers import Rater, VoteStore
+from harness.reports.listening.answers import Rater, RaterRole, VoteStore
 from harness.reports.listening.collect import Collection
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.length import session_length
@@ -88,7 +88,7 @@ class ListeningApp(InvitedApp[Rater]):
             with self._dealing:
                 collects, seed = body.get("purpose") == "collect", secrets.randbits(32)
                 plan = () if collects else deal(self._material.conversations, self._design, self._votes.coverage(), seed)
-                role = "rater" if link and link.role == "rater" else "contributor"
+                role: RaterRole = "rater" if link and link.role == "rater" else "contributor"
                 self._votes.begin(secret, role, self._design.model_dump_json(), plan)
         return {}
 

@@ -40,7 +40,7 @@ def part(one: Sitter, take: str, number: int) -> httpx.Response:
 
 
 def refused_in_words(reply: httpx.Response) -> bool:
-    return reply.status_code == STATUS and reply.json() == {"error": WORDS}
+    return reply.status_code == DISK_FULL_STATUS and reply.json() == {"error": DISK_FULL}
 
 
 def test_every_request_is_answered_in_words_and_nothing_acknowledged_is_lost(small_disk: SmallDisk, seat: ServedSeat) -> None:

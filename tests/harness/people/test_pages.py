@@ -286,7 +286,7 @@ def test_a_full_disk_is_said_and_the_page_asks_no_more(small_disk: SmallDisk, se
     small_disk.fill()
     page.get_by_text("The server's disk has no room").wait_for()
     one.wait_for_heading("That did not work")
-    assert page.locator("#problem").inner_text() == WORDS
+    assert page.locator("#problem").inner_text() == DISK_FULL
     after = len(asked)
     time.sleep(2)
     assert len(asked) == after
