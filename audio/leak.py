@@ -54,7 +54,14 @@ class Leak:
 
 
 def find_leak(signal: Float32, other: Float32) -> Leak | None:
-    """The leak of `other` in `signal`; None if there is none. Both without a constant offset."""
+    """The leak of `other` in `signal`; None if there is none. Both without a constant offset.
+
+    >>> rng = np.random.default_rng(0)
+    >>> caller, agent = (rng.normal(0, 0.1, 8 * RATE_HZ) * np.repeat(on, 2 * RATE_HZ) for on in ([1, 0, 1, 0], [0, 1, 0, 1]))
+    >>> leak = find_leak((caller + 0.1 * np.roll(agent, 800)).astype(np.float32), agent.astype(np.float32))
+    >>> leak.delay_s, round(leak.gain_db)
+    (0.05, -20)
+    """
     size = min(signal.size, other.size)
     level, source = speech_power(signal, RATE_HZ), speech_power(other, RATE_HZ)
     if level <= 0 or source <= 0:

@@ -102,6 +102,10 @@ def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int, earlie
     """The onset of the vocal sound in which the model accepted the window at sample `accepted`.
 
     The search stops at `earliest`: sound before it is another utterance.
+
+    >>> sound = np.concatenate([np.zeros(24_000), np.sin(np.arange(24_000) / 20)]).astype(np.float32)
+    >>> abs(find_onset(sound, 48_000, accepted=24_500).sample - 24_000) < 48
+    True
     """
     block = round(rate_hz * BLOCK_S)
     accepted = max(accepted, earliest)

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.audio.pcm import Float32
-from harness.audio.voice_error import VoiceError
+from harness.audio.voice_error import imported
 
 Float64 = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ def reshape(
 
     Raises `VoiceError` if the vocoder's packages are missing.
     """
-    world = _world()
+    world = imported("pyworld", "pyworld-prebuilt")
     first_look = [f0_track(signal, rate_hz) for signal in signals]
     most_hz = ceiling_hz(first_look)
     tracks = [
@@ -142,7 +142,7 @@ def f0_track(signal: Float32, rate_hz: int, most_f0_hz: float = MOST_F0_HZ) -> F
     if signal.size < rate_hz * 3 / LEAST_F0_HZ:
         return np.zeros(frames)
     pitch = (
-        _praat()
+        imported("parselmouth", "praat-parselmouth")
         .Sound(signal.astype(np.float64), rate_hz)
         .to_pitch_ac(
             time_step=FRAME_S,
@@ -184,22 +184,6 @@ def _brightened(power: Float64, rate_hz: int, tilt_db_per_octave: float) -> Floa
 
 def _of_length(signal: Float32, size: int) -> Float32:
     return signal[:size] if signal.size >= size else np.pad(signal, (0, size - signal.size))
-
-
-def _world() -> Any:
-    try:
-        import pyworld
-    except ImportError as error:
-        raise VoiceError('the package "pyworld-prebuilt" is missing: pip install "heart-voice-harness[local]"') from error
-    return pyworld
-
-
-def _praat() -> Any:
-    try:
-        import parselmouth
-    except ImportError as error:
-        raise VoiceError('the package "praat-parselmouth" is missing: pip install "heart-voice-harness[local]"') from error
-    return parselmouth
 
 
 REACH_S = 0.45

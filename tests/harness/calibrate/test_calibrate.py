@@ -8,8 +8,7 @@ import pytest
 import soundfile
 
 from harness.calibrate import Calibration, calibrate, keep, newest, result
-from harness.calibrate.first_sounds import EDGE_S
-from harness.calibrate.program import AGENT_HZ, draw, render
+from harness.calibrate.program import AGENT_HZ, EDGE_S, draw, render
 from harness.calibrate.result import METHOD, LoopLag, PacingError, TtfaError, machine_id
 from harness.calibrate.run import sound_starts_s
 from harness.figures.circumstances import onset_error

@@ -14,7 +14,7 @@ from harness.errors import UserError
 from harness.measuring.timings import timings_of
 from harness.recording.files import load, save
 from harness.store.step_failure import StepFailure
-from tests.harness.calls.made_calls import RATE_HZ, sides
+from tests.harness.calls.made_calls import sides
 
 CALL = sides([(1.0, 2.6), (6.0, 7.6)], [(3.4, 5.0), (8.4, 9.8)], 12.0)
 
@@ -30,17 +30,26 @@ def plus(one: Int16, other: np.ndarray, db: float) -> Int16:
     return np.clip(np.round(one + other.astype(np.float64) * 10 ** (db / 20)), -32_768, 32_767).astype(np.int16)
 
 
-@pytest.mark.parametrize("db", [-38, -24, -15])
-def test_crosstalk_of_both_sides_changes_nothing(db: float) -> None:
-    mixed = replace(CALL, caller=plus(CALL.caller, CALL.agent, db), agent=plus(CALL.agent, CALL.caller, db))
-    np.testing.assert_allclose(np.array(ends_and_waits(mixed), float), np.array(ends_and_waits(CALL), float), atol=20)
+def crosstalk(db: float) -> TwoSides:
+    return replace(CALL, caller=plus(CALL.caller, CALL.agent, db), agent=plus(CALL.agent, CALL.caller, db))
 
 
-def test_a_constant_offset_and_a_faint_line_change_nothing() -> None:
-    faint = TwoSides(
-        (CALL.caller // 12 + 3_000).astype(np.int16), RATE_HZ, (CALL.agent // 12 - 1_500).astype(np.int16), RATE_HZ
-    )
-    np.testing.assert_allclose(np.array(ends_and_waits(faint), float), np.array(ends_and_waits(CALL), float), atol=20)
+@pytest.fixture(scope="module")
+def plain() -> list[tuple[float, float | None]]:
+    return ends_and_waits(CALL)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        crosstalk(-38),
+        crosstalk(-15),
+        replace(CALL, caller=(CALL.caller // 12 + 3_000).astype(np.int16), agent=(CALL.agent // 12 - 1_500).astype(np.int16)),
+    ],
+    ids=["faint crosstalk", "loud crosstalk", "offset and faint line"],
+)
+def test_what_a_line_adds_changes_nothing(changed: TwoSides, plain: list[tuple[float, float | None]]) -> None:
+    np.testing.assert_allclose(np.array(ends_and_waits(changed), float), np.array(plain, float), atol=20)
 
 
 def test_a_leak_as_loud_as_speech_is_no_figure() -> None:

@@ -156,7 +156,7 @@ def waited(law: PauseLaw, wait_ms: float, n: int) -> list[OpenPause]:
 @pytest.mark.parametrize("wait_ms", [400, 800])
 def test_a_pack_of_one_law_tells_the_share_of_the_other(wait_ms: int) -> None:
     for drawn in LAWS.values():
-        for found in cut_by_law(waited(drawn, wait_ms, 400), BANDS_MS):
+        for found in cut_by_law(waited(drawn, wait_ms, 400)):
             # An agent that waits to the edge of a band cuts all or none in it, and the share is the law's own.
             assert found.share == pytest.approx(LAWS[found.law].longer_than(wait_ms), abs=0.002)
             low, high = ends(found.interval)
@@ -167,9 +167,9 @@ def test_a_pack_of_one_law_tells_the_share_of_the_other(wait_ms: int) -> None:
 
 def test_a_band_without_a_pause_leaves_the_law_unknown() -> None:
     short = [OpenPause(f"c{k}", 300, False) for k in range(20)]
-    assert [(found.share, found.effective_pauses) for found in cut_by_law(short, BANDS_MS)] == [(None, None)] * 2
-    assert cut_by_law([], BANDS_MS) == []
-    never = cut_by_law([OpenPause(f"c{k % 10}", ms, False) for k, ms in enumerate((300, 500, 900, 2_000) * 10)], BANDS_MS)
+    assert [(found.share, found.effective_pauses) for found in cut_by_law(short)] == [(None, None)] * 2
+    assert cut_by_law([]) == []
+    never = cut_by_law([OpenPause(f"c{k % 10}", ms, False) for k, ms in enumerate((300, 500, 900, 2_000) * 10)])
     # Not narrower than ten conversations with one pause each, whatever the weights.
     lows, highs = zip(*(ends(found.interval) for found in never), strict=True)
     assert lows == (0, 0)

@@ -8,7 +8,6 @@ import pytest
 from harness.figures.cells import Cell
 from harness.figures.endpointing import endpointing_of, summarise_endpointing
 from harness.figures.latency import quantiles, turn_figures
-from harness.figures.speakers import by_speaker, speakers_of
 from harness.figures.summarise import summarise
 from harness.figures.summary import RunSummary
 from harness.statistics.bounds import share_of
@@ -16,6 +15,7 @@ from harness.statistics.interval import TAIL
 from harness.statistics.share_bounds import clopper_pearson
 from harness.store.selection import Selection
 from harness.turns import TurnTable
+from harness.turns.speakers import by_speaker, speakers_of
 from tests.present import ends, present
 from tests.run_of_speakers import answered_by_people, run_of_speakers
 

@@ -60,13 +60,16 @@ def judge_file(
 
 
 def completions_file(
-    tmp_path: Path, systems: Sequence[str] = ("strong", "weak"), families: Mapping[str, str] | None = None
+    tmp_path: Path,
+    systems: Sequence[str] = ("strong", "weak"),
+    families: Mapping[str, str] | None = None,
+    contexts: int = 12,
 ) -> str:
     path = tmp_path / "texts.jsonl"
     lines = [
         {"context": c.id, "system": s, "text": f"{'good ' * (len(systems) - n)}({c.id} {s})"}
         | ({"family": families[s]} if families else {})
-        for c in load_pack("heart-open").contexts[:36]
+        for c in load_pack("heart-open").contexts[:contexts]
         for n, s in enumerate(systems)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -79,18 +82,17 @@ async def harness(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[
 
 
 @pytest.mark.usefixtures("knows_gold")
-@pytest.mark.parametrize(
-    ("api", "structured"),
-    [("openai", "json_schema"), ("openai", "json_object"), ("openai", "none"), ("anthropic", "json_schema")],
-)
-async def test_a_check_needs_no_run_and_measures_any_servers_judge(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], api: str, structured: str
+async def test_a_check_needs_no_run_and_a_file_is_shown_with_all_that_is_known_of_its_judge(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    texts = completions_file(tmp_path, contexts=4)
     async with ScriptedServer(0.1) as server:
-        path = judge_file(tmp_path, server.url, api=api, structured=structured)
+        path = judge_file(tmp_path, server.url)
         code, told = await harness(capsys, "check", "--judge", path)
-        asked = server.bodies[0]
-    (checked,) = told["judges"]
+        (checked,) = told["judges"]
+        keep(BY_PEOPLE.model_copy(update={"fingerprint": fingerprint_of(path)}), validations_folder())
+        _, told = await harness(capsys, "run", texts, "--pack", "heart-open", "--judge", path)
+    (now,) = told["judges"]
     assert code == 0
     assert (checked["trusted"], checked["validated_on_people"]) == (False, None)
     assert checked["standing"] == "a judge's opinion: not compared with judgements of people"
@@ -98,8 +100,8 @@ async def test_a_check_needs_no_run_and_measures_any_servers_judge(
     assert checked["accuracy"] == 1.0
     assert checked["accuracy_interval"][0] > 0.6
     assert checked["flip_rate"] < 0.2
-    assert ("response_format" in asked) == (api == "openai" and structured != "none")
-    assert ("tools" in asked) == (api == "anthropic")
+    assert now["standing"].startswith("a judge's opinion: right on 75 %")
+    assert now["red_lines"] == checked["red_lines"]
 
 
 async def test_a_judge_that_fails_the_check_is_not_asked_unless_kept(
@@ -129,23 +131,8 @@ async def test_a_paid_answer_is_never_paid_for_twice(tmp_path: Path, capsys: pyt
 
 
 @pytest.mark.usefixtures("knows_gold")
-async def test_a_judge_of_a_file_is_shown_with_all_that_this_machine_knows_of_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    texts = completions_file(tmp_path)
-    async with ScriptedServer(0.1) as server:
-        path = judge_file(tmp_path, server.url)
-        keep(BY_PEOPLE.model_copy(update={"fingerprint": fingerprint_of(path)}), validations_folder())
-        _, checked = await harness(capsys, "check", "--judge", path)
-        _, told = await harness(capsys, "run", texts, "--pack", "heart-open", "--judge", path)
-    (before,), (now,) = checked["judges"], told["judges"]
-    assert now["standing"] == before["standing"] != "a judge's opinion: not compared with judgements of people"
-    assert now["red_lines"] == before["red_lines"]
-
-
-@pytest.mark.usefixtures("knows_gold")
 async def test_a_dry_run_bounds_what_an_early_end_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    texts = completions_file(tmp_path)
+    texts = completions_file(tmp_path, contexts=36)
     line = ("run", texts, "--pack", "heart-open", "--until-separated", "best")
     async with ScriptedServer() as server:
         path = judge_file(tmp_path, server.url)
@@ -191,13 +178,13 @@ async def test_audits_and_replicates_are_asked_in_their_shares(tmp_path: Path, c
     texts = completions_file(tmp_path, systems=("a", "b", "c", "d"))
     async with ScriptedServer() as server:
         line = ("run", texts, "--pack", "heart-open", "--judge", judge_file(tmp_path, server.url))
-        await harness(capsys, *line, "--pairs", "200", "--replicates", "3")
+        await harness(capsys, *line, "--pairs", "40", "--replicates", "3")
     rows = read(tmp_path / "texts.judgments.jsonl")
     main = [row for row in rows if row.purpose == "main"]
-    assert len(main) == 3 * 200
+    assert len(main) == 3 * 40
     assert {row.repeat for row in main} == {0, 1, 2}
-    assert sum(row.purpose == "swapped" for row in rows) == 20
-    assert sum(row.purpose == "repeat" for row in rows) == 10
+    assert sum(row.purpose == "swapped" for row in rows) == 4
+    assert sum(row.purpose == "repeat" for row in rows) == 2
     shown = {(r.context, r.system_a, r.system_b): r.shown_first for r in main if r.repeat == 0}
     for row in rows:
         if row.purpose != "main":
@@ -249,20 +236,29 @@ async def test_the_embedded_judge_says_what_it_is_worth_where_it_is_named(
     assert WORTH in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("knows_gold")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (("run", "--dry-run"), ("run", "run", "--dry-run")),
+        (("run", "--check", "--dry-run"), ("run", "run", "--dry-run")),
+        (("--completions", "texts.jsonl", "--pack", "heart-open", "--dry-run"),
+         ("run", "texts.jsonl", "--pack", "heart-open", "--dry-run")),
+        (("--completions=texts.jsonl", "--pack", "heart-open", "--dry-run"),
+         ("run", "texts.jsonl", "--pack", "heart-open", "--dry-run")),
+        (("--check", "--against", "none.csv"), ("check", "--against", "none.csv")),
+    ],
+)  # fmt: skip
 async def test_the_words_of_version_0_3_mean_what_they_meant(
-    played: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    played: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    old: tuple[str, ...],
+    new: tuple[str, ...],
 ) -> None:
-    texts = completions_file(tmp_path)
-    monkeypatch.chdir(played.parent)
-    async with ScriptedServer(0.1) as server:
-        judge = ("--judge", judge_file(tmp_path, server.url))
-        same = [
-            ((played.name, *judge, "--dry-run"), ("run", played.name, *judge, "--dry-run")),
-            (("--completions", texts, "--pack", "heart-open", *judge), ("run", texts, "--pack", "heart-open", *judge)),
-            ((f"--completions={texts}", "--pack", "heart-open", *judge), ("run", texts, "--pack", "heart-open", *judge)),
-            (("--check", *judge), ("check", *judge)),
-        ]
-        for old, new in same:
-            await harness(capsys, *new)
-            assert await harness(capsys, *old) == await harness(capsys, *new)
+    assert played == tmp_path / "run", "a folder named as the sub-command is"
+    completions_file(tmp_path, contexts=2)
+    monkeypatch.chdir(tmp_path)
+    code, told = await harness(capsys, *new, "--judge", "embedded")
+    assert await harness(capsys, *old, "--judge", "embedded") == (code, told)
+    assert "dry_run" in told or "none.csv" in told["error"]["message"]

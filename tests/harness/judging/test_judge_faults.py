@@ -23,7 +23,7 @@ from harness.store.run_store import RunStore
 from harness.store.selection import Reply
 from harness.verdicts.judge import RunJudging, judge_run
 from tests.harness.conftest import PEERS
-from tests.harness.judging.conftest import RuleJudge
+from tests.harness.judging.conftest import RuleJudge, pass_red_lines
 
 CHECK = 2 * len(gold_pairs())
 """Questions of a judge's check: what goes wrong comes after it, among those of the run."""
@@ -68,7 +68,7 @@ def stop(process: "subprocess.Popen[str]") -> None:
 
 
 def judged(capsys: pytest.CaptureFixture[str], run: Path, judge: Path) -> tuple[int, Any]:
-    code = _run(["judge", str(run), "--judge", str(judge), "--json"])
+    code = _run(["judge", "run", str(run), "--judge", str(judge), "--json"])
     return code, json.loads(capsys.readouterr().out)
 
 
@@ -81,9 +81,10 @@ def test_an_endpoint_that_fails_in_the_middle_costs_only_what_was_not_answered(
     answered = 10
     judge = tmp_path / "far.toml"
     judge.write_text(
-        'id = "far"\nfamily = "rules"\nversion = "1"\nmodel = "m"\nattempts = 1\ntimeout_s = 2\nconcurrency = 8\n'
-        f'base_url = "{serve(behaviour, CHECK + answered)}/run/v1"\n'
+        'id = "far"\nfamily = "rules"\nversion = "1"\nmodel = "m"\nattempts = 1\nconcurrency = 20\n'
+        f'timeout_s = {2 if kind == "timeout" else 60}\nbase_url = "{serve(behaviour, CHECK + answered)}/run/v1"\n'
     )
+    pass_red_lines(judge)
     code, told = judged(capsys, played, judge)
     assert code == 3
     assert set(told["missing_by_kind"]) == {kind}

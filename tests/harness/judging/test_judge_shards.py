@@ -21,6 +21,7 @@ from harness.store.database import locked
 from harness.store.run_store import RunStore
 from harness.verdicts.judge import RunJudging, judge_shard
 from tests.harness.conftest import PEERS, peer
+from tests.harness.judging.conftest import pass_red_lines
 
 OF = 3
 
@@ -40,13 +41,14 @@ def asked(tmp_path: Path) -> Iterator[Path]:
             (tmp_path / f"{name}.toml").write_text(
                 f'id = "by-rule"\nfamily = "rules"\nversion = "1"\nmodel = "m"\nbase_url = "{url}/{name}/v1"\n'
             )
+            pass_red_lines(tmp_path / f"{name}.toml")
         yield log
         serving.kill()
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    plan = make_plan(Experiment(agents=(str(peer("raw-pcm-echo")), str(peer("pipecat-echo"))), limit=8, repeats=2))
+    plan = make_plan(Experiment(agents=(str(peer("raw-pcm-echo")), str(peer("pipecat-echo"))), limit=4, repeats=2))
     store = RunStore.create(tmp_path / "run", new_manifest(plan), plan.contexts)
     for key in plan.session_keys():
         session = store.commit_session(key, partial=store.partial_folder(key), started_ns=1)
@@ -72,20 +74,20 @@ def test_parts_put_every_question_once_and_give_the_rows_of_a_judging_in_one_go(
     asked: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = shutil.copytree(run, tmp_path / "whole-run")
-    assert command(["judge", str(whole), "--judge", str(tmp_path / "whole.toml"), "--json"]) == 0
+    assert command(["judge", "run", str(whole), "--judge", str(tmp_path / "whole.toml"), "--json"]) == 0
     judge = ["--judge", str(tmp_path / "parts.toml"), "--json"]
     counts = []
     for k in (2, 3, 1):
         capsys.readouterr()
-        assert command(["judge", str(run), "--shard", f"{k}/{OF}", *judge]) == 0
+        assert command(["judge", "run", str(run), "--shard", f"{k}/{OF}", *judge]) == 0
         counts.append(json.loads(capsys.readouterr().out)["calls"])
         assert rows(run) == [], "a shard writes no rows"
     assert min(counts) > 0
-    assert command(["judge", str(run), "--shard", f"1/{OF}", *judge]) == 0
+    assert command(["judge", "run", str(run), "--shard", f"1/{OF}", *judge]) == 0
     assert questions(asked, "parts").total() == sum(counts), "a shard that is asked for again puts nothing"
 
     capsys.readouterr()
-    assert command(["judge", str(run), *judge]) == 0
+    assert command(["judge", "run", str(run), *judge]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["calls"] == 0
     assert rows(run) == rows(whole)
@@ -106,12 +108,12 @@ def test_shards_judged_at_the_same_time_on_several_machines_are_laid_together_by
     asyncio.run(all_at_once())
     for machine in machines:
         shutil.copytree(machine / "verdicts", run / "verdicts", dirs_exist_ok=True)
-    assert command(["judge", str(run), "--judge", str(tmp_path / "parts.toml"), "--json"]) == 0
+    assert command(["judge", "run", str(run), "--judge", str(tmp_path / "parts.toml"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["calls"] == 0
     whole = shutil.copytree(run, tmp_path / "whole-run")
     for file in whole.glob("verdicts.sqlite*"):
         file.unlink()
-    assert command(["judge", str(whole), "--judge", str(tmp_path / "whole.toml"), "--json"]) == 0
+    assert command(["judge", "run", str(whole), "--judge", str(tmp_path / "whole.toml"), "--json"]) == 0
     assert questions(asked, "parts") == questions(asked, "whole")
 
 
@@ -120,10 +122,10 @@ def test_what_would_ask_twice_or_mix_two_dealings_is_refused(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     judge = ["--judge", str(tmp_path / "parts.toml")]
-    assert command(["judge", str(run), "--shard", f"1/{OF}", *judge]) == 0
+    assert command(["judge", "run", str(run), "--shard", f"1/{OF}", *judge]) == 0
     capsys.readouterr()
     with locked(run / "verdicts" / f"1-of-{OF}"):
-        assert command(["judge", str(run), "--shard", f"1/{OF}", *judge]) == 2
+        assert command(["judge", "run", str(run), "--shard", f"1/{OF}", *judge]) == 2
         assert "another harness process is writing this run" in capsys.readouterr().err
     for line, said in (
         (["--shard", "1/4"], f"belongs to a judging in {OF} shards; another number would ask twice"),
@@ -131,10 +133,10 @@ def test_what_would_ask_twice_or_mix_two_dealings_is_refused(
         (["--shard", "1/3", "--until-separated", "best"], "--shard 1/3: judges a part of a run"),
         (["--shard", "1/3", "--dry-run"], "--shard 1/3: judges a part of a run"),
     ):
-        assert command(["judge", str(run), *judge, *line]) == 2
+        assert command(["judge", "run", str(run), *judge, *line]) == 2
         err = capsys.readouterr().err
         assert said in err
         assert len(err.strip().splitlines()) == 1
     (run / "verdicts" / f"1-of-{OF}" / "verdicts.sqlite").write_bytes(b"not a database, but long enough to be read as one" * 20)
-    assert command(["judge", str(run), *judge]) == 2
+    assert command(["judge", "run", str(run), *judge]) == 2
     assert "is damaged" in capsys.readouterr().err
