@@ -6,6 +6,7 @@ The kinds are in `harness.agents.profile`, which reads them from files.
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -100,6 +101,11 @@ class ProcessSettings(ProfileSettings):
                     "leave it out and set it in the environment, which the agent inherits"
                 )
         return self
+
+
+def filled(text: str, port: str) -> str:
+    """A text of a profile with this port and this interpreter."""
+    return text.replace("{port}", port).replace("{python}", sys.executable)
 
 
 class MetricsSettings(ProfileSettings):

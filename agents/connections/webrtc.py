@@ -33,10 +33,10 @@ from harness.agents.connections import opus
 from harness.agents.connections.about import METRICS, UVICORN, About
 from harness.agents.connections.diagnosis import timed_out
 from harness.agents.connections.door import Door
+from harness.agents.connections.http_request import post
 from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.rtp_stream import RtpPacket, RtpStream
 from harness.agents.connections.rtvi import RtviSession
-from harness.agents.connections.webrtc_offer import exchange
 from harness.agents.connections.websocket import place_of
 from harness.agents.connections.what_to_check import sentence
 from harness.agents.connections.wire import Garbage, defect, parse_object, shown
@@ -143,11 +143,14 @@ class WebRtcConnection:
         await self._peer.setLocalDescription(await self._peer.createOffer())
         offer = {"sdp": self._peer.localDescription.sdp, "type": "offer"}
         url, headers = await self._door.opened()
-        answer = await exchange(url, offer, headers, self._door.place)
+        # Source: `pipecat.transports.smallwebrtc.request_handler` of pipecat 1.14.
+        answer = await post(url, offer, headers, self._door.place)
+        if not isinstance(answer.get("sdp"), str) or answer.get("type") != "answer":
+            raise ConnectionFailed('answered without {"sdp", "type": "answer"}: is it a SmallWebRTC address?', "garbage")
         self._payload_type = opus_of(answer["sdp"])
         self._decoder = opus.OpusDecoder()
         try:
-            await self._peer.setRemoteDescription(RTCSessionDescription(**answer))
+            await self._peer.setRemoteDescription(RTCSessionDescription(answer["sdp"], "answer"))
         except Exception as error:
             raise ConnectionFailed(f"an answer that cannot be used: {shown(str(error), 100)}", "garbage") from error
         step[0] = "the way for sound (ICE: are UDP ports open on both sides? ice_servers names STUN and TURN servers)"
