@@ -47,7 +47,7 @@ def share_won(measure: Callable[[str], float], length: str | None = None) -> flo
 
 def test_every_family_has_its_count_and_a_third_of_each_length() -> None:
     assert set(LEAST) == {r.family for r in red_lines()}
-    of = Counter((r.family, r.length) for r in red_lines())
+    of = Counter((str(r.family), str(r.length)) for r in red_lines())
     for family, least in LEAST.items():
         shares = [of[family, length] for length in ("short_right", "long_right", "equal")]
         assert sum(shares) >= least
