@@ -16,13 +16,11 @@ from harness.reports.assemble import assemble
 from harness.reports.markdown import markdown
 from harness.reports.shown_runs import alone
 from harness.reports.tables import tables
-from harness.scenarios.context import Context
-from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import reply_of
-from harness.store.session import SessionKey
 from harness.timing.figures import Contention, TurnTiming
 from harness.turns.bounded import Bounded
+from tests.made_run import made_run, play
 from tests.present import present
 
 FIGURES = ("ttfa", "ttft")
@@ -121,29 +119,13 @@ def test_the_programs_are_named_with_their_mean_cores() -> None:
     assert of(one, TURN).others == [("chromium", 0.3), ("python3", 0.1)]
 
 
-def calls(folder: Path, count: int) -> RunStore:
-    """A run of as many calls of one agent."""
-    context = Context.model_validate(
-        {
-            "id": "c1", "subset": "regular", "emotion": "sadness", "problem": "work",
-            "turns": [{"role": "seeker", "text": "I don't know."}], "source": "test", "licence": "CC0",
-        }
-    )  # fmt: skip
-    manifest = RunManifest(
-        created="2026-01-01T00:00:00+00:00", harness_version="0", pack="p", pack_source="p", pack_hash="x",
-        context_ids=["c1"], agents=[AgentEntry(name="a", kind="cascade", profile_hash="p" * 64, profile_text="")],
-        mode="seeded", conditions=["clean"], repeats=count, seed=1,
-    )  # fmt: skip
-    store = RunStore.create(folder, manifest, [context])
-    for repeat in range(count):
-        key = SessionKey("c1", "h" * 64, "a", "p" * 64, "seeded", "clean", repeat)
-        store.commit_session(key, partial=store.partial_folder(key), started_ns=1, timing=TURN)
-    return store
-
-
 @pytest.fixture
 def run(tmp_path: Path) -> RunStore:
-    return calls(tmp_path / "run", 4)
+    """A run of four calls of one agent."""
+    store = made_run(tmp_path / "run", repeats=4)
+    for repeat in range(4):
+        play(store, repeat=repeat, timing=TURN)
+    return store
 
 
 def starve(run: RunStore, turns: int, turn: TurnTiming = TURN) -> None:

@@ -15,7 +15,7 @@ from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished
 from tests.harness.load.made_turns import MADE, changed, queued, stored, turn
 
-LASTS_S = 300.0
+LASTS_S = 150.0
 
 
 @pytest.fixture(scope="module")

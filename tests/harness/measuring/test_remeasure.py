@@ -10,12 +10,10 @@ from harness.measuring.remeasure import remeasure
 from harness.measuring.transcribe import transcribe_all
 from harness.progress import RunProgress
 from harness.recording.files import save
-from harness.scenarios.context import Context
-from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
-from harness.store.session import SessionKey
 from harness.timing import METHOD, measure_turns
 from harness.timing.words import Word
+from tests.made_run import made_run, play
 from tests.present import present
 
 
@@ -25,31 +23,14 @@ class Heard:
     words: tuple[Word, ...]
 
 
-CONTEXT = Context.model_validate(
-    {
-        "id": "c1", "subset": "regular", "emotion": "sadness", "problem": "work",
-        "turns": [{"role": "seeker", "text": "I don't know."}], "source": "test", "licence": "CC0",
-    }
-)  # fmt: skip
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> RunStore:
-    manifest = RunManifest(
-        created="2026-01-01T00:00:00+00:00", harness_version="0", pack="p", pack_source="p", pack_hash="x",
-        context_ids=["c1"], agents=[AgentEntry(name="a", kind="cascade", profile_hash="p" * 64, profile_text="")],
-        mode="seeded", conditions=["clean"], repeats=2, seed=1,
-    )  # fmt: skip
-    store = RunStore.create(tmp_path / "run", manifest, [CONTEXT])
+    store = made_run(tmp_path / "run", repeats=2)
     for repeat in range(2):
-        key = SessionKey("c1", "h" * 64, "a", "p" * 64, "seeded", "clean", repeat)
         recording = make_recording(Said(0.4, voice(1.0))).recording
-        partial = store.partial_folder(key)
-        save(recording, partial)
-        session = store.commit_session(key, partial=partial, started_ns=1)
         timing = measure_turns(recording)[-1]
         old = replace(timing, method="timing-0", ttfa_ms=(timing.ttfa_ms or 0) + 30) if repeat == 0 else timing
-        store.set_timing(session.id, (old,))
+        play(store, repeat=repeat, recording=recording, timing=old)
     return store
 
 

@@ -170,12 +170,12 @@ def test_a_run_on_read_only_media_can_be_read(old_run: OldRun) -> None:
         os.chmod(run, 0o755)
 
 
-def test_rank_and_report_work_on_an_old_run_from_the_command_line(old_run: OldRun, harness_command: Callable[..., Any]) -> None:
+def test_rank_and_report_work_on_an_old_run_from_the_command_line(old_run: OldRun, harness_here: Callable[..., Any]) -> None:
     run = old_run("one-condition")
-    ranked = harness_command("rank", run, "--draws", 20, "--json", PYTHONPATH=os.getcwd())
+    ranked = harness_here("rank", run, "--draws", 20, "--json")
     assert ranked.code == 0, ranked.err
     assert "prompt" in json.dumps(ranked.json)
-    reported = harness_command("report", run, "--json", PYTHONPATH=os.getcwd())
+    reported = harness_here("report", run, "--json")
     assert reported.code == 0, reported.err
     assert reported.json["agents"]["prompt"]["turns"] == 2
     assert (run / "report.html").stat().st_size > 10_000

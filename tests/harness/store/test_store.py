@@ -12,42 +12,20 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
-from harness.scenarios.context import Context
 from harness.store.judgment import AxisMark, Judgment
-from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.timing.figures import Stage, TurnTiming, Waterfall
 from tests.judged import put
+from tests.made_run import conversation, made_manifest
 
 KEY = SessionKey("c1", "h" * 64, "agent-x", "p" * 64, "seeded", "clean", 0)
-CONTEXT = Context.model_validate(
-    {
-        "id": "c1",
-        "subset": "regular",
-        "emotion": "sadness",
-        "problem": "work",
-        "turns": [{"role": "seeker", "text": "I <pause 300> don't know."}],
-        "source": "test",
-        "licence": "CC0",
-    }
-)
+CONTEXT = conversation("c1", "I <pause 300> don't know.")
 
 
 def manifest() -> RunManifest:
-    return RunManifest(
-        created="2026-01-01T00:00:00+00:00",
-        harness_version="0",
-        pack="p",
-        pack_source="p",
-        pack_hash="x",
-        context_ids=["c1"],
-        agents=[AgentEntry(name="agent-x", kind="cascade", profile_hash="p" * 64, profile_text="")],
-        mode="seeded",
-        conditions=["clean"],
-        repeats=1,
-        seed=1,
-    )
+    return made_manifest([CONTEXT], "agent-x")
 
 
 @pytest.fixture
@@ -98,17 +76,8 @@ def test_a_failed_session_is_kept_but_may_be_played_again(store: RunStore) -> No
 
 def test_another_judges_verdicts_stay_when_one_judges_again(store: RunStore) -> None:
     def row(judge: str, winner: str) -> Judgment:
-        return Judgment.model_validate(
-            {
-                "context": "c1",
-                "subset": "regular",
-                "system_a": "a",
-                "system_b": "b",
-                "source": "judge",
-                "judge": judge,
-                "winner": winner,
-            }
-        )
+        place = {"context": "c1", "subset": "regular", "system_a": "a", "system_b": "b"}
+        return Judgment.model_validate({**place, "source": "judge", "judge": judge, "winner": winner})
 
     put(store, [row("one", "a"), row("two", "a")])
     store.replace_judgments({"one"}, [row("one", "b")], "written", "")
@@ -181,7 +150,7 @@ def test_a_writer_killed_at_any_moment_leaves_only_whole_sessions(store: RunStor
         )
     )
     before = 0
-    for wait_s in (0.05, 0.11, 0.17, 0.23):
+    for wait_s in (0.05, 0.2):
         writer = subprocess.Popen([sys.executable, str(script), str(store.folder)], stdout=subprocess.PIPE)
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"ready\n"

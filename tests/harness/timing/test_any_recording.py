@@ -37,7 +37,7 @@ class Heard:
 
 
 KEPT = TypeAdapter(tuple[TurnTiming, ...])
-IN_CI, IN_LONG = 150, 4_000
+IN_CI, IN_LONG = 40, 4_000
 Make = Callable[[np.random.Generator], Recording]
 
 
@@ -123,7 +123,7 @@ def test_an_agent_of_one_sample_has_not_replied() -> None:
 
 
 def test_what_was_recorded_can_be_kept_read_transcribed_and_drawn(tmp_path: Path) -> None:
-    for seed in range(40):
+    for seed in range(10):
         recording = plausible(np.random.default_rng(seed))
         folder = tmp_path / str(seed)
         folder.mkdir()

@@ -201,7 +201,7 @@ def test_a_p95_is_compared_unpaired() -> None:
 
 def test_a_row_takes_under_700_bytes() -> None:
     """A million turns of a load test fit into 700 MB."""
-    rows = 20_000
+    rows = 4_000
     ends = Endpointing("endpointing-2", (InnerPause(0.0, 300.0, "cut", True, 0),) * 2, 400.0)
     one = turn(400.0, 12.0, endpointing=ends, first_word_ms=450.0, transcribed=True)
     tracemalloc.start()
