@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.people.records import MOST_PARTS
 from harness.people.track import RATE_HZ
-from harness.reports.listening.session import Refused
+from harness.reports.invited import Refused
 
 LATEST_FRAME: Final = RATE_HZ * 60 * 60 * 48
 """Two days of an audio clock."""

@@ -21,7 +21,7 @@ from harness.people.seat import Json, Seat
 from harness.people.take_sound import WavStream, wav_stream
 from harness.people.track import RATE_HZ, Track, track_of
 from harness.people.trials import disturbances, loop_of, measured, trial_of
-from harness.reports.listening.session import Refused
+from harness.reports.invited import Refused
 
 ELSEWHERE: Final = "This page is open in another tab or window, which goes on from here. Please close this one."
 _NEVER_ENDED: Final[Json] = {"parts": 0, "played": [], "pressed": None, "clock": [], "reason": "hidden"}
@@ -133,33 +133,35 @@ class Sittings:
         self._records.set_take(take, "ended", only_from="open", ended=ended, found=examined)
         return examined
 
-    def keep(self, person: Person, take: str, body: Mapping[str, Any]) -> None:
-        """Keep a recording, with its speaker's decisions; an interrupted one is finished with what has arrived.
+    def keep(self, person: Person, take: str, body: Mapping[str, Any]) -> Json:
+        """Keep a recording, with its speaker's decisions, and return the next step; an interrupted one is finished with what
+        has arrived.
 
         Raises:
             Refused: the decisions are impossible, or there is nothing to keep.
         """
         found = self._own(person, take)
-        if found.state == "kept":
-            return
         if found.state == "open":
             self._finish(found, {**_NEVER_ENDED, **found.ended})
-            return
-        if found.state == "discarded":
+        elif found.state == "discarded":
             raise Refused("This recording was discarded already.")
-        self._records.set_take(found, "kept", decided=self._seat.keep(found, body))
+        elif found.state == "ended":
+            self._records.set_take(found, "kept", decided=self._seat.keep(found, body))
+        return self.step(person)
 
-    def discard(self, person: Person, take: str) -> None:
-        """Discard a recording; its sound is removed."""
+    def discard(self, person: Person, take: str) -> Json:
+        """Discard a recording, whose sound is removed, and return the next step."""
         found = self._own(person, take)
         if found.state in ("open", "ended"):
             self._records.discard(found)
+        return self.step(person)
 
-    def go_on_without(self, person: Person, tab: object) -> None:
-        """Store that this page has no loop-back trial; the sitting is marked."""
+    def go_on_without(self, person: Person, tab: object) -> Json:
+        """Store that this page has no loop-back trial, which marks the sitting, and return the next step."""
         self._own_tab(person, tab)
         without = self._records.open_take(person, "calibration", "", RATE_HZ, {}, person.tab)
         self._records.set_take(without, "kept", found={"skipped": True})
+        return self.step(person)
 
     def played(self, person: Person, take: str, body: Mapping[str, Any]) -> None:
         """Store the sound that a running recording plays, so that an interrupted one can still be placed.

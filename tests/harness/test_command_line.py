@@ -196,7 +196,7 @@ def test_a_budgets_file_can_say_what_a_turn_may_take(tmp_path: Path) -> None:
     played = make_plan(Experiment(agents=("baseline",), budget_ttfa_ms=800.0))
     assert limits_for(found, new_manifest(played), played.contexts, judged=False)
     other = make_plan(Experiment(agents=("baseline",)))
-    with pytest.raises(UserError, match="harness report RUN --budget-ttfa 800"):
+    with pytest.raises(UserError, match="play it with --budget-ttfa 800"):
         limits_for(found, new_manifest(other), other.contexts, judged=False)
     path.write_text(f"schema: 1\nbudgets_ms: {{ttfb: 800}}\n{limits}", encoding="utf-8")
     with pytest.raises(UserError, match="ttfb: Input should be 'ttfa' or 'ttft'"):

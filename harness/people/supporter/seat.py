@@ -17,7 +17,7 @@ from harness.people.supporter.dealing import next_of
 from harness.people.supporter.into_run import MOST_CONTEXTS
 from harness.people.supporter.replies import played_at
 from harness.people.track import Track
-from harness.reports.listening.session import Refused
+from harness.reports.invited import Refused
 
 
 class SupporterSeat:

@@ -26,7 +26,7 @@ import h11
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from harness.reports.listening.guard import household
+from harness.reports.invited.guard import household
 
 MOST: Final = 1_000
 """Most connections: 160 browsers with the six that each opens, at some 100 kB each."""

@@ -8,11 +8,14 @@ import hashlib
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
+
+from harness.errors import UserError
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS invitations (hash TEXT PRIMARY KEY, role TEXT NOT NULL, rater TEXT);
@@ -49,19 +52,15 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class NewLinks:
-    """Numbers of people who get a link of a public server, and how long the links work (None: forever)."""
+class Invitation:
+    """A new link for one person, whose token is shown once. `path`: of its page on the server."""
 
-    raters: int = 10
-    contributors: int = 0
-    lifetime_s: float | None = None
-
-    def expires_s(self, now_s: float) -> float | None:
-        """The end of links that are given out at `now_s`; None: they have none."""
-        return None if self.lifetime_s is None else now_s + self.lifetime_s
+    id: str
+    role: str
+    path: str
 
 
-class Invitations:
+class Links:
     """The links in a database. `people`: its table of those who began, with columns `id` and `hash`."""
 
     def __init__(self, write: Write, read: Read, people: str) -> None:
@@ -72,42 +71,56 @@ class Invitations:
             f"LEFT JOIN link_ends ON link_ends.hash = invitations.hash LEFT JOIN {people} ON {people}.hash = invitations.hash"
         )
 
-    def invite(self, count: int, role: str, expires_s: float | None = None) -> list[str]:
-        """New tokens; only their hashes are stored."""
+    def invite(self, count: int, role: str, page: str = "", expires_s: float | None = None) -> list[Invitation]:
+        """New links to a page, valid until `expires_s` (None: forever); only hashes of their tokens are stored."""
         tokens = [secrets.token_urlsafe(18) for _ in range(count)]
         with self._write() as db:
             db.executemany("INSERT INTO invitations VALUES (?, ?, NULL)", [(hashed(token), role) for token in tokens])
             db.executemany("INSERT INTO link_ends VALUES (?, ?, NULL)", [(hashed(token), expires_s) for token in tokens])
-        return tokens
+        return [Invitation(hashed(token)[:LINK_ID], role, f"{page}/invitation/{token}") for token in tokens]
 
     def invited_as(self, token: str) -> Link | None:
         """The link of a token, even if it has ended; None for an unknown token."""
         found = [_link(row) for row in self._read(f"{self._query} WHERE invitations.hash = ?", (hashed(token),))]
         return found[0] if found else None
 
-    def links(self) -> list[Link]:
+    def every(self) -> list[Link]:
         """All links in the order of their creation."""
         return [_link(row) for row in self._read(f"{self._query} ORDER BY invitations.rowid", ())]
 
-    def revoke(self, link: str) -> bool:
-        """End a link immediately; returns False if there is none with that id, or it was revoked before."""
+    def revoke(self, which: str) -> int:
+        """End one link (by its id), or `all`, immediately; returns the number of those that ended by it."""
+        now_s = time.time()
+        ended = [link.id for link in self.every() if which in ("all", link.id) and link.ended(now_s) is None]
         with self._write() as db:
-            done = db.execute(
+            db.executemany(
                 "INSERT INTO link_ends SELECT hash, NULL, ?1 FROM invitations WHERE substr(hash, 1, ?2) = ?3 "
                 "ON CONFLICT (hash) DO UPDATE SET revoked_s = ?1 WHERE revoked_s IS NULL",
-                (time.time(), LINK_ID, link),
+                [(now_s, LINK_ID, link) for link in ended],
             )
-        return done.rowcount > 0
+        return len(ended)
+
+
+def end_links(every: Iterable[tuple[str, Links]], which: str, folder: Path) -> int:
+    """End one link (by its id), or `all`, immediately, even while pages are served; returns their number.
+
+    Raises:
+        UserError: none has that id, or it has ended already.
+    """
+    ended = sum(links.revoke(which) for _, links in every)
+    if not ended and which != "all":
+        raise UserError(f"{which}: {folder} has no open link with this id; harness people links {folder} lists them")
+    return ended
+
+
+def list_links(every: Iterable[tuple[str, Links]]) -> list[str]:
+    """A line for each link of some databases by name; the links themselves are not stored."""
+    return ["  ".join(filter(None, (link.id, name, link.role, link.state))) for name, links in every for link in links.every()]
 
 
 def moment(at_s: float) -> str:
     """A time as its reader's clock shows it."""
     return datetime.fromtimestamp(at_s, UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
-
-
-def link_id(token: str) -> str:
-    """The id of a token's link."""
-    return hashed(token)[:LINK_ID]
 
 
 def hashed(secret: str) -> str:

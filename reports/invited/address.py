@@ -1,4 +1,4 @@
-"""The address of a listening test and its access rules, checked before a sound is made or a link is given out.
+"""The address of pages and its access rules, checked before a sound is made or a link is given out.
 
 A link is useless if it has an address that its reader cannot reach, and a secret in it is useless if
 it is sent unencrypted. So the bound address, the printed links, the accepted names of this server, the trusted proxies,
@@ -9,7 +9,8 @@ import ipaddress
 import re
 import socket
 import ssl
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -28,8 +29,8 @@ _SOMEWHERE_ELSE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """The access to a test. `url` is its origin as raters see it; None: the machine's own address."""
+class Address:
+    """Where pages are served, and to whom. `url`: their origin as people see it; None: the machine's own address."""
 
     host: str = LOCALHOST
     port: int = PORT
@@ -69,7 +70,7 @@ class Door:
         return tuple(dict.fromkeys(_in_address(name.lower()) for name in names))
 
 
-def door(
+def address_of(
     *,
     host: str | None = None,
     port: int = PORT,
@@ -78,8 +79,8 @@ def door(
     certificate: Path | None = None,
     key: Path | None = None,
     proxies: Sequence[str] = (),
-) -> Door:
-    """The access that the options ask for.
+) -> Address:
+    """The address that the options ask for.
 
     Raises:
         UserError: the options contradict each other, are impossible, or would give raters links that do not work.
@@ -100,12 +101,13 @@ def door(
     bound = host or (_EVERY[0] if public and not _all_here(named) else LOCALHOST)
     if bound not in LOCAL_HOSTS and not public:
         raise UserError(f"--host {bound}: is reachable by others; add --public, so that every rater needs a link of their own")
-    made = Door(bound, port, public, origin, certificate, key, named)
+    made = Address(bound, port, public, origin, certificate, key, named)
     return replace(made, own_address=_own_address(bound)) if bound in _EVERY else made
 
 
-def opened(asked: Door) -> tuple[socket.socket, Door]:
-    """The socket to serve on, and the access with its actual port.
+@contextmanager
+def opened(asked: Address) -> Iterator[tuple[socket.socket, Address]]:
+    """The socket to serve on, and the address with its actual port.
 
     Raises:
         UserError: the address does not belong to this machine, or the port is in use.
@@ -119,21 +121,22 @@ def opened(asked: Door) -> tuple[socket.socket, Door]:
         bound.bind(address)
     except OSError as error:
         raise cannot_open(asked, error) from error
-    return bound, replace(asked, port=bound.getsockname()[1])
+    with closing(bound):
+        yield bound, replace(asked, port=bound.getsockname()[1])
 
 
-def cannot_open(asked: Door, error: BaseException) -> UserError:
+def cannot_open(asked: Address, error: BaseException) -> UserError:
     """The error for a socket that cannot be opened."""
     why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
     return UserError(f"--port {asked.port}: cannot be opened on {asked.host}{why}; choose another")
 
 
-def warnings(reached: Door) -> list[str]:
+def warnings(address: Address) -> list[str]:
     """Sentences for the person who gives links out, if the links work only here or are not encrypted; public access alone."""
     found = []
-    if reached.url is None and reached.origin.split("//")[1].startswith("localhost"):
+    if address.url is None and address.origin.split("//")[1].startswith("localhost"):
         found.append("These links work on this machine alone; give --url with the address that others reach it at.")
-    if not reached.secure:
+    if not address.secure:
         found.append(
             "Not encrypted: who is on the way can read links and answers, and browsers lend no microphone. "
             "Give --tls-cert and --tls-key, or --url https://… with --proxy."

@@ -7,13 +7,13 @@ body must be JSON from a page of this server. No header states the date of a fil
 
 import asyncio
 import logging
-import secrets
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from starlette.concurrency import run_in_threadpool
@@ -24,10 +24,10 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, ExceptionHandler, Message, Receive, Scope, Send
 
 from harness.foreign_files import FileFault, read_json
-from harness.reports.listening.door import Door
-from harness.reports.listening.guard import from_here
-from harness.reports.listening.invitations import Invitations, Link
-from harness.reports.listening.storage import STATUS, WORDS, is_fault_of_disk
+from harness.reports.invited.address import Address
+from harness.reports.invited.guard import from_here
+from harness.reports.invited.links import Link, Links
+from harness.store.disk import storage_fault
 
 COOKIE_S = 60 * 60 * 24 * 60
 LARGEST_ANSWER = 400_000
@@ -52,8 +52,14 @@ _ENDED = {
     "expired": "This link has expired. What you have answered is kept. To go on, please ask whoever sent it for a new one.",
     "revoked": "This link was withdrawn. What you have answered is kept. To go on, please ask whoever sent it.",
 }
-TOO_MANY = "Many people are beginning from where you are just now. Please try again in a minute."
-ELSEWHERE = "This was sent from another site, and is not taken. Please open the link that you were sent."
+DISK_FULL: Final = (
+    "The server's disk has no room, so this could not be saved. All that was saved before is there. Please tell whoever "
+    "invited you; when there is room again, reload this page, and go on where you were."
+)
+DISK_FULL_STATUS: Final = 507
+"""A status of its own: a page takes it for an end, and not for a lost connection that is worth another try."""
+REPORTS: Final = files("harness.reports")
+PAGES: Final = REPORTS.joinpath("invited", "pages")
 
 Body = dict[str, Any]
 
@@ -61,37 +67,37 @@ Body = dict[str, Any]
 class Entry:
     """The entrance of one server. On a public one only holders of a link are admitted."""
 
-    def __init__(self, door: Door, invitations: Invitations, cookie: str) -> None:
-        self.door = door
-        self._invitations = invitations
+    def __init__(self, address: Address, links: Links, cookie: str) -> None:
+        self.address = address
+        self._links = links
         # A cookie of this name can only be set over TLS, and only by this host.
-        self._cookie = f"__Host-{cookie}" if door.secure else cookie
-        self._entering, self._closed = listening_page("entering.html"), listening_page("closed.html")
+        self._cookie = f"__Host-{cookie}" if address.secure else cookie
+        self._entering, self._closed = (page_text(PAGES, f"{name}.html") for name in ("entering", "closed"))
 
     async def page(self, request: Request, html: str, path: str) -> Response:
         """The page at this path; a token in the address is moved into the cookie first."""
         if token := request.path_params.get("token"):
-            link = await run_in_threadpool(self._invitations.invited_as, token)
-            if why_shut(link) is None:
+            link = await run_in_threadpool(self._links.invited_as, token)
+            if why_closed(link) is None:
                 # A link in web mail is opened from another site, and then the cookie is not sent; so a page of this site
                 # comes first.
                 response: Response = RedirectResponse(f"/entering{path}", status_code=303)
                 self.remember(response, token)
                 return response
-            if self.door.public:
+            if self.address.public:
                 return self._shut(link)
-        if not self.door.public:
+        if not self.address.public:
             return HTMLResponse(html)
         secret = self.secret(request)
-        link = await run_in_threadpool(self._invitations.invited_as, secret) if secret else None
-        return HTMLResponse(html) if why_shut(link) is None else self._shut(link)
+        link = await run_in_threadpool(self._links.invited_as, secret) if secret else None
+        return HTMLResponse(html) if why_closed(link) is None else self._shut(link)
 
     async def entering(self, request: Request) -> Response:
         """The page that leads on from an invitation."""
         return HTMLResponse(self._entering.replace("{path}", request.url.path.removeprefix("/entering")))
 
     def _shut(self, link: Link | None) -> Response:
-        return HTMLResponse(self._closed.replace("{why}", why_shut(link) or ""), status_code=403)
+        return HTMLResponse(self._closed.replace("{why}", why_closed(link) or ""), status_code=403)
 
     def secret(self, request: Request) -> str:
         """The secret in the requester's cookie; empty without one."""
@@ -100,23 +106,23 @@ class Entry:
     def remember(self, response: Response, secret: str) -> None:
         """Set the cookie. It may outlive its link and is useless then, but the page can give the reason."""
         response.set_cookie(
-            self._cookie, secret, max_age=COOKIE_S, path="/", httponly=True, samesite="strict", secure=self.door.secure
+            self._cookie, secret, max_age=COOKIE_S, path="/", httponly=True, samesite="strict", secure=self.address.secure
         )
 
     def admitted(self, secret: str) -> Link | Response | None:
         """The link of a secret, None for somebody on this machine without one, or the refusal."""
-        link = self._invitations.invited_as(secret) if secret else None
-        if self.door.public and (why := why_shut(link)):
+        link = self._links.invited_as(secret) if secret else None
+        if self.address.public and (why := why_closed(link)):
             return refuse(why, 403)
         return link
 
-    def why_shut(self, request: Request) -> str | None:
+    def why_closed(self, request: Request) -> str | None:
         """The reason why the requester's link does not work, in words for its holder; None while it works."""
-        return why_shut(self._invitations.invited_as(self.secret(request))) if self.door.public else None
+        return why_closed(self._links.invited_as(self.secret(request))) if self.address.public else None
 
     def from_here(self, request: Request) -> bool:
         """True if a request that changes something comes from a page of this server."""
-        return from_here(request.headers, request.url.scheme, self.door.url)
+        return from_here(request.headers, request.url.scheme, self.address.url)
 
     def exception_handlers(self) -> Mapping[Any, ExceptionHandler]:
         """The answers to what can go wrong in any request: a disk without room, and a client who went before the end."""
@@ -127,7 +133,7 @@ class Entry:
         return [
             Middleware(_Headers),
             Middleware(_InTurn, cookie=self._cookie),
-            Middleware(TrustedHostMiddleware, allowed_hosts=self.door.hosts, www_redirect=False),
+            Middleware(TrustedHostMiddleware, allowed_hosts=self.address.hosts, www_redirect=False),
         ]
 
 
@@ -155,10 +161,10 @@ class _InTurn:
 
 
 def _storage(_: Request, error: Exception) -> Response:
-    if not is_fault_of_disk(error):
+    if storage_fault(error) is None:
         raise error
     logging.getLogger(__name__).error("the disk takes nothing (%s)", error)
-    return refuse(WORDS, STATUS)
+    return refuse(DISK_FULL, DISK_FULL_STATUS)
 
 
 def _nobody(_: Request, __: Exception) -> Response:
@@ -224,12 +230,7 @@ def _whole_characters(value: Any) -> Any:
     return [_whole_characters(inner) for inner in value] if isinstance(value, list) else value
 
 
-def new_secret(given: str, link: Link | None, known: bool) -> str:
-    """The secret of somebody who begins: a secret that was not made here could be chosen by anybody."""
-    return given if link is not None or (given and known) else secrets.token_urlsafe(24)
-
-
-def why_shut(link: Link | None) -> str | None:
+def why_closed(link: Link | None) -> str | None:
     """The reason why a link does not work, in words for its holder; None while it works."""
     ended = None if link is None else link.ended(time.time())
     return _NOT_INVITED if link is None else _ENDED[ended] if ended else None
@@ -240,7 +241,6 @@ def refuse(words: str, status: int) -> JSONResponse:
     return JSONResponse({"error": words}, status_code=status)
 
 
-def listening_page(name: str) -> str:
-    """The text of a page or script of the listening tests."""
-    folder = ("page", "script") if name == "el.js" else ("listening", "pages")
-    return files("harness.reports").joinpath(*folder, name).read_text(encoding="utf-8")
+def page_text(folder: Traversable, name: str) -> str:
+    """The text of a page, script or style."""
+    return folder.joinpath(name).read_text(encoding="utf-8")
