@@ -52,6 +52,12 @@ def audits(
 ) -> tuple[Audit, ...]:
     """Position for each judge, and for people together; length and formatting where `texts` (the replies as judged) are
     known; self-preference where families are known. Empty for no judgments.
+
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> votes = [said | {"context": f"c{n // 2}", "winner": "a", "shown_first": "ab"[n % 2]} for n in range(24)]
+    >>> [(audit.name, audit.rows) for audit in audits([Judgment.model_validate(vote) for vote in votes])]
+    [('position: j', 24)]
     """
     if not judgments:
         return ()

@@ -192,6 +192,13 @@ def joint_figure(
 
     Raises harness.errors.UserError: no rows, several presentations, no system with both verdicts and latencies, or
     `audio_with_delay`, which would put latency on both axes.
+
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> rows = [Judgment.model_validate(said | {"context": f"c{n}", "winner": "ab"[n % 4 == 0]}) for n in range(12)]
+    >>> waits = {name: {f"c{n}": [ms] for n in range(12)} for name, ms in (("warm", 900.0), ("curt", 400.0))}
+    >>> [(p.system, p.latency.p50, p.p_frontier > 0.9) for p in joint_figure(rows, waits, draws=200).points]
+    [('warm', 900.0, True), ('curt', 400.0, True)]
     """
     table = table_of(judgments)
     rows = table.where(chosen.once(table)[0])

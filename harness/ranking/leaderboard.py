@@ -40,6 +40,15 @@ def leaderboard(
     """Rate the systems. `bootstrap_draws` adds the interval of resampled conversations to the sandwich's.
 
     Raises harness.errors.UserError: no rows, rows of several presentations with none chosen, bad axis weights.
+
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> rows = [Judgment.model_validate(said | {"context": f"c{n}", "winner": "ab"[n % 4 == 0]}) for n in range(12)]
+    >>> board = leaderboard(rows)
+    >>> [(row.system, round(row.elo), row.win_rate) for row in board.systems]
+    [('warm', 1595, 0.75), ('curt', 1405, 0.25)]
+    >>> [round(end) for end in board.difference("warm", "curt").interval]  # twelve conversations do not decide
+    [-75, 457]
     """
     table = table_of(judgments)
     rows, notes = chosen.once(table, presentation, source=source)

@@ -32,6 +32,9 @@ _TERM_WORDS = {"position": "position of each judge", "length": "length of the re
 class RatingModel:
     """The settings of a rating. `axis_weights`: verdicts are made anew from the axis marks. `lengths` (words of each reply):
     the ordinal fit has a length term, and rates replies as if they were of equal length. Raises UserError: no such method.
+
+    >>> RatingModel("plain").title(())
+    'Bradley–Terry, a tie half a win'
     """
 
     method: Method = "ordinal"

@@ -105,6 +105,13 @@ def rank(judgments: Iterable[Judgment], asked: RatingQuestion | None = None) -> 
 
     Raises UserError: no rows, several presentations or conditions with none chosen, bad axis weights, or votes that give no
     interval where they are asked for, or are all there is.
+
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> rows = [Judgment.model_validate(said | {"context": f"c{n}", "winner": "ab"[n % 4 == 0]}) for n in range(12)]
+    >>> from harness.ranking.question import RatingQuestion
+    >>> rank(rows, RatingQuestion(draws=20)).board["warm"].win_rate
+    0.75
     """
     asked = asked or RatingQuestion()
     given = [row for row in judgments if asked.condition in (None, row.condition)]
