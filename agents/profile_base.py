@@ -160,11 +160,6 @@ class AgentProfile(ProfileSettings):
         return self._source
 
     @property
-    def source_text(self) -> str:
-        """The original text of the file, secrets included; it must not be shown."""
-        return self._source_text
-
-    @property
     def shown_text(self) -> str:
         """The file as it can be kept and shown: its settings, of which `harness.agents.profile_plain` hides what is not
         plain. A profile that ships is public, and is shown as it is written."""

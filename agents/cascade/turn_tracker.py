@@ -60,11 +60,6 @@ class TurnTracker:
         return self._state is not _State.QUIET
 
     @property
-    def pausing(self) -> bool:
-        """True if the caller is in a turn and silent now."""
-        return self._state is _State.PAUSING
-
-    @property
     def voiced(self) -> bool:
         """True if the last window was voiced: in a pause, the caller may just be going on."""
         return self._voiced > 0

@@ -11,15 +11,15 @@ look the same and play at the right speed, so that the words name both.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.agents.connection import IGNORED, ODD_SOUND, AudioChunk, Closed, Event, FailureKind, Mark
+from harness.agents.connection import IGNORED, ODD_SOUND, AudioChunk, Closed, ConnectionFailed, Event, FailureKind, Mark
 from harness.agents.connections.wire import Garbage, NotOfThisWire, defect
 from harness.audio.level import AUDIBLE_RMS
 from harness.audio.pcm import Int16
@@ -105,6 +105,30 @@ class Limits:
 
 NOTED: Final = 20
 """Ignored messages that are noted one by one: enough to count what an agent sends now and then."""
+
+
+@asynccontextmanager
+async def dialled(
+    timeout_s: float,
+    too_late: Callable[[], Awaitable[ConnectionFailed | None]],
+    give_up: Callable[[ConnectionFailed], Awaitable[None]],
+    close: Callable[[], Awaitable[None]],
+) -> AsyncIterator[None]:
+    """The opening of a session within a time. `too_late`: the failure of one that took longer, None to go on all the same;
+    `give_up` ends the session and raises the failure; `close` ends one whose opening was stopped."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            yield
+    except TimeoutError:
+        if (failed := await too_late()) is not None:
+            await give_up(failed)
+    except ConnectionFailed as error:
+        await give_up(error)
+    except Exception as error:
+        await give_up(ConnectionFailed(defect(error, "while it dialled"), "defect"))
+    except BaseException:
+        await close()
+        raise
 
 
 class Inbox:

@@ -284,3 +284,10 @@ async def test_an_address_that_is_taken_is_not_measured_in_the_agents_name(
             )
         )
     assert caught.value.kind == "start_failed"
+
+
+def test_a_supervisor_needs_the_standard_library_alone() -> None:
+    root = Path(supervise.__file__).parents[2]
+    program = f"import sys; sys.path.append({str(root)!r}); from harness.agents import secrets; from harness import files"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
