@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from harness.ranking import bradley_terry
-from harness.ranking import connectivity as reach
+from harness.ranking import bradley_terry, connectivity
 from harness.ranking.elo_intervals import clustered
 from harness.ranking.ordinal_design import Penalty
 from harness.ranking.verdicts import Texts, Votes, gather
@@ -109,8 +108,10 @@ def _fit_with(votes: Votes, x: Floats) -> list[tuple[float, Interval | None, flo
     rows[np.arange(n), votes.second] = -1.0
     rows[:, size:] = x
     y = (1 + np.sign(votes.level)) / 2
-    bounded = reach.is_bounded(bradley_terry.wins_by_context(votes, weighted=False).sum(axis=0))
-    ridge = np.concatenate([np.full(size, 0.0 if bounded else reach.PRIOR_PRECISION), np.full(extra, Penalty().nuisance)])
+    bounded = connectivity.is_bounded(bradley_terry.wins_by_context(votes, weighted=False).sum(axis=0))
+    ridge = np.concatenate(
+        [np.full(size, 0.0 if bounded else connectivity.PRIOR_PRECISION), np.full(extra, Penalty().nuisance)]
+    )
     beta = np.zeros(size + extra)
     for _ in range(bradley_terry.STEPS):
         p = 1 / (1 + np.exp(-rows @ beta))

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.ranking import bradley_terry, chosen
-from harness.ranking import connectivity as reach
+from harness.ranking import board_rows, bradley_terry, connectivity
 from harness.ranking import unbounded as edge
 from harness.ranking.board import Board, Ends, SystemRating
-from harness.ranking.chosen import Source
+from harness.ranking.board_rows import Source
 from harness.ranking.columns import Counted, CountedBoard
 from harness.ranking.elo_intervals import SMALL_SAMPLE, Covariance, max_t
 from harness.ranking.fits import Fitted, fit_votes, refits
@@ -51,7 +50,7 @@ def leaderboard(
     [-75, 457]
     """
     table = table_of(judgments)
-    rows, notes = chosen.once(table, presentation, source=source)
+    rows, notes = board_rows.once(table, presentation, source=source)
     return rate(table.where(rows), model, notes=notes, bootstrap_draws=bootstrap_draws, seed=seed)
 
 
@@ -235,7 +234,7 @@ def _contexts_between(votes: Votes, one: int, other: int) -> int:
 
 def _warnings(whole: Counted, found: Sequence[_Part]) -> tuple[str, ...]:
     votes = whole.votes
-    notes = [text for part in found for text in reach.explain(part.wins, part.votes.systems)]
+    notes = [text for part in found for text in connectivity.explain(part.wins, part.votes.systems)]
     contexts = len(votes.contexts)
     if contexts < FEWEST_CLUSTERS:
         notes.append(f"{contexts} contexts are too few for an interval (at least {FEWEST_CLUSTERS}).")

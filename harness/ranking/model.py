@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.errors import UserError
-from harness.ranking.chosen import weighted
+from harness.ranking.board_rows import weighted
 from harness.ranking.columns import CountedBoard, count
 from harness.ranking.verdicts import Lengths
 from harness.store.judgment_table import JudgmentTable

@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Final
 
 from harness.errors import UserError
-from harness.ranking import chosen
+from harness.ranking import board_rows
 from harness.ranking.agreement import Agreement, agreement
 from harness.ranking.bias import Audit, audits
 from harness.ranking.board import Board, QualityState
@@ -116,7 +116,7 @@ def rank(judgments: Iterable[Judgment], asked: RatingQuestion | None = None) -> 
     asked = asked or RatingQuestion()
     given = [row for row in judgments if asked.condition in (None, row.condition)]
     ranking = rank_table(table := table_of(given), asked)
-    kept, _ = chosen.once(table, asked.presentation or ranking.board.presentation)
+    kept, _ = board_rows.once(table, asked.presentation or ranking.board.presentation)
     rows = [row for row, stays in zip(given, kept.tolist(), strict=True) if stays]
     seed, texts, families = asked.drawn_by, asked.measured.texts, asked.scores.families
     return replace(
