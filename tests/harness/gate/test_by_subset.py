@@ -7,6 +7,7 @@ import pytest
 
 from harness.figures.rank import Place
 from harness.gate.evidence import Cells
+from harness.ranking.elo_bounds import EloOverReference
 from harness.store.judgment import Judgment
 from harness.store.selection import HEARD, Selection
 from harness.timing.figures import Contention, TurnTiming
@@ -77,7 +78,8 @@ def test_a_rating_is_of_the_conversations_of_its_subset(cells: tuple[str, Cells]
 
     def elo(subset: Literal["all", "regular", "adversarial"], prefix: str = "") -> tuple[float, int] | None:
         found = evidence.evidence(f"{prefix}elo_over.b", "a", Place("clean", HEARD, subset))
-        return None if found is None else (found.value, found.contexts)
+        assert found is None or isinstance(found, EloOverReference)
+        return None if found is None else (found.value, found.met)
 
     regular, other, both = present(elo("regular")), present(elo("adversarial")), present(elo("all"))
     assert regular[0] > 100
