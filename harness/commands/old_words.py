@@ -27,7 +27,7 @@ def in_words_of_today(words: Sequence[str]) -> list[str]:
     >>> in_words_of_today(["run", "--ray", "auto", "--ray-cpus=2"])
     ['run', '--ray', 'auto', '--ray-worker', 'cpus=2']
     >>> in_words_of_today(["listen", "--revoke", "all", "runs/one"])
-    ['people', 'links', 'runs/one', '--end', 'all']
+    ['people', 'list', 'runs/one', '--end-link', 'all']
     >>> in_words_of_today(["people", "record", "--turns", "3", "--make-pack"])
     ['people', 'take-in', 'people']
 
@@ -59,9 +59,9 @@ def _of_people(words: Sequence[str]) -> list[str]:
             given[option] = value if equals else next(rest, "")
     folder = given.get("--out", folder)
     if "--revoke" in given:
-        return ["people", "links", folder, "--end", given["--revoke"]]
+        return ["people", "list", folder, "--end-link", given["--revoke"]]
     if "--links" in given:
-        return ["people", "links", folder]
+        return ["people", "list", folder]
     if given.keys() & {"--take-in", "--make-pack"}:
         return ["people", "take-in", folder]
     return list(words)
