@@ -1,6 +1,6 @@
 """The files that pages are made of, and data put into them such that it can never become markup or script.
 
-Transcripts, names and reasons come from agents, judges and raters: all of it is hostile. Three rules keep it text. What the server
+Transcripts, names and reasons of agents, judges and raters are hostile. Three rules keep it text. What the server
 writes goes through jinja2's autoescape. Data for a script are JSON with every character escaped that could end a script element
 or a line, or gzip in base64, whose alphabet cannot spell markup. And the page's policy allows only the scripts whose hash it
 names, no inline handlers, no evaluation of strings, and no network.

@@ -237,8 +237,8 @@ ACTIVE: Final = 0.3
 def echo_delay_s(heard: Float32, played: Float32, rate_hz: int, latency_s: float | None = None) -> float | None:
     """The delay after which `played` is in `heard` (both from the same instant); None if it is not.
 
-    A person may speak meanwhile. So in each second every frequency counts alike (the phase transform, Knapp and Carter 1976) and
-    the seconds are summed: an echo has the same delay in all, a room's noise and another voice do not.
+    A person may speak meanwhile, so in each second every frequency counts alike (the phase transform, Knapp and Carter
+    1976), and the seconds are summed: an echo has the same delay in all, a room's noise and another voice do not.
 
     `latency_s`: the measured latency of the loop, where the echo must be.
     """
