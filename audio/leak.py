@@ -1,14 +1,9 @@
 """The other side of a call in this side's channel: found, subtracted, and what remains of it blanked.
 
-Lines mix, and a loudspeaker is heard by the microphone beside it, so each channel may hold the other one, later and 15 to
-40 dB down. To a speech model that is speech. The difference from this side's own speech is that the other side explains it:
-wherever the other side alone speaks, this channel is the other one after the same delay. So the delay is sought where the
-other side is the louder (each against its own speech), every frequency counting alike (the phase transform, Knapp and Carter
-1976): an echo comes after the same delay each time, another voice and a room's noise do not. Then a short filter is fitted over
-those stretches and its output subtracted. A codec or a room leaves some of it; so 8 ms that are no louder than the rest
-where only the other side speaks are blanked. A channel without a leak is returned exactly as it is.
-
-Pure, for two signals at 16 kHz from the same instant.
+To a speech model a leak is speech; the difference is that the other side explains it, after the same delay each time. The delay
+is sought where the other side is the louder, every frequency counting alike (the phase transform, Knapp and Carter 1976). A
+short filter is fitted over those stretches and its output subtracted; a codec or a room leaves some of it, so 8 ms that are no
+louder than the rest where only the other side speaks are blanked. Pure, for two signals at 16 kHz from the same instant.
 """
 
 from dataclasses import dataclass

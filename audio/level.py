@@ -1,12 +1,9 @@
 """Levels of a signal: short-time power, the level of its speech, and the first and last sample that belongs to it.
 
-The edges of speech are found by 8 ms RMS within 40 dB of the speech level. Eight milliseconds hold one period of nearly
-every voice; 40 dB below speech is where a listener in a quiet room, or the eye in an audio editor, loses it. The window
-looks *into* the signal: for the last sample it starts there, for the first it ends there, so that an abrupt edge is found
-to the sample instead of being blurred by the window's length.
-
-The speech level is gated as in ITU-T P.56: what lies more than 15.9 dB below the level is pause and does not count
-towards it, so that pauses in a turn do not move its edges.
+The edges of speech are found by 8 ms RMS within 40 dB of the speech level: 8 ms hold one period of nearly every voice, and 40
+dB below speech is where a listener in a quiet room loses it. The window looks *into* the signal, so that an abrupt edge is
+found to the sample. The level is gated as in ITU-T P.56: what lies more than 15.9 dB below it is pause and does not count
+towards it.
 """
 
 from typing import Final

@@ -1,12 +1,8 @@
-"""Changes of a clean voice's pitch, melody, timbre and speaker by the WORLD vocoder.
+"""Changes of a clean voice's pitch, melody, timbre and speaker by the WORLD vocoder, on Praat's F0 (Boersma 1993).
 
-WORLD separates speech into F0, spectral envelope and aperiodicity, which can then be changed one by one. All of it depends
-on a good F0 track: with WORLD's own trackers (DIO, Harvest) the shipped low male voice came out at 110 to 180 Hz where
-Praat finds 91, and DNSMOS fell from 3.57 to 2.45–2.69; with Praat's track it stays at 3.31 unchanged and at 3.47 as a
-woman's voice (figures in docs/evidence/callers.md). So the F0 is Praat's (autocorrelation method, Boersma 1993).
-
-Every rendering passes through here, the neutral one too: if only emotional turns did, an agent that answers them differently
-might be reacting to the vocoder.
+With WORLD's own trackers the shipped low male voice came out at 110 to 180 Hz where Praat finds 91, and DNSMOS fell from 3.57
+to 2.45–2.69; with Praat's track it stays at 3.31 (docs/voices.md). Every rendering passes through here, the neutral one too: if
+only emotional turns did, an agent that answers them differently might be reacting to the vocoder.
 """
 
 from __future__ import annotations

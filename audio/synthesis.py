@@ -1,13 +1,10 @@
 """Voices that speak a stretch of text: the interface for a renderer, and its implementation with Piper.
 
-A caller must say the same thing in the same way to every agent, on every machine, or latencies of different runs are not
-about the same speech. Piper draws noise for its durations and its timbre, and onnxruntime cannot reset that noise in a
-live session; so a session is made for each turn from a seed. With memory reuse planning off this takes 0.1 s instead of
-1.5 s, and one thread makes the bytes the same whatever else runs.
-
-Voices are of three kinds, and a renderer uses the best one. `AlignedVoice` speaks a turn whole and knows where each
-stretch of it ends. `ShapingVoice` also sets pitch and timbre itself. A plain `Synthesiser` speaks each stretch alone; the part
-before a pause in mid-sentence then sounds more finished than a person's.
+A caller must say the same thing in the same way to every agent. Piper draws noise that onnxruntime cannot reset in a live
+session, so a session is made for each turn from a seed, on one thread; with memory reuse planning off this takes 0.1 s instead
+of 1.5 s. A renderer uses the best of three kinds of voice: `ShapingVoice` also sets pitch and timbre, `AlignedVoice` speaks a
+turn whole and knows where each stretch ends, a plain `Synthesiser` speaks each stretch alone, which sounds more finished than a
+person's.
 """
 
 from __future__ import annotations

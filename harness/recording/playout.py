@@ -1,23 +1,12 @@
-"""Playout, the sound that a listener would have heard: the agent's messages in time, as a player without a jitter buffer plays
-them.
+"""The sound that a listener would have heard: the agent's messages in time, as a player without a jitter buffer plays them.
 
-Agents send faster than real time, in bursts, and late; the arrival of a message says little about when it sounds. The
-model is the most favourable possible one, a buffer of depth 0: a piece plays when it arrives, or when the piece before it
-has ended if that is later; a late piece shifts all that follows; a `clear` drops what has not been heard. A real player adds
-its own depth on top, the same for every agent. Version `playout-2`.
+The most favourable model possible, a buffer of depth 0: a piece plays when it arrives, or when the piece before it has ended; a
+late piece shifts all that follows; a `clear` drops what has not been heard. A real player adds the same depth for every agent.
 
-Full-duplex models send frames without end, silence too. After a stall all that was due comes at once, and a player that dropped
-nothing would play the rest of the call late. Listeners' players drop silence until they have caught up, so on such a stream
-quiet messages are dropped, by as much as the player ran dry before and no more: sound that an agent sends ahead of time
-stays. An agent that sends only its replies is played without that, because its silences are its own pauses. The time that was
-queued is stored.
-
-On lines whose sender keeps a media clock and sends without pause, silence too (RTP), a late packet would shift everything
-after it for the rest of the call. So after a quiet packet (silence, or the noise of a line) the next one plays when
-it arrives, and late sound is dropped, as a listener's jitter buffer does; inside speech, packets keep the distance that the
-media clock gives them, and a lost packet is silence. `benchmarks/wires.py` measures the remaining error.
-
-Pieces that join without a gap are resampled as one, so that message borders leave no trace in the heard track.
+Two kinds of stream never pause. Full-duplex models send frames without end: after a stall quiet messages are dropped, by as
+much as the player ran dry before and no more, as listeners' players do. On lines with a media clock (RTP) the next packet after
+a quiet one plays when it arrives; inside speech, packets keep the distance that the media clock gives them, and a lost packet
+is silence. `benchmarks/wires.py` measures the remaining error. Pieces that join without a gap are resampled as one.
 """
 
 from collections.abc import Sequence

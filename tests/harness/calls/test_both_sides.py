@@ -10,11 +10,12 @@ from harness.audio.pcm import Int16, to_float
 from harness.audio.room_tail import without_tails
 from harness.audio.vocal import silero
 from harness.calls.as_recording import TwoSides, as_recording
+from harness.calls.both_sides import own_sides
 from harness.errors import UserError
 from harness.measuring.timings import timings_of
 from harness.recording.files import load, save
 from harness.store.step_failure import StepFailure
-from tests.harness.calls.made_calls import sides
+from tests.harness.calls.made_calls import RATE_HZ, sides
 
 CALL = sides([(1.0, 2.6), (6.0, 7.6)], [(3.4, 5.0), (8.4, 9.8)], 12.0)
 
@@ -55,6 +56,16 @@ def test_what_a_line_adds_changes_nothing(changed: TwoSides, plain: list[tuple[f
 def test_a_leak_as_loud_as_speech_is_no_figure() -> None:
     with pytest.raises(UserError, match=r"nobody can say|speaks into"):
         as_recording(replace(CALL, caller=plus(CALL.caller, CALL.agent, -3)), silero())
+
+
+def test_what_else_a_side_sounds_is_its_own_and_no_leak() -> None:
+    tone = np.round(3_000 * np.sin(np.arange(RATE_HZ // 2) * 2 * np.pi * 880 / RATE_HZ)).astype(np.int16)
+    agent = plus(CALL.agent, CALL.caller, -24)
+    agent[11 * RATE_HZ : 11 * RATE_HZ + len(tone)] += tone
+    _, side = own_sides((CALL.caller, RATE_HZ), (agent, RATE_HZ), silero())
+    ((start, end),) = side.sounds
+    assert [start, end] == pytest.approx([11.0, 11.5], abs=0.05)
+    assert len(side.speech) == 2
 
 
 def test_two_voices_are_no_leak_of_each_other() -> None:
