@@ -73,7 +73,7 @@ class Tables:
 
 
 def endpointing_section(view: PageView, subset: Subset) -> Tables:
-    """The tables that `harness endpointing` prints, with rows only for agents that have figures."""
+    """The tables that `harness report --endpointing` prints, with rows only for agents that have figures."""
     mine = [(a.name, a.slices[subset].cell) for a in view.agents if a.spoken and subset in a.slices]
     known = [(name, found) for name, found in mine if found.dead_air_ms.n or found.endpointing]
     ends = TableView("After the true ends", ENDS_HEAD, ends_rows(known))

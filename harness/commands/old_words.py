@@ -37,6 +37,10 @@ def in_words_of_today(words: Sequence[str]) -> list[str]:
     for old, new in _COMMANDS.items():
         if tuple(words[: len(old)]) == old:
             return [*new, *words[len(old) :]]
+    if words[:1] == ["endpointing"]:
+        return ["report", *words[1:], *([] if "--help" in words else ["--endpointing"])]
+    if tuple(words[:2]) == ("models", "add"):
+        return ["models", "fetch", *words[2:3], *(["--from", *words[3:]] if len(words) > 3 else [])]
     if words and words[0] == "plan":
         return _plan(words[1:])
     if words[:1] == ["listen"] or tuple(words[:2]) in _OF_PEOPLE:
