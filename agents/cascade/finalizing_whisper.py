@@ -1,11 +1,9 @@
 """Whisper in the place of a vendor's streaming recogniser, for pipecat's default turn strategies.
 
-pipecat's own Whisper service is slow in a way that the services most bots use are not: an earlier stretch can arrive after the
-caller has gone on, and it counts as the turn's last words (docs/evidence/endpointing.md). What pipecat's default
-strategies are worth can only be seen beside a recogniser that streams. This one behaves as pipecat's Deepgram service does:
-when the VAD has heard its stop, the audio so far is finalized, and the transcript is marked as final only if it answers the
-newest request, so that an earlier stretch never ends a turn. It differs in two ways: the words are decoded here,
-over a window only as long as the stretch, and there are no interim transcripts. Those could only open a turn that
+With pipecat's own Whisper service an earlier stretch can arrive after the caller has gone on, and counts as the turn's last
+words (docs/performance.md, "Agents"). What the default strategies are worth can only be seen beside a recogniser that streams.
+This one behaves as pipecat's Deepgram service does: when the VAD has heard its stop, the audio so far is finalized, and the
+transcript is final only if it answers the newest request. There are no interim transcripts, which could only open a turn that
 the VAD opens anyway.
 """
 
