@@ -8,7 +8,6 @@ the VAD opens anyway.
 """
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
@@ -23,7 +22,7 @@ from pipecat.transcriptions.language import Language
 from pipecat.utils.time import time_now_iso8601
 
 from harness.agents import marks
-from harness.agents.cascade.recogniser import RATE_HZ, Heard
+from harness.agents.cascade.recogniser import RATE_HZ, timed
 from harness.agents.cascade.session_marks import SessionMarks
 from harness.agents.cascade.short_context_whisper import ShortContextWhisper
 
@@ -90,14 +89,10 @@ class FinalizingWhisperSTT(STTService):
             self._session.stamp(marks.ASR_STARTED, audio_ms=round(len(samples) / RATE_HZ * 1000))
             await asyncio.sleep(self._delay_s)
             loop = asyncio.get_running_loop()
-            heard, done_ns = await loop.run_in_executor(self._worker, self._timed, samples)
+            heard, done_ns = await loop.run_in_executor(self._worker, timed, self._recogniser, samples)
             self._session.stamp(marks.ASR_DONE, at_ns=done_ns, text=heard.text, retries=heard.retries or None)
             if any(character.isalnum() for character in heard.text):
                 if request == self._request:
                     # Without effect if the caller has gone on: the VAD's start withdraws the request.
                     self.confirm_finalize()  # type: ignore[no-untyped-call]
                 await self.push_frame(TranscriptionFrame(heard.text, self._user_id, time_now_iso8601(), Language.EN))
-
-    def _timed(self, samples: NDArray[np.float32]) -> tuple[Heard, int]:
-        heard = self._recogniser.transcribe(samples)
-        return heard, time.monotonic_ns()

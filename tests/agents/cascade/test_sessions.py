@@ -16,7 +16,8 @@ from harness.agents.cascade.endpoint_policies import FixedSilence
 from harness.agents.cascade.pipeline import Session
 from harness.agents.cascade.server import listen
 from harness.agents.cascade.short_context_whisper import ShortContextWhisper
-from harness.agents.cascade.streaming_stt import StreamingSTT, least_words
+from harness.agents.cascade.streaming_stt import StreamingSTT
+from harness.agents.cascade.turn_text import least_words
 from harness.calibrate.voice import synthetic_voice
 from tests.agents.cascade import driver
 from tests.agents.cascade import scripted_parts as scripted
