@@ -27,7 +27,7 @@ SETTINGS: dict[str, Any] = {
     "endpoint": {"policy": "fixed", "silence_ms": 400},
     "tts": {"native_rate": True},
 }
-SILENT_S, STALL_S = 0.8, 2.2
+SILENT_S, STALL_S = 0.8, 3.0
 """How long pipecat waits for more sound before it takes a voice for silent (3 s by itself), and a longer wait."""
 
 
