@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.audio.pcm import Float32, Int16, resample, to_float
 from harness.audio.voice_error import VoiceError
+from harness.errors import not_set
 from harness.foreign_files import FileFault, first_fault, read_text
 from harness.foreign_toml import parse_toml
 
@@ -87,7 +88,7 @@ class PipecatSynthesiser:
         said = json.dumps([voice.service, voice.arguments, voice.settings], sort_keys=True, default=str)
         self.identity = f"pipecat:{self._class.__name__}:{hashlib.sha256(said.encode()).hexdigest()[:16]}"
         if voice.key_env is not None and not os.environ.get(voice.key_env):
-            raise VoiceError(f"{voice.service}: the environment variable {voice.key_env} (its key) is not set")
+            raise VoiceError(f"{voice.service}: {not_set(voice.key_env)}")
 
     def speak(self, texts: Sequence[str], seed: int) -> list[list[Float32]]:
         """See `Synthesiser.speak`. Each text is one stretch; services take no seed, so `seed` changes nothing."""

@@ -27,7 +27,7 @@ def in_words_of_today(words: Sequence[str]) -> list[str]:
     >>> in_words_of_today(["run", "--ray", "auto", "--ray-cpus=2"])
     ['run', '--ray', 'auto', '--ray-worker', 'cpus=2']
     >>> in_words_of_today(["listen", "--revoke", "all", "runs/one"])
-    ['people', 'links', 'runs/one', '--end', 'all']
+    ['people', 'list', 'runs/one', '--end-link', 'all']
     >>> in_words_of_today(["people", "record", "--turns", "3", "--make-pack"])
     ['people', 'take-in', 'people']
 
@@ -37,6 +37,10 @@ def in_words_of_today(words: Sequence[str]) -> list[str]:
     for old, new in _COMMANDS.items():
         if tuple(words[: len(old)]) == old:
             return [*new, *words[len(old) :]]
+    if words[:1] == ["endpointing"]:
+        return ["report", *words[1:], *([] if "--help" in words else ["--endpointing"])]
+    if tuple(words[:2]) == ("models", "add"):
+        return ["models", "fetch", *words[2:3], *(["--from", *words[3:]] if len(words) > 3 else [])]
     if words and words[0] == "plan":
         return _plan(words[1:])
     if words[:1] == ["listen"] or tuple(words[:2]) in _OF_PEOPLE:
@@ -59,9 +63,9 @@ def _of_people(words: Sequence[str]) -> list[str]:
             given[option] = value if equals else next(rest, "")
     folder = given.get("--out", folder)
     if "--revoke" in given:
-        return ["people", "links", folder, "--end", given["--revoke"]]
+        return ["people", "list", folder, "--end-link", given["--revoke"]]
     if "--links" in given:
-        return ["people", "links", folder]
+        return ["people", "list", folder]
     if given.keys() & {"--take-in", "--make-pack"}:
         return ["people", "take-in", folder]
     return list(words)

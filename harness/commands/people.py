@@ -125,25 +125,6 @@ def _not_yet(person: str, folder: Path) -> str:
     return f"{person} has withdrawn, and is not removed everywhere yet: {command('people', 'withdraw', person, folder)}"
 
 
-@app.command("links")
-def links(
-    folder: _FOLDER,
-    end: Annotated[
-        str | None, typer.Option(metavar="ID|all", show_default="none", help="End the link with this id, or all.")
-    ] = None,
-) -> None:
-    """List the links that were given out for a folder's seat and listening tests, or end some, even while pages are served."""
-    from harness.people.serve import links_of
-    from harness.reports.invited.links import end_links, list_links
-
-    if end is not None:
-        with RunProgress() as progress:
-            progress.note(f"Links ended: {end_links(links_of(folder), end, folder)}")
-    else:
-        for line in list_links(links_of(folder)):
-            typer.echo(line)
-
-
 @app.command("take-in")
 def take_in(folder: _FOLDER) -> None:
     """Add what people said to the run, or make the pack of callers' recordings, as its server does at its end."""
@@ -220,21 +201,36 @@ def withdraw(
 
 
 @app.command("list")
-def list_people(folder: _FOLDER) -> None:
-    """List the people who sat there, by pseudonym, with what each recorded."""
-    from harness.people.serve import opened_records
+def list_people(
+    folder: _FOLDER,
+    end_link: Annotated[
+        str | None, typer.Option(metavar="ID|all", show_default="none", help="Only end the link with this id, or all.")
+    ] = None,
+) -> None:
+    """List the people who sat there, by pseudonym, with what each recorded, and the ids of the links that were given out."""
+    from harness.people.serve import links_of, opened_records
     from harness.people.withdraw import records_folder
+    from harness.reports.invited.links import end_links, list_links
 
-    with closing(opened_records(records_folder(folder))) as records:
-        for person in records.people():
-            takes = [take for take in records.takes(person.id) if take.kind != "calibration"]
-            counts = ", ".join(f"{sum(t.state == state for t in takes)} {state}" for state in ("kept", "discarded"))
-            undecided = sum(take.state in ("open", "ended") for take in takes)
-            typer.echo(
-                f"{person.id}  {'automatic' if person.automatic else 'person'}  {person.seat}  {counts}"
-                + (f", {undecided} not decided" if undecided else "")
-            )
-        for name in records.leaving():
-            typer.echo(_not_yet(name, folder))
-        if records.withdrawn:
-            typer.echo(f"withdrawn: {records.withdrawn}")
+    if end_link is not None:
+        with RunProgress() as progress:
+            progress.note(f"Links ended: {end_links(links_of(folder), end_link, folder)}")
+        return
+    links = list_links(links_of(folder))
+    where = records_folder(folder)
+    if where == folder or where.exists():
+        with closing(opened_records(where)) as records:
+            for person in records.people():
+                takes = [take for take in records.takes(person.id) if take.kind != "calibration"]
+                counts = ", ".join(f"{sum(t.state == state for t in takes)} {state}" for state in ("kept", "discarded"))
+                undecided = sum(take.state in ("open", "ended") for take in takes)
+                typer.echo(
+                    f"{person.id}  {'automatic' if person.automatic else 'person'}  {person.seat}  {counts}"
+                    + (f", {undecided} not decided" if undecided else "")
+                )
+            for name in records.leaving():
+                typer.echo(_not_yet(name, folder))
+            if records.withdrawn:
+                typer.echo(f"withdrawn: {records.withdrawn}")
+    for link in links:
+        typer.echo(f"link {link}")

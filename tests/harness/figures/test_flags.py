@@ -37,14 +37,6 @@ def test_each_fault_is_counted_and_printed_beside_its_agent(tmp_path: Path) -> N
     )
 
 
-def test_an_agent_whose_replies_are_honest_has_no_sentence_of_it(tmp_path: Path) -> None:
-    summary = summarise(_run(tmp_path, "seeded", "A box. What stops you telling her?"))
-    assert summary.whole[0].flags == {"repetition": 0, "echo": 0, "language": 0, "to_judge": 0}
-    shown = StringIO()
-    print_summary(summary, Console(file=shown, width=300))
-    assert "replies that" not in shown.getvalue()
-
-
 @pytest.mark.parametrize(("mode", "repeats"), [("seeded", 1), ("replay", 0)])
 def test_in_replay_the_pack_s_replies_are_not_the_agent_s_own(mode: str, repeats: int, tmp_path: Path) -> None:
     assert summarise(_run(tmp_path, mode, "What happened then?")).whole[0].flags["repetition"] == repeats

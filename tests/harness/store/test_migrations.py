@@ -88,14 +88,6 @@ def test_a_migrated_run_has_the_layout_of_a_new_one(old_run: OldRun, tmp_path: P
     assert raw(new, "PRAGMA user_version") == [(VERSION,)]
 
 
-def test_opening_twice_changes_nothing_more(old_run: OldRun) -> None:
-    run = old_run("one-condition")
-    RunStore.open(run).close()
-    migrated = digest(run)
-    RunStore.open(run).close()
-    assert digest(run) == migrated
-
-
 def test_a_migration_killed_half_way_leaves_the_old_layout(old_run: OldRun, tmp_path: Path) -> None:
     run = old_run("two-conditions")
     before = verdicts(run)

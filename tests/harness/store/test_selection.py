@@ -284,13 +284,6 @@ def test_turns_of_machines_that_differ_give_no_figure_together(store: RunStore) 
     assert len(found) == 4
 
 
-def test_one_repeat_is_asked_for_by_its_number(store: RunStore) -> None:
-    selection = Selection(store)
-    assert len(selection.of("left", "clean")) == 4
-    assert [s.key.repeat for s in selection.of("left", "clean", 1)] == [1, 1]
-    assert selection.of("left", "nowhere") == ()
-
-
 def test_people_beyond_the_repeats_are_lent_the_replies_of_the_repeats_in_turn(store: RunStore) -> None:
     people = agent("people", "person", runs_here=False)
     store.set_manifest(store.manifest.model_copy(update={"agents": [*store.manifest.agents, people]}))

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import textwrap
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,28 +105,11 @@ def test_a_folder_of_a_start_that_was_killed_before_it_had_a_database_will_do(tm
     assert not (folder / "run.sqlite.new").exists()
 
 
-def test_what_is_no_run_is_refused_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="holds no run"):
-        RunStore.open(tmp_path)
-    (tmp_path / "run.sqlite").write_bytes(b"this is not a database, it only has the name of one" * 40)
-    with pytest.raises(UserError, match="damaged") as caught:
-        RunStore.open(tmp_path)
-    assert "\n" not in str(caught.value)
-
-
 def test_only_one_process_writes_a_run(store: RunStore) -> None:
     with store.lock(), pytest.raises(UserError, match="another harness process"), RunStore.open(store.folder).lock():
         pass
     with RunStore.open(store.folder).lock():
         pass
-
-
-def test_sessions_come_in_the_order_of_contexts(tmp_path: Path) -> None:
-    contexts = [CONTEXT.model_copy(update={"id": name}) for name in ("zeta", "alpha")]
-    store = RunStore.create(tmp_path / "run", manifest(), contexts)
-    for context in ("alpha", "zeta"):
-        commit(store, replace(KEY, context_id=context))
-    assert [s.key.context_id for s in store.sessions()] == ["zeta", "alpha"]
 
 
 def test_a_writer_killed_at_any_moment_leaves_only_whole_sessions(store: RunStore, tmp_path: Path) -> None:

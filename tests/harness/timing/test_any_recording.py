@@ -150,16 +150,6 @@ def test_a_file_that_says_more_arrived_than_was_kept_is_refused_by_name(tmp_path
             load(tmp_path)
 
 
-def test_a_sound_broken_off_before_a_syllable_was_over_is_measured() -> None:
-    """An agent that begins, notices that the caller goes on, and clears 31 ms later."""
-    made = make_recording(Said(0.5, voice(1.0)), Said(2.5, voice(1.0, seed=1)), clears_s=[0.531])
-    timing = measure_turns(made.recording, silero())[-1]
-    begun, answer = timing.utterances
-    assert begun.end_ms == pytest.approx(531, abs=2)
-    assert answer.kind == "answer"
-    assert not timing.no_reply
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("make", [plausible, mutated])
 def test_nor_do_thousands(make: Make) -> None:

@@ -21,9 +21,8 @@ from harness.scenarios.pack import load_pack
 from harness.store.judgment_files import read
 from harness.verdicts.judge import validations_folder
 from tests.borne_out import BY_PEOPLE
-
-from . import scripted_server
-from .scripted_server import ScriptedServer
+from tests.harness.judging import scripted_server
+from tests.harness.judging.scripted_server import ScriptedServer
 
 pytestmark = pytest.mark.asyncio
 
