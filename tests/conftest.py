@@ -14,6 +14,8 @@ import pytest
 
 from harness.models.store import CACHE_VARIABLE, cache_folder
 
+pytest_plugins = ("pytester",)
+
 HERE: Final = Path(__file__).parent
 ALONE: Final = (
     "agents/cascade/test_marks_truth.py",
