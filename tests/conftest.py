@@ -24,7 +24,6 @@ ALONE: Final = (
     "agents/test_sip.py",
     "agents/test_webrtc.py",
     "harness/calibrate",
-    "harness/load",
     "harness/machine/test_call_watch.py",
     "harness/people/test_pages_by_ear.py",
     "harness/people/test_seat_by_ear.py",

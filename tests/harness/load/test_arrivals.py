@@ -16,8 +16,7 @@ from harness.caller import CallerTurn, Limits, Pacer, SessionPlan, play_session
 from harness.caller.pacer import precise_loop, until
 from harness.clock import now_ns
 from harness.errors import UserError
-from harness.load.arrivals import Arrivals, Law, arrival_figures, late_arrivals, parse_law, parse_rates
-from harness.load.open_loop import arrive
+from harness.load.arrivals import Arrivals, Law, arrival_figures, arrive, late_arrivals, parse_law, parse_rates
 from harness.load.result import LoadResult
 from harness.load.steps import Load, load_rates
 from harness.store.session import UnrecordedCall
