@@ -4,8 +4,8 @@ In a closed loop a slow agent is called less often, and the queue that it would 
 not an agent keeps up: nobody waits for anybody here, and a call that lasts long, or fails, moves no other.
 
 * `poisson`: exponential gaps, as of many people who know nothing of each other.
-* `burst`: gaps by a Gamma law of shape 1/2, the law of requests of services on Azure (BurstGPT, arXiv 2401.17644). The shape is a
-  choice: of a smaller one a tenth of the gaps would be shorter than a timer's own error.
+* `burst`: gaps by a Gamma law of shape 1/2, the law of requests of services on Azure (BurstGPT, arXiv 2401.17644). The shape
+  is a choice: of a smaller one a tenth of the gaps would be shorter than a timer's own error.
 """
 
 import asyncio

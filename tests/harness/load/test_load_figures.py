@@ -84,7 +84,7 @@ def test_near_the_knee_an_interval_over_calls_would_be_too_narrow() -> None:
     """Calls that queue together are slow together."""
     wider = []
     for seed in range(3):
-        turns = queued(8.0, 240.0, seed)
+        turns = queued(8.0, 150.0, seed)
         stretch = step_figures(turns).ttfa_ms.p50_interval
         table = TurnTable.of(row for call in turns for row in rows_of_call(call))
         each = {str(k): [ms] for k, ms in enumerate(table.given("ttfa").measured)}
