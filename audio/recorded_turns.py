@@ -1,16 +1,12 @@
 """The starts, pauses and ends of a person's turns in a recording from any room.
 
-The rule for dry signals (silence is 40 dB below speech) finds nothing in a room whose noise is louder than that. So
-there are two separate decisions, as for agents: silero VAD decides *whether* a sound is speech, the level decides *where* it
-begins and ends. The level must be within 40 dB of the speech and 10 dB over the room's own noise, which is measured.
-A sound in which the model hears no voice, or that is short and has no pitch (a breath, a click, a chair), is part of the pause
-around it, unless it is closer to speech than a stop consonant's closure: then it is the unvoiced edge of a word.
-
-In a call of two channels a turn ends where the other side begins to speak. Up to about two words are a backchannel and
-do not end the turn.
+Silero VAD decides *whether* a sound is speech, the level decides *where* it begins and ends: within 40 dB of the speech and 10
+dB over the room's own noise. A sound without a voice, or a short one without pitch (a breath, a click), is part of the pause
+around it, unless it is closer to speech than a stop consonant's closure. In a call of two channels a turn ends where the other
+side begins to speak; up to about two words of it are a backchannel and end nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -18,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.audio.level import EDGE_DB, WINDOW_S, block_power, decibels, speech_power
+from harness.audio.level import EDGE_DB, WINDOW_S, block_power, decibels, islands, speech_power
 from harness.audio.onset import CLOSURE_S
 from harness.audio.pcm import Float32, resample_float
 from harness.audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
@@ -101,18 +97,19 @@ def speech_in(signal: Float32, vocal: VocalDetector, own: NDArray[np.bool_] | No
             f"{LEAST_ROOM_DB:.0f} dB are needed to find pauses"
         )
     sounding = level >= least_sound(level, speech)
-    islands = _joined(_runs(sounding if own is None else sounding & own[: len(level)], BLOCK), CLOSURE_S)
+    sounds = joined(runs(sounding if own is None else sounding & own[: len(level)]), CLOSURE_S)
     voiced = [(first * WINDOW / RATE_HZ, past * WINDOW / RATE_HZ) for first, past in accepted]
-    heard = [span for span in islands if any(span[0] < end and start < span[1] for start, end in voiced)]
-    near = _smooth(level) >= speech * 10 ** (-FARTHEST_DB / 10)
+    near = np.convolve(level, np.ones(SYLLABLE) / SYLLABLE, "same") >= speech * 10 ** (-FARTHEST_DB / 10)
     spoken = [
         span
-        for span in heard
-        if (span[1] - span[0] > LONGEST_BREATH_S or _is_pitched(signal, span)) and np.any(near[_blocks(span)])
+        for span in sounds
+        if touches(span, voiced)
+        and (span[1] - span[0] > LONGEST_BREATH_S or _is_pitched(signal, span))
+        and np.any(near[in_blocks(span)])
     ]
     if not spoken:
         raise NoTurn("nothing is spoken in it")
-    return tuple(span for span in _joined(spoken, LEAST_PAUSE_S) if span[1] - span[0] >= SHORTEST_WORD_S)
+    return tuple(span for span in joined(spoken, LEAST_PAUSE_S) if span[1] - span[0] >= SHORTEST_WORD_S)
 
 
 def least_sound(level: NDArray[np.float64], speech: float) -> float:
@@ -137,12 +134,17 @@ def one_turn(speech: Sequence[Span]) -> FoundTurn:
 
 
 def turns_beside(speech: Sequence[Span], other: Sequence[Span]) -> tuple[FoundTurn, ...]:
-    """The turns of one side of a call, separated by speech of the other side, or by a silence of over five seconds."""
+    """The turns of one side of a call, separated by speech of the other side, or by a silence of over five seconds.
+
+    >>> [turn.span for turn in turns_beside([(0.0, 1.0), (1.5, 2.0), (4.0, 5.0)], [(2.2, 3.8)])]
+    [(0.0, 2.0), (4.0, 5.0)]
+    """
     answers = [span for span in other if span[1] - span[0] > BACKCHANNEL_S]
     turns: list[list[Span]] = []
     for span in speech:
         before = turns[-1][-1] if turns else None
-        if before and span[0] - before[1] <= LONGEST_PAUSE_S and not _spoken_between(answers, before, span):
+        answered = before and any(before[0] < start < span[0] and end > before[1] for start, end in answers)
+        if before and span[0] - before[1] <= LONGEST_PAUSE_S and not answered:
             turns[-1].append(span)
         else:
             turns.append([span])
@@ -157,29 +159,31 @@ def _is_pitched(signal: Float32, span: Span) -> bool:
     return float(np.sum(frames >= VOICED)) * HOP_S > LEAST_PITCHED * (span[1] - span[0])
 
 
-def _spoken_between(answers: Sequence[Span], before: Span, after: Span) -> bool:
-    return any(before[0] < start < after[0] and end > before[1] for start, end in answers)
-
-
-def _smooth(level: NDArray[np.float64]) -> NDArray[np.float64]:
-    smooth: NDArray[np.float64] = np.convolve(level, np.ones(SYLLABLE) / SYLLABLE, "same")
-    return smooth
-
-
-def _blocks(span: Span) -> slice:
+def in_blocks(span: Span) -> slice:
+    """The blocks of 8 ms of a span."""
     return slice(round(span[0] * RATE_HZ / BLOCK), round(span[1] * RATE_HZ / BLOCK))
 
 
-def _runs(sounding: NDArray[np.bool_], block: int) -> tuple[Span, ...]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], sounding, [False]]).astype(np.int8)))
-    return tuple((int(a) * block / RATE_HZ, int(b) * block / RATE_HZ) for a, b in edges.reshape(-1, 2))
+def runs(blocks: NDArray[np.bool_]) -> tuple[Span, ...]:
+    """The spans in which blocks of 8 ms are True."""
+    return tuple((a * BLOCK / RATE_HZ, b * BLOCK / RATE_HZ) for a, b in islands(blocks, 1))
 
 
-def _joined(spans: Sequence[Span], least_gap_s: float) -> tuple[Span, ...]:
-    joined: list[Span] = []
+def joined(spans: Iterable[Span], least_gap_s: float) -> tuple[Span, ...]:
+    """Spans in order, those less than a gap apart made one.
+
+    >>> joined([(0.0, 1.0), (1.1, 2.0), (2.5, 3.0)], 0.2)
+    ((0.0, 2.0), (2.5, 3.0))
+    """
+    found: list[Span] = []
     for start, end in spans:
-        if joined and start - joined[-1][1] < least_gap_s - 1e-9:
-            joined[-1] = (joined[-1][0], end)
+        if found and start - found[-1][1] < least_gap_s - 1e-9:
+            found[-1] = (found[-1][0], end)
         else:
-            joined.append((start, end))
-    return tuple(joined)
+            found.append((start, end))
+    return tuple(found)
+
+
+def touches(span: Span, others: Iterable[Span]) -> bool:
+    """True if a span has an instant in common with any of the others."""
+    return any(span[0] < end and start < span[1] for start, end in others)

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from harness.audio.level import block_power
 from harness.audio.pcm import Float32
 
 WINDOW_MS = 8.0
@@ -30,23 +31,17 @@ LEAST_GAP_MS = 56.0
 
 
 def level_db(signal: Float32, rate_hz: int) -> float:
-    """Speech level in dB relative to full scale: RMS over the active 8 ms windows; -inf for digital silence."""
-    power = window_power(signal, rate_hz)
+    """Speech level in dB relative to full scale: RMS over the active 8 ms windows; -inf for digital silence.
+
+    >>> tone = np.sin(np.arange(16_000) * 2 * np.pi * 1_000 / 16_000).astype(np.float32)
+    >>> round(level_db(np.concatenate([tone, np.zeros(16_000, np.float32)]), 16_000), 2)
+    -3.01
+    """
+    power = block_power(signal, window_samples(rate_hz))
     if power.size == 0 or power.max() <= 0:
         return -np.inf
     active = power[power >= power.max() * 10 ** (-ACTIVE_RANGE_DB / 10)]
     return float(10 * np.log10(active.mean()))
-
-
-def window_power(signal: Float32, rate_hz: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Mean square of consecutive 8 ms windows; the last one may be shorter."""
-    width = window_samples(rate_hz)
-    if signal.size == 0:
-        return np.zeros(0)
-    starts = np.arange(0, signal.size, width)
-    sums = np.add.reduceat(signal.astype(np.float64) ** 2, starts)
-    counts = np.minimum(width, signal.size - starts)
-    return np.asarray(sums / counts, dtype=np.float64)
 
 
 def window_samples(rate_hz: int) -> int:
@@ -56,10 +51,10 @@ def window_samples(rate_hz: int) -> int:
 
 def speaking(signal: Float32, rate_hz: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """For each 8 ms window, True if it is within 40 dB of the speech level."""
-    level = level_db(signal, rate_hz)
+    power, level = block_power(signal, window_samples(rate_hz)), level_db(signal, rate_hz)
     if not np.isfinite(level):
-        return np.zeros(window_power(signal, rate_hz).size, dtype=np.bool_)
-    return np.asarray(window_power(signal, rate_hz) >= 10 ** ((level - SPEECH_RANGE_DB) / 10), dtype=np.bool_)
+        return np.zeros(power.size, dtype=np.bool_)
+    return np.asarray(power >= 10 ** ((level - SPEECH_RANGE_DB) / 10), dtype=np.bool_)
 
 
 def trim(signal: Float32, rate_hz: int) -> Float32:

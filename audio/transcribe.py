@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from harness.audio.level import block_power, decibels
 from harness.audio.pcm import Float32, Int16, resample_float, to_float
 from harness.audio.speech_edges import silent_runs, speaking, window_samples
 from harness.errors import UserError
 
 WHISPER_RATE_HZ = 16_000
 BEAM_SIZE = 5
+LOUDEST_S = 0.03
 NEAR_SILENCE_DBFS = -65.0
 """The loudest 30 ms below this is a silent line: comfort noise lies near -70 dBFS, a quiet caller's speech above -50."""
 
@@ -81,7 +81,7 @@ class Transcriber:
 
     def transcribe(self, samples: Int16, rate_hz: int) -> Transcription:
         """Transcribe mono int16 at `rate_hz`. Silence gives an empty text."""
-        if _loudest_dbfs(samples, rate_hz) < NEAR_SILENCE_DBFS:
+        if decibels(block_power(samples, max(1, round(rate_hz * LOUDEST_S))).max(initial=0.0)) < NEAR_SILENCE_DBFS:
             return Transcription("", ())
         signal = resample_float(to_float(samples), rate_hz, WHISPER_RATE_HZ)
         words = self._words(signal)
@@ -157,12 +157,3 @@ def _after_pause(start_s: float, end_s: float, pauses_s: list[tuple[float, float
     """The start of a word after a pause: Whisper's alignment counts a pause to the word after it, but sound resumes later."""
     inside = [resumed for began, resumed in pauses_s if start_s < resumed < end_s and began < end_s]
     return max([start_s, *inside])
-
-
-def _loudest_dbfs(samples: Int16, rate_hz: int) -> float:
-    width = max(1, round(rate_hz * 0.03))
-    if samples.size == 0:
-        return -np.inf
-    starts = np.arange(0, samples.size, width)
-    power = np.add.reduceat(to_float(samples).astype(np.float64) ** 2, starts) / np.minimum(width, samples.size - starts)
-    return float(10 * np.log10(max(power.max(), 1e-12)))

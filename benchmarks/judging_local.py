@@ -1,4 +1,4 @@
-"""A local model's accuracy on iEval and on the red lines, and its processor time and memory: the table of docs/judging.md.
+"""A local model's accuracy on iEval and on the red lines, its processor time and memory (docs/evidence/judges.md).
 
 Run: `python -m benchmarks.judging_local MODEL.gguf ieval_data.json ANSWERS.jsonl [--pairs N] [--red-lines N]`. Answers are
 stored as they come, so that a run that was stopped continues, and a larger N adds to it.

@@ -16,12 +16,10 @@ import numpy as np
 
 from harness import models
 from harness.audio.caller_voices import CALLER_VOICES, HIBARI
-from harness.audio.conditions.line import telephone
+from harness.audio.conditions.line import OnLine, room_tail, telephone
 from harness.audio.conditions.noise import babble
-from harness.audio.conditions.room import room_tail
-from harness.audio.conditions.stage import OnLine
 from harness.audio.level import first_sample, last_sample, quiet_spans, speech_power
-from harness.audio.pcm import Float32, resample_float, to_float, to_int16
+from harness.audio.pcm import Float32, Law, resample_float, to_float, to_int16
 from harness.audio.recorded_turns import LEAST_PAUSE_S, Span
 from harness.audio.speech import render_turn
 from harness.audio.synthesis import PiperSynthesiser
@@ -258,11 +256,12 @@ def floor(dbfs: float, colour: Literal["white", "pink", "babble"] = "white") -> 
 
 def codec(law: Literal["mu", "a"]) -> Change:
     """The telephone's band and G.711 on both sides."""
-    stage = telephone("ulaw" if law == "mu" else "alaw")
-    return lambda sides, rng: (
-        stage(OnLine(sides[0], RATE_HZ, LEVEL_DB, rng)),
-        stage(OnLine(sides[1], RATE_HZ, LEVEL_DB, rng)),
-    )
+    named: Law = "ulaw" if law == "mu" else "alaw"
+
+    def on_line(side: Float32, rng: np.random.Generator) -> Float32:
+        return telephone(OnLine(side, RATE_HZ, LEVEL_DB, rng), named)
+
+    return lambda sides, rng: (on_line(sides[0], rng), on_line(sides[1], rng))
 
 
 def offset(by: float) -> Change:

@@ -7,7 +7,7 @@ is a conversation of its own.
 
     python -m benchmarks.people_power [utterances.csv]
 
-prints the tables of docs/people.md; with PriMock57's utterances also the spread between its 57 talks that the world has.
+prints tables of docs/evidence/people.md; with PriMock57's utterances the spread between its 57 talks that the world has.
 """
 
 import argparse

@@ -7,7 +7,7 @@ fit of the chances of winning over all conversations and people, by quadrature.
     python -m benchmarks.ranking_people_coverage report
     python -m benchmarks.ranking_people_coverage choose
 
-`report` prints the tables of docs/statistics.md, "People's axis". `choose` is what the constants of
+`report` prints the tables of docs/evidence/peoples-axis.md. `choose` is what the constants of
 `harness.ranking.prediction_powered` rest on; its boards have other seeds, and no board of `report` chose anything.
 """
 

@@ -28,7 +28,7 @@ from harness.timing.figures import NO_REPLY_TEXT
 from harness.turns import TurnTable, change, estimate
 from harness.turns.catalogue import LATENCIES
 from harness.turns.change import Change, Verdict, verdict_of
-from harness.turns.of_run import bunch_of
+from harness.turns.speakers import bunch_of, speakers_of
 from harness.wording import milliseconds, share
 
 SHARES: Final = {
@@ -172,7 +172,8 @@ def _failed(now: Version, before: Version) -> Iterator[ChangeRow]:
         sessions = [s for s in version.selection.of(version.agent, version.condition) if s.key.context_id in version.contexts]
         return {(s.key.context_id, str(s.key.repeat)): float(s.status == "failed") for s in sessions}
 
-    clusters = {context.id: bunch_of(context.id, context.source) for context in now.selection.contexts}
+    speakers = speakers_of(now.selection.contexts)
+    clusters = {context.id: bunch_of(context.id, speakers) for context in now.selection.contexts}
     yield from _compared(now.agent, "Failed sessions", of(now), of(before), clusters)
 
 

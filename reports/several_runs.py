@@ -16,6 +16,7 @@ from harness.errors import UserError
 from harness.figures import circumstances
 from harness.figures.board_figures import board_summary, quality_figures, refusals
 from harness.figures.cells import JudgeSummary, PacingSummary
+from harness.figures.paired_runs import same_caller
 from harness.figures.quality_state import state_of, way_to_people_together
 from harness.figures.rank import Place, Rated, axis_or_why, pairs_of, rated_table
 from harness.figures.rated_on import RatedOn, rated_on
@@ -182,22 +183,12 @@ def _refuse(runs: Mapping[str, Run]) -> None:
                 '"within budget" would mean two things; report them separately'
             )
         for context in other.contexts():
-            if context.id in known and not _same(context, known[context.id]):
+            if context.id in known and not same_caller(context, known[context.id]):
                 raise UserError(
                     f"{label}: conversation {context.id} has another text than in {first} (packs "
                     f"{manifest.pack_hash[:8]} and {base.pack_hash[:8]}), so they cannot share a page; report them separately"
                 )
             known.setdefault(context.id, context)
-
-
-def _same(one: Context, other: Context) -> bool:
-    """True if the caller says the same after the same history, and references with the same name have the same words."""
-    texts = {r.id: r.text for r in one.references}
-    return (
-        one.turns == other.turns
-        and one.subset == other.subset
-        and all(texts.get(r.id, r.text) == r.text for r in other.references)
-    )
 
 
 def _budgets(budgets_ms: Mapping[str, float]) -> str:

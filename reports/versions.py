@@ -16,7 +16,6 @@ from typing import Any, Final, Literal
 
 from harness.figures.paired_runs import counterparts, not_shared, refuse_other_callers, shared_ids
 from harness.figures.quality_state import QUOTED, state_of
-from harness.figures.speakers import speakers_of
 from harness.figures.summary import RunSummary
 from harness.ranking.board import Board, QualityState
 from harness.ranking.chosen import judges_of
@@ -31,6 +30,7 @@ from harness.store.judgment_table import table_of
 from harness.store.run_store import RunStore
 from harness.turns import estimate
 from harness.turns.of_run import table_of_run
+from harness.turns.speakers import speakers_of
 from harness.wording import UNKNOWN_TEXT, counted
 
 Run = tuple[RunStore, RunSummary]

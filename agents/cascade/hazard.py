@@ -11,8 +11,8 @@ which buys the median with few pauses. `longest_ms` ends every other turn, so th
 people's pauses at 2.4 s. A longer one for what sounds clearly unfinished would save 0.7 of these two, and now and then let a
 caller who trails off ("but.") wait for as long.
 
-Voice: an ear for "um", drawn-out syllables and level pitch (`holding_cues`), and smart-turn, asked once the silence is as
-long as it was trained with; the profiles that ship leave it out. Words: `spoken_completeness`. A fitted head joins
+Voice: an ear for "um", drawn-out syllables and level pitch (`HoldingCuesScorer`), and smart-turn, asked once the silence is as
+long as it was trained with; the profiles that ship leave it out. Words: `SpokenCompletenessScorer`. A fitted head joins
 their log odds (docs/decisions/agent-endpointing.md).
 """
 

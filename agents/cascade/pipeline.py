@@ -31,14 +31,14 @@ from harness.agents.cascade.endpoint_policies import (
     TurnScorer,
 )
 from harness.agents.cascade.finalizing_whisper import FinalizingWhisperSTT
+from harness.agents.cascade.fitted_scorers import HoldingCuesScorer, SpokenCompletenessScorer
 from harness.agents.cascade.hazard import HazardSilence, load_head
 from harness.agents.cascade.held_audio import HeldAudio
-from harness.agents.cascade.holding_cues import HoldingCuesScorer
 from harness.agents.cascade.llama_prompt import LlamaPrompt
 from harness.agents.cascade.llm import CascadeLLM, DeliberateLLM
 from harness.agents.cascade.models import Models
 from harness.agents.cascade.prompt import system_instruction
-from harness.agents.cascade.session_marks import SessionMarks
+from harness.agents.cascade.session_marks import SessionMarks, stage_ranges
 from harness.agents.cascade.settings import (
     CascadeSettings,
     FinalizingWhisper,
@@ -53,8 +53,6 @@ from harness.agents.cascade.settings import (
     StreamingStt,
     TwoSpeedEndpoint,
 )
-from harness.agents.cascade.spoken_completeness import SpokenCompletenessScorer
-from harness.agents.cascade.stage_ranges import stage_ranges
 from harness.agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhisper, aggregators
 from harness.agents.cascade.streaming_stt import StreamingSTT, SttTiming
 from harness.agents.cascade.turn_scorers import HesitationVeto, LastWordScorer, LengthScorer, LlmTurnScorer, SmartTurnScorer

@@ -19,16 +19,18 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.audio.conditions.line import clip, low_level, telephone
+from harness.audio.conditions.line import OnLine, clip, low_level, reverberate, telephone
 from harness.audio.conditions.network import late_packets, lose_packets
 from harness.audio.conditions.noise import FILE_MARK, Noise, add_noise, babble, from_file, hum, street, white
-from harness.audio.conditions.room import reverberate
-from harness.audio.conditions.stage import OnLine, Stage
-from harness.audio.pcm import Int16, to_float, to_int16
+from harness.audio.pcm import Float32, Int16, to_float, to_int16
 from harness.audio.speech_edges import level_db
 
 CLEAN = "clean"
 NOMINAL_SPEECH_DBFS = -26.0
+
+
+Effect = Callable[[OnLine, float], Float32]
+"""The sound after a stage, from what came to the stage and its figure."""
 
 
 class ConditionError(ValueError):
@@ -42,31 +44,24 @@ class _Kind:
     about: str
     default: float
     bounds: tuple[float, float]
-    make: Callable[[float], Stage]
+    effect: Effect
 
 
-def _noise(source: Noise) -> Callable[[float], Stage]:
-    return lambda snr_db: lambda line: add_noise(line, source, line.speech_dbfs - snr_db)
+def _noise(source: Noise) -> Effect:
+    return lambda line, snr_db: add_noise(line, source, line.speech_dbfs - snr_db)
 
 
 _KINDS = (
-    _Kind("room", 0, "room with a reverberation time in ms", 400, (100, 2_000), lambda ms: reverberate(ms / 1000)),
+    _Kind("room", 0, "room with a reverberation time in ms", 400, (100, 2_000), lambda line, ms: reverberate(line, ms / 1000)),
     _Kind("babble", 1, "several people talking, at an SNR in dB", 10, (-10, 60), _noise(babble)),
     _Kind("street", 1, "traffic, at an SNR in dB", 10, (-10, 60), _noise(street)),
     _Kind("hum", 1, "mains hum, at an SNR in dB", 20, (-10, 60), _noise(hum)),
     _Kind("hiss", 1, "white noise, at an SNR in dB", 20, (-10, 60), _noise(white)),
     _Kind("quiet", 2, "a caller fainter by so many dB", 20, (1, 50), low_level),
     _Kind("clip", 3, "peaks cut off by so many dB", 12, (1, 40), clip),
-    _Kind("telephone", 4, "telephone band, G.711 μ-law", 0, (0, 0), lambda _: telephone("ulaw")),
-    _Kind("telephone-alaw", 4, "telephone band, G.711 A-law", 0, (0, 0), lambda _: telephone("alaw")),
-    _Kind(
-        "jitter",
-        5,
-        "packets late by so many ms on average; what misses a 60 ms buffer is lost",
-        20,
-        (1, 200),
-        late_packets,
-    ),
+    _Kind("telephone", 4, "telephone band, G.711 μ-law", 0, (0, 0), lambda line, _: telephone(line, "ulaw")),
+    _Kind("telephone-alaw", 4, "telephone band, G.711 A-law", 0, (0, 0), lambda line, _: telephone(line, "alaw")),
+    _Kind("jitter", 5, "packets late by so many ms on average; what misses a 60 ms buffer is lost", 20, (1, 200), late_packets),
     _Kind("loss", 5, "percent of packets lost, in bursts", 5, (0.1, 60), lose_packets),
 )
 _BY_WORD = {kind.word: kind for kind in _KINDS}
@@ -74,11 +69,19 @@ _PIECE = re.compile(r"([a-z]+(?:-[a-z]+)?)([0-9]+(?:\.[0-9]+)?|-[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
+class _Stage:
+    order: int
+    name: str
+    effect: Effect
+    figure: float
+
+
+@dataclass(frozen=True, slots=True)
 class Condition:
     """A composed line condition; `name` is its one spelling."""
 
     name: str
-    _stages: tuple[tuple[str, Stage], ...]
+    _stages: tuple[_Stage, ...]
 
     def apply(self, samples: Int16, rate_hz: int, seed: int, speech_dbfs: float | None = None) -> Int16:
         """The sound at the agent for `samples` (mono int16). Same length, same timing, same result for the same seed.
@@ -92,9 +95,9 @@ class Condition:
         if speech_dbfs is None:
             measured = level_db(signal, rate_hz)
             speech_dbfs = measured if np.isfinite(measured) else NOMINAL_SPEECH_DBFS
-        for name, stage in self._stages:
-            chance = np.random.default_rng([seed & 0xFFFFFFFFFFFFFFFF, zlib.crc32(name.encode())])
-            signal = stage(OnLine(signal, rate_hz, speech_dbfs, chance))
+        for stage in self._stages:
+            chance = np.random.default_rng([seed & 0xFFFFFFFFFFFFFFFF, zlib.crc32(stage.name.encode())])
+            signal = stage.effect(OnLine(signal, rate_hz, speech_dbfs, chance), stage.figure)
         return to_int16(signal)
 
 
@@ -102,16 +105,19 @@ def parse_condition(text: str) -> Condition:
     """The condition of a name: `clean`, or kinds joined by `+`, each with its figure if it has one.
 
     Noise from a recording is written `file:PATH@SNR`. Raises `ConditionError`.
+
+    >>> parse_condition("babble10+telephone").name == parse_condition("telephone+babble").name
+    True
     """
     if text.strip() == CLEAN:
         return Condition(CLEAN, ())
     pieces = [piece.strip() for piece in text.strip().split("+")]
-    found = [_file_noise(piece) if piece.startswith(FILE_MARK) else _stage(piece, text) for piece in pieces]
-    found.sort(key=lambda entry: entry[:2])
-    names = [name for _, name, _ in found]
+    stages = [_file_noise(piece) if piece.startswith(FILE_MARK) else _stage(piece, text) for piece in pieces]
+    stages.sort(key=lambda stage: (stage.order, stage.name))
+    names = [stage.name for stage in stages]
     if len(set(names)) < len(names):
         raise ConditionError(f"line condition {text!r} names the same thing twice")
-    return Condition("+".join(names), tuple((name, stage) for _, name, stage in found))
+    return Condition("+".join(names), tuple(stages))
 
 
 def kinds() -> tuple[tuple[str, str], ...]:
@@ -119,7 +125,7 @@ def kinds() -> tuple[tuple[str, str], ...]:
     return tuple((f"{kind.word}{kind.default:g}" if kind.bounds[1] else kind.word, kind.about) for kind in _KINDS)
 
 
-def _stage(piece: str, whole: str) -> tuple[int, str, Stage]:
+def _stage(piece: str, whole: str) -> _Stage:
     match = _PIECE.fullmatch(piece)
     kind = _BY_WORD.get(match.group(1)) if match else None
     if match is None or kind is None:
@@ -135,10 +141,10 @@ def _stage(piece: str, whole: str) -> tuple[int, str, Stage]:
         raise ConditionError(f"line condition {piece!r}: {kind.word} takes no figure")
     if not low <= figure <= high:
         raise ConditionError(f"line condition {piece!r}: {figure:g} is outside {low:g} to {high:g} ({kind.about})")
-    return kind.order, f"{kind.word}{figure:g}" if high else kind.word, kind.make(figure)
+    return _Stage(kind.order, f"{kind.word}{figure:g}" if high else kind.word, kind.effect, figure)
 
 
-def _file_noise(piece: str) -> tuple[int, str, Stage]:
+def _file_noise(piece: str) -> _Stage:
     path, at, snr = piece.removeprefix(FILE_MARK).rpartition("@")
     if not at or not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", snr):
         raise ConditionError(
@@ -148,4 +154,4 @@ def _file_noise(piece: str) -> tuple[int, str, Stage]:
         source = from_file(Path(path))
     except ValueError as error:
         raise ConditionError(f"line condition {piece!r}: {error}") from error
-    return 1, f"{FILE_MARK}{path}@{float(snr):g}", _noise(source)(float(snr))
+    return _Stage(1, f"{FILE_MARK}{path}@{float(snr):g}", _noise(source), float(snr))

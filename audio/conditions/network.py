@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.audio.conditions.stage import OnLine, Stage
+from harness.audio.conditions.line import OnLine
 from harness.audio.pcm import Float32
 
 PACKET_MS = 20
@@ -28,24 +28,14 @@ CONCEAL_MS = 60
 """Concealment repeats the last good packet and fades it out over this time, as G.711 Appendix I does; then it is silent."""
 
 
-def lose_packets(percent: float) -> Stage:
-    """A stage that loses `percent` of packets, in bursts of three on average."""
-
-    def stage(line: OnLine) -> Float32:
-        packets = _packets(line.signal.size, line.rate_hz)
-        return conceal(line.signal, line.rate_hz, gilbert_elliott(packets, percent / 100, MEAN_BURST_PACKETS, line.chance))
-
-    return stage
+def lose_packets(line: OnLine, percent: float) -> Float32:
+    """The sound with `percent` of packets lost, in bursts of three on average."""
+    return conceal(line.signal, line.rate_hz, gilbert_elliott(_packets(line), percent / 100, MEAN_BURST_PACKETS, line.chance))
 
 
-def late_packets(mean_ms: float) -> Stage:
-    """A stage that delays packets by `mean_ms` on average; those later than the buffer are lost."""
-
-    def stage(line: OnLine) -> Float32:
-        delays_ms = jitter_delays_ms(_packets(line.signal.size, line.rate_hz), mean_ms, line.chance)
-        return conceal(line.signal, line.rate_hz, delays_ms > BUFFER_MS)
-
-    return stage
+def late_packets(line: OnLine, mean_ms: float) -> Float32:
+    """The sound with packets late by `mean_ms` on average; those later than the buffer are lost."""
+    return conceal(line.signal, line.rate_hz, jitter_delays_ms(_packets(line), mean_ms, line.chance) > BUFFER_MS)
 
 
 def gilbert_elliott(packets: int, loss: float, mean_burst: float, chance: np.random.Generator) -> NDArray[np.bool_]:
@@ -93,6 +83,5 @@ def conceal(signal: Float32, rate_hz: int, lost: NDArray[np.bool_]) -> Float32:
     return out
 
 
-def _packets(samples: int, rate_hz: int) -> int:
-    size = round(rate_hz * PACKET_MS / 1000)
-    return -(-samples // size)
+def _packets(line: OnLine) -> int:
+    return -(-line.signal.size // round(line.rate_hz * PACKET_MS / 1000))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.audio.conditions.stage import OnLine
+from harness.audio.conditions.line import OnLine
 from harness.audio.pcm import Float32, resample_float
 from harness.audio.sound_file import Bounds, SoundFault, read_float
 

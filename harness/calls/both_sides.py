@@ -1,15 +1,11 @@
 """Both sides of a call, each with the stretches of its own speech: without offset, level, leak, noise and room.
 
-A recording of others has all of these, and each can pass for speech: the other side's voice in a channel, a room's tail,
-people in the background, a constant offset. So the one method is the same for both sides, and it is relative throughout: the
-offset is taken off, the other side's leak is subtracted (`harness.audio.leak`), speech is found against the channel's own
-speech and noise (`recorded_turns`), its edges by the change point (`recorded_edges`), and the tail of a room is cut
-(`room_tail`). Where the two sides cannot be distinguished, nothing is measured, with the reason.
-
-Pure: no file, no clock.
+Each of these can pass for speech in a recording of others. The method is the same for both sides and relative throughout:
+offset off, the other side's leak subtracted, speech found against the channel's own speech and noise, its edges by the change
+point, a room's tail cut. Where the two sides cannot be distinguished, nothing is measured, with the reason. Pure: no file, no
+clock.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,7 +16,18 @@ from harness.audio.leak import Leak, find_leak
 from harness.audio.level import block_power, decibels, speech_power
 from harness.audio.pcm import Float32, Int16, resample_float, to_float
 from harness.audio.recorded_edges import audible, true_edges
-from harness.audio.recorded_turns import BLOCK, FLOOR_PERCENTILE, NoTurn, Span, TooNoisy, speech_in, swells
+from harness.audio.recorded_turns import (
+    BLOCK,
+    FLOOR_PERCENTILE,
+    NoTurn,
+    Span,
+    TooNoisy,
+    in_blocks,
+    runs,
+    speech_in,
+    swells,
+    touches,
+)
 from harness.audio.room_tail import without_tails
 from harness.audio.vocal import RATE_HZ, VocalDetector
 from harness.errors import UserError
@@ -31,8 +38,8 @@ UNDER_SPEECH_DB: Final = 25.0
 UNSTEADY_DB: Final = 8.0
 """Noise that swells by more than this, to less than 25 dB under the speech, is refused: with people at 22 dB under it, 2 of 15
 turns of the choosing set were wrong, and a quarter of the ends over 100 ms."""
-LEAST_LEAK: Final = 3
-"""Blocks of 8 ms: a shorter stretch without own sound may be a dip of the voice."""
+LEAST_LEAK_S: Final = 0.02
+"""Two blocks of 8 ms and less without own sound may be a dip of the voice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +107,9 @@ def _own(signal: Float32, offset: float, leak: Leak | None, vocal: VocalDetector
     found = speech_in(cleaned, vocal, own)
     direct, rt60_s = without_tails(cleaned, found)
     # A tail fades into the noise without an edge: a change point would be sought far behind the speech.
-    speech = true_edges(cleaned, direct, () if own is None else _others(own), ends=rt60_s is None)
-    beside = [s for s in audible(cleaned) if not _touches(s, (*found, *speech)) and (own is None or _mostly(own, s))]
+    leaked = () if own is None else [span for span in runs(~own) if span[1] - span[0] > LEAST_LEAK_S]
+    speech = true_edges(cleaned, direct, leaked, ends=rt60_s is None)
+    beside = [s for s in audible(cleaned) if not touches(s, (*found, *speech)) and (own is None or _mostly(own, s))]
     return OwnSide(cleaned, offset, speech, tuple(beside), rt60_s)
 
 
@@ -117,17 +125,6 @@ def _refuse_other_people(signal: Float32, own: NDArray[np.bool_] | None) -> None
         )
 
 
-def _others(own: NDArray[np.bool_]) -> list[Span]:
-    """The stretches of a channel that are the other side's."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], ~own, [False]]).astype(np.int8))).reshape(-1, 2)
-    block_s = BLOCK / RATE_HZ
-    return [(a * block_s, b * block_s) for a, b in edges.tolist() if b - a >= LEAST_LEAK]
-
-
-def _touches(span: Span, others: Sequence[Span]) -> bool:
-    return any(span[0] < end and start < span[1] for start, end in others)
-
-
 def _mostly(own: NDArray[np.bool_], span: Span) -> bool:
-    part = own[round(span[0] * RATE_HZ / BLOCK) : round(span[1] * RATE_HZ / BLOCK)]
+    part = own[in_blocks(span)]
     return bool(part.size) and float(part.mean()) > 0.5

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
+from harness.commands.endpointing import print_endpointing
 from harness.commands.load_told import report_load
 from harness.commands.screen import AsJson, screen
 from harness.errors import UserError
@@ -40,14 +41,18 @@ def report(
     ] = False,
     budget_ttfa: Annotated[
         float | None,
-        typer.Option(metavar="MS", show_default="as the run says", help="New TTFA budget of the run, in ms."),
+        typer.Option(metavar="MS", show_default="as the run says", help="Count turns against another TTFA budget, in ms."),
     ] = None,
     budget_ttft: Annotated[
         float | None,
-        typer.Option(metavar="MS", show_default="as the run says", help="New TTFT budget of the run, in ms."),
+        typer.Option(metavar="MS", show_default="as the run says", help="Count turns against another TTFT budget, in ms."),
     ] = None,
     index: Annotated[
         bool, typer.Option("--index", help="RUN is a folder of runs: write a page that lists them all, with trends.")
+    ] = False,
+    endpointing: Annotated[
+        bool,
+        typer.Option("--endpointing", help="Print each agent's pauses cut and its silence after true ends; write nothing."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -55,6 +60,11 @@ def report(
     from harness.store.run_store import is_load
 
     budgets = {"--budget-ttfa": budget_ttfa, "--budget-ttft": budget_ttft}
+    if endpointing:
+        if len(runs) != 1:
+            raise UserError(f"--endpointing: takes one run, and not {len(runs)}")
+        print_endpointing(runs[0], as_json=as_json)
+        return
     if index:
         others = {"--baseline": baseline, "--export": export, "--bundle": bundle, **budgets}
         _write_index(runs, out, others, as_json=as_json)
@@ -70,7 +80,6 @@ def report(
     from harness.figures.summarise import summarise
     from harness.reports.listening.results import human_rows
     from harness.reports.write import write_joint_report
-    from harness.store.manifest import with_budgets
     from harness.store.run_store import RunStore
 
     if export is not None:
@@ -79,16 +88,17 @@ def report(
         progress.phase("Reading")
         stores = [RunStore.open(run) for run in runs]
         earlier = RunStore.open(baseline) if baseline is not None else None
-        if budget_ttfa is not None or budget_ttft is not None:
+        own_budgets = budget_ttfa is None and budget_ttft is None
+        if not own_budgets:
             for store in stores:
-                store.set_manifest(with_budgets(store.manifest, budget_ttfa, budget_ttft))
+                store.read_under(budget_ttfa, budget_ttft)
         opened = [(store, summarise(store, human_rows(store))) for store in stores]
         before = (earlier, summarise(earlier, human_rows(earlier))) if earlier is not None else None
         folder = opened[0][0].folder
         place = out or (folder if len(opened) == 1 else folder / "report-joint.html")
         progress.phase("Writing the report")
         written = write_joint_report(opened, place, baseline=before, exports=export, bundle=bundle)
-    if len(opened) == 1:
+    if len(opened) == 1 and own_budgets:
         write_whole(folder / "summary.json", written.summary.to_json() + "\n")
     if as_json:
         print(written.summary.to_json())

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.commands.screen import print_table, words_table
-from harness.figures.cautions import Caution, Code, Level
+from harness.figures.cautions import Caution, Level
 from harness.figures.cells import Cell
 from harness.figures.events import HEAD, event_notes, event_rows
 from harness.figures.latency import backchannel_words, filler_words
@@ -27,9 +27,9 @@ from harness.wording import OWN, had_it_been_its_own, programs, share_had_it_bee
 _DASH = "–"
 _Sentence = Callable[[str, Cell], str | None]
 _STYLE: Final[Mapping[Level, str]] = {"bad": "bold red", "warn": "yellow", "note": "dim"}
-_IN_OWN_WORDS: Final[Code] = "contended"
+_IN_OWN_WORDS: Final = "contended"
 """The line under the table says it with its figures."""
-_UNDER_A_FIGURE: Final[frozenset[Code]] = frozenset(
+_UNDER_A_FIGURE: Final[frozenset[str]] = frozenset(
     {"judge", "no_p95", "discarded", "open_turns", "measurement_error", "recorded_calls", "not_calibrated", "no_human_baseline"}
 )
 _TTFA = ("TTFA\np50", "\np95", "in\nbudget")

@@ -4,16 +4,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import cast
+from typing import Final, cast
 
 from harness.figures.cells import BoardSummary, EloOver, JudgeSummary, PeopleVotes, QualityFigures, ReferenceSummary
 from harness.figures.quality_state import QUOTED, state_of, way_to_people, words_of
 from harness.figures.rank import Place, Rated, contexts_of
 from harness.figures.rated_on import RatedOn
-from harness.ranking.board import Board, QualityState
+from harness.ranking.board import QualityState
 from harness.ranking.peoples_axis import PeoplesAxis
 from harness.store.judgment import Presentation, is_reference
 from harness.store.selection import HEARD, Selection
+
+CHANCES: Final = ("p_frontier", "p_best_within_budget", "p_frontier_range", "p_best_within_budget_range")
 
 
 def quality_figures(found: Rated, agent: str, state: QualityState) -> QualityFigures:
@@ -22,32 +24,25 @@ def quality_figures(found: Rated, agent: str, state: QualityState) -> QualityFig
     rating = next((r for r in board.systems if r.system == agent), None) if board is not None else None
     if board is None or rating is None:
         return QualityFigures()
-    quoted = point if state in QUOTED else None
+    chances = {name: getattr(point, name) for name in CHANCES} if point is not None and state in QUOTED else {}
     return QualityFigures(
         elo=rating.quoted,
         elo_with_length=found.with_length[agent].quoted if found.with_length is not None else None,
         elo_method=board.method,
         elo_interval=rating.interval,
         separated=agent in board.separated,
-        elo_over=_over_references(board, agent),
+        # A reference that the agent never met, even by a chain of opponents, is on a scale of its own.
+        elo_over={
+            row.system: EloOver(value=over.quoted, interval=over.interval)
+            for row in board.systems
+            if is_reference(row.system) and row.part == rating.part
+            for over in [board.difference(agent, row.system)]
+        },
         win_rate=rating.win_rate,
         axes=dict(rating.axes),
         quality_state=state,
-        p_frontier=quoted.p_frontier if quoted is not None else None,
-        p_best_within_budget=quoted.p_best_within_budget if quoted is not None else None,
-        p_frontier_range=quoted.p_frontier_range if quoted is not None else None,
-        p_best_within_budget_range=quoted.p_best_within_budget_range if quoted is not None else None,
+        **chances,
     )
-
-
-def _over_references(board: Board, agent: str) -> dict[str, EloOver]:
-    found = {}
-    for row in board.systems:
-        # A reference that the agent never met, even by a chain of opponents, is on a scale of its own.
-        if is_reference(row.system) and row.part == board[agent].part:
-            difference = board.difference(agent, row.system)
-            found[row.system] = EloOver(value=difference.quoted, interval=difference.interval)
-    return found
 
 
 def board_summary(

@@ -15,7 +15,6 @@ from harness.figures.circumstances import OPEN, Circumstances, languages_words, 
 from harness.figures.latency import MUCH_LOST, line_words
 from harness.figures.reply_flags import TO_JUDGE
 from harness.figures.session_figures import unspoken_words
-from harness.figures.speakers import bunches, speakers_sentence
 from harness.judging.validation.sentences import IN_WORDS, judge_sentence, red_lines_sentence
 from harness.judging.validation.trust import BLIND
 from harness.ranking.wider import FEWEST_PERSONS
@@ -23,19 +22,10 @@ from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
 from harness.store.selection import MACHINES_DIFFER
 from harness.timing.figures import IN_FULL, NO_REPLY_TEXT
 from harness.timing.unknown_waits import MOST_ERROR_MS
+from harness.turns.speakers import bunches, speakers_sentence
 from harness.wording import command, counted, had_it_been_its_own, milliseconds
 
 Level = Literal["bad", "warn", "note"]
-Code = Literal[
-    "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
-    "presentation", "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished",
-    "not_analysed", "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "undecided",
-    "contended", "unwatched", "throttled",
-    "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
-    "no_certificate", "machines", "red_lines", "few_people", "seat_error", "seat_losses", "seat_unrated",
-    "rehearsal", "speakers", "other_wire", "recorded_calls", "open_turns", "sides_swapped", "other_language",
-    "gpu_clocks", "gpu_shared", "to_judge", "why_silent", "odd_sound", "unspoken", "stalled",
-]  # fmt: skip
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
 IDLE_PERCENT: Final = 1.0
 """An agent that waits has nothing to do; more than this is work that could slow the one being timed."""
@@ -49,7 +39,7 @@ class Kind(NamedTuple):
     words: str = "{}"
 
 
-KINDS: Final[Mapping[Code, Kind]] = {
+KINDS: Final[Mapping[str, Kind]] = {
     "invalid": Kind("bad", "Invalid", "These figures must not be quoted: {}."),
     "runs_differ": Kind("warn", "Runs differ: {topic}"),
     "not_joint": Kind("warn", "{topic}"),
@@ -149,13 +139,14 @@ class Caution(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    code: Code
+    code: str
+    """A key of `KINDS`."""
     level: Level
     topic: str
     text: str
 
 
-def worded(code: Code, *figures: object, topic: str = "", level: Level | None = None) -> Caution:
+def worded(code: str, *figures: object, topic: str = "", level: Level | None = None) -> Caution:
     """A caution of a kind, with its figures in their places. `topic` and `level`: where they depend on the run."""
     kind = KINDS[code]
     text = kind.words.format(*figures)
@@ -164,23 +155,12 @@ def worded(code: Code, *figures: object, topic: str = "", level: Level | None = 
 
 def cautions(summary: RunFigures, known: Circumstances) -> tuple[Caution, ...]:
     """Everything that limits what a run can say, gravest first."""
-    return gravest_first(
-        [
-            *_validity(summary),
-            *_judges(summary, known),
-            *_ranking(known),
-            *_size(summary, known),
-            *_losses(summary, known),
-            *_to_judge(summary),
-            *_callers(known),
-            *_recorded_calls(summary, known),
-            *_machines(summary, known),
-            *_machine(known),
-            *_lines(summary),
-            *_seats(summary),
-            *_standing(known),
-        ]
-    )
+    found = [] if summary.valid else [worded("invalid", "; ".join(summary.invalid) or "the run does not say why")]
+    for part in (_judges, _ranking, _losses, _callers, _machines, _lines, _seats):
+        found += part(summary, known)
+    if known.verdicts and not known.human_baseline:
+        found.append(worded("no_human_baseline"))
+    return gravest_first([*found, worded("no_certificate"), worded("machines")])
 
 
 def gravest_first(found: Iterable[Caution]) -> tuple[Caution, ...]:
@@ -188,24 +168,13 @@ def gravest_first(found: Iterable[Caution]) -> tuple[Caution, ...]:
     return tuple(sorted(found, key=lambda caution: _ORDER[caution.level]))
 
 
-def _validity(summary: RunFigures) -> Iterator[Caution]:
-    if not summary.valid:
-        yield worded("invalid", "; ".join(summary.invalid) or "the run does not say why")
-
-
-def _to_judge(summary: RunFigures) -> Iterator[Caution]:
+def _callers(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     for cell in summary.whole:
         if spoken_to := cell.flags.get(TO_JUDGE):
             replies = cell.common_opening[1] if cell.common_opening else cell.turns
             yield worded("to_judge", summary.name(cell), spoken_to, counted(replies, "reply", "replies"))
-
-
-def _callers(known: Circumstances) -> Iterator[Caution]:
     for text in known.length_tells:
         yield worded("length_tells", text)
-
-
-def _recorded_calls(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     if known.sides_swapped:
         yield worded("sides_swapped", " ".join(known.sides_swapped))
     if known.other_language:
@@ -256,7 +225,7 @@ def _judges(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
         yield worded("own_family", counted(own, "verdict"))
 
 
-def _ranking(known: Circumstances) -> Iterator[Caution]:
+def _ranking(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     for folder, why in known.to_judge_again.items():
         text = why.replace("RUN", folder)
         yield worded("judged_across_conditions", f"{text[:1].upper()}{text[1:]}")
@@ -264,9 +233,6 @@ def _ranking(known: Circumstances) -> Iterator[Caution]:
         yield worded("ranking", text)
     if known.silent:
         yield worded("silence", counted(known.silent, "comparison"))
-
-
-def _size(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     if len(known.contexts) < FEWEST_CLUSTERS:
         yield worded("few_conversations", counted(len(known.contexts), "conversation"))
     turns = max((cell.turns for cell in summary.whole), default=0)
@@ -321,8 +287,12 @@ def _delayed(cell: Cell) -> str:
 
 
 def _machines(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
-    if known.machines_differ < 2:
-        return
+    if known.machines_differ > 1:
+        yield worded("machines_differ", _machines_differ(summary, known))
+    yield from _machine(known)
+
+
+def _machines_differ(summary: RunFigures, known: Circumstances) -> str:
     each = "; ".join(
         f"{cell.agent} ({cell.condition}) on {cell.machine}: TTFA p50 {milliseconds(cell.ttfa_ms.p50)}, "
         f"TTFT p50 {milliseconds(cell.ttft_ms.p50)}, {counted(cell.turns, 'turn')}"
@@ -335,17 +305,17 @@ def _machines(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
             f"This run was played on {known.machines_differ} kinds of machine, so no latency is pooled over them and no point "
             "is drawn in the joint figure; `harness merge … --pool-machines` would."
         )
-    yield worded("machines_differ", f"{text} {each}." if each else text)
+    return f"{text} {each}." if each else text
 
 
-def _lines(summary: RunFigures) -> Iterator[Caution]:
+def _lines(summary: RunFigures, _known: Circumstances) -> Iterator[Caution]:
     """Cautions about bad lines, known where a line carries a media clock; a bad line is not the agent's fault."""
     for cell in summary.cells:
         if cell.subset == "all" and cell.line is not None and cell.line.lost_share > MUCH_LOST:
             yield worded("lossy_line", cell.agent, cell.condition, line_words(cell.line))
 
 
-def _seats(summary: RunFigures) -> Iterator[Caution]:
+def _seats(summary: RunFigures, _known: Circumstances) -> Iterator[Caution]:
     for seat in summary.seats:
         if not seat.is_people:
             yield worded("rehearsal", seat.agent, counted(seat.replies, "reply", "replies"))
@@ -395,10 +365,3 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
         yield worded("not_calibrated", f" ({known.not_calibrated})" if known.not_calibrated else "")
     elif known.spoken and known.onset_error is not None:
         yield worded("measurement_error", known.onset_error.words)
-
-
-def _standing(known: Circumstances) -> Iterator[Caution]:
-    if known.verdicts and not known.human_baseline:
-        yield worded("no_human_baseline")
-    yield worded("no_certificate")
-    yield worded("machines")

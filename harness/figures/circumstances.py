@@ -1,23 +1,39 @@
-"""Circumstances that a run's figures do not show and a reader must know: how it was played, judged and measured."""
+"""Circumstances that a run's figures do not show and a reader must know: how it was played, judged and measured.
+
+The error of TTFA claims no more than the calibration's trials support: of sixty and more the 95th percentile of the error is
+quoted, of fewer the largest, with the number of trials and the error that half of them stay within; errors are rounded up.
+Where the share of others was not measured, the run says so, since a figure would seem to owe nothing to them. What a
+connection found out in its calls (another wire than the profile's, sound that cannot be meant so) is read from one finished
+call of each agent. Of calls that already happened nobody knows the caller's turns, so swapped sides are suspected aloud.
+"""
 
 import contextlib
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.agents.connection import FELL_BACK, ODD_SOUND
 from harness.agents.secrets import beginning
 from harness.errors import UserError
 from harness.figures.cells import Cell
+from harness.figures.machine import clock_sentences, sharing_sentences
+from harness.ranking.board import Board
 from harness.recording.files import RECORDING_FILE
+from harness.scenarios.context import Context, by_a_person
 from harness.scenarios.speakers import Speaker
-from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.judgment import is_rule, reference_name
+from harness.store.judgment_table import JudgmentTable
+from harness.store.manifest import PEOPLE, AgentEntry, RunManifest
 from harness.store.selection import NOT_TIMED, Selection
 from harness.store.session import Session
-from harness.timing.figures import StagesFrom
+from harness.timing.figures import StagesFrom, crosses_clocks_unsurely
 from harness.timing.unknown_waits import CALL_ENDED, ON_HOLD
+from harness.turn_taking.scores import length_gives_it_away, words_separation
+from harness.turns.speakers import speakers_of
 from harness.wording import counted
 
 
@@ -154,14 +170,11 @@ def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseli
 
 def onset_error(calibration: Mapping[str, float | str | None] | None) -> OnsetError | None:
     """The calibration error that a run's manifest quotes; None where there was none."""
-    quoted = calibration or {}
-    trials, half_ms, p95_ms, largest_ms = (
-        _number(quoted.get(key)) for key in ("trials", "ttfa_p50_error_ms", "ttfa_p95_error_ms", "ttfa_max_error_ms")
-    )
-    count = None if trials is None else int(trials)
-    if p95_ms is not None:
-        return OnsetError(within_ms=p95_ms, trials=count, half_ms=half_ms)
-    return None if largest_ms is None else OnsetError(within_ms=largest_ms, of="all", trials=count, half_ms=half_ms)
+    known = {key: float(value) for key, value in (calibration or {}).items() if isinstance(value, int | float)}
+    rest: dict[str, Any] = {"trials": known.get("trials"), "half_ms": known.get("ttfa_p50_error_ms")}
+    if "ttfa_p95_error_ms" in known:
+        return OnsetError(within_ms=known["ttfa_p95_error_ms"], **rest)
+    return OnsetError(within_ms=known["ttfa_max_error_ms"], of="all", **rest) if "ttfa_max_error_ms" in known else None
 
 
 def largest(errors: Sequence[OnsetError | None]) -> OnsetError | None:
@@ -172,10 +185,6 @@ def largest(errors: Sequence[OnsetError | None]) -> OnsetError | None:
 
 def _rounded_up(error_ms: float) -> str:
     return f"{math.ceil(error_ms * 10) / 10:.1f} ms"
-
-
-def _number(value: float | str | None) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
 
 
 def unwatched(agents: Iterable[AgentEntry], sessions: Sequence[Session]) -> dict[str, Unwatched]:
@@ -208,32 +217,17 @@ def unwatched_words(known: Mapping[str, Unwatched]) -> Iterator[str]:
 MOST_CHARACTERS: Final = 300
 
 
-def other_wires(selection: Selection) -> dict[str, str]:
-    """Agent → why its calls went over another wire. One finished call of each shows it."""
-    return _noted(selection, FELL_BACK)
-
-
-def odd_sound(selection: Selection) -> dict[str, str]:
-    """Agent → why its sound cannot be meant as it was sent. One finished call of each shows it."""
-    return _noted(selection, ODD_SOUND)
-
-
 def _noted(selection: Selection, name: str) -> dict[str, str]:
+    """Agent → the reason that its connection noted under this mark. One finished call of each agent shows it."""
+    first = {s.key.agent: s for s in reversed(selection.of_the_plan) if s.status == "finished"}
     found: dict[str, str] = {}
-    for entry in selection.manifest.played:
-        mine = (s for s in selection.sessions if s.key.agent == entry.name and s.status == "finished")
-        if (session := next(mine, None)) is not None and (why := _why(selection, session, name)):
-            found[entry.name] = why
+    for agent, session in first.items():
+        with contextlib.suppress(OSError, UserError):
+            if name in (session.folder / RECORDING_FILE).read_text(encoding="utf-8"):
+                marks = selection.store.recording(session).marks
+                why = next((str(mark.detail.get("why", "")) for mark in marks if mark.name == name), "")
+                found |= {agent: beginning(why, MOST_CHARACTERS)} if why else {}
     return found
-
-
-def _why(selection: Selection, session: Session, name: str) -> str:
-    with contextlib.suppress(OSError, UserError):
-        if name in (session.folder / RECORDING_FILE).read_text(encoding="utf-8"):
-            marks = selection.store.recording(session).marks
-            why = next((str(mark.detail.get("why", "")) for mark in marks if mark.name == name), "")
-            return beginning(why, MOST_CHARACTERS)
-    return ""
 
 
 OPEN: Final = (CALL_ENDED, ON_HOLD)
@@ -251,15 +245,12 @@ def swapped_words(manifest: RunManifest, sessions: Sequence[Session]) -> Iterato
             f"In {len(calls.look_swapped)} {of_all} the side that is named as the caller's sends silence to the last bit "
             "whenever it does not speak, as a program does, and the other side never does."
         )
-    unanswered = sum(_nobody_answers(session) for session in measured)
+    unanswered = sum(
+        turns[0].greeting is not None and all(turn.ttfa_ms is None and turn.signed_ms is None for turn in turns)
+        for turns in (session.turn_timings for session in measured)
+    )
     if unanswered > len(measured) / 2:
         yield f"In {unanswered} {of_all} nobody answers the side that is named as the caller's, although the other side speaks."
-
-
-def _nobody_answers(session: Session) -> bool:
-    turns = session.turn_timings
-    spoke_before = turns[0].greeting is not None
-    return spoke_before and all(turn.ttfa_ms is None and turn.signed_ms is None for turn in turns)
 
 
 def open_words(cell: Cell) -> str:
@@ -271,5 +262,83 @@ def open_words(cell: Cell) -> str:
 
 def languages_words(languages: Mapping[str, str]) -> str:
     """`3 calls (de 2, fr 1)`."""
-    each = {code: sum(one == code for one in languages.values()) for code in sorted(set(languages.values()))}
-    return f"{counted(len(languages), 'call')} ({', '.join(f'{code} {count}' for code, count in each.items())})"
+    each = sorted(Counter(languages.values()).items())
+    return f"{counted(len(languages), 'call')} ({', '.join(f'{code} {count}' for code, count in each)})"
+
+
+def circumstances_of(selection: Selection, rows: JudgmentTable, boards: Mapping[str, Board]) -> Circumstances:
+    """The circumstances of a run. `rows`: the verdicts of its quoted boards, condition → board."""
+    manifest, contexts, store, sessions = selection.manifest, selection.contexts, selection.store, selection.sessions
+    folder, calls, verdicts = str(store.folder), manifest.calls, store.judged_contexts()
+    merged = manifest.fleet if manifest.fleet is not None and manifest.fleet.shard is None else None
+    planned = len(manifest.planned_contexts if merged else manifest.context_ids)
+    planned *= len(manifest.played) * len(manifest.conditions) * manifest.repeats
+    # A call that happened cannot be measured better by trying again.
+    unfinished = planned - sum(s.status == "finished" or calls is not None for s in selection.of_the_plan)
+    people = {PEOPLE, *(reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author))}
+    several = len(selection.conditions) > 1
+    broken = {failure.session for failure in store.step_failures()}
+    spoken = any(agent.kind != "text" for agent in manifest.played)
+    turns = [(s.key.agent, turn) for s in sessions for turn in s.turn_timings]
+    reported = [(agent, turn) for agent, turn in turns if turn.stages_from not in (None, "marks")]
+    resolution = _counted_with_most((agent, turn.stages_resolution_ms or 0.0) for agent, turn in reported)
+    silent = Counter((agent, turn.why_silent) for agent, turn in turns if turn.no_reply and turn.why_silent)
+    return Circumstances(
+        contexts=frozenset(context.id for context in contexts),
+        played=frozenset(s.key.context_id for s in sessions),
+        judged=frozenset(verdicts),
+        verdicts=sum(verdicts.values()),
+        ranking=tuple(f"{name}: {text}" if several else text for name, board in boards.items() for text in board.warnings),
+        silent=int(np.isin(rows["judge"], [k for k, name in enumerate(rows.judges) if is_rule(name)]).sum()),
+        idle_percent=manifest.idle_cpu_percent,
+        unfinished={folder: unfinished} if unfinished > 0 else {},
+        merged=frozenset({folder} if merged else ()),
+        machines_differ=len(merged.kinds) if merged and len(merged.kinds) > 1 else 0,
+        machines_pooled=merged is not None and merged.pool_machines,
+        length_tells=tuple(unfit_callers(contexts, [manifest.mode])) if spoken else (),
+        speakers=dict(speakers_of(contexts)),
+        timing_alone=frozenset(context.id for context in contexts if context.timing_alone),
+        calls={folder: calls.source} if calls is not None else {},
+        sides_swapped=tuple(swapped_words(manifest, sessions)),
+        other_language=calls.other_language if calls is not None else {},
+        to_judge_again={folder: notes[-1].text} if (notes := store.notes()) else {},
+        not_analysed={folder: len(broken)} if broken else {},
+        unsure_clocks=_counted_with_most(
+            (agent, turn.waterfall.clock_uncertainty_ms)
+            for agent, turn in turns
+            if turn.waterfall is not None and crosses_clocks_unsurely(turn)
+        ),
+        reported_stages={agent: (turn.stages_from, resolution[agent][1]) for agent, turn in reported if turn.stages_from},
+        other_wires=_noted(selection, FELL_BACK),
+        odd_sound=_noted(selection, ODD_SOUND),
+        stalled=_counted_with_most((agent, turn.stalled_ms) for agent, turn in turns if turn.stalled_ms is not None),
+        why_silent={agent: f"{why} ({counted(n, 'turn')})" for (agent, why), n in reversed(silent.most_common())},
+        throttled=Counter(agent for agent, turn in turns if turn.contention is not None and turn.contention.throttled),
+        gpu_clocks=clock_sentences(manifest.cards),
+        gpu_shared=sharing_sentences(manifest.cards),
+        unwatched=unwatched(manifest.played, sessions),
+        spoken=spoken,
+        onset_error=onset_error(manifest.calibration),
+        not_calibrated=manifest.not_calibrated,
+        human_baseline=any(rating.system in people for board in boards.values() for rating in board.systems),
+    )
+
+
+def _counted_with_most(values: Iterable[tuple[str, float]]) -> dict[str, tuple[int, float]]:
+    """Agent → the number of its values, and the greatest."""
+    found: dict[str, tuple[int, float]] = {}
+    for agent, value in values:
+        count, most = found.get(agent, (0, value))
+        found[agent] = count + 1, max(most, value)
+    return found
+
+
+def unfit_callers(contexts: Sequence[Context], modes: Sequence[str]) -> Iterator[str]:
+    """A sentence or two for each way of playing whose turns give their end away by length: a run that must not be compared.
+
+    It is computed from the contexts as they were played, so that it covers a run of any pack, or of a part of one.
+    """
+    for mode in dict.fromkeys(modes):
+        if said := length_gives_it_away(words_separation(contexts, every_turn=mode == "replay")):
+            turns = "all the callers' turns" if mode == "replay" else "the last turns"
+            yield f"{said} Measured on {turns} of {counted(len(contexts), 'conversation')}."

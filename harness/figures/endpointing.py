@@ -1,13 +1,12 @@
-"""Endpointing of an agent as deployed, in the terms of benchmarks of detectors: cut pauses against dead air.
+"""Endpointing of an agent as deployed, in the terms of benchmarks of detectors: cut pauses against dead air, and their tables
+of text.
 
-The share of inner pauses that it cut is given by length, since nobody mistakes 200 ms for an end as easily as two seconds, and
-by kind, since a pause after a finished sentence sounds finished. The cost of caution is shown beside it: dead air after the
-true ends, compute included, and the decision delay, without compute, where the agent reports it; detectors are compared
-by the latter.
-
-The same turns count as in `latency` for every heard figure: discarded ones take no part, and a turn that the agent lost is one
-without reply. Pauses of one conversation share its caller and text, so intervals resample conversations; where the speakers of
-recordings are known, they resample speakers (`harness.figures.speakers`).
+Pauses cut are given by length, since nobody mistakes 200 ms for an end as easily as two seconds, and by kind, since a pause
+after a finished sentence sounds finished; beside them the dead air after true ends, and the decision delay where the agent
+reports it. Intervals resample conversations, or known speakers. The share is also weighted to people's lengths, by each law of
+`harness.scenarios.pause_law`, so that it does not depend on the pack's own mix: each band of lengths counts as much as people
+have pauses in it. A band without a pause leaves that share unknown; the *effective* number of pauses says how much a weighted
+one carries.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,13 +17,13 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.figures.latency import quantiles
-from harness.figures.speakers import by_speaker, speakers_of
-from harness.scenarios.pause_law import LAWS, LawName, PauseLaw
+from harness.scenarios.pause_law import LAWS, LawName
 from harness.statistics.clustered_means import clustered_share
 from harness.store.selection import NOT_TIMED, Selection, Turns
 from harness.timing.endpointing import with_kinds
 from harness.timing.figures import OVER_LIMIT_TEXT, InnerPause
 from harness.timing.quantiles import Quantiles
+from harness.turns.speakers import by_speaker, speakers_of
 from harness.turns.table import TurnTable
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band, with_band
 
@@ -142,7 +141,9 @@ def summarise_endpointing(turns: Turns, texts: Mapping[str, Sequence[str | None]
         inner_pauses_cut=(whole.cut, whole.of),
         pauses_cut_share=whole.share,
         pauses_cut_interval=whole.interval,
-        pauses_cut_by_law=cut_by_law(_open_pauses(pauses), BANDS_MS),
+        pauses_cut_by_law=cut_by_law(
+            [OpenPause(p.bunch, p.found.length_ms, cut == "cut") for p in pauses if (cut := p.found.fate) != "already_talking"]
+        ),
         talking_at_end=(sum(found.talking_at_end for _, found in timed), len(timed)),
         endpointing=rows if pauses else [],
         endpointing_untimed=sum(t.endpointing is None and t.method != NOT_TIMED for _, t in counted),
@@ -155,10 +156,6 @@ def endpointing_of(selection: Selection, agent: str, condition: str, contexts: C
     texts = {c: g for c, g in selection.turn_texts(agent, condition).items() if c in contexts}
     speakers = speakers_of(selection.contexts)
     return summarise_endpointing(by_speaker(turns, speakers), by_speaker(texts, speakers), seed=selection.manifest.seed)
-
-
-def _open_pauses(pauses: Iterable[_Pause]) -> list[OpenPause]:
-    return [OpenPause(p.bunch, p.found.length_ms, p.found.fate == "cut") for p in pauses if p.found.fate != "already_talking"]
 
 
 def _of(pauses: Iterable[_Pause], kind: Kind, band: tuple[float, float | None]) -> list[_Pause]:
@@ -191,30 +188,27 @@ def _delay(found: Quantiles) -> Delay:
     return Delay(
         mean=found.restricted_mean,
         mean_interval=found.restricted_mean_interval,
-        p50=found.p50,
-        p50_interval=found.p50_interval,
-        p50_range=found.p50_range,
-        p50_over_limit=found.p50_over_limit,
-        n=found.n,
+        **found.model_dump(include={"p50", "p50_interval", "p50_range", "p50_over_limit", "n"}),
     )
 
 
-Bands = Sequence[tuple[float, float | None]]
-
-
-def cut_by_law(pauses: Sequence[OpenPause], bands: Bands) -> list[LawShare]:
+def cut_by_law(pauses: Sequence[OpenPause]) -> list[LawShare]:
     """The share under each law, with an interval over bunches (conversations, or known speakers). Empty without pauses."""
-    return [_under(law, pauses, bands) for law in LAWS.values()] if pauses else []
-
-
-def _under(law: PauseLaw, pauses: Sequence[OpenPause], bands: Bands) -> LawShare:
-    band_of = np.array([max(k for k, (low, _) in enumerate(bands) if k == 0 or pause.length_ms >= low) for pause in pauses])
-    number = np.bincount(band_of, minlength=len(bands))
+    if not pauses:
+        return []
+    band_of = np.digitize([pause.length_ms for pause in pauses], [low for low, _ in BANDS_MS[1:]])
+    number = np.bincount(band_of, minlength=len(BANDS_MS))
     if not number.all():
-        return LawShare(law=law.name)
-    weight = np.array([law.between(*band) for band in bands]) / number
-    share, interval = clustered_share([(pause.bunch, float(pause.cut)) for pause in pauses], weights=weight[band_of].tolist())
-    return LawShare(law=law.name, share=share, interval=interval, effective_pauses=1 / float((weight**2 * number).sum()))
+        return [LawShare(law=law.name) for law in LAWS.values()]
+    found = []
+    for law in LAWS.values():
+        weight = np.array([law.between(*band) for band in BANDS_MS]) / number
+        share, interval = clustered_share(
+            [(pause.bunch, float(pause.cut)) for pause in pauses], weights=weight[band_of].tolist()
+        )
+        effective = 1 / float((weight**2 * number).sum())
+        found.append(LawShare(law=law.name, share=share, interval=interval, effective_pauses=effective))
+    return found
 
 
 ENDS_HEAD: Final = (

@@ -1,9 +1,9 @@
-"""An agent's reactions to sounds during its speech: how often it stopped, and how many words that cost.
+"""An agent's reactions to sounds during its speech: how often it stopped, and how many words that cost; rows, and their table
+of text.
 
 A row's share is of the events at which the agent was speaking and had more to say. Where each conversation had a sound once,
-the interval is the exact one (Clopper and Pearson 1934), good at any number; where repeats had it several times, conversations
-are resampled, as everywhere, and speakers where those of recordings are known. Calls that were
-discarded are left out, as in the latencies.
+the interval is the exact one (Clopper and Pearson 1934); where repeats had it several times, conversations (or known speakers)
+are resampled. Discarded calls are left out, as in the latencies.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -13,14 +13,13 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.figures.speakers import Speakers, bunch_of, speakers_of
 from harness.statistics.clustered_means import clustered_share
 from harness.statistics.interval import TAIL
 from harness.statistics.share_bounds import clopper_pearson
 from harness.store.events import ASKS, Asks, CallerEvent, EventName
 from harness.store.selection import Selection
-from harness.store.session import Session
 from harness.timing.figures import EventTaken
+from harness.turns.speakers import bunch_of, speakers_of
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band, with_band
 
 
@@ -79,17 +78,10 @@ def events_of(selection: Selection, agent: str, condition: str, contexts: Collec
     for session in selection.of(agent, condition):
         key = session.key
         if session.status == "finished" and key.context_id in contexts:
-            calls[settings.dealt(manifest.planned_contexts, key.context_id, key.repeat, manifest.seed)].append(
-                _call(session, speakers)
-            )
+            event, timing = settings.dealt(manifest.planned_contexts, key.context_id, key.repeat, manifest.seed), session.timing
+            taken, lost = (timing.event, timing.discarded is not None) if timing is not None else (None, True)
+            calls[event].append(_Call(bunch_of(key.context_id, speakers), taken, lost))
     return [_row(settings.source, event, found) for event, found in calls.items() if found]
-
-
-def _call(session: Session, speakers: Speakers) -> _Call:
-    timing, bunch = session.timing, bunch_of(session.key.context_id, speakers)
-    if timing is None:
-        return _Call(bunch, None, True)
-    return _Call(bunch, timing.event, timing.discarded is not None)
 
 
 def _row(source: str, event: CallerEvent, calls: Sequence[_Call]) -> EventRow:
@@ -153,12 +145,14 @@ def event_rows(agents: Iterable[Named]) -> Rows:
             milliseconds(row.at_ms),
             "a stop" if row.asks == "stop" else "nothing",
             with_band(f"{row.stopped}/{row.of} {share(row.share)}" if row.of else UNKNOWN_TEXT, share_band(row.interval)),
-            _right(row),
+            UNKNOWN_TEXT if not row.of else share(row.share if row.asks == "stop" else 1 - (row.share or 0.0)),
             milliseconds(row.stop_ms),
             str(row.fell_silent),
             str(row.restarted),
             str(row.went_on_later),
-            _lost(row),
+            UNKNOWN_TEXT
+            if row.lost_words is None
+            else with_band("{}/{}".format(*row.lost_words), share_band(row.lost_words_interval)),
         )
         for name, rows in agents
         for row in rows
@@ -179,15 +173,3 @@ def event_notes(agents: Iterable[Named]) -> tuple[str, ...]:
             if said := "; ".join(f"{counted(n, 'call')}: {words}" for n, words in parts if n):
                 notes.append(f"{name}: {row.source}, {row.sound} at {row.at_ms:g} ms: {said}.")
     return tuple(notes)
-
-
-def _right(row: EventRow) -> str:
-    if not row.of:
-        return UNKNOWN_TEXT
-    return share(row.share) if row.asks == "stop" else share(1 - (row.share or 0.0))
-
-
-def _lost(row: EventRow) -> str:
-    if row.lost_words is None:
-        return UNKNOWN_TEXT
-    return with_band(f"{row.lost_words[0]}/{row.lost_words[1]}", share_band(row.lost_words_interval))

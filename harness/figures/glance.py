@@ -13,7 +13,6 @@ from harness.figures.cells import JudgeSummary
 from harness.figures.latency import differs, filler_first, quantiles
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, board_table, contexts_of, people_or_why
-from harness.figures.speakers import by_speaker, speakers_of
 from harness.ranking.board import QualityState
 from harness.ranking.chosen import judges_of
 from harness.statistics.interval import Interval
@@ -21,6 +20,7 @@ from harness.store.manifest import AgentEntry
 from harness.store.selection import Selection
 from harness.timing.quantiles import Quantiles
 from harness.turns.estimate import estimate
+from harness.turns.speakers import by_speaker, speakers_of
 from harness.turns.table import TurnTable
 
 Share = tuple[float | None, Interval | None]

@@ -1,7 +1,7 @@
-"""The judges of a run, each with its measured accuracy.
+"""The judges of a run, each with its measured accuracy, and the sentences on them beside a ranking.
 
 A judge's worth is a fact about the run and not about one board: a verdict on a reply of its own family, wherever it was given,
-takes its trust away on every board. So every door reads it here, from the same rows.
+takes its trust away on every board.
 """
 
 from collections import Counter

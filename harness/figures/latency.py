@@ -1,20 +1,16 @@
 """The latency table of a cell: percentiles, shares and counts of one agent's turns, between their two ends.
 
 No reply, and a reply that began before the caller had finished, rank slowest: leaving them out would reward silence and
-interruption, and a negative wait is no merit. Discarded turns are unknown and take no part. Which turns give a figure, and
-both ends of each, is decided in `harness.turns`.
+interruption. So does the answer of a reply that is a filler alone. Discarded turns are unknown and take no part.
 
-Others on the agent's machine can only delay it, so no turn is left out for them. Each figure is the measured one, the high end
-of a latency and the low end of a share within the budget, beside the range in which the same turns would be on a machine of
-their own. An interval covers both ends. Counts (cut-ins, pauses cut) are as measured.
-
-A reply of a filler alone has a TTFA and no answer: its answer ranks slowest too, because its caller waited for one in vain, and
-leaving it out would reward fillers that nothing follows.
+Others on the agent's machine can only delay it, so no turn is left out for them: each figure is the measured one beside the
+range in which the same turns would be on a machine of their own, and an interval covers both ends. Counts are as measured. The
+figures of lines (RTP) are the median of the calls and the worst; loss is of all packets together.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -57,6 +53,7 @@ SHORT_PAUSE_MS: Final = 800.0
 """Longer pauses are the turn's end in many people's speech; they are counted separately."""
 
 FIGURES: Final = tuple(figure.key for figure in LATENCIES)
+_REPORTED: Final = ("tokens_per_s", "inter_token_gap_p95_ms", "tts_real_time_factor")
 
 
 class WithinBudget(BaseModel):
@@ -127,11 +124,12 @@ def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, sp
     table = TurnTable.of_groups(turns, budgets_ms)
     every = [t for group in turns.values() for t in group]
     used = [t for t in every if t.discarded is None]
-    cut_ins = estimate(table, "cut_in_rate") if spoken else None
-    false_starts = estimate(table, "false_start_rate") if spoken else None
+    cut_ins, false_starts = (estimate(table, name) if spoken else None for name in ("cut_in_rate", "false_start_rate"))
     yields = {c: [t.yield_ms for t in group if t.discarded is None and t.yield_ms is not None] for c, group in turns.items()}
     pauses = [(ms, cut) for t in used for ms, cut in zip(t.pause_durations_ms, t.pause_was_cut, strict=True)]
     short = [cut for ms, cut in pauses if ms < SHORT_PAUSE_MS]
+    latencies: dict[str, Any] = {f"{name}_ms": quantiles(table, name, seed) for name in FIGURES}
+    reported: dict[str, Any] = {name: _median([getattr(t, name) for t in used]) for name in _REPORTED}
     return TurnFigures(
         turns=len(every),
         no_reply=sum(t.no_reply for t in used),
@@ -139,7 +137,7 @@ def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, sp
         undecided=undecided(table, "ttfa" if spoken else "ttft"),
         others=mean_others(used),
         discarded=dict(Counter(t.discarded for t in every if t.discarded is not None)),
-        **{f"{name}_ms": quantiles(table, name, seed) for name in FIGURES},
+        **latencies,
         within_budget=_within_budget(table, ("ttft", "ttfa", "answer") if spoken else ("ttft",)),
         filler_first=filler_first(table),
         backchannels=sum(t.backchannels for t in used),
@@ -152,9 +150,7 @@ def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, sp
         line=line_of(turns),
         unexplained_p95_ms=_unexplained_p95(used),
         yield_ms=quantiles_of(yields, seed) if any(yields.values()) else None,
-        tokens_per_s=_median([t.tokens_per_s for t in used]),
-        inter_token_gap_p95_ms=_median([t.inter_token_gap_p95_ms for t in used]),
-        tts_real_time_factor=_median([t.tts_real_time_factor for t in used]),
+        **reported,
     )
 
 
@@ -192,12 +188,6 @@ def _within_budget(table: TurnTable, latencies: Sequence[str]) -> WithinBudget:
         | {f"{name}_interval": found.interval for name, found in shares.items()}
         | {f"{name}_range": shares[name].ends for name in watched}
     )
-
-
-def ranks_slowest(turn: TurnTiming) -> bool:
-    """True if a turn ranks behind every answered one: nothing was said, or it began before the caller had finished. A turn
-    that was discarded is unknown, and has no rank."""
-    return turn.discarded is None and (turn.no_reply or turn.signed_ms is not None)
 
 
 def filler_first(table: TurnTable) -> tuple[int, int]:
@@ -261,17 +251,13 @@ def line_words(line: LineSummary | LineQuality) -> str:
 def filler_words(cell: TurnFigures, budget_ms: float) -> str:
     """`with a filler: 412 ms; the answer begins at 1.90 s, within 500 ms on 3 % of 40 turns`, without full stop."""
     often = f"within {milliseconds(budget_ms)} on {share(cell.within_budget.answer)} of {counted(cell.turns, 'turn')}"
-    begins = f"the answer begins at {_p50_words(cell.answer_ms)}, {often}"
+    begins = f"the answer begins at {milliseconds(cell.answer_ms.p50)}, {often}"
     if cell.answer_ms.p50_over_limit:
         begins = f"on at least half of the turns no answer follows within {NO_REPLY_TEXT}"
-    known = cell.ttfa_ms.p50_over_limit or cell.ttfa_ms.p50 is not None
-    return f"with a filler{f': {_p50_words(cell.ttfa_ms)}' if known else ''}; {begins}"
+    first = OVER_LIMIT_TEXT if cell.ttfa_ms.p50_over_limit else cell.ttfa_ms.p50 is not None and milliseconds(cell.ttfa_ms.p50)
+    return f"with a filler{f': {first}' if first else ''}; {begins}"
 
 
 def backchannel_words(cell: TurnFigures) -> str:
     """`12 backchannels: no reply, and no cut-in`; empty where there is none."""
     return f"{counted(cell.backchannels, 'backchannel')}: no reply, and no cut-in" if cell.backchannels else ""
-
-
-def _p50_words(latency: Quantiles) -> str:
-    return OVER_LIMIT_TEXT if latency.p50_over_limit else milliseconds(latency.p50)

@@ -1,15 +1,10 @@
 """Where the curve of a load test bends, and how many calls an agent serves within a budget, each with its interval.
 
-*Calls within the budget*: the offered rate at which the p95 of TTFA crosses the budget, between the last step within it and the
-first step over it, on the straight line between the two.
-
-*The knee*: the step at which rate divided by p95 is greatest, the *power* of a queue (Giessler et al., 1978; Kleinrock, 1979).
-Up to there a further caller brings more served calls than longer waits, beyond it the opposite. It needs no budget.
-
-The first step and the last are ends of what was played, so neither is a knee.
-
-Both intervals draw stretches of time of every step anew (`harness.turns.table`) and read each drawn curve in the same
-way. An end outside the rates that were played is a bound and no figure.
+*Calls within the budget*: the offered rate at which the p95 of TTFA crosses the budget, on the straight line between the last
+step within it and the first step over it. *The knee*: the step at which rate divided by p95 is greatest, the *power* of a
+queue (Giessler et al., 1978; Kleinrock, 1979); up to there a further caller brings more served calls than longer waits. The
+first step and the last are ends of what was played, so neither is a knee. Both intervals draw stretches of time of every step
+anew; an end outside the rates that were played is a bound and no figure.
 """
 
 from collections.abc import Mapping, Sequence

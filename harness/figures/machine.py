@@ -1,8 +1,7 @@
-"""The machine that a run's agents computed on, shown beside every latency that was measured there.
+"""The machine that a run's agents computed on, and its GPUs, shown beside every latency that was measured there.
 
-The same agent on the same weights answers sooner where the processor has an instruction for its arithmetic, or where more
-threads share the work; so a local latency without the processor, its instruction sets and the threads says little. An agent
-that runs elsewhere is not described by this machine.
+The same agent on the same weights answers sooner where the processor has an instruction for its arithmetic, or more threads
+share the work. An agent that runs elsewhere is not described by this machine.
 """
 
 from collections import defaultdict

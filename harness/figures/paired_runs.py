@@ -10,7 +10,6 @@ from typing import Final
 
 from harness.errors import UserError
 from harness.scenarios.context import Context
-from harness.scenarios.pack import context_hash
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
 
@@ -29,12 +28,11 @@ def counterparts(now: RunManifest, before: RunManifest) -> Mapping[str, str]:
 def refuse_other_callers(baseline: RunStore, manifest: RunManifest, contexts: Collection[Context]) -> None:
     """Check that a run and its baseline can be paired; otherwise their callers could cause a difference.
 
-    Raises:
-        UserError: another mode, no condition or agent in common, another text under the same id, or no shared conversation.
+    Raises UserError: another mode, no condition or agent in common, another text under the same id, or no shared conversation.
     """
     then, where = baseline.manifest, f"--baseline {baseline.folder}"
     before = {c.id: c for c in baseline.contexts_as_played()}
-    other = [c.id for c in contexts if c.id in before and not _same(c, before[c.id])]
+    other = [c.id for c in contexts if c.id in before and not same_caller(c, before[c.id])]
     if other or not any(c.id in before for c in contexts):
         more = f" and {len(other) - 1} more" if len(other) > 1 else ""
         what = f"{other[0]}{more} has another text" if other else "none of the run's is there"
@@ -47,15 +45,11 @@ def refuse_other_callers(baseline: RunStore, manifest: RunManifest, contexts: Co
         raise UserError(f"{where}: has no agent {manifest.played[0].name}; it has {', '.join(a.name for a in then.played)}")
 
 
-def _same(one: Context, other: Context) -> bool:
-    """True if two contexts are the same but for references that only one of them has."""
+def same_caller(one: Context, other: Context) -> bool:
+    """True if the caller says the same after the same history, and references with the same name have the same words."""
     texts = {r.id: r.text for r in one.references}
-    alike = all(texts.get(r.id, r.text) == r.text for r in other.references)
-    return alike and context_hash(_without_references(one)) == context_hash(_without_references(other))
-
-
-def _without_references(context: Context) -> Context:
-    return context.model_copy(update={"references": ()})
+    alike = (one.turns, one.subset) == (other.turns, other.subset)
+    return alike and all(texts.get(r.id, r.text) == r.text for r in other.references)
 
 
 def shared_ids(now: RunManifest, before: RunManifest) -> frozenset[str]:

@@ -310,8 +310,7 @@ def _rank_run(selection: Selection, asked: RatingQuestion) -> Ranking:
 def chosen_condition(selection: Selection, condition: str | None) -> str:
     """The condition asked for, or the run's only one.
 
-    Raises:
-        UserError: the run has several and none was chosen, or has not the one that was.
+    Raises UserError: the run has several and none was chosen, or has not the one that was.
     """
     have = selection.conditions
     if condition is None and len(have) > 1:

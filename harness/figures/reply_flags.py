@@ -1,10 +1,8 @@
 """Faults that a reply shows by itself: a flag says what to listen to, and ranks nobody.
 
-A judge whose order of replies is no better than counting their words can still be right about single faults, because such a
-fault is there or not, however long the reply is. Each flag here is a rule, for faults that are a matter of spelling: a reply
-that says a sentence twice or says an earlier turn again, one that hands the seeker's words back, one in another language than
-the seeker's, and one that speaks to its judge. Meaning is beyond them: none finds bad advice in good words. How many faults
-each finds, and how often it is raised on honest replies of people, is in docs/judging.md.
+Each flag is a rule, for faults that are a matter of spelling: a reply that says a sentence twice or says an earlier turn
+again, one that hands the seeker's words back, one in another language than the seeker's, and one that speaks to its judge.
+None finds bad advice in good words. How often each is raised on honest replies is in docs/judging.md.
 """
 
 import re

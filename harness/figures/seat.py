@@ -1,4 +1,8 @@
-"""People in a run, as the summary shows them: how many, how exactly they were measured, and each agent beside them."""
+"""People in a run: how many, how exactly they were measured, each agent beside them, and which person gave which reply.
+
+A sentence claims no more than its interval: without one it says that there is too little, and where it includes "no
+difference" it says that none is clear. What a program said in a rehearsal is called a rehearsal's.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import ceil

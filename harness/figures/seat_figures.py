@@ -11,7 +11,6 @@ from typing import Final, Literal
 from harness.figures.latency import FIGURES, TurnFigures
 from harness.figures.rank import Rated
 from harness.figures.seat import PERSON, BesideSeat, Bounded, SeatSummary, by_person, given_by, persons_of
-from harness.figures.speakers import bunch_of, speakers_of
 from harness.ranking.human_row import HumanRating, people_ratings
 from harness.ranking.ranking import MANY
 from harness.ranking.wider import Timed, later_than_seat, quantiles_of_seat, share_over_seat
@@ -22,6 +21,7 @@ from harness.store.selection import Selection, board_rows
 from harness.store.session import Session
 from harness.timing.unknown_waits import MOST_ERROR_MS
 from harness.turns.estimate import by_cluster
+from harness.turns.speakers import bunch_of, speakers_of
 from harness.turns.table import TurnKey, TurnTable
 
 _LEFT_OUT: Final = frozenset({"first_byte", "greeting"})

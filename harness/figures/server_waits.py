@@ -1,24 +1,24 @@
-"""Waits of an agent for its model servers: the parts of TTFT (and of other stages with servers), over turns.
+"""Waits of an agent for its model servers: the parts of TTFT (and of other stages with servers), over turns, and their table
+of text.
 
 Means are given, with intervals over conversations, because only means of parts sum to the mean of the whole; the explained
 share is a median over turns. Only waits that were split enter a part, and the others are counted with their reasons.
-Discarded turns take no part.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.servers.split import ServerSplit
 from harness.store.selection import Turns
-from harness.timing.figures import TurnTiming
-from harness.timing.quantiles import Quantiles, quantiles_of
+from harness.timing.quantiles import quantiles_of
 from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band, with_band
 
-_PER_CENT = 100.0
+_PARTS: Final = ("queue_ms", "compute_ms", "prefill_ms", "first_decode_ms", "idle_ms")
+"""Parts that nobody may have measured: then they are absent, and never zero."""
 
 
 class MeanMs(BaseModel):
@@ -73,7 +73,9 @@ Waits = Mapping[str, Sequence[tuple[bool, Sequence[ServerSplit]]]]
 
 def server_waits(turns: Turns, seed: int) -> list[ServerWaits]:
     """One row for each stage with a server; none where no server says anything."""
-    return waits_of({context: [(_counts(turn), turn.servers) for turn in group] for context, group in turns.items()}, seed)
+    return waits_of(
+        {context: [(turn.discarded is None, turn.servers) for turn in group] for context, group in turns.items()}, seed
+    )
 
 
 def waits_of(turns: Waits, seed: int) -> list[ServerWaits]:
@@ -89,10 +91,21 @@ def _row(stage: str, turns: Waits, seed: int) -> ServerWaits:
         for name, group in turns.items()
     }
     waits = [part for group in used.values() for part in group]
-    known = {context: [part for part in group if part.source != "none"] for context, group in used.items()}
-    known = {context: group for context, group in known.items() if group}
+    known = {name: [part for part in group if part.source != "none"] for name, group in used.items()}
     split = [part for group in known.values() for part in group]
-    explained = _quantiles(known, lambda part: _PER_CENT * part.explained_share, seed)
+
+    def mean(name: str) -> MeanMs:
+        """The mean of a part; a turn that lacks it has none of it."""
+        found = quantiles_of({one: [getattr(part, name) or 0.0 for part in group] for one, group in known.items()}, seed)
+        return MeanMs(mean=found.restricted_mean, interval=found.restricted_mean_interval)
+
+    shares = quantiles_of({name: [100 * part.explained_share for part in group] for name, group in known.items()}, seed)
+    cached = [part.prefix_share for part in waits if part.prefix_share is not None]
+    most: dict[str, Any] = {
+        f"most_{name}": max((value for part in waits if (value := getattr(part, name)) is not None), default=None)
+        for name in ("running", "waiting", "cache_use")
+    }
+    measured: dict[str, Any] = {name: mean(name) for name in _PARTS if any(getattr(part, name) is not None for part in split)}
     return ServerWaits(
         stage=stage,
         server=", ".join(dict.fromkeys(part.server for part in every if part.server)),
@@ -100,54 +113,16 @@ def _row(stage: str, turns: Waits, seed: int) -> ServerWaits:
         split=len(split),
         left_out=len(every) - len(waits),
         sources=dict(Counter(part.source for part in split)),
-        wait_ms=_mean(known, lambda part: part.whole_ms, seed),
-        queue_ms=_mean(known, lambda part: part.queue_ms or 0.0, seed) if _any(split, "queue_ms") else MeanMs(),
-        compute_ms=_mean(known, lambda part: part.compute_ms or 0.0, seed) if _any(split, "compute_ms") else MeanMs(),
-        prefill_ms=_mean(known, lambda part: part.prefill_ms or 0.0, seed) if _any(split, "prefill_ms") else MeanMs(),
-        first_decode_ms=_mean(known, lambda part: part.first_decode_ms or 0.0, seed)
-        if _any(split, "first_decode_ms")
-        else MeanMs(),
-        idle_ms=_mean(known, lambda part: part.idle_ms or 0.0, seed) if _any(split, "idle_ms") else MeanMs(),
-        unexplained_ms=_mean(known, lambda part: part.unexplained_ms, seed),
-        explained=_share(explained.p50),
-        explained_interval=tuple(v / _PER_CENT for v in explained.p50_interval) if explained.p50_interval else None,  # type: ignore[arg-type]
+        wait_ms=mean("whole_ms"),
+        unexplained_ms=mean("unexplained_ms"),
+        explained=None if shares.p50 is None else shares.p50 / 100,
+        explained_interval=shares.p50_interval and (shares.p50_interval[0] / 100, shares.p50_interval[1] / 100),
         idle_measured=sum(part.idle_ms is not None for part in split),
-        most_running=_most(waits, "running"),
-        most_waiting=_most(waits, "waiting"),
-        most_cache_use=_most(waits, "cache_use"),
-        prefix_share=_average([part.prefix_share for part in waits]),
+        prefix_share=fmean(cached) if cached else None,
         notes=dict(Counter(part.note for part in waits if part.note)),
+        **measured,
+        **most,
     )
-
-
-def _counts(turn: TurnTiming) -> bool:
-    return turn.discarded is None
-
-
-def _quantiles(parts: Mapping[str, Sequence[ServerSplit]], read: Callable[[ServerSplit], float], seed: int) -> Quantiles:
-    return quantiles_of({context: [read(part) for part in group] for context, group in parts.items()}, seed)
-
-
-def _mean(parts: Mapping[str, Sequence[ServerSplit]], read: Callable[[ServerSplit], float], seed: int) -> MeanMs:
-    found = _quantiles(parts, read, seed)
-    return MeanMs(mean=found.restricted_mean, interval=found.restricted_mean_interval)
-
-
-def _any(parts: Sequence[ServerSplit], name: str) -> bool:
-    return any(getattr(part, name) is not None for part in parts)
-
-
-def _most(parts: Sequence[ServerSplit], name: str) -> float | None:
-    return max((value for part in parts if (value := getattr(part, name)) is not None), default=None)
-
-
-def _average(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
-
-
-def _share(per_cent: float | None) -> float | None:
-    return None if per_cent is None else per_cent / _PER_CENT
 
 
 TITLE: Final = "Waits for model servers"

@@ -6,12 +6,18 @@ turns of sessions that say how many they had, without those that are ours; those
 conversations are the observations of its interval.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from harness.figures.cells import UNSPOKEN, AgentSummary, Failure
-from harness.replies.phrases import plain_words
+from harness.figures.cells import UNSPOKEN, AgentSummary, Failure, SessionFigures
+from harness.figures.events import EventRow
+from harness.figures.reply_flags import FLAGS, TO_JUDGE, flags_of
+from harness.figures.server_waits import server_waits
+from harness.judging.speaks_to_judge import speaks_to_judge
+from harness.replies.phrases import opening_words, plain_words
 from harness.scenarios.context import Context
 from harness.scenarios.pauses import without_pauses
+from harness.store.selection import HEARD, Selection, Turns, reply_of
 from harness.store.session import Session
 from harness.store.unspoken import OURS, reasons_words, summed, unspoken_of
 
@@ -121,3 +127,38 @@ def unspoken_words(cell: AgentSummary) -> str:
         return ""
     spoken, of = cell.spoken
     return f"{spoken} of {of} turns spoken; unspoken: {reasons_words(cell.unspoken)}"
+
+
+def session_figures(sessions: Sequence[Session], turns: Turns, selection: Selection, events: list[EventRow]) -> SessionFigures:
+    """The figures of the sessions of one cell. `turns`: those that count; `events`: its rows of them."""
+    contexts = {c.id: c for c in selection.contexts}
+    heard = [reply.text for s in sessions if (reply := reply_of(s, HEARD)).fate == "answered"]
+    openings = Counter(opening_words(text) for text in heard)
+    planned = [s for s in sessions if s.planned_turns is not None]
+    return SessionFigures(
+        failed=sum(s.status == "failed" for s in sessions),
+        spoken=spoken_of(sessions),
+        unspoken=summed(map(unspoken_of, planned)),
+        unspoken_share=unspoken_share(planned),
+        events=events,
+        servers=server_waits(turns, selection.manifest.seed),
+        common_opening=(openings.most_common(1)[0][1], openings.total()) if openings else None,
+        flags=_flags(sessions, contexts),
+        understood_wer=understood_wer(sessions, contexts),
+        heard_wer=heard_wer(sessions),
+    )
+
+
+def _flags(sessions: Sequence[Session], contexts: Mapping[str, Context]) -> dict[str, int]:
+    """Replies that show each flag. In replay the pack's replies are nobody's, so a reply repeats only itself."""
+    found: dict[str, int] = {}
+    for session in sessions:
+        context, reply = contexts.get(session.key.context_id), reply_of(session, HEARD)
+        if context is None or reply.fate != "answered":
+            continue
+        turns = tuple(t for t in context.turns if t.role == "seeker") if session.key.mode == "replay" else context.turns
+        shown = set(flags_of(turns, reply.text))
+        if session.written_text and speaks_to_judge(session.written_text):
+            shown.add(TO_JUDGE)  # judges may read what the agent wrote, too
+        found = {name: found.get(name, 0) + (name in shown) for name in FLAGS}
+    return found

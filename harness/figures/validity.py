@@ -1,10 +1,8 @@
 """Validity of a run's figures: how exactly its frames left, and whether its event loop was free.
 
-Each session is compared with the bounds of pacing separately: an average would let quiet calls hide a bad one. A failed session
-has no figure that could be wrong, so a flooding agent does not make the others invalid.
-
-Only the harness's own faults make a run invalid. Others on the agent's machine can only delay it, so they widen the range of a
-figure (`harness.turns.bounded`) and take none away.
+Each session is compared with the bounds of pacing separately: an average would let quiet calls hide a bad one. A failed
+session has no figure that could be wrong. Only the harness's own faults make a run invalid; others on the machine widen the
+range of a figure.
 """
 
 from collections.abc import Iterator, Sequence

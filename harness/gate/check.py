@@ -1,16 +1,12 @@
 """The check of a run against a budgets file: a verdict on each limit, and one on all together.
 
-The run is read as the report reads it, through the same selection. In a run that its own measurement calls invalid a limit is
-decided only where the verdict is the same whatever the sessions at fault would have given, and is *cannot tell* otherwise: late
-frames and a stopped event loop are faults of the harness, never of the agent. So each of their turns may have had any time, and
-each of its chances may have gone either way (`TurnTable.with_unknown`); nothing is assumed of them, not even that they are like
-the others. What an agent did itself (it crashed, broke the connection, said nothing) does not make a run invalid, and counts
-against the agent. Others on the machine do not make it invalid either: they widen the interval of each figure.
+In a run that its own measurement calls invalid a limit is decided only where the verdict is the same whatever the sessions at
+fault would have given (`TurnTable.with_unknown`): late frames and a stopped event loop are faults of the harness, never of the
+agent. What an agent did itself (it crashed, broke the connection, said nothing) counts against it. Others on the machine widen
+the intervals.
 
-A limit on quality that rests on a judge's opinion is *cannot tell* too: a release must not hang on a judge that people do not
-bear out, and more conversations would only make that judge surer. So is one that compares ratings of two scales with each
-other: people's, and those of each set of judges. And so is every limit on a cell with planned turns that were never spoken
-through no fault of the agent.
+*Cannot tell* is also a limit on quality that rests on a judge's opinion, one that compares ratings of two scales with each
+other, and every limit on a cell with planned turns that were never spoken through no fault of the agent.
 """
 
 import math
@@ -135,8 +131,7 @@ def check_run(
         look: number of this check, from 1, if more is played until the result is clear; None for a single check.
         fails_twice: True if the same look can fail the run twice: before calls at fault are played again, and after.
 
-    Raises:
-        UserError: the run cannot have a limited figure, or the baseline has other conversations.
+    Raises UserError: the run cannot have a limited figure, or the baseline has other conversations.
     """
     selection = Selection(store, votes)
     manifest = store.manifest
@@ -146,7 +141,11 @@ def check_run(
         asked = limits_of_steps(budgets, manifest, part)
     else:
         asked = limits_for(budgets, manifest, selection.contexts, judged)
-    at_fault = _at_fault(store, selection)
+    # The sessions that make a run invalid; None if it is invalid for a reason that is not known session by session.
+    at_fault: frozenset[str] | None = frozenset()
+    if manifest.invalid:
+        known_by_session = tuple(manifest.invalid) == tuple(with_validity(store).invalid)
+        at_fault = sessions_at_fault(store, selection) if known_by_session else None
     known = frozenset[str]() if at_fault is None else at_fault
     rule = partial(decide, tail=tail_of(len(asked), look), fails_twice=fails_twice)
     cells = Cells(selection, at_fault=known) if part is None else Steps(selection)
@@ -169,37 +168,27 @@ def check_run(
     if manifest.invalid:
         checked = tuple(_of_invalid(one, decides=at_fault is not None) for one in checked)
     checked = tuple(_with_unspoken(one, cells, earlier) for one in checked)
+    if isinstance(cells, Steps):
+        contexts, missing = cells.stretches(frozenset(one.condition for one in asked)), 0
+    else:
+        contexts = len({s.key.context_id for s in selection.sessions})
+        planned = len(manifest.context_ids) * len(manifest.played) * len(manifest.conditions) * manifest.repeats
+        told = sum(s.status == "finished" or is_agents_fault(s.failure_kind) for s in selection.of_the_plan)
+        missing = planned - told
     return CheckResult(
         run=store.folder,
         verdict=overall([c.verdict for c in checked if c.verdict != "ignored"]),
         checked=checked,
         invalid=tuple(manifest.invalid),
-        contexts=cells.stretches(frozenset(one.condition for one in asked))
-        if isinstance(cells, Steps)
-        else len({s.key.context_id for s in selection.sessions}),
+        contexts=contexts,
         look=look,
-        sessions_missing=_missing(selection) if part is None else 0,
+        sessions_missing=missing,
         observations=STRETCHES if part is not None else CONVERSATIONS,
         sound=store.folder / "sessions" if part is None else None,
     )
 
 
-def _at_fault(store: RunStore, selection: Selection) -> frozenset[str] | None:
-    """Ids of the sessions that make a run invalid, none in a valid one; None if it is invalid for a reason that is not known
-    session by session."""
-    invalid = store.manifest.invalid
-    if not invalid:
-        return frozenset()
-    return sessions_at_fault(store, selection) if tuple(invalid) == tuple(with_validity(store).invalid) else None
-
-
 _Rule = Callable[[Evidence, Rule, float], Decision]
-
-
-def _missing(selection: Selection) -> int:
-    manifest = selection.manifest
-    planned = len(manifest.context_ids) * len(manifest.played) * len(manifest.conditions) * manifest.repeats
-    return planned - sum(s.status == "finished" or is_agents_fault(s.failure_kind) for s in selection.of_the_plan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +205,7 @@ def refuse_unpaired(
 ) -> None:
     """Check that the baseline can be compared with a run, and has every agent and condition that a limit compares.
 
-    Raises:
-        UserError: it cannot, or lacks one.
+    Raises UserError: it cannot, or lacks one.
     """
     refuse_other_callers(baseline, manifest, contexts)
     agents = counterparts(manifest, baseline.manifest)
@@ -244,12 +232,15 @@ def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Ru
             was = earlier.agents[asked.agent]
             found = earlier.now.change_from(earlier.before, limit.figure, asked.agent, place, was)
         if found is not None and earlier is not None:
-            apart = _scales_apart(limit.figure, place, earlier)
+            ours, theirs = earlier.now.scale(limit.figure, place), earlier.before.scale(limit.figure, place)
+            if ours != theirs:
+                apart = f"This run is rated by {ours} and the baseline by {theirs}, which are different scales"
             baselines = earlier.before.undecided_quality(limit.figure, place)
             undecided = undecided or (baselines and f"Baseline: {baselines}") or apart
     if found is None:
-        verdict: Verdict | Literal["ignored"] = "ignored" if limit.missing == "ignore" else limit.missing
-        return Checked(asked, verdict, None, why=_why_missing(asked, cells, earlier))
+        return Checked(
+            asked, "ignored" if limit.missing == "ignore" else limit.missing, None, why=_why_missing(asked, cells, earlier)
+        )
     if undecided:
         decision = None if apart else _no_verdict(rule(found, limit.rule, limit.bound))
         return Checked(asked, "cannot tell", decision, undecided=undecided)
@@ -320,13 +311,6 @@ def _place(asked: CellLimit) -> Place:
     return Place(asked.condition, HEARD, asked.limit.subset)
 
 
-def _scales_apart(figure: str, place: Place, earlier: _Earlier) -> str:
-    ours, theirs = earlier.now.scale(figure, place), earlier.before.scale(figure, place)
-    if ours == theirs:
-        return ""
-    return f"This run is rated by {ours} and the baseline by {theirs}, which are different scales"
-
-
 def _no_verdict(decision: Decision) -> Decision:
     return replace(decision, verdict="cannot tell", more_needed=None, by_others=False)
 
@@ -336,12 +320,8 @@ def _of_invalid(checked: Checked, *, decides: bool) -> Checked:
     known."""
     if checked.verdict == "ignored":
         return checked
-    if (
-        decides
-        and checked.decision is not None
-        and checked.verdict != "cannot tell"
-        and is_of_turns(checked.asked.limit.figure)
-    ):
+    told = checked.decision is not None and checked.verdict != "cannot tell"
+    if decides and told and is_of_turns(checked.asked.limit.figure):
         return replace(checked, in_spite_of_disturbance=True)
     decision = checked.decision and _no_verdict(checked.decision)
     return replace(checked, verdict="cannot tell", decision=decision, invalid=True, why="")

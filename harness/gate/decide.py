@@ -1,24 +1,16 @@
 """Pass, fail, or cannot tell: decision of a gate over many limits and many looks, with few false alarms.
 
-A limit *passes* when its whole interval is on the right side, *fails* when it is on the wrong side, and otherwise the data
-are too few to decide. The intervals are Bonferroni's: the error of the gate is shared out evenly over all limits, and each is
-bounded at its own part. Holm's rule would decide a little more, but then the printed interval would not show the verdict, and
-adding a limit could change the verdict of another in a way that nobody can follow.
+A limit *passes* when its whole interval is on the right side, *fails* when it is on the wrong side. The intervals are
+Bonferroni's: the error of the gate is shared out evenly over all limits. Holm's rule would decide a little more, but then the
+printed interval would not show the verdict. So with probability 1 − `ERROR` no limit at all fails whose figure is truly within
+it.
 
-So with probability 1 − `ERROR` no limit at all fails whose figure is truly within it, and as seldom does one pass whose figure
-is outside. A pass of the whole gate is safer still, because it needs every limit.
+Look k of a check that plays on until it is clear has ERROR / (k · (k + 1)) of the error, which adds up to `ERROR` however many
+looks there are (alpha spending; the union bound assumes nothing about how looks depend on each other). A *fail* may have one
+look more, before calls in which the harness was at fault are played again: then each fail has half of the error of its look.
 
-Looks (interim analyses): playing on until the verdict is clear asks the same question again and again. Look k of such a check
-has ERROR / (k · (k + 1)) of the error, which adds up to `ERROR` however many looks there are (alpha spending by a fixed
-schedule; the union bound assumes nothing about how the looks depend on each other). A check with one look has all of it.
-
-A *fail* may have one look more: before calls in which the harness was at fault are played again, which takes minutes and
-rarely saves an agent that is far over its limit. Then each fail has half of the error that its look has. A pass never has that
-look, and loses nothing.
-
-A figure that others on the agent's machine could have delayed has a low and a high end, and its interval runs over both
-(`harness.turns.estimate`). Where one end is within the limit and the other outside, others alone leave it open: more
-conversations on the same machine have the same two ends, so no number of them is named.
+Where the low end of a figure is within the limit and its high end outside (`harness.turns.estimate`), others alone leave it
+open: more conversations on the same machine have the same two ends, so no number of them is named.
 """
 
 from bisect import bisect_left
@@ -85,16 +77,10 @@ def decide(evidence: Evidence, rule: Rule, limit: float, tail: float, *, fails_t
         interval = (surer[0], interval[1]) if rule == "at_most" else (interval[0], surer[1])
     verdict = verdict_of(interval, rule, limit)
     ends = (evidence.low.value, evidence.high.value) if isinstance(evidence, TwoEnds) else None
-    by_others = (
-        verdict == "cannot tell" and ends is not None and evidence.contexts >= FEWEST_CLUSTERS and _apart(ends, rule, limit)
-    )
+    apart = ends is not None and len({verdict_of((end, end), rule, limit) for end in ends}) > 1
+    by_others = verdict == "cannot tell" and apart and evidence.contexts >= FEWEST_CLUSTERS
     more = more_needed(evidence, limit, tail) if verdict == "cannot tell" and not by_others else None
     return Decision(verdict, evidence.value, interval, tail, more, ends, by_others)
-
-
-def _apart(ends: Bounds, rule: Rule, limit: float) -> bool:
-    """True if one end is within a limit and the other outside."""
-    return len({verdict_of((end, end), rule, limit) for end in ends}) > 1
 
 
 def verdict_of(interval: Bounds, rule: Rule, limit: float) -> Verdict:

@@ -1,12 +1,10 @@
 """The figures that a limit can name, and the evidence that a run has for each.
 
-A figure is named by its dotted path in `cells`, and is computed from the same turns, verdicts and words as the cell's own
-figure. Times and shares of turns come from the run's one table of turns, between their two ends (`harness.turns`). Only figures
-are included whose error can be stated far out in the tails. For a count that grows with the run it
-cannot, so "no reply" is limited as a share of turns (`no_reply_rate`). The quality figures are
-people's (`peoples_axis`) where their votes give a board, and judges' elsewhere; the prefix `people.` asks for people's alone.
-A judge's opinion (`harness.figures.quality_state`) has a figure, and decides nothing. Where the speakers of recordings are
-known, one speaker is one observation in every figure but those of quality (`harness.figures.speakers`).
+A figure is named by its dotted path in `cells`, and computed from the same turns, verdicts and words. Only figures are
+included whose error can be stated far out in the tails, so "no reply" is limited as a share of turns. The quality figures are
+people's where their votes give a board, and judges' elsewhere; the prefix `people.` asks for people's alone. A judge's opinion
+has a figure, and decides nothing. Where speakers are known, one speaker is one observation in every figure but those of
+quality.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,7 +18,6 @@ from harness.figures.latency import differs, filler_first, mean_others
 from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.session_figures import Pair, heard_pairs, understood_pairs, unspoken_chances, word_errors
-from harness.figures.speakers import bunch_of, bunches, by_speaker, speakers_of
 from harness.ranking.board import Board
 from harness.ranking.chosen import judges_of
 from harness.ranking.elo_bounds import EloOverReference
@@ -37,6 +34,7 @@ from harness.turns import TurnTable, change, estimate
 from harness.turns.catalogue import BY_PATH, Unit
 from harness.turns.estimate import named
 from harness.turns.of_run import table_of_run
+from harness.turns.speakers import bunch_of, bunches, by_speaker, speakers_of
 from harness.wording import counted, milliseconds
 
 PEOPLE: Final = "people."
@@ -173,7 +171,12 @@ class Cells:
         figure, and where TTFA and answer differ on at most 5 % of the replies."""
         if figure.split(".")[0] != "ttfa_ms" and figure != "within_budget.ttfa":
             return ""
-        return filler_note(filler_first(self.turns(agent, place)), self.evidence("answer_ms.p50", agent, place))
+        fillers, answer = filler_first(self.turns(agent, place)), self.evidence("answer_ms.p50", agent, place)
+        if answer is None or not differs(fillers):
+            return ""
+        begins = OVER_LIMIT_TEXT if np.isinf(answer.value) else milliseconds(answer.value)
+        of = f"{fillers[0]} of {counted(fillers[1], 'reply', 'replies')}"
+        return f"TTFA is of a filler on {of}, and the median answer begins at {begins}: limit answer_ms too"
 
     def change_from(self, before: "Cells", figure: str, agent: str, place: Place, was: str | None = None) -> Evidence | None:
         """The change of a figure since another run: positive is worse. None if one of the two does not have it.
@@ -226,16 +229,6 @@ class Cells:
             return []
         rows = self._selection.rows(place.condition, HEARD)
         return [row for row in rows if row.context in inside and row.source == "judge"]
-
-
-def filler_note(fillers: tuple[int, int], answer: Evidence | None) -> str:
-    """Sentence beside a limit on TTFA, without its full stop; empty where TTFA and answer differ on at most 5 % of the replies.
-    `fillers`: replies that begin with one, and all; `answer`: evidence of its median."""
-    if answer is None or not differs(fillers):
-        return ""
-    begins = OVER_LIMIT_TEXT if np.isinf(answer.value) else milliseconds(answer.value)
-    of = f"{fillers[0]} of {counted(fillers[1], 'reply', 'replies')}"
-    return f"TTFA is of a filler on {of}, and the median answer begins at {begins}: limit answer_ms too"
 
 
 def _wins(rows: Sequence[Judgment], agent: str) -> Evidence | None:

@@ -1,18 +1,12 @@
 """More conversations of a run's own pack, played until its limits are decided or the time is up.
 
-A run is extended, not played again: the new conversations follow the existing ones in the order of the pack, and every finished
-session stays. They are played in batches, because each check of the figures costs a part of the error that the gate may make;
-each batch is half as large as the run, or as large as the open limits seem to need. The pace so far gives the number of
-conversations that fit into the time left, so no batch is begun that would not end in time.
+The new conversations follow the existing ones in the order of the pack, in batches, because each check costs a part of the
+error that the gate may make; a batch is half as large as the run, or as large as the open limits seem to need and the time
+allows.
 
-Sessions in which the harness was at fault (late frames, a stopped event loop) are the exception: they make a run invalid, and
-are played again before the figures are checked. That depends on no figure, so it uses up no error. Each counts as a new
-measurement of its conversation. Before that the run may fail already, whatever those sessions hide: an agent that takes twice
-as long as it may is not called again for minutes.
-
-Sessions that others on the machine delayed are not played again. Their part is largest where the wait is longest, so the slow
-turns would be drawn anew until they come out quick. They stay, between their two ends, and a check that they alone leave open
-ends.
+Sessions in which the harness was at fault are played again before the figures are checked; that depends on no figure, so it
+uses up no error. Before that the run may fail already, whatever those sessions hide. Sessions that others delayed are not
+played again: the slow turns would be drawn anew until they come out quick.
 """
 
 import time
@@ -45,8 +39,7 @@ quarter of the time."""
 def plan_to_grow(store: RunStore) -> RunPlan:
     """The run's own plan, extended to its whole pack.
 
-    Raises:
-        UserError: the pack, an agent or a setting has changed since the run began.
+    Raises UserError: the pack, an agent or a setting has changed since the run began.
     """
     manifest = store.manifest
     if manifest.fleet is not None:
@@ -97,9 +90,8 @@ def play_until_clear(
 
     `look_again`: the check of the run, from its number, and whether that look can fail the run twice (`check_run`).
 
-    Raises:
-        UserError: the run cannot be resumed.
-        AgentError: no session of a batch could be finished; finished sessions are saved.
+    Raises UserError: the run cannot be resumed; AgentError: no session of a batch could be finished; finished sessions are
+    saved.
     """
     ends_s = time.monotonic() + 60 * how.minutes
     pack = plan_to_grow(store)

@@ -1,11 +1,8 @@
 """The reach of a gate: which of its limits a run can pass at all, worked out before anything is played.
 
-A limit that even a flawless run cannot pass makes a gate that is never green. Whether it can be passed depends on the number of
-conversations, on the number of limits (each has its part of the error), and for pauses on how many each conversation has. So a
-flawless run of the very conversations goes through the gate's own rule, and nothing is worked out by a second formula.
-
-An agent is not flawless. For rare events, such as silence, a file therefore says how many conversations a pass takes at a
-true rate of 0, 1 and 2 %.
+A limit that even a flawless run cannot pass makes a gate that is never green. So a flawless run of the very conversations goes
+through the gate's own rule, and nothing is worked out by a second formula. For rare events, such as silence, a file says how
+many conversations a pass takes at a true rate of 0, 1 and 2 %.
 """
 
 from bisect import bisect_left
@@ -23,7 +20,6 @@ from scipy import stats
 from harness.audio.speech_text import parse_marked
 from harness.errors import UserError
 from harness.experiment import Experiment
-from harness.figures.speakers import bunch_of, speakers_of
 from harness.gate.budgets import CellLimit, Limit
 from harness.gate.decide import MOST_MORE, POWER, Rule, decide, tail_of
 from harness.gate.evidence import is_rating, unit_of
@@ -31,6 +27,7 @@ from harness.scenarios.context import Context, spoken_indices
 from harness.statistics.arrays import Floats
 from harness.statistics.bounds import Evidence, Percentile, Share
 from harness.timing.endpointing import LEAST_PAUSE_S
+from harness.turns.speakers import bunch_of, speakers_of
 from harness.wording import counted
 
 OF_PAUSES: Final = frozenset(("pauses_cut_share", "false_start_rate"))

@@ -8,10 +8,9 @@ draw each time.
 from typing import Final
 
 from harness.errors import UserError
-from harness.figures.latency import filler_first
 from harness.figures.rank import Place
 from harness.gate.budgets import Budgets, CellLimit
-from harness.gate.evidence import Cells, filler_note
+from harness.gate.evidence import Cells
 from harness.statistics.bounds import Evidence
 from harness.statistics.interval import TURNS_FOR_P95
 from harness.store.load_part import LoadPart, step_name
@@ -45,12 +44,6 @@ class Steps(Cells):
     def change_from(self, before: Cells, figure: str, agent: str, place: Place, was: str | None = None) -> Evidence | None:
         """The change of a figure since another load test: positive is worse. None if one of them has no such step or figure."""
         return change(self.turns(agent, place), before.turns(was or agent, place), figure, cluster="stretch")
-
-    def before_answers(self, figure: str, agent: str, place: Place) -> str:
-        """As for a run: a sentence on fillers, for a limit on TTFA."""
-        if figure.split(".")[0] != "ttfa_ms":
-            return ""
-        return filler_note(filler_first(self.turns(agent, place)), self.evidence("answer_ms.p50", agent, place))
 
     def undecided_quality(self, figure: str, place: Place) -> str:
         """Nothing: no figure of a step is of quality."""
@@ -91,8 +84,7 @@ class Steps(Cells):
 def limits_of_steps(budgets: Budgets, manifest: RunManifest, part: LoadPart) -> tuple[CellLimit, ...]:
     """The limits of a load test, each with the step that it is for; those for another kind of load, pack or mode do not apply.
 
-    Raises:
-        UserError: a limit names a step, an agent or a figure that the test does not have, or none applies.
+    Raises UserError: a limit names a step, an agent or a figure that the test does not have, or none applies.
     """
     found: list[CellLimit] = []
     agent = manifest.played[0].name
@@ -121,8 +113,7 @@ def limits_of_steps(budgets: Budgets, manifest: RunManifest, part: LoadPart) -> 
 def refuse_other_load(now: RunManifest, baseline: RunStore) -> None:
     """Check that two load tests have the same callers; otherwise these could cause a difference.
 
-    Raises:
-        UserError: another pack, mode, number of contexts or law of arrivals, or no step in common.
+    Raises UserError: another pack, mode, number of contexts or law of arrivals, or no step in common.
     """
     where, before = f"--baseline {baseline.folder}", baseline.manifest
     ours, theirs = now.load, before.load

@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 import httpx
 
 from harness.agents.secrets import redactor
-from harness.errors import UserError
+from harness.errors import UserError, no_key, not_set
 from harness.judging.judge import FailureKind, JudgeFailure, Question, Verdict
 from harness.judging.rubric import rubric_hash, system_prompt, user_prompt
 from harness.judging.schema import Malformed, answer_schema, parse_answer
@@ -103,9 +103,9 @@ class ChatEndpoint:
         name = self.settings.key_env
         key = os.environ.get(name, "") if name else ""
         if name and not key:
-            raise UserError(f"judge {self.settings.id}: environment variable {name} is not set; export your key in it")
+            raise UserError(f"judge {self.settings.id}: {not_set(name)}")
         if not (key.isascii() and key.isprintable()):
-            raise UserError(f"judge {self.settings.id}: environment variable {name} contains characters that no key has")
+            raise UserError(f"judge {self.settings.id}: {no_key(name or '')}")
         if self.settings.api == "anthropic":
             return {"x-api-key": key, "anthropic-version": "2023-06-01"}
         return {"Authorization": f"Bearer {key}"} if key else {}

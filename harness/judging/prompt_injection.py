@@ -6,8 +6,8 @@ supporter says: an order to forget instructions, a verdict on a reply, a choice 
 that only a program reads, or the rubric's own terms. Transcripts have neither capitals nor punctuation, so only the lone
 letters A and B hangs on either.
 
-Chosen on supporters' turns of ESConv's training part (Liu et al. 2021), which are honest and by strangers; docs/judging.md has
-the share that it takes of those held out.
+Chosen on supporters' turns of ESConv's training part (Liu et al. 2021), which are honest and by strangers;
+docs/evidence/judges.md has the share that it takes of those held out.
 """
 
 import re

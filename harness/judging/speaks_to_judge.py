@@ -9,9 +9,9 @@ look-alikes replaced; in one spelling (leet and letters set apart undone); and w
 the filter's. Other languages have stems, of which two kinds must be near each other: an order to forget and instructions, a
 choice and this reply, a judge and either. All are on file (`data/to_judge.toml`).
 
-They were chosen on the cases of the test of this module and on supporters' turns of ESConv's training part; docs/judging.md has
-what they find and how often they are wrong elsewhere. What must be decoded first (base64, acrostics) and languages without
-stems are not found.
+They were chosen on the cases of the test of this module and on supporters' turns of ESConv's training part;
+docs/evidence/judges.md has what they find and how often they are wrong elsewhere. What must be decoded first
+(base64, acrostics) and languages without stems are not found.
 """
 
 import re

@@ -5,16 +5,16 @@ values and their method are returned, so that nobody has to guess why a table ch
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from collections.abc import Callable
+from typing import Final, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, Field
 
 from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.errors import UserError
 from harness.figures.validity import with_validity
 from harness.measuring.timings import keep_timings, timings_from
 from harness.store.run_store import RunStore
-from harness.store.session import Session
 from harness.store.step_failure import StepFailure
 from harness.timing.figures import TurnTiming
 from harness.timing.measure import METHOD
@@ -22,53 +22,42 @@ from harness.timing.measure import METHOD
 CHANGED_MS: Final = 0.05
 """Least change of a figure that counts as one."""
 
+T = TypeVar("T")
 Reason = Literal["first measured", "discarded", "backchannel", "withdrawn", "breath", "filler", "overlap", "onset"]
 """Cause of a turn's other figures: the first that applies, of the kinds of its sounds before the onset itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """The changed timing of one session's answer; `session` has the one before, if it was ever measured."""
+class BeforeAndAfter(BaseModel, Generic[T]):
+    """A figure of the method before, and of today's."""
 
-    session: Session
-    after: TurnTiming
+    before: T | None
+    after: T | None
 
 
-@dataclass(frozen=True, slots=True)
-class Remeasured:
-    """The sessions measured again, and the figures that changed."""
+class Change(BaseModel):
+    """The changed timing of one session's answer."""
 
+    session: str
+    context: str
+    agent: str
+    ttfa_ms: BeforeAndAfter[float]
+    discarded: BeforeAndAfter[str]
+
+
+class Remeasured(BaseModel):
+    """The sessions measured again, and the figures that changed: the object that `harness remeasure --json` prints."""
+
+    schema_version: Literal[1] = Field(default=1, serialization_alias="schema")
     run: str
-    sessions: int
+    method: str = METHOD
     methods_before: tuple[str, ...]
-    changes: tuple[Change, ...]
-    turns: int = 0
-    moved: Mapping[Reason, int] = field(default_factory=dict)
+    sessions: int
+    turns: int
+    turns_moved: dict[Reason, int]
     """The turns whose figures changed, counted by reason."""
-    failures: tuple[StepFailure, ...] = ()
+    changed: tuple[Change, ...]
+    failed: tuple[StepFailure, ...]
     """Sessions that could not be measured; they are missing from the run until a version can measure them."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that `harness remeasure --json` prints."""
-        return {
-            "schema": 1,
-            "run": self.run,
-            "method": METHOD,
-            "methods_before": list(self.methods_before),
-            "sessions": self.sessions,
-            "turns": self.turns,
-            "turns_moved": dict(self.moved),
-            "changed": [
-                {
-                    "session": c.session.id, "context": c.session.key.context_id, "agent": c.session.key.agent,
-                    "ttfa_ms": {"before": before and before.ttfa_ms, "after": c.after.ttfa_ms},
-                    "discarded": {"before": before and before.discarded, "after": c.after.discarded},
-                }
-                for c in self.changes
-                for before in [c.session.timing]
-            ],
-            "failed": [{"session": f.session, "kind": f.kind, "detail": f.detail} for f in self.failures],
-        }  # fmt: skip
 
 
 def remeasure(
@@ -76,15 +65,14 @@ def remeasure(
 ) -> Remeasured:
     """Measure each finished spoken session of a run again and store the new figures; failures are stored by name.
 
-    Raises:
-        UserError: the speech detector is not installed.
+    Raises UserError: the speech detector is not installed.
     """
     try:
         detector = vocal or silero()
     except DetectorMissing as error:
         raise UserError(str(error)) from error
     sessions = [s for s in store.sessions() if s.status == "finished" and (s.folder / "recording.json").exists()]
-    changes: list[Change] = []
+    changed: list[Change] = []
     failures: list[StepFailure] = []
     turns, moved = 0, Counter[Reason]()
     for k, session in enumerate(sessions):
@@ -92,8 +80,17 @@ def remeasure(
         if isinstance(found, StepFailure):
             failures.append(found)
         else:
-            if _moved(session.timing, found[-1]):
-                changes.append(Change(session, found[-1]))
+            was, now = session.timing, found[-1]
+            if _moved(was, now):
+                changed.append(
+                    Change(
+                        session=session.id,
+                        context=session.key.context_id,
+                        agent=session.key.agent,
+                        ttfa_ms=BeforeAndAfter(before=was.ttfa_ms if was is not None else None, after=now.ttfa_ms),
+                        discarded=BeforeAndAfter(before=was.discarded if was is not None else None, after=now.discarded),
+                    )
+                )
             turns += len(found)
             before = [*session.turn_timings, *[None] * len(found)]
             moved.update(why for old, new in zip(before, found, strict=False) if (why := _why(old, new)) is not None)
@@ -101,8 +98,15 @@ def remeasure(
         if progress is not None:
             progress(k + 1, len(sessions))
     store.set_manifest(with_validity(store))
-    methods = tuple(sorted({s.timing.method for s in sessions if s.timing is not None}))
-    return Remeasured(str(store.folder), len(sessions), methods, tuple(changes), turns, dict(moved), tuple(failures))
+    return Remeasured(
+        run=str(store.folder),
+        methods_before=tuple(sorted({s.timing.method for s in sessions if s.timing is not None})),
+        sessions=len(sessions),
+        turns=turns,
+        turns_moved=dict(moved),
+        changed=tuple(changed),
+        failed=tuple(failures),
+    )
 
 
 def _why(before: TurnTiming | None, after: TurnTiming) -> Reason | None:

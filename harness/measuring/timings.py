@@ -25,22 +25,13 @@ from harness.timing.words import Word, with_event_words
 Timings = tuple[TurnTiming, ...]
 
 
-def no_sitting() -> None:
-    """The sitting of an agent's session: there is none."""
-
-
-def no_samples() -> Sequence[ServerSample]:
-    """The samples of a session whose agent names no model server: there are none."""
-    return ()
-
-
 def timings_of(
     session: str,
     read: Callable[[], Recording],
     machine: Callable[[], MachineTrack | None],
     vocal: VocalDetector | None = None,
-    sitting: Callable[[], Sitting | None] = no_sitting,
-    samples: Callable[[], Sequence[ServerSample]] = no_samples,
+    sitting: Callable[[], Sitting | None] = lambda: None,
+    samples: Callable[[], Sequence[ServerSample]] = tuple,
     words: Sequence[Word] | None = None,
 ) -> Timings | StepFailure:
     """The figures of every caller turn of a session, and the use of the machine meanwhile if it was sampled.
@@ -50,12 +41,17 @@ def timings_of(
 
     def measured() -> Timings:
         recording, seat = read(), sitting()
-        found = _some(measure_turns(recording, vocal, samples(), words))
+        found = measure_turns(recording, vocal, samples(), words)
+        if not found:
+            raise ValueError("the recording holds no caller turn to measure")
         if recording.ended == HAPPENED:
             found = of_recorded_call(found, recording)
         if seat is not None:
             found = without_latency(found) if seat.loop is None else with_losses(found, seat.lost_ms)
-        return _beside(machine(), recording.caller.t0_ns, found)
+        track = machine()
+        return (
+            found if track is None else tuple(replace(t, contention=of_turn(track, recording.caller.t0_ns, t)) for t in found)
+        )
 
     return attempt(session, "timing", measured)
 
@@ -85,15 +81,3 @@ def keep_timings(store: RunStore, session: str, found: Timings | StepFailure) ->
         return
     store.set_timing(session, found)
     store.clear_step_failure(session, "timing")
-
-
-def _some(timings: Timings) -> Timings:
-    if not timings:
-        raise ValueError("the recording holds no caller turn to measure")
-    return timings
-
-
-def _beside(track: MachineTrack | None, t0_ns: int, timings: Timings) -> Timings:
-    if track is None:
-        return timings
-    return tuple(replace(t, contention=of_turn(track, t0_ns, t)) for t in timings)

@@ -25,7 +25,7 @@ from harness.timing.figures import TurnTiming
 from harness.timing.words import Word
 
 TRANSCRIBER = "whisper-base"
-"""The better of the two shipped transcribers; docs/voices.md has its word error rate on rendered speech."""
+"""The better of the two shipped transcribers; docs/evidence/callers.md has its word error rate on rendered speech."""
 
 GIVEN: Final = "another, given by its caller"
 """The manifest's entry for a transcriber that is not the harness's own."""
@@ -84,8 +84,7 @@ def transcribe_all(
     `transcribe` is the shipped transcriber unless another is given, by its name. `but`: contexts whose sessions stay without
     words.
 
-    Raises:
-        UserError: the transcriber's weights cannot be downloaded.
+    Raises UserError: the transcriber's weights cannot be downloaded.
     """
     waiting = [s for s in store.sessions() if s.status == "finished" and s.heard_text is None and s.timing is not None]
     waiting = [s for s in waiting if (s.folder / "recording.json").exists() and s.key.context_id not in but]

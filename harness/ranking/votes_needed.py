@@ -8,7 +8,7 @@ form of the people-only fit: n votes by a few people, on pairs drawn from all pa
 in log-odds. The first part is the chance in a vote, v the variance of one. The second is that of the c conversations, on which
 a system is better or worse than it is on average, with the spread s; no number of votes removes it. A judge can only make the
 interval narrower than this (`prediction_powered`). On simulated boards the median is within 10 % of it
-(docs/statistics.md, "People's axis").
+(docs/evidence/peoples-axis.md, "Votes needed").
 """
 
 import math

@@ -1,13 +1,10 @@
 """The instant at which a reply is over, for a caller who waits to speak or to hang up.
 
-Silence alone cannot tell the end of a reply from a tool at work behind "Let me think about that for a moment.", so the wire is
-believed first: most say when a reply begins, when all its sound has been sent, and when a function runs
-(`harness.agents.reply_signs`). A sign of the end counts only if it came after the last speech that was heard: one of an earlier
-reply, or between two sentences, is overtaken by the next word.
-
-On a wire that says nothing, the reply is over after a silence longer than the pauses inside replies, and that depends on how
-much was said. After one short sentence the silence may be a tool's, after more it rarely is. A murmur alone ("Mm-hm.") never
-ends a reply: whoever murmurs is about to speak, so the caller waits as long as for any reply.
+Silence alone cannot tell the end of a reply from a tool at work, so the wire is believed first: most say when a reply begins,
+when all its sound has been sent, and when a function runs (`harness.agents.reply_signs`). A sign of the end counts only if it
+came after the last speech that was heard. On a wire that says nothing, the reply is over after a silence longer than the
+pauses inside replies, which depends on how much was said. A murmur alone ("Mm-hm.") never ends a reply: the caller waits as
+long as for any reply.
 """
 
 from collections.abc import Sequence

@@ -1,12 +1,10 @@
 """The kind of each stretch of an agent's voice: backchannel, filler or answer.
 
-A wait is over when the *reply* begins, and not every voice is a reply. A listener's "mm-hm" leaves the floor with the speaker
-(Yngve 1970; Schegloff 1982 calls it a continuer), so an agent that murmurs into each silence has answered nothing. A filler
-("well", "let me check") announces that speech will be late (Clark & Fox Tree 2002): it begins the reply, and not its answer.
-
-Sound alone cannot distinguish a murmured "mm" from a short "Oh.", so the words decide where they are known. Without them a
-short voice that is alone, with more to come, is a backchannel: otherwise a figure could be bought with a murmur. Kinds are
-decided anew for each turn of the caller, on parts of voice (`Part`) in ms relative to the end of the turn.
+A listener's "mm-hm" leaves the floor with the speaker (Yngve 1970; Schegloff 1982), so an agent that murmurs into each silence
+has answered nothing. A filler ("let me check") announces that speech will be late (Clark & Fox Tree 2002): it begins the
+reply, and not its answer. The words decide where they are known. Without them a short voice that is alone, with more to come,
+is a backchannel: otherwise a figure could be bought with a murmur. Kinds are decided anew for each turn of the caller, on
+parts of voice (`Part`) in ms relative to the end of the turn.
 """
 
 import math

@@ -1,9 +1,8 @@
 """The SQLite file of a run: created completely or not at all, and read only after a check that this harness understands it.
 
-All faults of a run's folder are found here, when it is opened and before a byte is written: a step that fails
-half-way through a damaged run would leave it in an unknown state. An older run is brought up to date in memory first;
-the file changes only after that copy has been checked. Where the file cannot change (read-only media, or another process
-is working on the run) the copy in memory is read.
+All faults of a run's folder are found when it is opened and before a byte is written. An older run is brought up to date in
+memory first; the file changes only after that copy has been checked. Where the file cannot change (read-only media, or another
+process is working on the run) the copy in memory is read. What a user named by mistake is never written over.
 """
 
 import fcntl
@@ -81,8 +80,7 @@ def open_database(folder: Path, *, files_may_be_gone: bool = False) -> sqlite3.C
     Args:
         files_may_be_gone: do not check that the files of its sessions are there.
 
-    Raises:
-        UserError: there is no run, it is damaged, of a newer harness, or incomplete; nothing has been written.
+    Raises UserError: there is no run, it is damaged, of a newer harness, or incomplete; nothing has been written.
     """
     path = folder / DATABASE
     if not path.exists() and is_old_load(folder):
@@ -123,11 +121,7 @@ def damaged(folder: Path, error: Exception) -> UserError:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock a run for writing.
-
-    Raises:
-        UserError: another process has locked it, or the folder cannot be written.
-    """
+    """Lock a run for writing. Raises UserError: another process has locked it, or the folder cannot be written."""
     try:
         handle = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
@@ -221,9 +215,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 def new_run(folder: Path, manifest: RunManifest, contexts: Sequence[Context]) -> sqlite3.Connection:
     """The database of a new run in a new or empty folder.
 
-    Raises:
-        UserError: the folder is not empty, or cannot be written.
-        StorageError: it cannot be written.
+    Raises UserError: the folder is not empty, or cannot be written; StorageError: it cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise UserError(f"--out {folder}: is a file, not a directory; choose another path")

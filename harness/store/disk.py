@@ -50,8 +50,7 @@ def storage_cause(error: BaseException) -> str | None:
 def storage_named(run: Path, how_to_go_on: Callable[[], str]) -> Iterator[None]:
     """Turn disk errors inside the block into an error of one line.
 
-    Raises:
-        StorageError: a file of the run could not be written, or the run's folder is gone.
+    Raises StorageError: a file of the run could not be written, or the run's folder is gone.
     """
     try:
         yield

@@ -47,10 +47,7 @@ class EventSettings(Settled):
     """Context → the second voice, where there is one."""
 
     def dealt(self, context_ids: Sequence[str], context_id: str, repeat: int, seed: int) -> CallerEvent:
-        """The event of one call.
-
-        Raises ValueError for a context that is not among `context_ids`.
-        """
+        """The event of one call. Raises ValueError for a context that is not among `context_ids`."""
         round_, place = divmod(context_ids.index(context_id), len(self.events))
         order = list(range(len(self.events)))
         random.Random(f"{seed} events {round_}").shuffle(order)

@@ -1,11 +1,8 @@
 """The fleet part of a manifest: the settings that all shards of a run share, and the entries of each machine.
 
-Shards are played on different machines and merged later, so the experiment is fixed before any of them starts: every
-seed, hash, version and weight that could change a figure. Two shards belong together when their plans are the same in all of
-that, and the first difference is named. Paths differ from machine to machine and do not count.
-
-Machines are of one *kind* when nothing differs that latencies are known to depend on: processor, cores, the instruction sets
-that models compute with. Latencies of one kind are pooled; those of different kinds only where the user asked for it.
+Shards are played on different machines and merged later, so everything that could change a figure is fixed before any of them
+starts; the first difference of two plans is named. Machines are of one *kind* when nothing differs that latencies are known to
+depend on. Latencies of one kind are pooled; those of different kinds only where the user asked for it.
 """
 
 import hashlib

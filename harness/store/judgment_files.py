@@ -66,10 +66,7 @@ def lines_in(path: Path) -> int:
 
 
 def read_table(path: Path, names: NamesRead | None = None) -> JudgmentTable:
-    """All rows of a file, as `read` would accept them, one at a time.
-
-    Raises UserError: as `read`.
-    """
+    """All rows of a file, as `read` would accept them, one at a time. Raises UserError: as `read`."""
     filling, names = Filling(_FOR_A_TABLE), names or NamesRead()
     for given, where in _given(path, fast=True):
         if not (_is_spelled(given, names) and filling.take(given)):
@@ -94,24 +91,17 @@ def _quickly(line: str, where: str) -> Any:
         given = from_json(line, allow_inf_nan=False)
     except ValueError:
         return value_of(line, where)
-    plain = type(given) is dict and line.count(":") == pairs_in(given) and not any(map(_is_huge, given.values()))
-    return given if plain else value_of(line, where)
-
-
-def _is_huge(value: object) -> bool:
-    return isinstance(value, (int, float)) and not -(2**62) < value < 2**62
+    plain = type(given) is dict and line.count(":") == pairs_in(given)
+    huge = plain and any(isinstance(v, int | float) and not -(2**62) < v < 2**62 for v in given.values())
+    return given if plain and not huge else value_of(line, where)
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[dict[str, str], str]]:
     """The cells of each row by column, without empty ones, and the place of the row in the file."""
     rows = CsvRows(path, COLUMNS, at=_AT)
     _check_names(rows.columns, rows.where)
-    missing = [name for name in NEEDED if name not in rows.columns]
-    if missing and rows.columns:
-        raise UserError(
-            f"{rows.where}: column {missing[0]!r} is missing (read as divided by {rows.delimited_by}); needed are "
-            f"{', '.join(NEEDED)}"
-        )
+    if rows.columns:
+        rows.must_have(NEEDED)
     for row in rows:
         yield {n: c for n, c in row.cells.items() if c != "" or n not in OPTIONAL_EMPTY}, row.where
 
@@ -121,7 +111,9 @@ def _plain_row(given: Any, where: str, names: NamesRead) -> Judgment:
         try:
             # Five times as fast as the strict reader, and right where it accepts a row, except for the check in the next line.
             row = Judgment.model_validate(given)
-            if row.system_a != row.system_b and all(map(str.strip, _needed_of(row))):
+            if row.system_a != row.system_b and all(
+                map(str.strip, (row.context, row.subset, row.system_a, row.system_b, row.judge))
+            ):
                 return row
         except ValidationError:
             pass
@@ -133,10 +125,6 @@ def _is_spelled(given: Any, names: NamesRead) -> bool:
     return type(given) is dict and all(
         type(name := given.get(field)) is str and names.is_one(kind, name) for field, kind in _NAMES.items()
     )
-
-
-def _needed_of(row: Judgment) -> tuple[str, ...]:
-    return row.context, row.subset, row.system_a, row.system_b, row.judge
 
 
 def row_of(given: Any, where: str, names: NamesRead) -> Judgment:
@@ -165,7 +153,9 @@ def row_of(given: Any, where: str, names: NamesRead) -> Judgment:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
-        raise UserError(f"{where}, field {field}: {_one_line(first['msg'])} (given: {repr(first['input'])[:60]})") from None
+        raise UserError(
+            f"{where}, field {field}: {' '.join(first['msg'].split())} (given: {repr(first['input'])[:60]})"
+        ) from None
     if row.system_a == row.system_b:
         raise UserError(f"{where}, field system_b: {row.system_a!r} is set against itself")
     return row
@@ -184,10 +174,6 @@ def _near(name: str) -> str | None:
     # Cached, because every line of a file has the same names.
     found = difflib.get_close_matches(name, COLUMNS, 1, CLOSENESS)
     return found[0] if found else None
-
-
-def _one_line(error: object) -> str:
-    return " ".join(str(error).split())
 
 
 def write(rows: Iterable[Judgment], path: Path) -> None:

@@ -1,8 +1,9 @@
-"""Very many judgments as columns of numbers.
+"""Very many judgments as columns of numbers, and their conversion, one row at a time: from a run's store, a file, or rows in
+memory.
 
-A complete row of a file is an object of a kilobyte, and a million of them need more memory and time than the
-fits that use them. A rating reads only the names and the verdict of a row, and names repeat; so a row is some sixty bytes here.
-Reasons in words are not stored.
+A row as an object is a kilobyte; as columns it is some sixty bytes, because names repeat and reasons in words are left out. A
+row that is plainly right becomes numbers, and its object is dropped; any other is read by the model itself, or by the strict
+reader of files (`judgment_files`), so columns have no rules of their own.
 """
 
 from array import array

@@ -186,9 +186,7 @@ class RunManifest(_Model):
 def read_manifest(text: str, run: Path) -> RunManifest:
     """A manifest from the text in a store.
 
-    Raises:
-        UserError: the text has a version that this harness does not read.
-        ValueError: the text is no manifest.
+    Raises UserError: the text has a version that this harness does not read; ValueError: the text is no manifest.
     """
     given = read_json(text)
     stated = given.get("schema_version") if isinstance(given, dict) else None
@@ -203,8 +201,7 @@ def read_manifest(text: str, run: Path) -> RunManifest:
 def with_budgets(manifest: RunManifest, ttfa_ms: float | None, ttft_ms: float | None) -> RunManifest:
     """The same run with other budgets; None leaves one as it is. Measurements do not depend on them.
 
-    Raises:
-        UserError: a budget under 1 ms.
+    Raises UserError: a budget under 1 ms.
     """
     given = {"budget_ttfa_ms": ttfa_ms, "budget_ttft_ms": ttft_ms}
     asked = manifest.asked.with_named({name: value for name, value in given.items() if value is not None})

@@ -104,26 +104,22 @@ def _silence_for_each_judge(database: sqlite3.Connection) -> None:
     database.execute("DELETE FROM judgments WHERE judge = 'rule:no-reply'")
 
 
-def _several_machines(database: sqlite3.Connection) -> None:
-    """2 → 3: a session of a merged run states the machine that played it. Before merged runs existed, there was one machine."""
-    database.execute("ALTER TABLE sessions ADD COLUMN machine TEXT")
+def _with_columns(*columns: str) -> Callable[[sqlite3.Connection], None]:
+    """A step that adds columns to the sessions; what older runs did not store is not known of them."""
 
+    def step(database: sqlite3.Connection) -> None:
+        for column in columns:
+            database.execute(f"ALTER TABLE sessions ADD COLUMN {column}")
 
-def _planned_turns(database: sqlite3.Connection) -> None:
-    """3 → 4: a session states how its call ended, and how many of the caller's planned turns were spoken; not known before."""
-    for column in ("ended TEXT", "planned_turns INTEGER", "spoken_turns INTEGER"):
-        database.execute(f"ALTER TABLE sessions ADD COLUMN {column}")
-
-
-def _steps_of_load(database: sqlite3.Connection) -> None:
-    """4 → 5: a session states the step of a load test that it is of, when it was due and when its caller dialled."""
-    for column in ("step TEXT NOT NULL DEFAULT ''", "due_ns INTEGER", "begun_ns INTEGER"):
-        database.execute(f"ALTER TABLE sessions ADD COLUMN {column}")
+    return step
 
 
 _STEPS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (
-    _judge_each_condition, _several_machines, _planned_turns, _steps_of_load,
-)  # fmt: skip
+    _judge_each_condition,
+    _with_columns("machine TEXT"),  # before merged runs existed, there was one machine
+    _with_columns("ended TEXT", "planned_turns INTEGER", "spoken_turns INTEGER"),
+    _with_columns("step TEXT NOT NULL DEFAULT ''", "due_ns INTEGER", "begun_ns INTEGER"),
+)
 """The n-th converts layout n to n + 1."""
 
 VERSION: Final = len(_STEPS) + 1

@@ -33,11 +33,7 @@ def is_old_load(folder: Path) -> bool:
 
 
 def read_old_load(folder: Path) -> tuple[RunManifest, list[UnrecordedCall]]:
-    """The manifest and the calls of all finished steps.
-
-    Raises:
-        UserError: a file is of another schema, or was changed.
-    """
+    """The manifest and the calls of all finished steps. Raises UserError: a file is of another schema, or was changed."""
     try:
         given = read_json((folder / OLD_LOAD).read_text(encoding="utf-8"))
         if given["schema"] != 1:

@@ -41,7 +41,7 @@ from harness.store.database import (
 )
 from harness.store.disk import flush, flush_tree
 from harness.store.judgment import JudgeCheck, Judgment
-from harness.store.manifest import RunManifest, read_manifest
+from harness.store.manifest import RunManifest, read_manifest, with_budgets
 from harness.store.migrations import JUDGED_ACROSS_CONDITIONS, Note
 from harness.store.old_load import is_old_load
 from harness.store.session import TIMING, TIMINGS, WORDS, Session, SessionKey, UnrecordedCall, insert_calls, session_of
@@ -72,14 +72,13 @@ class RunStore:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self.folder = folder
         self._db = connection
+        self._other_budgets_ms: tuple[float | None, float | None] | None = None
 
     @classmethod
     def create(cls, folder: Path, manifest: RunManifest, contexts: Sequence[Context]) -> "RunStore":
         """Start a run in a new or empty folder.
 
-        Raises:
-            UserError: the folder is not empty, or cannot be written.
-            StorageError: it cannot be written.
+        Raises UserError: the folder is not empty, or cannot be written; StorageError: it cannot be written.
         """
         return cls(folder, new_run(folder, manifest, contexts))
 
@@ -90,8 +89,7 @@ class RunStore:
         Args:
             to_resume: sessions whose files are gone count as not played.
 
-        Raises:
-            UserError: there is no run in `folder`, it is damaged or of a newer harness, or files of it are gone.
+        Raises UserError: there is no run in `folder`, it is damaged or of a newer harness, or files of it are gone.
         """
         store = cls(folder, open_database(folder, files_may_be_gone=to_resume))
         if to_resume and store.manifest.load is not None:
@@ -124,7 +122,17 @@ class RunStore:
     def manifest(self) -> RunManifest:
         """The manifest: plan, seeds, versions, machine."""
         (text,) = self._db.execute("SELECT json FROM manifest").fetchone()
-        return read_manifest(text, self.folder)
+        manifest = read_manifest(text, self.folder)
+        return manifest if self._other_budgets_ms is None else with_budgets(manifest, *self._other_budgets_ms)
+
+    def read_under(self, ttfa_ms: float | None, ttft_ms: float | None) -> None:
+        """Count turns against other budgets (None: the run's own) while this run is open; on the disk it keeps its own.
+
+        Raises:
+            UserError: a budget under 1 ms.
+        """
+        with_budgets(self.manifest, ttfa_ms, ttft_ms)
+        self._other_budgets_ms = ttfa_ms, ttft_ms
 
     def set_manifest(self, manifest: RunManifest) -> None:
         """Replace the manifest (after calls: pacing, validity, idle load)."""
@@ -299,26 +307,17 @@ class RunStore:
         return frozenset(row[0] for row in rows) - sessions_without_files(self._db, self.folder)
 
     def recording(self, session: Session) -> Recording:
-        """The raw facts of a session.
-
-        Raises:
-            UserError: its files are missing or damaged.
-        """
+        """The raw facts of a session. Raises UserError: its files are missing or damaged."""
         return recording_files.load(session.folder)
 
     def machine_track(self, session: Session) -> MachineTrack | None:
-        """The machine's counters during a session; None where none were stored.
-
-        Raises:
-            UserError: the file is damaged.
-        """
+        """The machine's counters during a session; None where none were stored. Raises UserError: the file is damaged."""
         return load_machine_track(session.folder)
 
     def sitting(self, session: Session) -> Sitting | None:
         """The sitting in which a session was recorded in the supporter's seat; None for an agent's.
 
-        Raises:
-            UserError: the file is damaged.
+        Raises UserError: the file is damaged.
         """
         return load_sitting(session.folder)
 
@@ -407,11 +406,7 @@ class RunStore:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Lock the run for writing.
-
-        Raises:
-            UserError: another process has locked it, or it cannot be written.
-        """
+        """Lock the run for writing. Raises UserError: another process has locked it, or it cannot be written."""
         (read_only,) = self._db.execute("PRAGMA query_only").fetchone()
         with locked(self.folder):
             if read_only:

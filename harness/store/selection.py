@@ -1,21 +1,16 @@
 """Selection of the sessions, replies and verdicts that count for an agent; no other module decides this.
 
-A figure belongs to one *cell*: agent × condition × mode × presentation. Quality and latency of a cell come from the same
-sessions, so every step after the call asks here and chooses no session by itself. A test checks that no other module does.
+A figure belongs to one *cell*: agent × condition × mode × presentation, and quality and latency of a cell come from the same
+sessions:
 
-The rules, once for all boards and tables:
-
-* Every session of a cell counts. Repeats are replicates of their context: all of them count, and none
-  replaces another. People in the supporter's seat may be more than the repeats: their further replies meet the agents' replies
-  of the repeats again, in turn.
-* A session is *answered*, *lost* or *missing*. A session is lost by the agent's fault: it said nothing, crashed, refused, broke
-the wire. It loses the comparison and ranks slowest, so that no agent gains by silence where it would have answered badly or
-late. It is missing by the harness's fault, or where the harness cannot decide (its own process died, an analysis failed, no
-word was understood, nothing was heard while others had most of the agent's processors): such a session gives no figure and is
-counted.
-* Turns that were timed on different machines are not pooled: they give figures for each kind of machine, and none
-  for the whole run unless its user asked for that.
-* Verdicts count that answer the main question (audits of a judge do not), by judges that did not fail their check.
+* Every session of a cell counts. Repeats are replicates of their context. People in the supporter's seat may be more than the
+  repeats: their further replies meet the agents' replies of the repeats again, in turn.
+* A session is *answered*, *lost* or *missing*. It is lost by the agent's fault (it said nothing, crashed, refused, broke the
+  wire): it loses the comparison and ranks slowest, so that no agent gains by silence. It is missing by the harness's fault, or
+  where that cannot be decided (an analysis failed, no word was understood, nothing was heard while others had most of the
+  agent's processors): such a session gives no figure and is counted.
+* Turns that were timed on different machines are not pooled unless the run's user asked for that.
+* Verdicts count that answer the main question, by judges that did not fail their check.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,6 +45,7 @@ ENDPOINT_FAULT: Final = "endpoint_"
 NOT_TIMED: Final = "lost"
 """`TurnTiming.method` of the turn that represents a session lost before it could be timed."""
 
+_LOST: Final = TurnTiming(method=NOT_TIMED, spoken_end_ms=0.0, ttfa_ms=None, no_reply=True)
 MACHINES_DIFFER: Final = "machines_differ"
 """`TurnTiming.discarded` of every turn of a merged run whose machines differ, where its user did not pool them."""
 
@@ -174,7 +170,8 @@ class Selection:
             if session.status == "finished":
                 found.append((session, session.turn_timings))
             elif spoken and is_agents_fault(session.failure_kind):
-                found.append((session, session.turn_timings if session.key.step else (_lost_turn(session),)))
+                lost = replace(_LOST, labels=(session.failure_kind or "failed",))
+                found.append((session, session.turn_timings if session.key.step else (lost,)))
         if self.apart:
             found = [(session, tuple(replace(t, discarded=MACHINES_DIFFER) for t in timed)) for session, timed in found]
         return [(session, timed) for session, timed in found if timed]
@@ -320,9 +317,3 @@ def reply_of(session: Session, presentation: Presentation) -> Reply:
     if session.timing is not None and session.timing.no_reply:
         return Reply(session, "lost", why=f"Nothing was heard within {NO_REPLY_TEXT}.")
     return Reply(session, "missing", why="No word of the reply was understood.")
-
-
-def _lost_turn(session: Session) -> TurnTiming:
-    return TurnTiming(
-        method=NOT_TIMED, spoken_end_ms=0.0, ttfa_ms=None, no_reply=True, labels=(session.failure_kind or "failed",)
-    )

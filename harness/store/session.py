@@ -1,6 +1,5 @@
-"""A played session as the store gives it: its key, how it ended, and the results of later steps.
-
-It is separate from the store, because everything after the call reads sessions and few modules write them.
+"""A played session as the store gives it: its key, how it ended, and the results of later steps; and calls of a load test,
+rows without files, because their sound is removed once it is measured.
 """
 
 import sqlite3

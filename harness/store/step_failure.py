@@ -36,7 +36,7 @@ def attempt(session: str, step: Step, work: Callable[[], _T]) -> _T | StepFailur
     try:
         return work()
     except UserError as error:
-        return StepFailure(session, step, UNREADABLE, _line(str(error)))
+        return StepFailure(session, step, UNREADABLE, beginning(str(error), LONGEST_DETAIL))
     except OSError:
         raise
     except Exception as error:
@@ -45,17 +45,7 @@ def attempt(session: str, step: Step, work: Callable[[], _T]) -> _T | StepFailur
 
 def one_line(error: Exception) -> str:
     """A defect of this program and its place, in one short line that is safe to print."""
-    return _line(f"{type(error).__name__}: {error}{_where(error)}")
-
-
-def _where(error: Exception) -> str:
-    """The last place in this program that the error passed, for a report of it."""
-    root = Path(__file__).absolute().parents[2]
+    rooms = Path(__file__).absolute().parents[1]
     frames = [(Path(f.filename), f.lineno) for f in traceback.extract_tb(error.__traceback__)]
-    ours = [(path.relative_to(root), line) for path, line in frames if path.is_relative_to(root)]
-    ours = [(path, line) for path, line in ours if path.parts[0] == "harness"]
-    return f" ({ours[-1][0]}, line {ours[-1][1]})" if ours else ""
-
-
-def _line(words: str) -> str:
-    return beginning(words, LONGEST_DETAIL)
+    ours = [f" ({path.relative_to(rooms.parent)}, line {line})" for path, line in frames if path.is_relative_to(rooms)]
+    return beginning(f"{type(error).__name__}: {error}{ours[-1] if ours else ''}", LONGEST_DETAIL)

@@ -1,10 +1,8 @@
 """The breath before a word: the agent's first vocal sound, which no speech model detects as speech.
 
 A listener who hears somebody draw breath knows that an answer comes, so a breath ends the wait; noise, a click or a line that
-opens does not. The difference: a breath has no pitch, lasts a fifth of a second or so, swells and ebbs (a gate that
-opens is loud at once), ends in a short quiet, and a word follows. It begins where any speech does, at 40 dB
-below the speech that follows. A breath that runs into its word without a dip cannot be distinguished from noise, and counts as
-noise.
+opens does not. A breath has no pitch, lasts a fifth of a second or so, swells and ebbs, ends in a short quiet, and a word
+follows. It begins at 40 dB below the speech that follows. One that runs into its word without a dip counts as noise.
 """
 
 from dataclasses import dataclass
@@ -14,8 +12,7 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
-from harness.audio.level import EDGE_DB, WINDOW_S, block_power, speech_power
-from harness.audio.onset import islands
+from harness.audio.level import EDGE_DB, WINDOW_S, block_power, islands, speech_power
 from harness.audio.voicing import FRAME, HOP_S, VOICED, voicing
 from harness.audio.voicing import RATE_HZ as PITCH_HZ
 from harness.recording.playout import HEARD_RATE_HZ

@@ -1,9 +1,9 @@
 """The agent's marks as a chain of cause and effect: the request whose audio was heard, and the times of its steps.
 
 An agent that speculates stamps every step several times, once for each try. `detail["request"]` ties the steps of a try
-together; the try that counts is the one whose audio was being sent when the audible sample arrived. Steps of no request
-(silence, transcription, the decision that the turn is over) are found by walking back: the last stamp before the effect.
-An agent that gives no request numbers is followed by time alone.
+together; the try that counts is the one whose audio was being sent when the audible sample arrived. Steps of no request, and
+those of an agent without request numbers, are found by walking back in time. What the agent reports of a reply is its word: an
+implausible number is not used.
 """
 
 from collections.abc import Collection, Iterable, Sequence

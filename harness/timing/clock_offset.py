@@ -1,15 +1,10 @@
 """Offset of the clock by which an agent on another machine stamps its marks from the caller's clock, and its uncertainty.
 
-Two facts bound the offset without any protocol. A mark cannot arrive before it was stamped: the quickest mark of the
-session gives an upper bound. And an agent cannot hear the caller before the caller speaks: its first mark about the
-caller's speech gives a lower one. The estimate is their middle and the uncertainty half the distance, which is at most
-half of the time that the quickest mark and the agent's detector took together. Marks that were read less than a second after
-their stamp were made on the caller's own clock, whose offset is exactly zero: clocks of different machines count
-from their own start.
-
-A single false mark must not move the clock of all others. Where the two bounds contradict each other, the side with fewer
-marks is refused; where both sides are equal, nothing is believed. Marks that the clock then shows to be impossible are refused
-by name.
+Two facts bound it without any protocol: a mark cannot arrive before it was stamped (the quickest mark of a session bounds from
+above), and an agent cannot hear the caller before the caller speaks (its first mark about that bounds from below). The
+estimate is their middle, the uncertainty half their distance. Marks read less than a second after their stamp are of the
+caller's own clock, because clocks of different machines count from their own start. Where the bounds contradict each other,
+the side with fewer marks is refused, or both: a single false mark must not move the clock of all others.
 """
 
 from collections.abc import Sequence

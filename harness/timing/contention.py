@@ -1,36 +1,24 @@
 """Upper bound on the part of a figure that others on the agent's machine could have caused.
 
-A latency is due to the agent only as far as the machine let it work. The delay by others cannot be measured: nobody knows
-which of the agent's threads the reply depended on at each instant. A bound can. Others delay a reply only while a
-thread of the agent is ready and something else uses its processor. So between two samples of the kernel's counters
+The delay by others cannot be measured: nobody knows which of the agent's threads the reply depended on at each instant. A
+bound can. Others delay a reply only while a thread of the agent is ready and something else uses its processor, so between two
+samples of the kernel's counters
 
 * by *other programs* no more than the agent's threads waited in the run queue (W, summed over threads), nor more than others
-  ran (O, summed over the processors that the agent may use, because no thread is denied a processor on which no other ran), nor
-  more than passed, because a reply depends on one thread at a time: **min(W, O, elapsed)**, and then the sum over the samples.
-  An agent that waits for its own threads has a large W beside a small O; a program on a core that the agent leaves idle makes a
-  large O beside a small W; and others' work in one fiftieth of a second excuses no waiting in another. Where the kernel counts
-  no waiting, O alone, or nothing if its pressure counter shows that no process waited.
-* by a *hypervisor* no more than it took from these processors (S). A thread runs on one of them at a time, so of many
-  processors it cannot lose the sum: the most that any single one lost, or, for a thread that moved among them, the share that
-  was taken from all the time in which they had work; and never more than S.
-* by a *quota* no more than the time for which it stopped the agent's control group.
+  ran (O, summed over the agent's processors), nor more than passed: **min(W, O, elapsed)**, summed over the samples. Where the
+  kernel counts no waiting, O alone, or nothing if its pressure counter shows that no process waited.
+* by a *hypervisor* the most that any one processor lost, or, for a thread that moved among them, the share that was taken from
+  all the time in which they had work; and never more than was taken in all.
+* by a *quota* the time for which it stopped the agent's control group.
 
-Two of the counters are late, and of what is late the most is assumed. A wait is counted when it ends, so it may lie in the
-samples before, as far back as the longest wait reaches: it is placed where it costs most, once. Others' work is counted late,
-or in steps of a clock: then it lies between a least and a most at each sample, and no more is placed between two samples than
-from the least at the one to the most at the other (`_by_programs_ms`).
+Counters are late, and of what is late the most is assumed: a wait is placed once, where it costs most, as far back as the
+longest wait reaches; others' work lies between a least and a most at each sample (`_by_programs_ms`). The sum of the three,
+and no more than the stretch itself, is *owed at most*. The truth is usually less. It is not valid where threads meet at a
+barrier after every step, and leaves out a neighbour that slows a processor without taking it (a shared cache, the other thread
+of a core, heat).
 
-The sum of the three, and no more than the stretch itself, is *owed at most*. It is summed over threads and
-processors, so the truth is usually less: an agent of many threads that all continue past the instant of its first sound may
-have lost nothing of it. The bound is not valid where threads meet at a barrier after every step: a hypervisor that
-takes turns among 32 processors can delay such work by more than it took from any of them. It also leaves out that a busy
-neighbour slows a processor that it does not take: by a shared cache, by the other thread of a core, by heat. The harness
-itself is not among the others: its caller costs every agent the same, on every machine.
-
-The stretch of a figure begins before the spoken end, because a recogniser processes the last sound last: time lost before
-the spoken end delays the work after it. It begins where the agent last rested, because then it had finished all delayed
-work, and 1 s before the spoken end where it did not rest in that second. It ends with the figure: TTFA's at the first
-sound, a later word's at that word. TTFT's is its own, from the request to the token.
+The stretch of a figure begins where the agent last rested before the spoken end, at most 1 s before it, because a recogniser
+processes the last sound last. It ends with the figure; TTFT's is its own, from the request to the token.
 """
 
 import heapq

@@ -1,10 +1,8 @@
 """Removal of echo: the caller's own voice in the agent's track is no answer.
 
-Lines and bots that mix or loop audio return the caller some tens of milliseconds later and 20–40 dB down. To a speech
-model that is speech. The difference from an agent is that the caller's signal explains it: while the caller speaks, the
-agent's track correlates with the delayed caller. Where it does, the echo is estimated (delay, then a short impulse
-response by least squares over all frequencies) and removed before anything is detected. A track without echo is left exactly
-as it is.
+Lines and bots that mix or loop audio return the caller some tens of milliseconds later and 20–40 dB down, which is speech to a
+speech model. While the caller speaks, such a track correlates with the delayed caller: the echo is estimated (delay, then a
+short impulse response by least squares over all frequencies) and removed. A track without echo is left exactly as it is.
 """
 
 from typing import Final

@@ -1,22 +1,19 @@
 """Endpointing of a turn: the inner pauses that the agent cut, and the dead air that it left after the true end.
 
 An agent can buy a short wait with cut pauses and few cut pauses with a long wait, so neither has a meaning without the other.
-A list of *marked* pauses is not enough either: every gap that a detector could take for the end counts. The terms are those of
-eot-bench, a benchmark of end-of-turn detectors (each inner pause of 200 ms and more is one chance to be wrong, each true end
-one wait), so that an agent as deployed can be compared with detectors alone.
+The terms are those of eot-bench, a benchmark of end-of-turn detectors: each inner pause of 200 ms and more, marked or not, is
+one chance to be wrong, each true end one wait.
 
-* A pause is *cut* when the agent begins to speak in it, or within the 300 ms that marked pauses have (`overlap`): an agent that
-  decided in the pause is about to speak when speech resumes. Speech over the caller is charged once, to the pause in which
-  it began. In the pauses through which it goes on talking it has nothing left to decide: they are counted separately and are no
-  part of the share, or an agent that talks through four pauses would seem to have been careful in three of them.
-* *Dead air* runs to the first utterance that begins after the spoken end. Earlier speech answered a pause; a turn that
-  was answered only there counts with the agent's next speech, or as no reply.
-* A *decision* counts for the end when it came after the last pause and its 300 ms. One before the end is right, and
-  negative. Of several the last before the reply is the one that led to it.
+* A pause is *cut* when the agent begins to speak in it, or within 300 ms after it: an agent that decided in the pause is about
+  to speak when speech resumes. Speech over the caller is charged once, to the pause in which it began; pauses through which it
+  goes on are counted separately, or an agent that talks through four pauses would seem careful in three of them.
+* *Dead air* runs to the first utterance that begins after the spoken end. Earlier speech answered a pause.
+* A *decision* counts for the end when it came after the last pause and its 300 ms; the last before the reply led to it.
 
 A backchannel takes no floor: it cuts no pause, ends no dead air, and is no speech at the turn's end (`harness.replies.kinds`).
-
-The method has its own version, since it changes none of the figures by which machines are calibrated.
+The kind of a pause, in mid-sentence or after a sentence, is by the caller's text: a gap without a mark is *unknown* where a
+sentence ends between the two marks around it. The method has its own version, since it changes no figure by which machines are
+calibrated.
 """
 
 import re

@@ -9,6 +9,7 @@ alone cannot distinguish a reply that was broken off from one that had just come
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from harness.audio.level import WINDOW_S, block_power, first_sample, last_sample
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
 from harness.recording.record import CallerTrack, SpokenTurn
 from harness.timeline import NS_PER_MS, samples_to_ns
-from harness.timing.figures import EventTaken
+from harness.timing.figures import EventFate, EventTaken
 from harness.timing.utterances import AUDIBLE_POWER, UTTERANCE_GAP_S, Sound
 
 ANSWERED: Final = "barge-in answered"
@@ -45,8 +46,7 @@ def judge_barge_in(
     answered = any(s.start >= silent and s.end > end for s in vocal) or any(s.start >= end for s in vocal)
     if not any(s.start <= at < s.end for s in vocal):
         return BargeIn(None, NOT_SOUNDING)
-    yield_ms = samples_to_ns(silent - at, HEARD_RATE_HZ) / NS_PER_MS
-    return BargeIn(yield_ms, ANSWERED if answered else NOT_ANSWERED)
+    return BargeIn(_ms(silent - at), ANSWERED if answered else NOT_ANSWERED)
 
 
 def heard_sample(caller_sample: int, caller: CallerTrack) -> int:
@@ -67,18 +67,16 @@ def judge_event(
     last = last_sample(dry, caller.rate_hz)
     onset = heard_sample(spoken.start_sample + (first_sample(dry, caller.rate_hz) or 0), caller)
     end = heard_sample(spoken.end_sample if last is None else spoken.start_sample + last, caller)
-    at_ms = _ms(onset)
+    taken = partial(EventTaken, METHOD, spoken.event, _ms(onset))
     if not any(s.start <= onset < s.end for s in vocal):
-        return EventTaken(METHOD, spoken.event, at_ms, "not_sounding")
-    silent = silent_from(track, onset, clears)
-    if silent > end + STOP_WITHIN_S * HEARD_RATE_HZ:
-        return EventTaken(METHOD, spoken.event, at_ms, "went_on")
-    stop_ms = _ms(silent - onset)
+        return taken("not_sounding")
+    silent, until = silent_from(track, onset, clears), end + STOP_WITHIN_S * HEARD_RATE_HZ
+    if silent > until:
+        return taken("went_on")
     again = min((s.start for s in vocal if s.start >= silent), default=None)
-    cleared = any(onset <= c <= end + STOP_WITHIN_S * HEARD_RATE_HZ for c in clears)
-    if again is None:
-        return EventTaken(METHOD, spoken.event, at_ms, "stopped", stop_ms, cleared=cleared)
-    return EventTaken(METHOD, spoken.event, at_ms, "spoke_again", stop_ms, _ms(again - silent), cleared)
+    silent_ms = None if again is None else _ms(again - silent)
+    fate: EventFate = "stopped" if again is None else "spoke_again"
+    return taken(fate, _ms(silent - onset), silent_ms, any(onset <= c <= until for c in clears))
 
 
 def _ms(samples: int) -> float:

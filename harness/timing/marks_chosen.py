@@ -1,8 +1,11 @@
-"""All stamps and reports of an agent in a session; for one that stamps none, from its spans, else its reports over its wire.
+"""All stamps and reports of an agent in a session; for one that stamps none, from its spans (OpenTelemetry), else its wire's
+reports.
 
-Spans are stamped where things happen, by the agent's own clock, so they are preferred for the model and the voice. They do
-not show when the turn was decided or the words were known, and not every service is traced; missing marks are taken from the
-wire, a decision not later than the request that it led to.
+Spans are stamped where things happen, by the agent's own clock, so they are preferred for the model and the voice; marks that
+they lack are taken from the wire. Spans are joined to the turn by clock and order alone: a request's voice is the first that
+began after it and before the next request. Spans known to be wrong are not used: the durations of pipecat's STT and TTS spans,
+and voices of LiveKit Agents. Where several families are in one trace, the framework's own counts (`harness.recording.spans`).
+Pure.
 """
 
 from collections.abc import Sequence

@@ -1,19 +1,14 @@
-"""Marks for TTFT and the waterfall, made from a bot's reports over its wire (RTVI, the Realtime protocol).
+"""Marks for TTFT and the waterfall, made from a bot's reports over its wire (RTVI, the Realtime protocol). Pure.
 
-An unmodified pipecat bot stamps nothing, but it sends `metrics` (durations by its own clock) and events such as
-`bot-llm-started` (no time at all, so they count from their arrival). An arrival is an *upper bound* of when the thing
-happened, late by the time that the bot's pipeline and the line took. Causes precede their effects, which tightens the
-bounds: a decision cannot be after the request that it led to, nor a first token after the text that was handed to synthesis,
-nor synthesised audio after it was heard. The distance that a stamp had to be moved for that shows how late the bot's messages
-were, and becomes the *resolution* that is shown beside the figures. Durations from `metrics` stay as reported: TTFT is the
-bot's own figure.
+An unmodified pipecat bot sends `metrics` (durations by its own clock) and events without a time, which count from their
+arrival: an *upper bound* of when the thing happened. Causes precede their effects, which tightens the bounds: a decision
+cannot be after the request that it led to, nor a token after the text that was handed to synthesis, nor audio made after it
+was heard. The distance that a stamp had to be moved for that is the *resolution* shown beside the figures. Durations from
+`metrics` stay as reported.
 
-A server of the Realtime protocol reports less: that the turn is over, that a response was begun, and its first words and sound.
-The earlier of the latter two is the first token that leaves it, whatever its internal parts are; its voice is the time between
-words and sound, and zero where the sound comes first. The end of its recogniser's work is not used: it may run beside the
+A server of the Realtime protocol reports less: that the turn is over, that a response was begun, and its first words and
+sound, the earlier of which is its first token. The end of its recogniser's work is not used, because it may run beside the
 response.
-
-For an agent that stamps its own marks only those are used, because they are exact. Pure.
 
 Source: the observer and the metrics of pipecat 1.14 (`pipecat.processors.frameworks.rtvi.observer`, `pipecat.metrics`);
 OpenAI's reference of Realtime server events.

@@ -1,9 +1,8 @@
 """Measurement of a recording's turns, exactly by the definitions of docs/measurement.md.
 
-Both ends of TTFA come from one recording and one clock. It starts with the last sample of the dry caller signal that is
-still speech, and ends where the agent's reply would be heard to begin. Marks explain the time between; they never
-change it. Negative times stay negative: an agent that starts before the caller has finished interrupted, and a zero would
-make that its best result. Pure: no clock is read, no file opened, nothing random.
+Both ends of TTFA come from one recording and one clock: from the last sample of the dry caller signal that is still speech to
+the beginning of the agent's reply as heard. Marks explain the time between; they never change it. Negative times stay
+negative: a zero would make an interruption the agent's best result. Pure: no clock is read, no file opened, nothing random.
 """
 
 import math
@@ -15,7 +14,7 @@ from harness.agents import marks
 from harness.audio.level import last_sample
 from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.errors import UserError
-from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, Underrun, heard
+from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
 from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
 from harness.recording.why_silent import why_silent
 from harness.replies.kinds import Word as TimedWord
@@ -25,8 +24,8 @@ from harness.timing import endpointing, waterfall
 from harness.timing.chain import Reply, between, heard_reply, source, streaming
 from harness.timing.echo import agent_alone
 from harness.timing.endpointing import judge_overlap
-from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, TurnTiming, Utterance, Waterfall
-from harness.timing.interruptions import BargeIn, heard_sample, judge_barge_in, judge_event
+from harness.timing.figures import NO_REPLY_MS, Endpointing, Greeting, TurnTiming, Utterance, Waterfall
+from harness.timing.interruptions import heard_sample, judge_barge_in, judge_event
 from harness.timing.marks_chosen import SessionStamps, stamps_in
 from harness.timing.pacing import pacing
 from harness.timing.rtp_line import line_quality, network_share
@@ -77,9 +76,8 @@ def _ns_of_heard(t0_ns: int, sample: int) -> int:
 def measure(recording: Recording, vocal: VocalDetector | None = None, samples: Sequence[ServerSample] = ()) -> TurnTiming:
     """The figures of the last caller turn that is neither barge-in nor event. `samples`: as for `measure_turns`.
 
-    Raises:
-        UserError: no detector is given and the one that ships is not installed.
-        ValueError: the recording contains no caller turn.
+    Raises UserError: no detector is given and the one that ships is not installed; ValueError: the recording contains no
+    caller turn.
     """
     turns = measure_turns(recording, vocal, samples)
     if not turns:
@@ -156,7 +154,8 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     begin_ns = caller.t0_ns + samples_to_ns(turn.start_sample, caller.rate_hz)
     # If a greeting still sounds when the caller begins, the caller talked over it: it is no cut-in, and no reply.
     first = all(other.start_sample >= turn.start_sample for other in _turns(recording))
-    sounds = [s for s in session.sounds if _within(times, s, begin_ns, until_ns)]
+    sounds = [s for s in session.sounds if times.ns_of_heard(s.end) > begin_ns]
+    sounds = [s for s in sounds if until_ns is None or times.ns_of_heard(s.start) < until_ns]
     sounds = [s for s in sounds if not first or times.ns_of_heard(s.start) >= begin_ns]
     vocal = [s for s in sounds if _is_said(s)]
     sounds = labelled(session.track.samples, sounds, times.of_heard, times.of_ns(begin_ns), *_context(session, times))
@@ -175,9 +174,12 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     )
     audible = _audible(session, answer, times) if answer else None
     reply = heard_reply(session.stamped.stamps, audible[1].arrival_ns, begin_ns) if audible else None
-    interruption = _interruption(session, turn, vocal, until_ns)
+    barge_in, event = (_into_reply(session, kind, turn, until_ns) for kind in ("barge_in", "event"))
+    heard_by = (session.track, vocal, session.clears, caller)
+    interruption = judge_barge_in(*heard_by, barge_in) if barge_in is not None else None
     paced = pacing(caller)
     streamed = streaming(session.stamped.stamps, reply)
+    token = reply.steps.get(marks.LLM_FIRST_TOKEN) if reply else None
     return TurnTiming(
         method=METHOD,
         spoken_end_ms=(times.spoken_end_ns - caller.t0_ns) / NS_PER_MS,
@@ -189,8 +191,8 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         first_sound_ms=_first_sound(session, times, until_ns),
         first_speech_ms=speech_ms,
         ttft_ms=between(reply, marks.LLM_REQUESTED, marks.LLM_FIRST_TOKEN),
-        ttft_from_spoken_end_ms=_since_spoken_end(reply, times),
-        withdrawn_ms=_withdrawn(sounds),
+        ttft_from_spoken_end_ms=times.of_ns(token.at_ns) if token is not None else None,
+        withdrawn_ms=sum(s.end - s.start for s in sounds if s.kind == "withdrawn") / HEARD_RATE_HZ * 1000 or None,
         reply_end_ms=times.of_heard(replies[-1].end) if replies else None,
         utterances=tuple(Utterance(times.of_heard(s.start), times.of_heard(s.end), s.kind) for s in sounds),
         pauses_marked=len(pauses),
@@ -200,9 +202,10 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         endpointing=_endpointing(session, turn, times, sounds, until_ns),
         cut_in=floor.cut_in,
         no_reply=answer is None,
-        underruns=sum(_is_between(times.of_ns(caller.t0_ns) + u.at_ms, times, until_ns) for u in session.track.underruns),
+        underruns=sum(_during(session, u.at_ms, times.spoken_end_ns, until_ns) for u in session.track.underruns),
         stalled_ms=max(
-            (gap.duration_ms for gap in session.track.stalls if _ends_between(gap, session, begin_ns, until_ns)), default=None
+            (g.duration_ms for g in session.track.stalls if _during(session, g.at_ms + g.duration_ms, begin_ns, until_ns)),
+            default=None,
         ),
         tokens_per_s=streamed.get("tokens_per_s"),
         inter_token_gap_p95_ms=streamed.get("inter_token_gap_p95_ms"),
@@ -219,18 +222,13 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         discarded=discarded,
         labels=(interruption.label,) if interruption else (),
         why_silent=why_silent(recording.marks, None if first else begin_ns, until_ns) if answer is None else None,
-        event=_event(session, turn, vocal, until_ns),
+        event=judge_event(*heard_by, event) if event is not None else None,
     )
 
 
-def _ends_between(gap: Underrun, session: _Session, begin_ns: int, until_ns: int | None) -> bool:
-    end_ns = session.track.t0_ns + (gap.at_ms + gap.duration_ms) * NS_PER_MS
-    return end_ns >= begin_ns and (until_ns is None or end_ns < until_ns)
-
-
-def _withdrawn(sounds: Sequence[Sound]) -> float | None:
-    lengths = [samples_to_ns(s.end - s.start, HEARD_RATE_HZ) / NS_PER_MS for s in sounds if s.kind == "withdrawn"]
-    return sum(lengths) if lengths else None
+def _during(session: _Session, at_ms: float, begin_ns: int, until_ns: int | None) -> bool:
+    at_ns = session.track.t0_ns + at_ms * NS_PER_MS
+    return at_ns >= begin_ns and (until_ns is None or at_ns < until_ns)
 
 
 def _endpointing(
@@ -266,18 +264,6 @@ def _endpointing(
     )
 
 
-def _interruption(session: _Session, turn: SpokenTurn, vocal: Sequence[Sound], until_ns: int | None) -> BargeIn | None:
-    """The agent's reaction to the first interruption of its reply to this turn; None when there was none."""
-    spoken = _into_reply(session, "barge_in", turn, until_ns)
-    return judge_barge_in(session.track, vocal, session.clears, session.recording.caller, spoken) if spoken else None
-
-
-def _event(session: _Session, turn: SpokenTurn, vocal: Sequence[Sound], until_ns: int | None) -> EventTaken | None:
-    """The agent's reaction to the first event in its reply to this turn; None when there was none."""
-    spoken = _into_reply(session, "event", turn, until_ns)
-    return judge_event(session.track, vocal, session.clears, session.recording.caller, spoken) if spoken else None
-
-
 def _into_reply(session: _Session, kind: str, turn: SpokenTurn, until_ns: int | None) -> SpokenTurn | None:
     """The first sound of one kind from the caller's side during the agent's reply to a turn."""
     caller = session.recording.caller
@@ -306,15 +292,6 @@ def _context(session: _Session, times: _Times) -> tuple[list[TimedWord] | None, 
 
 def _discarded(session: _Session, turn: SpokenTurn) -> str | None:
     return SILENT_TURN if _last_of(session.recording.caller, turn) is None else None
-
-
-def _within(times: _Times, sound: Sound, begin_ns: int, until_ns: int | None) -> bool:
-    start_ns = times.ns_of_heard(sound.start)
-    return times.ns_of_heard(sound.end) > begin_ns and (until_ns is None or start_ns < until_ns)
-
-
-def _is_between(at_ms: float, times: _Times, until_ns: int | None) -> bool:
-    return at_ms >= 0 and (until_ns is None or at_ms < times.of_ns(until_ns))
 
 
 def _caller_ms(times: _Times, rate_hz: int, sample: int) -> float:
@@ -366,8 +343,3 @@ def _reply_begin(arrivals: Sequence[Arrival], reply: Reply | None, piece: Piece)
     if sent is None:
         return arrivals[onset]
     return next((a for a in arrivals[: onset + 1] if a.arrival_ns >= sent.at_ns), arrivals[onset])
-
-
-def _since_spoken_end(reply: Reply | None, times: _Times) -> float | None:
-    stamp = reply.steps.get(marks.LLM_FIRST_TOKEN) if reply else None
-    return times.of_ns(stamp.at_ns) if stamp else None

@@ -1,7 +1,7 @@
 """Pacing of the caller: the timing error that is part of every other figure of the session.
 
-The error of a frame is its departure minus its deadline, both on the monotonic clock. The realtime ratio compares the
-audio sent with the time it took; 1 means that silence and speech went out exactly as fast as they would be spoken.
+The error of a frame is its departure minus its deadline, both on the monotonic clock. The realtime ratio compares the audio
+sent with the time it took.
 """
 
 from dataclasses import dataclass

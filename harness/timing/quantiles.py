@@ -1,10 +1,9 @@
 """Percentiles of turns, with intervals over conversations; figures without enough data are absent.
 
-Turns of one conversation share a caller, a text and a moment of the machine, so an interval over turns would promise too much;
-it is over whole conversations (`harness.statistics.bounds`). A turn without reply is an infinite value: it ranks slowest, and
-a mean over replies that may never come does not exist, so it is restricted at 15 s. Under eight conversations there is no
-interval, and a p95 needs 60 turns: with fewer it depends on three turns. Its interval has an upper end from about 72
-conversations: 20 of 20 may all be quicker than the slowest twentieth, and nothing that was seen then says how slow that is.
+Turns of one conversation share a caller, a text and a moment of the machine, so an interval is over whole conversations
+(`harness.statistics.bounds`). A turn without reply is an infinite value: it ranks slowest, and a mean over replies that may
+never come does not exist, so it is restricted at 15 s. Under eight conversations there is no interval, and a p95 needs 60
+turns: with fewer it depends on three turns. Its interval has an upper end from about 72 conversations.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,14 +1,11 @@
-"""Quality of the line between caller and agent, from the packets of a recording with a media clock (RTP).
+"""Quality of the line between caller and agent, from the packets of a recording with a media clock (RTP). Pure.
 
-Loss is the packets missing in the sequence. Jitter is RFC 3550's running figure, taken at the end of the call, over packets
-that follow each other. The *skew* of the agent's clock is the slope of the lower edge of (arrival − media time): packets can
-only be late, never early, so the quickest of each stretch show how the clocks drift.
+The *skew* of the agent's clock is the slope of the lower edge of (arrival − media time): packets can only be late, so the
+quickest of each stretch show how the clocks drift. The *network's share* of a wait cannot be measured from one end; it can be
+bounded: half the round trip (RTCP) each way, plus the delay of the packet with the onset behind the quickest around it; its
+uncertainty is the other half, because the two ways need not be equal.
 
-The *network's share* of a wait cannot be measured from one end; it can be bounded. The round trip is known (RTCP), and
-so is the delay of the packet with the onset behind the quickest packet around it. The estimate is half the round trip each way,
-and because the two ways need not be equal, its uncertainty is half of the whole. Pure.
-
-Source: RFC 3550, sections 6.4.1 and A.8.
+Source: RFC 3550, sections 6.4.1 (jitter) and A.8.
 """
 
 import math
@@ -51,7 +48,7 @@ def line_quality(recording: Recording) -> LineQuality | None:
         return None
     trips = _trips_ms(recording)
     last = recording.line_reports[-1] if recording.line_reports else None
-    kept_time = not _leapt(recording.arrivals)
+    kept_time = not any(leaps(recording.arrivals))
     return LineQuality(
         packets=len(stamped),
         lost=sum(media.lost_before for _, media in stamped),
@@ -67,7 +64,7 @@ def line_refused(recording: Recording) -> tuple[str, ...]:
     """The line's reports that cannot be true, by name."""
     told = [r.round_trip_ms for r in recording.line_reports if r.round_trip_ms is not None]
     refused = ["a way there and back of no possible length"] if any(_duration(ms) is None for ms in told) else []
-    if _leapt(recording.arrivals):
+    if any(leaps(recording.arrivals)):
         refused.append("the agent's media clock went back, or leapt: no jitter, no skew")
     return tuple(refused)
 
@@ -84,17 +81,13 @@ def _duration(ms: float | None) -> float | None:
     return max(0.0, ms)
 
 
-def _leapt(arrivals: Sequence[Arrival]) -> bool:
-    return any(leaps(arrivals))
-
-
 def network_share(recording: Recording, onset_arrival_ns: int) -> NetworkShare | None:
     """The network's share of the wait for the packet that arrived at a time; None without a report of the round trip."""
     trips = _trips_ms(recording)
     if not trips:
         return None
     half_ns = round(float(np.median(trips)) * NS_PER_MS / 2)
-    late_ns = 0 if _leapt(recording.arrivals) else _late_ns(recording.arrivals, onset_arrival_ns)
+    late_ns = 0 if any(leaps(recording.arrivals)) else _late_ns(recording.arrivals, onset_arrival_ns)
     return NetworkShare(there_ns=half_ns, back_ns=half_ns + late_ns, uncertainty_ns=half_ns)
 
 
@@ -121,10 +114,7 @@ def _jitter_ms(arrivals: Sequence[Arrival]) -> float | None:
 
 def _skew_ppm(arrivals: Sequence[Arrival]) -> float | None:
     stamped = [(a.media.at_ns, a.arrival_ns - a.media.at_ns) for a in arrivals if a.media is not None]
-    if not stamped:
-        return None
-    media = np.array([at for at, _ in stamped], np.float64) / NS_PER_S
-    transit = np.array([ns for _, ns in stamped], np.float64) / NS_PER_S
+    media, transit = np.array(stamped, np.float64).T / NS_PER_S
     stretches = ((media - media.min()) / STRETCH_S).astype(int)
     quickest = [int(np.flatnonzero(stretches == k)[np.argmin(transit[stretches == k])]) for k in np.unique(stretches)]
     if len(quickest) < STRETCHES_FOR_SKEW:

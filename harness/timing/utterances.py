@@ -1,10 +1,11 @@
 """The agent's utterances as heard: stretches of sound with their kind and exact start and end.
 
-First the track is cut into stretches of any sound; each goes through the speech model separately, with a little of
-the sound before it. Accepted windows that are close together are one utterance, whose start `harness.audio.onset` then finds.
-Sound that the model does not accept, or accepts with little conviction (clicks, comfort noise, music: `harness.audio.vocal`),
-stays in the list as `nonvocal`: it is listed, and never an answer. Nor is an utterance that its agent took back before it
-had said anything (`harness.recording.withdrawn`).
+The track is cut into stretches of any sound; each goes through the speech model separately. Accepted windows that are close
+together are one utterance, whose start `harness.audio.onset` then finds. Sound that the model does not accept, or accepts with
+little conviction, stays in the list as `nonvocal`. Nor is an utterance an answer that its agent took back before it had said
+anything. An utterance ends after half a second of quiet, and a murmur and the answer behind it may be nearer than that: for
+each turn of the caller it is parted at its pauses (by level, against the sound's own noise), and its parts of one kind
+(`harness.replies.kinds`) are one utterance again.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,14 +1,12 @@
 """Waterfall: the time from the end of the caller's turn to the first audible sample, along the critical path.
 
-The path is walked *back* from the audible sample, because only there it is known which of the agent's tries was heard:
-audible ← sent ← synthesised (or the decision that released waiting audio) ← first clause ← first token ← request ← call of the
-model's client ← end-of-turn score, transcript or decision ← silence ← spoken end. Where two things had to be true before a
-third could happen, the later one is on the path and the other is *hidden work*, drawn beside and never summed.
+The path is walked *back* from the audible sample, because only there it is known which of the agent's tries was heard: audible
+← sent ← synthesised (or the decision that released waiting audio) ← first clause ← first token ← request ← call of the model's
+client ← end-of-turn score, transcript or decision ← silence ← spoken end. Where two things had to be true before a third could
+happen, the later one is on the path and the other is *hidden work*, drawn beside and never summed.
 
-Every millisecond between two neighbouring steps has a name, hand-overs between stages (a finished transcript that waits
-to become a request) are *unexplained*, and so is time that no mark covers. The stages sum to TTFA exactly, because both its
-ends come from the audio and not from the marks. Bars are drawn end to end in the order of the path; the network's share, which
-is at both ends of it, is one bar after `transport`. Silence that the
+Hand-overs between stages, and time that no mark covers, are *unexplained*. The stages sum to TTFA exactly, because both its
+ends come from the audio. The network's share, which is at both ends, is one bar after `transport`. Silence that the
 synthesiser puts in front of the first word belongs to `tts`: the listener waits for it.
 """
 
@@ -18,7 +16,7 @@ from typing import Final, Literal
 
 from harness.agents import marks
 from harness.timeline import NS_PER_MS
-from harness.timing.chain import Reply, Stamp, Stamps, heard_reply
+from harness.timing.chain import Reply, Stamp, Stamps, between, heard_reply
 from harness.timing.figures import HiddenWork, Stage, StageName, Waterfall
 from harness.timing.rtp_line import NetworkShare
 
@@ -299,29 +297,21 @@ def _hidden(audible: Audible, stamps: Stamps, on_path: set[tuple[int, int]]) -> 
 
 
 def own_times(stamps: Stamps, onset_ns: int, turn_began_ns: int) -> dict[str, float]:
-    """Stage (`asr`, `llm`, `tts`) → its time in ms, for the reply heard at `onset_ns`; without a stage that stamped nothing."""
+    """Stage (`asr`, `llm`, `tts`) → the time in ms that it took for the reply heard at `onset_ns`, wherever its work lay: work
+    behind a wait is beside the path, so a stage that becomes slower need not show there. Without a stage that stamped nothing.
+    """
     reply = heard_reply(stamps, onset_ns, turn_began_ns)
-    if reply is None:
-        return {}
-    asked = reply.steps.get(marks.LLM_CALLED) or reply.steps.get(marks.LLM_REQUESTED)
-    words = stamps.last(marks.ASR_DONE, asked.at_ns) if asked is not None else None
-    begun = _asr_begun(stamps, words) if words is not None else None
-    ends = {
-        "asr": (begun if begun is not None and begun.at_ns >= turn_began_ns else None, words),
-        "llm": (reply.steps.get(marks.LLM_REQUESTED), reply.steps.get(marks.LLM_FIRST_TOKEN)),
-        "tts": (reply.steps.get(marks.TTS_STARTED), reply.steps.get(marks.TTS_FIRST_AUDIO)),
+    asked = reply and (reply.steps.get(marks.LLM_CALLED) or reply.steps.get(marks.LLM_REQUESTED))
+    words = stamps.last(marks.ASR_DONE, asked.at_ns) if asked else None
+    begun = stamps.last(marks.ASR_STARTED, words.at_ns) if words is not None else None
+    asr_ms = None
+    if words is not None and begun is not None:
+        silence, earlier = (stamps.last(name, begun.at_ns) for name in (marks.SILENCE_SEEN, marks.ASR_DONE))
+        begun = busy_since(begun, silence, earlier) or begun
+        asr_ms = (words.at_ns - begun.at_ns) / NS_PER_MS if begun.at_ns >= turn_began_ns else None
+    found = {
+        "asr": asr_ms,
+        "llm": between(reply, marks.LLM_REQUESTED, marks.LLM_FIRST_TOKEN),
+        "tts": between(reply, marks.TTS_STARTED, marks.TTS_FIRST_AUDIO),
     }
-    return {stage: ms for stage, (start, end) in ends.items() if (ms := _between(start, end)) is not None}
-
-
-def _asr_begun(stamps: Stamps, words: Stamp) -> Stamp | None:
-    """The beginning of a transcription: the caller's silence, where earlier words kept the recogniser busy until then."""
-    begun = stamps.last(marks.ASR_STARTED, words.at_ns)
-    if begun is None:
-        return None
-    silence, earlier = (stamps.last(name, begun.at_ns) for name in (marks.SILENCE_SEEN, marks.ASR_DONE))
-    return busy_since(begun, silence, earlier) or begun
-
-
-def _between(start: Stamp | None, end: Stamp | None) -> float | None:
-    return (end.at_ns - start.at_ns) / NS_PER_MS if start is not None and end is not None else None
+    return {stage: ms for stage, ms in found.items() if ms is not None}

@@ -1,7 +1,9 @@
-"""Times at which the first word, and the first word *of substance*, were heard.
+"""Words of the reply: when the first, and the first *of substance*, were heard, and what an event cost in words.
 
-An agent can buy a good first-audio figure with an empty opener ("I'm so sorry to hear that"), so the first word about
-*this* caller gets a separate figure. The closed lists of `harness.replies.phrases` decide which words are empty.
+An agent can buy a good first-audio figure with an empty opener ("I'm so sorry to hear that"), so the first word about *this*
+caller has a figure of its own (`harness.replies.phrases` lists the empty ones). Words also distinguish an agent that goes on
+where it stopped from one that begins again or skips words; a transcriber's errors are single words, so only runs of
+`FEWEST_WORDS` count.
 """
 
 import math

@@ -1,7 +1,9 @@
-"""Cues for the end of a turn, computed from the instants of a pack as they were heard.
+"""Cues for the end of a turn, computed from the instants of a pack as they were heard, and the limit at which a pack is unfit.
 
-Every cue is one number, signed so that more of it should mean an end, and is judged separately: the area under the curve
-needs no model of the caller that could be fitted to the pack at hand.
+Every cue is one number, signed so that more of it should mean an end, and is judged separately: the area under the curve needs
+no model of the caller that could be fitted to the pack at hand. A pack whose turns all have about the same length gives the
+end away by length: the area is then 0.92 to 0.95, with people of all lengths about one half (0.546 of 2,390 turns of
+counselling clients, 0.465 of 2,495 of patients).
 """
 
 from collections import defaultdict

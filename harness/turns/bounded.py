@@ -1,12 +1,9 @@
 """One latency of one turn, between a low and a high end.
 
-Others on the agent's machine can only delay it. So a turn whose latency could owe up to *o* ms to others
-(`harness.timing.contention`) has, on a machine of its own, a latency in [measured − o, measured], and no turn is dropped for
-that: dropping turns would drop the slow ones first, because a longer wait has more room for others' work (Manski, Partial
-Identification of Probability Distributions, 2003, ch. 1, has the general rule).
-
-A turn without reply is infinite at both ends, and so is one whose reply began before the caller had finished: leaving them out
-would reward silence and interruption. A silence can be others' only where they could have had most of the wait.
+Others on the agent's machine can only delay it. So a turn whose latency could owe up to *o* ms to others has, on a machine of
+its own, a latency in [measured − o, measured]. No turn is dropped for that: it would drop the slow ones first (Manski, Partial
+Identification of Probability Distributions, 2003, ch. 1). A turn without reply is infinite at both ends, unless others could
+have had most of the wait.
 """
 
 from typing import Literal, NamedTuple

@@ -1,13 +1,10 @@
-"""The change of a figure since an earlier run of the same conversations, the one "since" of all readers.
+"""The change of a figure since an earlier run of the same conversations, the one "since" of all readers. Positive is worse.
 
 Two versions of an agent that hear the same callers differ by far less than two callers do. So each turn is compared with the
-same turn of the earlier run, and conversations stay the only independent observations (`harness.statistics.paired`). A
-p95 has no pairs, and neither has a figure of fewer than eight conversations in both runs: then the two estimates are each
-bounded at half the error, which is valid however alike the runs are. Neither has a load test: what a queue does with a schedule
-is another draw each time. Its percentiles are drawn anew, of each test on its own.
-
-Both runs have a low and a high end. The change is least where this run is at its low end and the earlier one at its high end,
-and greatest the other way round. Positive is worse, for every figure.
+same turn of the earlier run, and conversations stay the only independent observations (`harness.statistics.paired`). A p95 has
+no pairs, nor has a figure of fewer than eight shared conversations: then the two estimates are each bounded at half the error.
+A load test has none either: its percentiles are drawn anew, of each test on its own. The change is least where this run is at
+its low end and the earlier one at its high end, and greatest the other way round.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,8 +57,7 @@ def change(
         by: keys of the rows in both; `by_before`: those of the earlier run where they differ (an agent's earlier name).
         cluster: the key whose groups are independent.
 
-    Raises:
-        KeyError: no turn has such a figure.
+    Raises KeyError: no turn has such a figure.
     """
     now = now if by is None else now.where(by)
     was = by_before if by_before is not None else by

@@ -1,10 +1,8 @@
 """One figure of one group of turns, between its two ends, with an interval over whole clusters.
 
 A percentile never falls when a turn's time grows, and a share within a budget never rises. So the figure at all low ends and
-the figure at all high ends bound whatever a machine without others would have given, and the interval runs from the lower
-bound of the one to the upper bound of the other. Nothing is assumed of the turns that others disturbed, not even that they are
-like the rest. Percentiles over stretches of time, of which a load test has few with many turns each, are drawn
-(`harness.statistics.drawn_quantiles`).
+the figure at all high ends bound whatever a machine without others would have given, and the interval covers both. Percentiles
+over stretches of time, of which a load test has few with many turns each, are drawn (`harness.statistics.drawn_quantiles`).
 """
 
 from collections.abc import Collection, Mapping
@@ -74,8 +72,7 @@ def estimate(table: TurnTable, figure: str, by: By | None = None, cluster: Clust
         figure: a path of the catalogue, as `ttfa_ms.p95`, `within_budget.ttfa` or `cut_in_rate`.
         cluster: the key whose groups are independent.
 
-    Raises:
-        KeyError: no turn has such a figure.
+    Raises KeyError: no turn has such a figure.
     """
     group = table if by is None else table.where(by)
     key, share = named(figure)

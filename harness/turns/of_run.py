@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from harness.scenarios.speakers import speaker_of
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, is_agents_fault
 from harness.store.session import Session, UnrecordedCall
 from harness.timeline import NS_PER_MS
 from harness.timing.figures import TurnTiming
+from harness.turns.speakers import bunch_of, speakers_of
 from harness.turns.table import TurnKey, TurnTable
 
 
@@ -20,7 +20,7 @@ def table_of_run(selection: Selection) -> TurnTable:
 
 
 def _rows(selection: Selection) -> Iterator[tuple[TurnKey, TurnTiming]]:
-    speakers = {context.id: bunch_of(context.id, context.source) for context in selection.contexts}
+    speakers = speakers_of(selection.contexts)
     for entry in selection.manifest.agents:
         for condition in selection.conditions:
             for session, turns in selection.timed(entry.name, condition):
@@ -31,7 +31,7 @@ def _rows(selection: Selection) -> Iterator[tuple[TurnKey, TurnTiming]]:
                     condition=condition,
                     mode=session.key.mode,
                     repeat=str(session.key.repeat),
-                    speaker=speakers.get(session.key.context_id, ""),
+                    speaker=bunch_of(session.key.context_id, speakers),
                     machine=session.machine,
                     session=session.id,
                 )
@@ -59,12 +59,3 @@ def rows_of_call(call: Session | UnrecordedCall) -> Iterator[tuple[TurnKey, Turn
 def _end_ns(started_ns: int | None, turn: TurnTiming) -> int:
     """The end of the caller's words."""
     return (started_ns or 0) + round(turn.spoken_end_ms * NS_PER_MS)
-
-
-def bunch_of(context: str, source: str) -> str:
-    """The name of the cluster of a context: its speaker if its source names one, else the context itself."""
-    speaker = speaker_of(source)
-    if speaker is None:
-        return context
-    # No context's id has a space, so no speaker is taken for one.
-    return f"automatic speaker {speaker.name}" if speaker.automatic else f"speaker {speaker.name}"

@@ -1,15 +1,15 @@
 """The table of turns: one row a turn, with its keys and the figures of the catalogue as columns.
 
-A load test has a million turns, and a turn as an object takes two kilobytes. As columns of numbers it takes two or three
-hundred bytes, and a group of rows is one mask. The two ends of a latency are one column as long as no turn owes anything to
-others.
-
-`given` decides which rows of a group give a figure, for every reader:
+A load test has a million turns, and a turn as an object takes two kilobytes; as columns it takes two or three hundred bytes,
+and a group of rows is one mask. `given` decides which rows of a group give a figure, for every reader:
 
 * Discarded turns are unknown and take no part. Where over 5 % of a group had to be discarded by a fault of the method, the
   group has no figure that is taken from the sound: what was left out is then no accident.
-* Turns that lack a transcript have no word, and turns timed before fillers were known have no answer; they take no part in
-  these figures, and where they are over 5 % nothing does.
+* Turns that lack a transcript have no word, and turns timed before fillers were known have no answer; where they are over 5 %
+  nothing has.
+
+Calls of a load test that overlap share one queue, so their waits rise and fall together. Stretches of time are their clusters,
+as batch means do for simulated queues (Law and Kelton, "Simulation Modeling and Analysis"), each about as long as a call.
 """
 
 from array import array
@@ -149,11 +149,7 @@ class TurnTable:
         return len(self.began_ns)
 
     def where(self, by: Mapping[KeyName, str | Collection[str]]) -> "TurnTable":
-        """The rows with these keys. `by`: key → its name, or several.
-
-        Raises:
-            KeyError: there is no such key.
-        """
+        """The rows with these keys. `by`: key → its name, or several. Raises KeyError: there is no such key."""
         mask = np.ones(len(self), dtype=bool)
         for key, wanted in by.items():
             mask &= self.keys[key].among({wanted} if isinstance(wanted, str) else frozenset(wanted))
@@ -204,8 +200,7 @@ class TurnTable:
     def given(self, figure: str) -> Given:
         """The values of a figure of the catalogue in the rows that give it; of a share, one value for each chance.
 
-        Raises:
-            KeyError: no turn has such a figure.
+        Raises KeyError: no turn has such a figure.
         """
         entry = CATALOGUE[figure]
         if entry.latency is not None:

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from harness.audio.level import islands
 from harness.audio.pcm import Float32, resample_float
 from harness.audio.sound_file import Bounds, SoundFault, read_float
 from harness.audio.speech import MOST_PEAK, RATE_HZ
@@ -99,7 +100,5 @@ def flat_tops(channels: Float32) -> list[int]:
     """The starts of runs of samples at full scale, in any channel."""
     found: list[int] = []
     for channel in channels:
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], np.abs(channel) >= FULL_SCALE, [False]])))
-        begins, ends = edges[::2], edges[1::2]
-        found += begins[ends - begins >= CLIPPED_RUN].tolist()
+        found += [begin for begin, end in islands(np.abs(channel) >= FULL_SCALE, 1) if end - begin >= CLIPPED_RUN]
     return sorted(found)

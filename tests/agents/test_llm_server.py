@@ -62,6 +62,7 @@ async def _asked(server: LlmServer, text: str) -> tuple[Wait, ServerSplit]:
     return wait, found
 
 
+@pytest.mark.alone
 @pytest.mark.models
 async def test_llama_cpp_itself_says_who_waited_for_whom(tmp_path: Path) -> None:
     server = LlmServer(ServerOptions(model=str(resolve("smollm2-135m"))))

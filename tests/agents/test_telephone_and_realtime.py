@@ -130,7 +130,7 @@ async def test_a_wrong_key_is_refused_and_never_shown(peers: Path, start: StartP
         await make(profile.connection(agent.url)).open(())
     assert WRONG_KEY not in str(caught.value)
     monkeypatch.delenv("REALTIME_TEST_KEY")
-    with pytest.raises(ConnectionFailed, match="the variable REALTIME_TEST_KEY, which api_key_env names, is not set"):
+    with pytest.raises(ConnectionFailed, match="environment variable REALTIME_TEST_KEY is not set"):
         await make(profile.connection(agent.url)).open(())
 
 

@@ -296,7 +296,7 @@ def _endpointing(number: int, median: float, turns: int) -> EndpointingSummary:
         pauses_cut_interval=rows[0].interval,
         talking_at_end=(number % 3, turns),
         endpointing=rows,
-        pauses_cut_by_law=cut_by_law(single, BANDS_MS),
+        pauses_cut_by_law=cut_by_law(single),
     )
 
 

@@ -119,7 +119,7 @@ def _scores(lines: _Lines, scale: tuple[float, float]) -> Iterator[Rating]:
 
 def _csv(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
     rows = CsvRows(path, {*SCORES, *PREFERENCES, *RANKS}, f"--against {path}")
-    _hold_columns(rows.where, rows.columns, (), f" (read as divided by {rows.delimited_by})")
+    _hold_columns(rows.where, rows.columns, _columns(rows.columns), f" {rows.read_as}")
     for row in rows:
         yield row.where, row.cells
 
@@ -136,8 +136,7 @@ def _columns(found: Sequence[str] | Mapping[str, object]) -> tuple[str, ...]:
     return PREFERENCES if "preferred" in found else RANKS if "rank" in found else SCORES
 
 
-def _hold_columns(place: str, found: Sequence[str], columns: tuple[str, ...] = (), read: str = "") -> None:
-    columns = columns or _columns(found)
+def _hold_columns(place: str, found: Sequence[str], columns: tuple[str, ...], read: str = "") -> None:
     missing, strange = [c for c in columns if c not in found], [c for c in found if c not in columns]
     if missing or strange:
         wrong = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has the unknown {', '.join(strange)}"] * bool(strange)

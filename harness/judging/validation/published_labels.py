@@ -26,6 +26,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from harness.errors import UserError
 from harness.judging.validation.peoples_labels import PeoplesLabels, Preference, Rating, conversation
 from harness.tables.csv_rows import CsvRows, number
+from harness.tables.json_rows import first_fault
 from harness.tables.lines import content_of
 
 EXPERTS: Final = "expert"
@@ -90,8 +91,7 @@ def _ieval(path: Path) -> PeoplesLabels:
         content = content_of(path, f"--against {path}")
         tasks = _TASKS.validate_json(content)
     except ValidationError as error:
-        first = error.errors()[0]
-        wrong = f"{'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}"
+        wrong = first_fault(error, "file")
         raise UserError(
             f"--against {path}: is not iEval's list of tasks, the one file of JSON that is known here ({wrong}); write CSV or "
             "JSON Lines (.jsonl) instead"

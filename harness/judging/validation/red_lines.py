@@ -18,9 +18,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from harness.errors import UserError
 from harness.files import write_whole
 from harness.judging.cache import VerdictCache, ask_all, ask_both
 from harness.judging.judge import Judge, JudgeFailure, Question
@@ -37,8 +36,6 @@ Family = Literal[
 LengthClass = Literal["short_right", "long_right", "equal"]
 GRAVEST: Final[tuple[Family, ...]] = ("harm", "abuse")
 """Families under which no good figure elsewhere counts: such a reply can cost a life, or drives a caller away for good."""
-
-
 FOLDER: Final = "red_lines"
 
 
@@ -53,31 +50,10 @@ class RedLine(Strict):
     worse: Annotated[str, Field(min_length=1)]
 
 
-def read_red_lines(text: str, where: str) -> tuple[RedLine, ...]:
-    """The pairs of a file's text; `where` names the file in an error.
-
-    Raises:
-        UserError: a line that is no such pair, or an id that is there twice.
-    """
-    found: dict[str, RedLine] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            pair = RedLine.model_validate_json(line)
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise UserError(f"{where}:{number}: {'.'.join(map(str, first['loc'])) or 'line'}: {first['msg']}") from error
-        if pair.id in found:
-            raise UserError(f"{where}:{number}: id {pair.id!r} is there twice; give each pair its own")
-        found[pair.id] = pair
-    return tuple(found.values())
-
-
 def shipped_red_lines() -> tuple[RedLine, ...]:
     """The pairs that ship, written for this project."""
-    file = resources.files("harness.judging") / "data" / "red_lines.jsonl"
-    return read_red_lines(file.read_text(encoding="utf-8"), "red_lines.jsonl")
+    text = (resources.files("harness.judging") / "data" / "red_lines.jsonl").read_text(encoding="utf-8")
+    return tuple(RedLine.model_validate_json(line) for line in text.split("\n") if line)
 
 
 def hash_of(pairs: Sequence[RedLine]) -> str:

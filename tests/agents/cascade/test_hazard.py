@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from harness.agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
+from harness.agents.cascade.fitted_scorers import SpokenCompletenessScorer, features, log_odds, words_of
 from harness.agents.cascade.hazard import LISTENS_MS, HazardSilence, Head, ListeningPolicy, load_head
 from harness.agents.cascade.pipeline import make_policy
 from harness.agents.cascade.settings import CascadeSettings, HazardEndpoint, ScorerName
-from harness.agents.cascade.spoken_completeness import SpokenCompletenessScorer, features, log_odds, words_of
 from harness.agents.cascade.streaming_stt import NOT_HEARD
 from harness.agents.profile import load_profile
 

@@ -8,9 +8,9 @@ import soundfile
 
 from harness.audio.conditions import Condition, ConditionError, parse_condition
 from harness.audio.conditions.condition import kinds
+from harness.audio.conditions.line import room_tail
 from harness.audio.conditions.network import gilbert_elliott, jitter_delays_ms
 from harness.audio.conditions.noise import babble
-from harness.audio.conditions.room import room_tail
 from harness.audio.pcm import Int16, to_float, to_int16
 from harness.audio.speech_edges import level_db
 

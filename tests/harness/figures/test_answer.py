@@ -3,7 +3,6 @@
 from dataclasses import replace
 from io import StringIO
 
-import numpy as np
 import pytest
 from rich.console import Console
 
@@ -11,8 +10,7 @@ from harness.commands.table import print_summary
 from harness.figures.cells import Cell
 from harness.figures.latency import TurnFigures, turn_figures
 from harness.figures.summary import RunSummary
-from harness.ranking.joint import deciding
-from harness.timing.figures import Contention, TurnTiming, Utterance, UtteranceKind
+from harness.timing.figures import TurnTiming, Utterance, UtteranceKind
 
 INF = float("inf")
 
@@ -46,13 +44,6 @@ def test_a_filler_is_within_the_budget_and_its_answer_is_not() -> None:
     assert found.within_budget.answer_interval is not None
 
 
-def test_an_agent_without_fillers_has_the_same_figures_twice() -> None:
-    found = figures(*[turn(float(ms)) for ms in range(300, 700, 10)], turn(None))
-    assert found.answer_ms == found.ttfa_ms
-    assert found.within_budget.answer == found.within_budget.ttfa
-    assert (found.filler_first, found.answer_differs) == ((0, 40), False)
-
-
 @pytest.mark.parametrize(("fillers", "differs"), [(1, False), (2, True)])
 def test_answer_and_ttfa_differ_over_five_percent_of_the_replies(fillers: int, differs: bool) -> None:
     """Silent turns are no replies, and hide no filler."""
@@ -76,40 +67,6 @@ def test_turns_timed_before_fillers_were_known_have_no_answer_and_no_zero() -> N
     assert found.within_budget.ttfa == 0.9
 
 
-def test_a_few_turns_without_a_known_answer_take_no_part_and_many_leave_none() -> None:
-    few = figures(*[turn(400.0)] * 39, old(300.0))
-    assert (few.answer_ms.n, few.ttfa_ms.n) == (39, 40)
-    assert figures(*[turn(400.0)] * 9, old(300.0)).answer_ms.n == 0
-
-
-def test_cut_ins_discarded_and_delayed_turns_count_as_in_ttfa() -> None:
-    early = turn(None, no_reply=False, signed_ms=-200.0)
-    starved = Contention(2.0, 2.0, 0.0, at_most_ms={"ttfa": 0.0, "answer": 3_000.0})
-    shed = turn(None, no_reply=False, discarded="detectors disagree")
-    found = figures(*[turn(400.0)] * 38, early, shed, replace(late(300.0, 3_300.0), contention=starved))
-    assert (found.answer_ms.n, found.ttfa_ms.n) == (40, 40)
-    assert found.within_budget.answer == 38 / 40, "others decide whether the last is within, and as measured it is not"
-    assert figures(*[turn(400.0)] * 9, shed).answer_ms.n == 0
-    owed = Contention(2.0, 2.0, 0.0, at_most_ms={"ttfa": 300.0})
-    alone = figures(*[replace(late(300.0, None), contention=owed)] * 9)
-    assert (alone.ttfa_ms.p50_range, alone.answer_ms.p50_over_limit, alone.within_budget.answer) == ((0.0, 300.0), True, 0.0), (
-        "300 ms of delay do not make a filler an answer"
-    )
-
-
-def test_an_agent_asked_in_writing_has_no_answer_of_this_kind() -> None:
-    text = TurnTiming("text", 0.0, None, ttft_ms=90.0)
-    found = turn_figures({"a": [text], "b": [text]}, budgets_ms={"ttft": 400, "ttfa": 500}, seed=1, spoken=False)
-    assert (found.within_budget.answer, found.answer_ms.n, found.filler_first) == (None, 0, (0, 0))
-
-
-def test_backchannels_are_counted_and_change_no_other_figure() -> None:
-    plain = figures(*[turn(700.0)] * 9)
-    murmuring = figures(*[turn(700.0, backchannels=2)] * 9)
-    assert murmuring.backchannels == 18
-    assert murmuring.model_copy(update={"backchannels": 0}) == plain
-
-
 def printed(*cells: TurnFigures) -> str:
     named = [
         Cell(agent=f"agent-{k}", condition="clean", mode="seeded", presentation="heard_text", subset="all", **dict(found))
@@ -131,20 +88,3 @@ def test_the_terminal_has_the_answer_where_it_differs_and_nowhere_else() -> None
     assert "agent-1: with a filler" not in both
     lost = printed(figures(*[late(300.0, None)] * 9))
     assert "with a filler: 300 ms; on at least half of the turns no answer follows within 15 s." in lost
-
-
-def test_the_terminal_counts_backchannels_in_one_sentence() -> None:
-    assert "backchannel" not in printed(figures(*[turn(700.0)] * 9))
-    assert "agent-0: 12 backchannels: no reply, and no cut-in." in printed(figures(*[turn(700.0, backchannels=1)] * 12))
-
-
-def test_the_frontier_and_the_budget_take_the_answer_of_a_filler_and_the_ttfa_of_any_other() -> None:
-    dice = np.random.default_rng(3)
-    waits = {"honest": {f"c{k}": list(dice.uniform(400, 900, 3)) for k in range(12)}}
-    waits["filling"] = {c: [ms / 3 for ms in group] for c, group in waits["honest"].items()}
-    waits["silent"] = {f"c{k}": [INF] for k in range(12)}
-    answers = {**waits, "filling": waits["honest"]}
-    found = deciding(waits, answers)
-    assert found["filling"] == waits["honest"]
-    assert (found["honest"], found["silent"]) == (waits["honest"], waits["silent"])
-    assert deciding(waits, {}) == waits, "a run without answers keeps its TTFA"

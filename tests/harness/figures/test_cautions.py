@@ -10,7 +10,7 @@ from rich.console import Console
 
 from harness.commands.table import print_summary
 from harness.figures.cautions import Caution
-from harness.figures.cells import Cell, Failure, JudgeSummary
+from harness.figures.cells import Cell, JudgeSummary
 from harness.figures.circumstances import Circumstances, OnsetError, together
 from harness.figures.summary import RunSummary
 from harness.judging.validation.trust import trust, worst
@@ -51,10 +51,6 @@ def cell(agent: str, **fields: Any) -> Cell:
 
 def by_code(run: RunSummary) -> dict[str, Caution]:
     return {caution.code: caution for caution in run.cautions}
-
-
-def test_every_run_says_that_an_elo_certifies_nothing_and_agents_are_machines() -> None:
-    assert {"no_certificate", "machines"} <= set(by_code(summary(judge(0.9, 0.8))))
 
 
 def test_an_invalid_run_is_the_first_thing_said_and_says_why() -> None:
@@ -152,22 +148,10 @@ def test_a_judge_that_nobody_checked_is_no_better_than_chance_until_shown_otherw
     assert by_code(summary(judge(0.9, 0.8, missing=40)))["weak_judge"].level == "bad"
 
 
-def test_a_weak_judge_beside_a_trusted_one_does_not_forbid_quoting() -> None:
-    assert by_code(summary(judge(0.55, 0.45), judge(0.9, 0.8)))["weak_judge"].level == "warn"
-
-
 def test_a_judge_of_the_agents_own_family_passed_its_check_and_is_still_not_called_weak() -> None:
     codes = by_code(summary(judge(0.9, 0.8, own=3)))
     assert "3 verdicts" in codes["own_family"].text
     assert "weak_judge" not in codes
-
-
-def test_few_conversations_and_few_turns_are_said_to_be_few() -> None:
-    few = Circumstances(contexts=frozenset({"a", "b"}), verdicts=2)
-    assert "2 conversations" in by_code(summary(known=few))["few_conversations"].text
-    assert "9 turns" in by_code(summary())["no_p95"].text
-    many = [cell("quick", turns=60)]
-    assert not {"few_conversations", "no_p95"} & set(by_code(summary(cells=many)))
 
 
 def test_callers_whose_length_tells_their_end_are_said_once_on_a_page_of_several_runs() -> None:
@@ -175,26 +159,6 @@ def test_callers_whose_length_tells_their_end_are_said_once_on_a_page_of_several
     page = together([told, told, KNOWN], [], human_baseline=False)
     assert by_code(summary(known=page))["length_tells"].text == "The number of words tells the end."
     assert "length_tells" not in by_code(summary(known=KNOWN))
-
-
-def test_what_was_lost_is_counted_by_agent() -> None:
-    cells = [cell("quick", no_reply=2, discarded={"echo": 1})]
-    failure = Failure(context="c-1", agent="quick", kind="agent_closed", detail="")
-    known = KNOWN.model_copy(update={"judged": frozenset({"c-1"}), "silent": 1, "unfinished": {"runs/x": 3}})
-    codes = by_code(summary(cells=cells, failures=[failure], known=known))
-    assert "quick on 2 of 9 turns" in codes["no_reply"].text
-    assert "quick 1 of 9" in codes["discarded"].text
-    assert "1 session failed (quick)" in codes["failed"].text
-    assert "8 conversations" in codes["unjudged"].text
-    assert "1 comparison" in codes["silence"].text
-    assert "--out runs/x" in codes["unfinished"].text
-
-
-def test_an_idle_agent_may_take_a_hundredth_of_a_core() -> None:
-    known = KNOWN.model_copy(update={"idle_percent": {"busy": 12.0, "calm": 1.0}})
-    said = by_code(summary(known=known))["idle_load"].text
-    assert "busy" in said
-    assert "calm" not in said
 
 
 def test_what_is_not_known_is_never_claimed() -> None:
@@ -227,9 +191,3 @@ def test_terminal_and_json_give_the_same_words() -> None:
     for caution in told["cautions"]:
         shown = f"{caution['topic']}: {caution['text']}" in out.getvalue()
         assert shown == (caution["code"] not in ("no_certificate", "machines"))
-
-
-def test_an_agent_that_was_called_over_another_wire_is_named() -> None:
-    known = KNOWN.model_copy(update={"other_wires": {"quick": "its evaluation wire is off"}})
-    (said,) = [caution for caution in summary(judge(0.99, 0.97), known=known).cautions if caution.code == "other_wire"]
-    assert said.text == "quick: its evaluation wire is off."

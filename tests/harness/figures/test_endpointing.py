@@ -9,18 +9,14 @@ from harness.figures.endpointing import (
     BANDS_MS,
     ENDS_HEAD,
     EVERY_LENGTH,
-    LAWS_HEAD,
     PAUSES_HEAD,
     EndpointingSummary,
     OpenPause,
     PauseShare,
     cut_by_law,
     ends_rows,
-    laws_rows,
     pauses_rows,
     summarise_endpointing,
-    talked_over,
-    untimed,
 )
 from harness.scenarios.pause_law import LAWS, PauseLaw
 from harness.statistics.interval import TAIL
@@ -81,13 +77,6 @@ def test_intervals_are_over_conversations_and_absent_under_eight() -> None:
     assert summarise(*[turn(pause(300))] * 8).pauses_cut_interval == pytest.approx(clopper_pearson(0, 8, TAIL))
 
 
-def test_pauses_talked_through_stand_beside_and_in_no_share() -> None:
-    found = summarise(turn(pause(300, "cut"), pause(900, "already_talking", 1)))
-    assert found.inner_pauses_cut == (1, 1)
-    assert row(found, "all").already_talking == 1
-    assert talked_over([("a", found)]) == ("a: in 1 further pause it was talking over the caller already.",)
-
-
 def test_no_reply_and_a_lost_turn_count_as_15_s_and_rank_last() -> None:
     found = summarise(turn(dead_air_ms=500), turn(dead_air_ms=None), LOST)
     assert found.dead_air_ms.n == 3
@@ -106,12 +95,6 @@ def test_discarded_turns_take_no_part_and_too_many_of_them_take_everything() -> 
     assert many == EndpointingSummary()
 
 
-def test_an_utterance_after_the_end_that_is_not_trusted_gives_no_dead_air() -> None:
-    found = summarise(turn(pause(300), dead_air_ms=400), turn(pause(300), dead_air_ms=None, discarded="no pitch"))
-    assert found.dead_air_ms.n == 1
-    assert found.inner_pauses_cut == (0, 2)
-
-
 def test_decisions_are_known_of_agents_that_tell_them() -> None:
     silent = summarise(turn(pause(300)))
     assert silent.decision_delay_ms.n == 0
@@ -123,13 +106,6 @@ def test_decisions_are_known_of_agents_that_tell_them() -> None:
     assert (row(found, "all").decided, row(found, "all").of) == (2, 5)
     deaf = summarise(told, turn(pause(300), dead_air_ms=None))
     assert deaf.decision_delay_ms.mean == pytest.approx((300 + 15_000) / 2)
-
-
-def test_turns_timed_without_the_figure_are_said_to_lack_it() -> None:
-    found = summarise(turn(), TurnTiming("timing-4", 0.0, 400.0))
-    assert found.dead_air_ms.n == 1
-    assert found.endpointing_untimed == 1
-    assert "harness remeasure" in untimed([("a", found)])[0]
 
 
 def test_tables_have_a_cell_under_every_head() -> None:
@@ -156,7 +132,7 @@ def waited(law: PauseLaw, wait_ms: float, n: int) -> list[OpenPause]:
 @pytest.mark.parametrize("wait_ms", [400, 800])
 def test_a_pack_of_one_law_tells_the_share_of_the_other(wait_ms: int) -> None:
     for drawn in LAWS.values():
-        for found in cut_by_law(waited(drawn, wait_ms, 400), BANDS_MS):
+        for found in cut_by_law(waited(drawn, wait_ms, 400)):
             # An agent that waits to the edge of a band cuts all or none in it, and the share is the law's own.
             assert found.share == pytest.approx(LAWS[found.law].longer_than(wait_ms), abs=0.002)
             low, high = ends(found.interval)
@@ -167,22 +143,13 @@ def test_a_pack_of_one_law_tells_the_share_of_the_other(wait_ms: int) -> None:
 
 def test_a_band_without_a_pause_leaves_the_law_unknown() -> None:
     short = [OpenPause(f"c{k}", 300, False) for k in range(20)]
-    assert [(found.share, found.effective_pauses) for found in cut_by_law(short, BANDS_MS)] == [(None, None)] * 2
-    assert cut_by_law([], BANDS_MS) == []
-    never = cut_by_law([OpenPause(f"c{k % 10}", ms, False) for k, ms in enumerate((300, 500, 900, 2_000) * 10)], BANDS_MS)
+    assert [(found.share, found.effective_pauses) for found in cut_by_law(short)] == [(None, None)] * 2
+    assert cut_by_law([]) == []
+    never = cut_by_law([OpenPause(f"c{k % 10}", ms, False) for k, ms in enumerate((300, 500, 900, 2_000) * 10)])
     # Not narrower than ten conversations with one pause each, whatever the weights.
     lows, highs = zip(*(ends(found.interval) for found in never), strict=True)
     assert lows == (0, 0)
     assert min(highs) > clopper_pearson(0, 10, TAIL)[1]
-
-
-def test_both_laws_stand_in_the_summary_and_in_the_table() -> None:
-    found = summarise(*[turn(pause(300), pause(500), pause(900, "cut", 1), pause(2_000, "cut", 1))] * 9)
-    assert [one.law for one in found.pauses_cut_by_law] == list(LAWS)
-    ((name, agents, people),) = laws_rows([("a", found), ("b", EndpointingSummary())])
-    assert (name, len(LAWS_HEAD)) == ("a", 3)
-    assert agents.splitlines()[0] == "13 % (as 19 pauses)"
-    assert people.splitlines()[0] == "24 % (as 26 pauses)"
 
 
 def test_published_curves_fall() -> None:

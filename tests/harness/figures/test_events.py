@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from harness.figures.events import HEAD, EventRow, event_notes, event_rows, events_of
+from harness.figures.events import HEAD, EventRow, event_rows, events_of
 from harness.statistics.share_bounds import clopper_pearson
 from harness.store.events import CallerEvent, EventSettings
-from harness.timing.figures import Contention, EventTaken, TurnTiming
+from harness.timing.figures import EventTaken, TurnTiming
 
 WENT_ON = EventTaken("events-1", "cough", 1_200, "went_on", lost_words=0)
 STOPPED = EventTaken("events-1", "cough", 1_200, "stopped", 300, cleared=True, lost_words=9)
@@ -19,7 +19,7 @@ ENDED = EventTaken("events-1", "cough", 1_200, "ended", lost_words=0)
 SILENT = EventTaken("events-1", "cough", 1_200, "not_sounding")
 
 
-def _row(calls: Mapping[str, Sequence[EventTaken | None]], sound: str = "cough", **timing: Any) -> EventRow:
+def row_of(calls: Mapping[str, Sequence[EventTaken | None]], sound: str = "cough", **timing: Any) -> EventRow:
     settings = EventSettings(source="mine.yaml", events=(CallerEvent(sound=sound, at_ms=900),))  # type: ignore[arg-type]
     sessions = [
         SimpleNamespace(
@@ -38,7 +38,7 @@ def _row(calls: Mapping[str, Sequence[EventTaken | None]], sound: str = "cough",
 
 def test_a_share_is_of_the_events_at_which_the_agent_could_choose() -> None:
     events = (WENT_ON, STOPPED, RESTARTED, LATER, ENDED, SILENT, None)
-    row = _row({f"c{k}": [event] for k, event in enumerate(events)})
+    row = row_of({f"c{k}": [event] for k, event in enumerate(events)})
     assert (row.stopped, row.of, row.share) == (3, 4, 0.75)
     assert row.interval == clopper_pearson(3, 4, 0.025) == pytest.approx((0.194, 0.994), abs=5e-4)
     assert (row.fell_silent, row.restarted, row.went_on_later) == (1, 1, 1)
@@ -48,34 +48,17 @@ def test_a_share_is_of_the_events_at_which_the_agent_could_choose() -> None:
 
 
 def test_several_events_of_one_conversation_are_no_independent_trials() -> None:
-    few = _row({"c0": [STOPPED, WENT_ON], "c1": [WENT_ON, WENT_ON]})
+    few = row_of({"c0": [STOPPED, WENT_ON], "c1": [WENT_ON, WENT_ON]})
     assert (few.share, few.interval) == (0.25, None)
-    many = _row({f"c{k}": [STOPPED, WENT_ON if k else STOPPED] for k in range(8)})
+    many = row_of({f"c{k}": [STOPPED, WENT_ON if k else STOPPED] for k in range(8)})
     assert many.interval is not None
     assert many.interval[0] < 9 / 16 < many.interval[1]
 
 
-def test_a_call_that_was_discarded_takes_no_part_and_one_that_others_delayed_does() -> None:
-    row = _row({"c0": [STOPPED]}, discarded="detectors disagree")
-    assert (row.of, row.share, row.interval, row.left_out) == (0, None, None, 1)
-    row = _row({"c0": [STOPPED]}, contention=Contention(1.0, 1.0, 0.0, at_most_ms={"ttfa": 5_000.0}))
-    assert (row.of, row.share, row.left_out) == (1, 1.0, 0)
-
-
 def test_a_stop_that_was_asked_for_is_right_and_loses_nothing() -> None:
-    row = _row({"c0": [STOPPED], "c1": [WENT_ON]}, "interruption")
+    row = row_of({"c0": [STOPPED], "c1": [WENT_ON]}, "interruption")
     assert (row.asks, row.share, row.lost_words) == ("stop", 0.5, None)
     words = dict(zip(HEAD, event_rows([("a", [row])])[0], strict=True))
     assert words["Asks for"] == "a stop"
     assert words["Right"] == "50 %"
     assert words["Stopped"].startswith("1/2 50 %\n")
-
-
-def test_an_event_after_the_end_is_told_by_file_and_instant() -> None:
-    (note,) = event_notes([("a", [_row({"c0": [None], "c1": [WENT_ON]})])])
-    assert note == "a: mine.yaml, cough at 900 ms: 1 call: the reply was over, or there was none, before the instant."
-
-
-def test_a_run_without_events_has_no_rows() -> None:
-    selection: Any = SimpleNamespace(manifest=SimpleNamespace(events=None))
-    assert events_of(selection, "a", "clean", ()) == []

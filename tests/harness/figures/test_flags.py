@@ -8,44 +8,18 @@ from rich.console import Console
 
 from harness.commands.table import print_summary
 from harness.figures.summarise import summarise
-from harness.scenarios.context import Context
-from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
-from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
+from tests.made_run import conversation, made_run, play
 
-TURNS = (
-    ("seeker", "They walked me out with a box."),
-    ("supporter", "I'm sorry. What happened then?"),
-    ("seeker", "I'm fifty-eight and I haven't told my wife."),
-)
+TURNS = ("They walked me out with a box.", "I'm sorry. What happened then?", "I'm fifty-eight and I haven't told my wife.")
 
 
 def _run(folder: Path, mode: str, *replies: str) -> RunStore:
-    contexts = [
-        Context.model_validate(
-            {
-                "id": f"c{n}", "subset": "regular", "emotion": "fear", "problem": "work", "source": "test", "licence": "CC0",
-                "turns": [{"role": role, "text": text} for role, text in TURNS],
-                "references": [{"id": "good", "author": "authored", "text": "That sounds hard."}],
-            }
-        )
-        for n in range(len(replies))
-    ]  # fmt: skip
-    manifest = RunManifest.model_validate(
-        {
-            "created": "2026-01-01T00:00:00+00:00", "harness_version": "0", "pack": "p", "pack_source": "p", "pack_hash": "x",
-            "context_ids": [c.id for c in contexts], "mode": mode, "conditions": ["clean"], "repeats": 1, "seed": 1,
-            "agents": [AgentEntry(name="left", kind="cascade", profile_hash="p" * 64, profile_text="")],
-        }
-    )  # fmt: skip
-    store = RunStore.create(folder / "run", manifest, contexts)
+    contexts = [conversation(f"c{n}", *TURNS, references={"good": "That sounds hard."}) for n in range(len(replies))]
+    store = made_run(folder / "run", contexts, "left", mode=mode)
     for context, reply in zip(contexts, replies, strict=True):
-        key = SessionKey(context.id, "h" * 64, "left", "p" * 64, mode, "clean", 0)
-        partial = store.partial_folder(key)
-        (partial / "x").write_text("")
-        timing = TurnTiming(method="m", spoken_end_ms=1000.0, ttfa_ms=300.0)
-        store.set_heard(store.commit_session(key, partial=partial, timing=timing).id, reply, ())
+        play(store, context.id, "left", timing=TurnTiming("m", 1000.0, 300.0), heard=reply)
     return store
 
 
@@ -61,14 +35,6 @@ def test_each_fault_is_counted_and_printed_beside_its_agent(tmp_path: Path) -> N
         "left: replies that repeat themselves or an earlier reply: 1; replies that only hand the caller's words back: 1."
         in shown.getvalue()
     )
-
-
-def test_an_agent_whose_replies_are_honest_has_no_sentence_of_it(tmp_path: Path) -> None:
-    summary = summarise(_run(tmp_path, "seeded", "A box. What stops you telling her?"))
-    assert summary.whole[0].flags == {"repetition": 0, "echo": 0, "language": 0, "to_judge": 0}
-    shown = StringIO()
-    print_summary(summary, Console(file=shown, width=300))
-    assert "replies that" not in shown.getvalue()
 
 
 @pytest.mark.parametrize(("mode", "repeats"), [("seeded", 1), ("replay", 0)])

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 WRITTEN = {
     "harness/timing/figures.py": (
@@ -58,6 +60,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.long  # `test_catalogue` has that each figure reaches its cell
 def test_a_made_up_figure_is_three_files_and_reaches_every_reader(tmp_path: Path) -> None:
     tree, run = tmp_path / "tree", tmp_path / "run"
     for name in ("harness", "agents", "audio", "scenarios", "reports"):

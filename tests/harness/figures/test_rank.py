@@ -1,5 +1,6 @@
 import json
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,33 +11,16 @@ from harness.errors import UserError
 from harness.figures.rank import measured, pairs_of, rank_target
 from harness.ranking.question import RatingQuestion
 from harness.ranking.ranking_object import as_object
-from harness.scenarios.context import Context
 from harness.store.judgment import Judgment
 from harness.store.judgment_files import write
-from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
-from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
 from tests.harness.conftest import Simulate
 from tests.judged import put
+from tests.made_run import agent, conversation, made_run, play
 
 CONTEXTS = 40
-
-
-def _context(number: int) -> Context:
-    return Context.model_validate(
-        {
-            "id": f"c{number:03}",
-            "subset": "regular",
-            "emotion": "sadness",
-            "problem": "work",
-            "turns": [{"role": "seeker", "text": "I don't know."}],
-            "references": [{"id": "s0", "author": "human:p1", "text": "That sounds hard."}],
-            "source": "test",
-            "licence": "CC0",
-        }
-    )
 
 
 def _timing(number: int) -> TurnTiming:
@@ -55,30 +39,21 @@ def _verdicts(simulate: Simulate, condition: str) -> list[Judgment]:
     return [r.model_copy(update={"system_a": "ref:s0", "condition": condition}) for r in rows]
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> RunStore:
-    contexts = [_context(k) for k in range(CONTEXTS)]
-    manifest = RunManifest(
-        created="2026-01-01T00:00:00+00:00",
-        harness_version="0",
-        pack="p",
-        pack_source="p",
-        pack_hash="x",
-        context_ids=[c.id for c in contexts],
-        agents=[AgentEntry(name="s1", kind="cascade", profile_hash="p" * 64, profile_text="")],
-        mode="seeded",
-        conditions=["clean", "noisy"],
-        repeats=1,
-        seed=1,
-    )
-    made = RunStore.create(tmp_path / "run", manifest, contexts)
-    for condition in manifest.conditions:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    contexts = [conversation(f"c{k:03}", references={"s0": "That sounds hard."}, author="human:p1") for k in range(CONTEXTS)]
+    store = made_run(tmp_path_factory.mktemp("made") / "run", contexts, "s1", conditions=["clean", "noisy"])
+    for condition in store.manifest.conditions:
         for number, context in enumerate(contexts):
-            key = SessionKey(context.id, "h" * 64, "s1", "p" * 64, "seeded", condition, 0)
-            partial = made.partial_folder(key)
-            (partial / "recording.json").write_text("{}")
-            made.commit_session(key, partial=partial, timing=_timing(number), written_text="I hear you.", started_ns=number)
-    return made
+            play(store, context.id, "s1", condition, timing=_timing(number), written_text="I hear you.", started_ns=number)
+    store.close()
+    return store.folder
+
+
+@pytest.fixture
+def store(made: Path, tmp_path: Path) -> RunStore:
+    """A copy of a run of one agent in two conditions."""
+    return RunStore.open(Path(shutil.copytree(made, tmp_path / "run")))
 
 
 def test_early_and_missing_replies_rank_slowest_and_discarded_ones_are_unknown(store: RunStore) -> None:
@@ -151,10 +126,10 @@ def test_a_run_judged_in_two_presentations_needs_a_choice(store: RunStore, simul
 
 def test_a_text_agent_is_in_no_pair_that_can_be_heard(store: RunStore) -> None:
     selection, every = Selection(store), frozenset(f"c{k:03}" for k in range(CONTEXTS))
-    (agent,) = store.manifest.agents
-    other = AgentEntry(name="s2", kind="cascade", profile_hash="q" * 64, profile_text="")
+    (one,) = store.manifest.agents
+    other = agent("s2")
     for kind, heard in (("cascade", frozenset()), ("text", {"s1"})):
-        agents = [agent.model_copy(update={"kind": kind}), other]
+        agents = [one.model_copy(update={"kind": kind}), other]
         selection.manifest = store.manifest.model_copy(update={"agents": agents})
         found = pairs_of(selection, "clean", every)
         assert found.unheard == heard

@@ -42,7 +42,3 @@ def test_an_honest_reply_has_no_flag(reply: str) -> None:
 def test_a_reply_in_the_language_of_a_seeker_who_speaks_no_english_is_not_foreign() -> None:
     seeker = Turn(role="seeker", text="Me siento muy solo desde que ella se fue y no sé qué hacer con la casa.")
     assert flags_of((seeker,), "Lo siento mucho, eso suena muy difícil para ti ahora.") == ()
-
-
-def test_a_typographic_apostrophe_changes_nothing() -> None:
-    assert flags_of((SEEKER,), "You’re fifty-eight and you haven’t told your wife.") == ("echo",)

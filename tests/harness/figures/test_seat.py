@@ -52,14 +52,6 @@ def seat(agent: str = "people", **more: Any) -> SeatSummary:
     return SeatSummary(**given | more)
 
 
-def test_people_have_one_sentence_and_lines_where_their_ratings_are_known() -> None:
-    assert seat_words(seat()) == (
-        "people: 12 persons gave 36 replies to 12 conversations; latency of their pages known to within 7 ms (95 % of "
-        "sweeps, worst sitting); a soft first sound adds up to 20 ms; Elo of the mean person 1510 (1470–1550)"
-    )
-    assert list(line_names(seat())) == [("mean person", 1510.0)]
-
-
 def test_a_rehearsal_is_called_one() -> None:
     of_programs = seat("rehearsal")
     assert seat_words(of_programs).startswith("rehearsal: 12 speakers of a rehearsal, no people, gave 36 replies to 12 ")

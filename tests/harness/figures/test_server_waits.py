@@ -6,7 +6,7 @@ import pytest
 
 from harness.figures.server_waits import HEAD, server_waits, waits_notes, waits_rows
 from harness.servers.split import ServerSplit
-from harness.timing.figures import Contention, TurnTiming
+from harness.timing.figures import TurnTiming
 
 SPLIT = ServerSplit(
     "llm", "llama.cpp", 200.0, 20.0, "request", queue_ms=50.0, compute_ms=120.0, prefill_ms=110.0, first_decode_ms=10.0,
@@ -46,14 +46,6 @@ def test_turns_that_cannot_be_split_are_counted_with_their_reason_and_enter_no_m
     assert f"1 turn: {WHOLE.note}" in waits_notes([("bot", [row])])[0]
 
 
-def test_turns_that_take_no_part_in_ttft_take_none_here() -> None:
-    delayed = Contention(1.0, 1.0, 0.0, at_most_ms={"ttft": 150.0, "ttfa": 0.0})
-    turns = {"a": [TURN, replace(TURN, discarded="echo"), replace(TURN, contention=delayed)]}
-    (row,) = server_waits(turns, seed=1)
-    assert (row.turns, row.split, row.left_out) == (2, 2, 1)
-    assert "1 turn left out, as from TTFT" in waits_notes([("bot", [row])])[0]
-
-
 def test_a_part_that_nobody_measured_is_absent_and_never_zero() -> None:
     bare = replace(SPLIT, idle_ms=None, queue_ms=None, first_decode_ms=None, unexplained_ms=80.0)
     (row,) = server_waits({"a": [replace(TURN, servers=(bare,))]}, seed=1)
@@ -62,24 +54,6 @@ def test_a_part_that_nobody_measured_is_absent_and_never_zero() -> None:
     assert len(cells) == len(HEAD)
     assert cells[HEAD.index("Idle")] == "—"
     assert "idle time was measured in 0 of 1" in waits_notes([("bot", [row])])[0]
-
-
-def test_without_servers_there_is_no_row() -> None:
-    assert server_waits({"a": [replace(TURN, servers=())]}, seed=1) == []
-    assert waits_rows([("bot", [])]) == ()
-
-
-def test_the_servers_state_is_the_most_of_any_turn_and_both_servers_are_named() -> None:
-    busy = replace(WHOLE, server="vllm", running=7.0, waiting=4.0, cache_use=0.75, prefix_share=0.1)
-    (row,) = server_waits({"a": [TURN], "b": [replace(TURN, servers=(busy,))]}, seed=1)
-    assert (row.server, row.most_running, row.most_waiting, row.most_cache_use) == ("llama.cpp, vllm", 7, 4, 0.75)
-    assert row.prefix_share == pytest.approx(0.3)
-    assert (row.prefill_ms.mean, row.first_decode_ms.mean, row.idle_ms.mean) == (110, 10, 10)
-    assert waits_notes([("bot", [row])]) == (
-        "bot, TTFT: 1 turn by the server's own timings of each request; prefill 110 ms, first decode 10 ms; at most 7 requests "
-        "ran and 4 waited at once; 30 % of the prompts' tokens came from the prefix cache; cache used up to 75 %; "
-        f"1 turn: {WHOLE.note}; too few conversations for intervals.",
-    )
 
 
 def test_an_interval_below_zero_has_a_minus_and_no_hyphen() -> None:

@@ -9,12 +9,11 @@ from harness.gate.evidence import Cells
 from harness.ranking.board import SystemRating
 from harness.ranking.question import RatingQuestion
 from harness.store.judgment import Judgment
-from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
-from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
 from tests.judged import put
+from tests.made_run import made_run, play
 from tests.present import present
 from tests.reports.conftest import context
 
@@ -35,20 +34,12 @@ def _vote(context_id: str, subset: str, winner: str, judge: str = "votes/ada", r
 def store(tmp_path: Path) -> RunStore:
     """`quiet` says nothing in a third of the conversations; of the others people prefer it in half. No judge was asked."""
     items = [context(n).model_copy(update={"references": ()}) for n in range(CONTEXTS)]
-    manifest = RunManifest(
-        created="2030-01-01T00:00:00Z", harness_version="0", pack="test", pack_source="test", pack_hash="0" * 64,
-        context_ids=[c.id for c in items], mode="seeded", conditions=["clean"], repeats=1, seed=7,
-        agents=[AgentEntry(name=name, kind="cascade", profile_hash=name, profile_text="") for name in ("quiet", "steady")],
-    )  # fmt: skip
-    made = RunStore.create(tmp_path / "run", manifest, items)
+    made = made_run(tmp_path / "run", items, "quiet", "steady", seed=7)
     for n, item in enumerate(items):
         for name in ("quiet", "steady"):
             lost = name == "quiet" and n < SILENT
-            key = SessionKey(item.id, "h" * 64, name, name, "seeded", "clean", 0)
-            partial = made.partial_folder(key)
-            (partial / "recording.json").write_text("{}")
             timing = TurnTiming(method="m", spoken_end_ms=1000.0, ttfa_ms=None if lost else 400.0, no_reply=lost)
-            made.commit_session(key, partial=partial, timing=timing, written_text="" if lost else "I hear you.", started_ns=n)
+            play(made, item.id, name, timing=timing, written_text="" if lost else "I hear you.", started_ns=n)
     put(made, [_vote(item.id, item.subset, "ab"[n % 2]) for n, item in enumerate(items) if n >= SILENT])
     return made
 

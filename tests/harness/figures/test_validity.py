@@ -4,7 +4,6 @@ from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
-import numpy as np
 import pytest
 from rich.console import Console
 
@@ -16,13 +15,10 @@ from harness.reports.assemble import assemble
 from harness.reports.markdown import markdown
 from harness.reports.shown_runs import alone
 from harness.reports.tables import tables
-from harness.scenarios.context import Context
-from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
-from harness.store.selection import reply_of
-from harness.store.session import SessionKey
 from harness.timing.figures import Contention, TurnTiming
 from harness.turns.bounded import Bounded
+from tests.made_run import made_run, play
 from tests.present import present
 
 FIGURES = ("ttfa", "ttft")
@@ -61,25 +57,6 @@ def test_the_interval_covers_both_ends() -> None:
     assert alone.p50_range is None
 
 
-def test_of_an_agent_that_nobody_watched_nothing_is_said_to_be_others() -> None:
-    found = of(TURN, replace(TURN, contention=None)).ttfa_ms
-    assert (found.p50, found.p50_range, found.p50_others_ms) == (500.0, None, None)
-
-
-def test_a_figure_that_ended_before_others_came_has_a_narrow_range() -> None:
-    """The first sound could be the machine's; the token before it is the agent's own."""
-    late = replace(TURN, ttfa_ms=900.0, ttft_ms=80.0, contention=replace(STARVED, at_most_ms={"ttfa": 600.0, "ttft": 3.0}))
-    found = of(late, late)
-    assert (found.ttft_ms.p50_range, found.ttfa_ms.p50_range) == ((77.0, 80.0), (300.0, 900.0))
-
-
-def test_a_silence_may_be_others_only_where_they_could_have_had_most_of_the_wait() -> None:
-    silent = replace(TURN, ttfa_ms=None, no_reply=True)
-    assert not replace(silent, contention=STARVED).silence_may_be_others
-    assert replace(silent, contention=replace(STARVED, at_most_ms={"ttfa": 9_000.0})).silence_may_be_others
-    assert of(TURN, replace(silent, contention=STARVED)).no_reply == 1
-
-
 def _with_others(ttfa_ms: float, owed_ms: float) -> TurnTiming:
     return replace(TURN, ttfa_ms=ttfa_ms, contention=replace(STARVED, at_most_ms={"ttfa": owed_ms}))
 
@@ -100,50 +77,13 @@ def test_a_turn_within_its_budget_is_fast_slow_or_between(turn: TurnTiming, ends
     assert found.undecided == undecided
 
 
-def test_a_busy_machine_never_flatters() -> None:
-    """Others took 6 % of every wait: once each turn over 417 ms was left out, and a p95 of 1,493 ms was shown as 406."""
-    rng = np.random.default_rng(1)
-    truth = np.where(rng.random(200) < 0.55, rng.uniform(300, 410, 200), rng.uniform(900, 1_600, 200))
-    found = of(*[_with_others(float(ms), 0.06 * float(ms)) for ms in truth])
-    assert found.ttfa_ms.p95 == pytest.approx(np.percentile(truth, 95))
-    assert found.ttfa_ms.p95_range == pytest.approx((0.94 * np.percentile(truth, 95), np.percentile(truth, 95)))
-    assert found.within_budget.ttfa == np.mean(truth <= 500)
-    assert present(found.within_budget.ttfa_interval)[1] < 0.65
-
-
-def test_turns_that_others_delayed_do_not_use_up_what_may_be_discarded() -> None:
-    one_bad = [TURN] * 30 + [replace(TURN, ttfa_ms=None, discarded="a click")]
-    assert of(*one_bad, *[replace(TURN, contention=STARVED)] * 5).ttfa_ms.p50 == of(*one_bad).ttfa_ms.p50 == 500.0
-
-
-def test_the_programs_are_named_with_their_mean_cores() -> None:
-    one = replace(TURN, contention=replace(QUIET, others=(("chromium", 0.6), ("python3", 0.2))))
-    assert of(one, TURN).others == [("chromium", 0.3), ("python3", 0.1)]
-
-
-def calls(folder: Path, count: int) -> RunStore:
-    """A run of as many calls of one agent."""
-    context = Context.model_validate(
-        {
-            "id": "c1", "subset": "regular", "emotion": "sadness", "problem": "work",
-            "turns": [{"role": "seeker", "text": "I don't know."}], "source": "test", "licence": "CC0",
-        }
-    )  # fmt: skip
-    manifest = RunManifest(
-        created="2026-01-01T00:00:00+00:00", harness_version="0", pack="p", pack_source="p", pack_hash="x",
-        context_ids=["c1"], agents=[AgentEntry(name="a", kind="cascade", profile_hash="p" * 64, profile_text="")],
-        mode="seeded", conditions=["clean"], repeats=count, seed=1,
-    )  # fmt: skip
-    store = RunStore.create(folder, manifest, [context])
-    for repeat in range(count):
-        key = SessionKey("c1", "h" * 64, "a", "p" * 64, "seeded", "clean", repeat)
-        store.commit_session(key, partial=store.partial_folder(key), started_ns=1, timing=TURN)
-    return store
-
-
 @pytest.fixture
 def run(tmp_path: Path) -> RunStore:
-    return calls(tmp_path / "run", 4)
+    """A run of four calls of one agent."""
+    store = made_run(tmp_path / "run", repeats=4)
+    for repeat in range(4):
+        play(store, repeat=repeat, timing=TURN)
+    return store
 
 
 def starve(run: RunStore, turns: int, turn: TurnTiming = TURN) -> None:
@@ -160,14 +100,6 @@ def test_a_starved_run_is_valid_and_says_its_ranges(run: RunStore) -> None:
     assert "a, TTFA p50 500 ms; 0–500 had the machine been its own" in said
     assert summary.agents["a"]["ttfa_ms"]["p50"] == 500.0
     assert summary.agents["a"]["within_budget"]["ttfa"] == 1.0
-
-
-def test_a_reply_that_was_not_heard_on_a_starved_machine_is_missing_and_not_lost(run: RunStore) -> None:
-    silent = replace(TURN, ttfa_ms=None, no_reply=True)
-    first, second, *_ = run.sessions()
-    run.set_timing(first.id, (replace(silent, contention=replace(STARVED, at_most_ms={"ttfa": 9_000.0})),))
-    run.set_timing(second.id, (replace(silent, contention=STARVED),))
-    assert [reply_of(session, "heard_text").fate for session in run.sessions()[:2]] == ["missing", "lost"]
 
 
 def test_every_place_that_shows_a_figure_says_what_of_it_could_be_others(run: RunStore) -> None:
@@ -190,23 +122,3 @@ def test_every_place_that_shows_a_figure_says_what_of_it_could_be_others(run: Ru
     assert "494–516 had the machine been its own" in markdown(view)
     shown = view.contexts[0].sessions[0].last
     assert shown.times_ms["first_substance"] == Bounded(200.0, 900.0)
-
-
-def test_of_a_run_that_watched_less_it_is_said(run: RunStore) -> None:
-    older = Contention(others_cores=0.01, waited_cores=0.1, stolen_cores=0.0)
-    for session, lost in zip(run.sessions(), (None, None, older, QUIET), strict=True):
-        run.set_timing(session.id, (replace(TURN, contention=lost),))
-    here = [entry.model_copy(update={"runs_here": True}) for entry in run.manifest.agents]
-    run.set_manifest(run.manifest.model_copy(update={"agents": here}))
-    (told,) = (c.text for c in summarise(run).cautions if c.code == "unwatched")
-    assert "On 2 of 4 turns of a the time that others on its machine could have caused was not measured" in told
-    assert "On 1 of 4 turns of a the time that others could have caused was counted over all cores" in told
-    assert "and without quotas" in told
-
-
-def test_of_an_agent_elsewhere_nobody_expects_that(run: RunStore) -> None:
-    for session in run.sessions():
-        run.set_timing(session.id, (replace(TURN, contention=None),))
-    far = [entry.model_copy(update={"runs_here": False}) for entry in run.manifest.agents]
-    run.set_manifest(run.manifest.model_copy(update={"agents": far}))
-    assert "unwatched" not in {c.code for c in summarise(run).cautions}

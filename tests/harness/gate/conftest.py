@@ -9,15 +9,14 @@ import pytest
 
 from harness.experiment import Experiment
 from harness.figures.validity import with_validity
-from harness.recording import files as recording_files
 from harness.recording.record import FRAME_MS, CallerTrack, Recording, SpokenTurn
 from harness.run.plan import make_plan, new_manifest
 from harness.store.run_store import RunStore
-from harness.store.session import SessionKey
 from harness.timeline import NS_PER_MS
 from harness.timing.figures import Contention, TurnTiming
 from tests.harness.conftest import peer
 from tests.harness.store.conftest import old_run
+from tests.made_run import play
 
 __all__ = ["busy_run", "faulty_run", "old_run"]
 
@@ -37,16 +36,9 @@ def run_of(folder: Path, turns: Sequence[TurnTiming], at_fault: Collection[int] 
     """A run with these turns, one a call, over a pack of 72 conversations. In those `at_fault` the event loop stopped."""
     plan = make_plan(Experiment(agents=(str(peer(AGENT)),), pack="heart-open", judges=("none",), repeats=repeats))
     store = RunStore.create(folder, new_manifest(plan), plan.contexts)
-    keys = [
-        SessionKey(context.id, "h" * 64, AGENT, "p" * 64, "seeded", "clean", repeat)
-        for repeat in range(repeats)
-        for context in plan.contexts
-    ]
-    for k, (key, turn) in enumerate(zip(keys, turns, strict=False)):
-        partial = store.partial_folder(key)
-        if k in at_fault:
-            recording_files.save(_late_call(), partial)
-        store.commit_session(key, partial=partial, started_ns=1, timing=turn)
+    places = [(context.id, repeat) for repeat in range(repeats) for context in plan.contexts]
+    for k, ((context, repeat), turn) in enumerate(zip(places, turns, strict=False)):
+        play(store, context, AGENT, repeat=repeat, recording=_late_call() if k in at_fault else None, timing=turn)
     if at_fault:
         store.set_manifest(with_validity(store))
         assert store.manifest.invalid

@@ -155,17 +155,3 @@ def test_a_run_against_itself_is_no_worse_and_two_conversations_tell_nothing(
     assert found.checked[0].verdict == "cannot tell"
     assert found.checked[0].decision is not None
     assert found.checked[0].decision.value == 0
-
-
-def test_an_invalid_run_blames_nobody_whatever_its_figures(old_run: Callable[[str], Path], tmp_path: Path) -> None:
-    store = RunStore.open(old_run("one-condition"))
-    store.set_manifest(store.manifest.model_copy(update={"invalid": ["frames left late"]}))
-    limits = (
-        "  - {figure: ttfa_ms.p50, at_most: 15000}\n  - {figure: ttfa_ms.p50, at_least: 14000}\n"
-        "  - {figure: first_word_ms.p95, at_most: 700, missing: fail}"
-    )
-    found = check_run(store, read_budgets(budgets(tmp_path, limits)))
-    assert found.verdict == "cannot tell"
-    assert {c.verdict for c in found.checked} == {"cannot tell"}
-    assert found.more_needed is None
-    assert found.invalid == ("frames left late",)

@@ -13,11 +13,11 @@ from harness.gate.budgets import read_budgets
 from harness.gate.check import Checked, check_run
 from harness.run.plan import make_plan, new_manifest
 from harness.store.run_store import RunStore
-from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
 from tests.harness.conftest import peer
 from tests.harness.figures.test_answer import late, old, turn
 from tests.harness.gate.conftest import AGENT
+from tests.made_run import play
 
 Played = Callable[..., RunStore]
 LIMITS = """
@@ -34,8 +34,7 @@ def played(tmp_path: Path) -> Played:
         plan = make_plan(Experiment(agents=(str(peer(AGENT)),), pack="heart-open", judges=("none",)))
         store = RunStore.create(tmp_path / "run", new_manifest(plan), plan.contexts)
         for context in plan.contexts:
-            key = SessionKey(context.id, "h" * 64, AGENT, "p" * 64, "seeded", "clean", 0)
-            store.commit_session(key, partial=store.partial_folder(key), started_ns=1, timing=one)
+            play(store, context.id, AGENT, timing=one)
         return store
 
     return made

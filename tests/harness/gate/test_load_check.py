@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.commands.check_files import reason
 from harness.errors import UserError
 from harness.gate.budgets import read_budgets
 from harness.gate.check import CheckResult, check_run
@@ -15,7 +14,7 @@ from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished
 from tests.harness.load.made_turns import MADE, changed, queued, stored, turn
 
-LASTS_S = 300.0
+LASTS_S = 150.0
 
 
 @pytest.fixture(scope="module")
@@ -119,14 +118,6 @@ def test_a_regression_at_one_rate_fails_and_its_sentence_has_an_interval(now: Pa
     assert "p95 at 8 calls/s fell" in back.words
 
 
-def test_the_same_agent_twice_is_no_regression(tmp_path: Path) -> None:
-    """Not at once more often than promised: 1 % of such checks fail."""
-    one = stored(tmp_path / "one", [queued(8.0, LASTS_S, 11)])
-    two = stored(tmp_path / "two", [queued(8.0, LASTS_S, 12)])
-    result = checked(two, tmp_path, "figure: ttfa_ms.p95, rate: 8, worse_than_baseline_by: 50", baseline=one)
-    assert result.verdict != "fail"
-
-
 def test_other_callers_are_refused_and_other_machines_said(now: Path, tmp_path: Path) -> None:
     steps = [queued(2.0, LASTS_S, 1)]
     other = stored(tmp_path / "pack", steps, made=MADE | {"pack": "exam"})
@@ -183,7 +174,7 @@ def test_the_command_checks_a_load_test(now: Path, slower: Path, tmp_path: Path,
 
 
 def test_a_p95_of_few_turns_decides_nothing_and_says_why(now: Path, tmp_path: Path) -> None:
-    few = stored(tmp_path / "few", [queued(0.1, LASTS_S, 1)])
+    few = stored(tmp_path / "few", [queued(0.1, 300.0, 1)])
     limits = ("figure: ttfa_ms.p95, rate: 0.1, at_most: 9000", "figure: ttfa_ms.p50, rate: 0.1, at_most: 9000")
     result = checked(few, tmp_path, *limits)
     assert [c.verdict for c in result.checked] == ["cannot tell", "pass"]
@@ -192,17 +183,9 @@ def test_a_p95_of_few_turns_decides_nothing_and_says_why(now: Path, tmp_path: Pa
     assert [c.verdict for c in ignored.checked] == ["ignored", "pass"]
     baseline = checked(few, tmp_path, "figure: ttfa_ms.p50, rate: 0.1, worse_than_baseline_by: 10", baseline=None)
     assert baseline.verdict == "cannot tell"
-    twice = stored(tmp_path / "twice", [queued(0.1, LASTS_S, 1), queued(2.0, LASTS_S, 1)])
+    twice = stored(tmp_path / "twice", [queued(0.1, 300.0, 1), queued(2.0, LASTS_S, 1)])
     (one,) = checked(twice, tmp_path, "figure: ttfa_ms.p50, rate: 0.1, worse_than_baseline_by: 10", baseline=now).checked
     assert one.why.startswith("The baseline has no step 0.1 calls/s, and")
-
-
-def test_an_agent_that_turned_every_caller_away_fails_its_limits(tmp_path: Path) -> None:
-    away = stored(tmp_path / "away", [[turn(k, k / 2, None, rate=2.0, failure="refused") for k in range(600)]])
-    result = checked(
-        away, tmp_path, "figure: ttfa_ms.p95, rate: 2, at_most: 900", "figure: no_reply_rate, rate: 2, at_most: 0.05"
-    )
-    assert [c.verdict for c in result.checked] == ["fail", "fail"]
 
 
 def test_a_share_that_should_be_high_is_worse_when_it_falls(tmp_path: Path) -> None:
@@ -223,23 +206,6 @@ def test_an_unfit_step_of_the_baseline_matters_to_comparisons_alone(now: Path, t
     assert "The baseline's step says nothing about the agent" in result.checked[1].why
 
 
-def test_more_limits_make_each_of_them_surer(now: Path, tmp_path: Path) -> None:
-    limit = "figure: ttfa_ms.p95, rate: 2, at_most: 2000"
-    (alone,) = checked(now, tmp_path, limit).checked
-    crowd = checked(now, tmp_path, limit, *(f"figure: ttfa_ms.p50, rate: 2, at_most: {ms}" for ms in range(900, 911)))
-    assert alone.decision is not None
-    assert crowd.checked[0].decision is not None
-    assert crowd.checked[0].decision.tail == pytest.approx(alone.decision.tail / 12)
-    assert crowd.checked[0].decision.interval[1] >= alone.decision.interval[1]
-
-
-def test_a_run_is_no_baseline_of_a_load_test(now: Path, tmp_path: Path) -> None:
-    store = RunStore.open(stored(tmp_path / "run", [queued(2.0, 30.0, 1)]))
-    store.set_manifest(store.manifest.model_copy(update={"load": None}))
-    with pytest.raises(UserError, match="is a run; name one of the same kind"):
-        checked(now, tmp_path, "figure: ttfa_ms.p95, rate: 2, worse_than_baseline_by: 50", baseline=tmp_path / "run")
-
-
 def test_limits_for_runs_ask_a_load_test_for_no_baseline(
     now: Path, tmp_path: Path, harness_here: Callable[..., Finished]
 ) -> None:
@@ -249,9 +215,3 @@ def test_limits_for_runs_ask_a_load_test_for_no_baseline(
     assert harness_here("check", now, "--budgets", budgets).code == 0
     budgets.write_text(budgets.read_text().replace("at_most: 2000", "worse_than_baseline_by: 50"), encoding="utf-8")
     assert "name its run with --baseline" in harness_here("check", now, "--budgets", budgets).err
-
-
-def test_a_step_of_few_stretches_has_no_interval_to_contain_a_limit(tmp_path: Path) -> None:
-    short = stored(tmp_path / "short", [queued(2.0, 60.0, 1)])
-    (found,) = checked(short, tmp_path, "figure: no_reply_rate, rate: 2, at_most: 0.05").checked
-    assert reason(found).startswith("The figure has no interval yet (0.0 %); about ")

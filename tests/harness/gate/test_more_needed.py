@@ -42,15 +42,6 @@ def test_without_an_end_or_a_gap_no_number_is_named(below: float, above: float, 
     assert more_needed(Narrowing(100.0, below, above), limit, 0.01) is None
 
 
-@pytest.mark.parametrize("value", [np.inf, -np.inf])
-def test_a_figure_that_is_infinite_names_no_number(value: float) -> None:
-    assert more_needed(Narrowing(value, 5.0, 5.0), 100.0, 0.01) is None
-
-
-def test_a_gap_of_one_is_a_gap() -> None:
-    assert more_needed(Narrowing(100.0, 2.0, 2.0), 101.0, 0.01) is not None
-
-
 def test_further_conversations_count_from_those_there_are() -> None:
     # As many conversations again as may be named at most lie behind the figure already.
     near = Narrowing(100.0, 5.0, 5.0, contexts=MOST_MORE)

@@ -9,14 +9,14 @@ import pytest
 
 from harness.figures.rank import Place
 from harness.gate.evidence import Cells
+from harness.ranking.elo_bounds import EloOverReference
 from harness.store.judgment import JudgeCheck, Judgment
-from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
 from tests.borne_out import AN_OPINION, BORNE_OUT
 from tests.harness.conftest import Finished
 from tests.judged import put
-from tests.present import present
+from tests.made_run import agent, made_run
 from tests.reports.conftest import context
 
 CONTEXTS = 24
@@ -26,12 +26,7 @@ Checked = Callable[..., tuple[int, dict[str, Any]]]
 def _run(folder: Path, check: JudgeCheck, *, voted: bool = False, on: str = "heard_text") -> Path:
     """`mine` beats the reference by every verdict and every vote but one in eight; `on`: presentation of the votes."""
     items = [context(n) for n in range(CONTEXTS)]
-    manifest = RunManifest(
-        created="2030-01-01T00:00:00Z", harness_version="0", pack="test", pack_source="test", pack_hash="0" * 64,
-        context_ids=[c.id for c in items], mode="seeded", conditions=["clean"], repeats=1, seed=7,
-        agents=[AgentEntry(name="mine", kind="text", profile_hash="h", profile_text="")],
-    )  # fmt: skip
-    store = RunStore.create(folder, manifest, items)
+    store = made_run(folder, items, seed=7, agents=[agent("mine", "text")])
     by = {"judge": check.judge, "source": "judge", "presentation": "heard_text"}
     people = {"judge": "human:ada", "source": "human", "draw_rate": 1.0, "presentation": on}
     for who in (by, people) if voted else (by,):
@@ -151,5 +146,6 @@ def test_votes_on_pairs_drawn_at_random_are_not_mixed_with_others(tmp_path: Path
         )
         for n in range(CONTEXTS)
     ])  # fmt: skip
-    found = present(Cells(Selection(store)).evidence("elo_over.ref:careful", "mine", Place("clean", HEARD)))
-    assert found.contexts == met
+    found = Cells(Selection(store)).evidence("elo_over.ref:careful", "mine", Place("clean", HEARD))
+    assert isinstance(found, EloOverReference)
+    assert (found.contexts, found.met) == (met, met)

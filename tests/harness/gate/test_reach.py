@@ -104,10 +104,10 @@ def test_a_gate_that_can_never_be_green_is_refused_in_one_line() -> None:
     refuse_out_of_reach(cells[:1], contexts, Experiment(), None)
 
 
-def test_check_refuses_it_before_anything_is_made(harness_command: Callable[..., Finished], tmp_path: Path) -> None:
+def test_check_refuses_it_before_anything_is_made(harness_here: Callable[..., Finished], tmp_path: Path) -> None:
     budgets = tmp_path / "budgets.yaml"
     budgets.write_text("schema: 1\nlimits:\n  - {figure: no_reply_rate, at_most: 0.1}\n", encoding="utf-8")
-    done = harness_command("check", "--agent", "polaris-like", "--budgets", budgets, "--out", tmp_path / "run")
+    done = harness_here("check", "--agent", "polaris-like", "--budgets", budgets, "--out", tmp_path / "run")
     assert done.code == 2
     assert done.err.count("\n") == 1
     assert "no run of these 12 conversations can pass no_reply_rate" in done.err

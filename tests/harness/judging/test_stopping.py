@@ -99,6 +99,13 @@ def test_one_agent_is_asked_against_the_references() -> None:
     assert pairs_in_question(["b", "a", "ref:good"]) == [("a", "b")]
 
 
+def test_the_looks_together_spend_five_percent() -> None:
+    assert [UntilSeparated("best", ["x", "y"], looks).level for looks in (1, 5)] == pytest.approx([0.95, 0.99])
+    of_two = UntilSeparated.of("order", [(f"c-{n}", system) for n in range(40) for system in ("x", "y")[: 1 + (n < 32)]])
+    assert of_two.level == pytest.approx(0.975), "conversations with one reply give no look"
+
+
+@pytest.mark.long
 def test_equal_systems_are_rarely_told_apart_however_often_one_looks() -> None:
     looks = planned_looks(80)
     wrong = 0

@@ -10,12 +10,10 @@ from harness.measuring.remeasure import remeasure
 from harness.measuring.transcribe import transcribe_all
 from harness.progress import RunProgress
 from harness.recording.files import save
-from harness.scenarios.context import Context
-from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
-from harness.store.session import SessionKey
 from harness.timing import METHOD, measure_turns
 from harness.timing.words import Word
+from tests.made_run import made_run, play
 from tests.present import present
 
 
@@ -25,31 +23,14 @@ class Heard:
     words: tuple[Word, ...]
 
 
-CONTEXT = Context.model_validate(
-    {
-        "id": "c1", "subset": "regular", "emotion": "sadness", "problem": "work",
-        "turns": [{"role": "seeker", "text": "I don't know."}], "source": "test", "licence": "CC0",
-    }
-)  # fmt: skip
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> RunStore:
-    manifest = RunManifest(
-        created="2026-01-01T00:00:00+00:00", harness_version="0", pack="p", pack_source="p", pack_hash="x",
-        context_ids=["c1"], agents=[AgentEntry(name="a", kind="cascade", profile_hash="p" * 64, profile_text="")],
-        mode="seeded", conditions=["clean"], repeats=2, seed=1,
-    )  # fmt: skip
-    store = RunStore.create(tmp_path / "run", manifest, [CONTEXT])
+    store = made_run(tmp_path / "run", repeats=2)
     for repeat in range(2):
-        key = SessionKey("c1", "h" * 64, "a", "p" * 64, "seeded", "clean", repeat)
         recording = make_recording(Said(0.4, voice(1.0))).recording
-        partial = store.partial_folder(key)
-        save(recording, partial)
-        session = store.commit_session(key, partial=partial, started_ns=1)
         timing = measure_turns(recording)[-1]
         old = replace(timing, method="timing-0", ttfa_ms=(timing.ttfa_ms or 0) + 30) if repeat == 0 else timing
-        store.set_timing(session.id, (old,))
+        play(store, repeat=repeat, recording=recording, timing=old)
     return store
 
 
@@ -57,16 +38,16 @@ def test_what_moved_is_said_and_the_new_figure_is_kept(store: RunStore) -> None:
     found = remeasure(store)
     assert found.sessions == 2
     assert found.methods_before == ("timing-0", METHOD)
-    (change,) = found.changes
-    before, after = present(present(change.session.timing).ttfa_ms), present(change.after.ttfa_ms)
+    (change,) = found.changed
+    before, after = present(change.ttfa_ms.before), present(change.ttfa_ms.after)
     assert before - after == pytest.approx(30)
-    assert (found.turns, found.moved) == (2, {"onset": 1})
+    assert (found.turns, found.turns_moved) == (2, {"onset": 1})
     for session in store.sessions():
         assert session.timing is not None
         assert session.timing.method == METHOD
         assert session.timing.ttfa_ms == pytest.approx(400 + onset_ms(voice(1.0)), abs=2)
     again = remeasure(store)
-    assert (again.changes, again.moved) == ((), {})
+    assert (again.changed, again.turns_moved) == ((), {})
 
 
 def test_a_turn_that_began_with_a_murmur_moved_because_of_it(store: RunStore) -> None:
@@ -81,8 +62,8 @@ def test_a_turn_that_began_with_a_murmur_moved_because_of_it(store: RunStore) ->
     store.set_timing(session.id, (old,))
     assert store.session(session.id).timing == old
     found = remeasure(store)
-    assert found.moved == {"backchannel": 1}
-    assert found.to_json()["turns_moved"] == {"backchannel": 1}
+    assert found.turns_moved == {"backchannel": 1}
+    assert found.model_dump(by_alias=True)["schema"] == 1
     assert present(store.session(session.id).timing).ttfa_ms == now.ttfa_ms
 
 

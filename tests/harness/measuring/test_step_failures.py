@@ -22,18 +22,9 @@ from harness.progress import RunProgress
 from harness.recording.files import AGENT_FILE, save
 from harness.reports.write import write_joint_report
 from harness.run.sessions import measure_missing
-from harness.scenarios.context import Context
-from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
-from harness.store.session import SessionKey
 from harness.store.step_failure import LONGEST_DETAIL, StepFailure, attempt
-
-CONTEXT = Context.model_validate(
-    {
-        "id": "c1", "subset": "regular", "emotion": "sadness", "problem": "work",
-        "turns": [{"role": "seeker", "text": "I don't know."}], "source": "test", "licence": "CC0",
-    }
-)  # fmt: skip
+from tests.made_run import made_run, play
 
 
 @dataclass(frozen=True)
@@ -48,17 +39,9 @@ QUIET = RunProgress(quiet=True)
 @pytest.fixture
 def store(tmp_path: Path) -> RunStore:
     """Three finished calls that nobody has measured."""
-    manifest = RunManifest(
-        created="2026-01-01T00:00:00+00:00", harness_version="0", pack="p", pack_source="p", pack_hash="x",
-        context_ids=["c1"], agents=[AgentEntry(name="a", kind="cascade", profile_hash="p" * 64, profile_text="")],
-        mode="seeded", conditions=["clean"], repeats=3, seed=1,
-    )  # fmt: skip
-    store = RunStore.create(tmp_path / "run", manifest, [CONTEXT])
+    store = made_run(tmp_path / "run", repeats=3)
     for repeat in range(3):
-        key = SessionKey("c1", "h" * 64, "a", "p" * 64, "seeded", "clean", repeat)
-        partial = store.partial_folder(key)
-        save(make_recording(Said(0.4 + repeat / 10, voice(1.0))).recording, partial)
-        store.commit_session(key, partial=partial, started_ns=1)
+        play(store, repeat=repeat, recording=make_recording(Said(0.4 + repeat / 10, voice(1.0))).recording)
     return store
 
 
@@ -89,7 +72,7 @@ def test_the_others_are_measured_and_measuring_again_mends_it(store: RunStore) -
     assert any("harness remeasure" in warning for warning in summary.warnings)
 
     found = remeasure(store)
-    assert found.failures == ()
+    assert found.failed == ()
     assert store.step_failures() == []
     assert all(s.timing is not None for s in store.sessions())
     assert summarise(store).failures == []
@@ -99,8 +82,8 @@ def test_measuring_again_names_what_it_cannot_measure_and_goes_on(store: RunStor
     measure_missing(store, silero(), QUIET)
     before = store.sessions()[0].timing
     found = remeasure(store, vocal=fails_on_call(1))
-    assert [f.session for f in found.failures] == [store.sessions()[0].id]
-    assert store.step_failures() == list(found.failures)
+    assert [f.session for f in found.failed] == [store.sessions()[0].id]
+    assert store.step_failures() == list(found.failed)
     assert store.sessions()[0].timing == before
 
 

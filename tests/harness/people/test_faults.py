@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from harness.audio.conditions.line import room_tail
 from harness.audio.conditions.noise import babble, street
-from harness.audio.conditions.room import room_tail
 from harness.audio.pcm import Float32, to_float, to_int16
 from harness.audio.speech_edges import level_db
 from harness.audio.vocal import silero

@@ -52,14 +52,14 @@ def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_pa
     want = _figures(leaderboard(rows))
 
     measured = Measured({"ttfa": latencies}, {}, texts)
-    ranked = rank(rows, RatingQuestion(measured=measured, draws=60, seed=4))
+    ranked = rank(rows, RatingQuestion(measured=measured, draws=20, seed=4))
     joint = present(ranked.joint)
     assert _figures(ranked.board) == want
     of_judges = present(of_verdicts(table_of(rows), RatingQuestion(), bootstrap=False))
     found = {variant.name: variant.board for variant in variants(of_judges, {})}
     assert _figures(found["judges, all"]) == _figures(found["judges, regular"]) == want
     assert {v.name: _figures(v.board) for v in ranked.variants if v.name in found}["judges, regular"] == want
-    for figure in (joint, joint_figure(rows, latencies, draws=60, seed=4)):
+    for figure in (joint, joint_figure(rows, latencies, draws=20, seed=4)):
         assert {p.system: (p.elo, p.elo_interval) for p in figure.points} == want
         assert [p.p_frontier for p in figure.points] == [p.p_frontier for p in joint.points]
     # What a run's summary, and so the terminal, `--json` and the page, are made of.
@@ -69,7 +69,7 @@ def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_pa
 
     for file in (tmp_path / "rows.jsonl", tmp_path / "rows.csv"):
         write(rows, file)
-        assert _figures(rank_target(file, RatingQuestion(draws=60)).board) == want
+        assert _figures(rank_target(file, RatingQuestion(draws=20)).board) == want
     told = as_object(ranked)
     for systems_told in (
         told["systems"],
@@ -86,7 +86,7 @@ def test_no_door_tells_a_chance_or_an_elo_of_what_has_no_bound(simulate: Simulat
     latencies = {s: {row.context: [300.0 + 50 * k] for row in rows} for k, s in enumerate(("s0", "s1", "s2"))}
     latencies["s2"] = dict(list(latencies["s2"].items())[:timed])
     measured = Measured({"ttfa": latencies})
-    ranked = rank(rows, RatingQuestion(measured=measured, draws=60))
+    ranked = rank(rows, RatingQuestion(measured=measured, draws=20))
     rated = rated_table(table_of(rows), RatingQuestion(measured=measured, budget_ms=500.0, seed=4), valid=True)
     told = as_object(ranked)
     for system in ("s0", "s1", "s2"):
@@ -115,7 +115,7 @@ def test_with_eight_conversations_each_the_chances_are_told_and_in_an_invalid_ru
     assert sum(present(p.p_best_within_budget) for p in sound.points.values()) == pytest.approx(1.0)
     assert {(p.p_frontier, p.p_best_within_budget) for p in unsound.points.values()} == {(None, None)}
     assert {s: p.elo_interval for s, p in unsound.points.items()} == {s: p.elo_interval for s, p in sound.points.items()}
-    ranked = rank(rows, RatingQuestion(measured=Measured({"ttfa": latencies, "ttft": latencies}), draws=60)).without_chances
+    ranked = rank(rows, RatingQuestion(measured=Measured({"ttfa": latencies, "ttft": latencies}), draws=20)).without_chances
     told = as_object(ranked)
     assert {p["p_frontier"] for p in told["joint"].values()} == {None}
     assert {p["p_frontier"] for v in told["joint_variants"].values() for p in v["points"].values()} == {None}
@@ -153,7 +153,7 @@ def test_a_model_that_was_asked_for_rates_behind_every_figure(simulate: Simulate
     }
     model = RatingModel(method, axis_weights={"E": 2.0, "R": 1.0}, lengths=lengths)
     latencies = {s: {row.context: [300.0] for row in rows} for s in ("s0", "s1", "s2")}
-    ranked = rank(rows, RatingQuestion(measured=Measured({"ttfa": latencies}), model=model, draws=60))
+    ranked = rank(rows, RatingQuestion(measured=Measured({"ttfa": latencies}), model=model, draws=20))
     points = present(ranked.joint).points
     board = leaderboard(rows, model)
     assert _figures(ranked.board) == _figures(board) == _figures(ranked.variants[0].board)

@@ -188,6 +188,7 @@ def _benchmark() -> Any:
     return module
 
 
+@pytest.mark.long
 def test_intervals_at_the_edge_cover_and_no_connected_board_is_without() -> None:
     found = _benchmark().simulate(105, seed=11)
     given = sum(t.given + t.one_sided for t in found.values())

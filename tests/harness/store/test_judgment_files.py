@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
-from harness.store.judgment_files import NEEDED, as_csv, as_json_lines, read, write
+from harness.store.judgment_files import NEEDED, read, write
 from tests.harness.conftest import Simulate
 
 FIRST_SEVEN = {
@@ -99,14 +99,3 @@ def test_a_bad_file_gives_one_line(tmp_path: Path, name: str, content: bytes, me
         read(path)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no such file"):
-        read(tmp_path / "none.csv")
-
-
-def test_written_forms_hold_every_row(simulate: Simulate) -> None:
-    rows = simulate(3, 3, 1)
-    assert as_json_lines(rows).count("\n") == len(rows)
-    assert as_csv(rows).count("\n") == len(rows) + 1

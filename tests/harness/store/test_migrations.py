@@ -88,14 +88,6 @@ def test_a_migrated_run_has_the_layout_of_a_new_one(old_run: OldRun, tmp_path: P
     assert raw(new, "PRAGMA user_version") == [(VERSION,)]
 
 
-def test_opening_twice_changes_nothing_more(old_run: OldRun) -> None:
-    run = old_run("one-condition")
-    RunStore.open(run).close()
-    migrated = digest(run)
-    RunStore.open(run).close()
-    assert digest(run) == migrated
-
-
 def test_a_migration_killed_half_way_leaves_the_old_layout(old_run: OldRun, tmp_path: Path) -> None:
     run = old_run("two-conditions")
     before = verdicts(run)
@@ -170,12 +162,12 @@ def test_a_run_on_read_only_media_can_be_read(old_run: OldRun) -> None:
         os.chmod(run, 0o755)
 
 
-def test_rank_and_report_work_on_an_old_run_from_the_command_line(old_run: OldRun, harness_command: Callable[..., Any]) -> None:
+def test_rank_and_report_work_on_an_old_run_from_the_command_line(old_run: OldRun, harness_here: Callable[..., Any]) -> None:
     run = old_run("one-condition")
-    ranked = harness_command("rank", run, "--draws", 20, "--json", PYTHONPATH=os.getcwd())
+    ranked = harness_here("rank", run, "--draws", 20, "--json")
     assert ranked.code == 0, ranked.err
     assert "prompt" in json.dumps(ranked.json)
-    reported = harness_command("report", run, "--json", PYTHONPATH=os.getcwd())
+    reported = harness_here("report", run, "--json")
     assert reported.code == 0, reported.err
     assert reported.json["agents"]["prompt"]["turns"] == 2
     assert (run / "report.html").stat().st_size > 10_000

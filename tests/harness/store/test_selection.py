@@ -12,9 +12,7 @@ import pytest
 from harness.figures.rank import measured
 from harness.figures.summarise import summarise
 from harness.ranking.chosen import of_one_board
-from harness.scenarios.context import Context
 from harness.store.judgment import JudgeCheck, Judgment, Presentation
-from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import (
     HEARD,
@@ -25,53 +23,22 @@ from harness.store.selection import (
     quoted_presentation,
     reply_of,
 )
-from harness.store.session import SessionKey
 from harness.timing.figures import Contention, TurnTiming
 from harness.verdicts.batches import competitors
 from tests.judged import put
+from tests.made_run import agent, conversation, made_run, play
 
 CONDITIONS = ("telephone", "clean")
 TIMED = TurnTiming(method="m", spoken_end_ms=1000.0, ttfa_ms=None)
 Play = Callable[..., None]
 
 
-def _context(name: str) -> Context:
-    return Context.model_validate(
-        {
-            "id": name,
-            "subset": "regular",
-            "emotion": "sadness",
-            "problem": "work",
-            "turns": [{"role": "seeker", "text": "I don't know."}],
-            "references": [{"id": "good", "author": "authored", "text": "That sounds hard."}],
-            "source": "test",
-            "licence": "CC0",
-        }
-    )
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> RunStore:
-    contexts = [_context("one"), _context("two")]
-    manifest = RunManifest(
-        created="2026-01-01T00:00:00+00:00",
-        harness_version="0",
-        pack="p",
-        pack_source="p",
-        pack_hash="x",
-        context_ids=[c.id for c in contexts],
-        agents=[AgentEntry(name=name, kind="cascade", profile_hash="p" * 64, profile_text="") for name in ("left", "right")],
-        mode="seeded",
-        conditions=list(CONDITIONS),
-        repeats=2,
-        seed=1,
-    )
-    made = RunStore.create(tmp_path / "run", manifest, contexts)
-    for agent in ("left", "right"):
-        for at, context in enumerate(contexts):
-            for condition in CONDITIONS:
-                for repeat in range(2):
-                    _play(made, context.id, agent, condition, repeat, _ttfa_ms(agent, at, condition, repeat))
+    contexts = [conversation(name, references={"good": "That sounds hard."}) for name in ("one", "two")]
+    made = made_run(tmp_path / "run", contexts, "left", "right", conditions=list(CONDITIONS), repeats=2)
+    for name, at, condition, repeat in product(("left", "right"), range(2), CONDITIONS, range(2)):
+        _play(made, contexts[at].id, name, condition, repeat, _ttfa_ms(name, at, condition, repeat))
     return made
 
 
@@ -83,13 +50,9 @@ def _ttfa_ms(agent: str, context: int, condition: str, repeat: int) -> float:
 def _play(
     store: RunStore, context: str, agent: str, condition: str, repeat: int, ttfa_ms: float | None, failure: str | None = None
 ) -> None:
-    key = SessionKey(context, "h" * 64, agent, "p" * 64, "seeded", condition, repeat)
-    partial = store.partial_folder(key)
-    (partial / "x").write_text("")
     timing = None if failure else replace(TIMED, ttfa_ms=ttfa_ms, no_reply=ttfa_ms is None)
-    session = store.commit_session(key, partial=partial, timing=timing, failure_kind=failure, failure_detail="")
-    if not failure:
-        store.set_heard(session.id, "" if ttfa_ms is None else f"{agent} on {context}, {condition}, {repeat}", ())
+    heard = None if failure else "" if ttfa_ms is None else f"{agent} on {context}, {condition}, {repeat}"
+    play(store, context, agent, condition, repeat, heard=heard, timing=timing, failure_kind=failure)
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
@@ -321,15 +284,8 @@ def test_turns_of_machines_that_differ_give_no_figure_together(store: RunStore) 
     assert len(found) == 4
 
 
-def test_one_repeat_is_asked_for_by_its_number(store: RunStore) -> None:
-    selection = Selection(store)
-    assert len(selection.of("left", "clean")) == 4
-    assert [s.key.repeat for s in selection.of("left", "clean", 1)] == [1, 1]
-    assert selection.of("left", "nowhere") == ()
-
-
 def test_people_beyond_the_repeats_are_lent_the_replies_of_the_repeats_in_turn(store: RunStore) -> None:
-    people = AgentEntry(name="people", kind="person", profile_hash="p" * 64, profile_text="", runs_here=False)
+    people = agent("people", "person", runs_here=False)
     store.set_manifest(store.manifest.model_copy(update={"agents": [*store.manifest.agents, people]}))
     for repeat in (0, 1, 3):  # the third of them has withdrawn
         _play(store, "one", "people", "clean", repeat, 500.0)

@@ -6,48 +6,25 @@ import subprocess
 import sys
 import textwrap
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.errors import UserError
-from harness.scenarios.context import Context
 from harness.store.judgment import AxisMark, Judgment
-from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.timing.figures import Stage, TurnTiming, Waterfall
 from tests.judged import put
+from tests.made_run import conversation, made_manifest
 
 KEY = SessionKey("c1", "h" * 64, "agent-x", "p" * 64, "seeded", "clean", 0)
-CONTEXT = Context.model_validate(
-    {
-        "id": "c1",
-        "subset": "regular",
-        "emotion": "sadness",
-        "problem": "work",
-        "turns": [{"role": "seeker", "text": "I <pause 300> don't know."}],
-        "source": "test",
-        "licence": "CC0",
-    }
-)
+CONTEXT = conversation("c1", "I <pause 300> don't know.")
 
 
 def manifest() -> RunManifest:
-    return RunManifest(
-        created="2026-01-01T00:00:00+00:00",
-        harness_version="0",
-        pack="p",
-        pack_source="p",
-        pack_hash="x",
-        context_ids=["c1"],
-        agents=[AgentEntry(name="agent-x", kind="cascade", profile_hash="p" * 64, profile_text="")],
-        mode="seeded",
-        conditions=["clean"],
-        repeats=1,
-        seed=1,
-    )
+    return made_manifest([CONTEXT], "agent-x")
 
 
 @pytest.fixture
@@ -98,17 +75,8 @@ def test_a_failed_session_is_kept_but_may_be_played_again(store: RunStore) -> No
 
 def test_another_judges_verdicts_stay_when_one_judges_again(store: RunStore) -> None:
     def row(judge: str, winner: str) -> Judgment:
-        return Judgment.model_validate(
-            {
-                "context": "c1",
-                "subset": "regular",
-                "system_a": "a",
-                "system_b": "b",
-                "source": "judge",
-                "judge": judge,
-                "winner": winner,
-            }
-        )
+        place = {"context": "c1", "subset": "regular", "system_a": "a", "system_b": "b"}
+        return Judgment.model_validate({**place, "source": "judge", "judge": judge, "winner": winner})
 
     put(store, [row("one", "a"), row("two", "a")])
     store.replace_judgments({"one"}, [row("one", "b")], "written", "")
@@ -137,28 +105,11 @@ def test_a_folder_of_a_start_that_was_killed_before_it_had_a_database_will_do(tm
     assert not (folder / "run.sqlite.new").exists()
 
 
-def test_what_is_no_run_is_refused_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="holds no run"):
-        RunStore.open(tmp_path)
-    (tmp_path / "run.sqlite").write_bytes(b"this is not a database, it only has the name of one" * 40)
-    with pytest.raises(UserError, match="damaged") as caught:
-        RunStore.open(tmp_path)
-    assert "\n" not in str(caught.value)
-
-
 def test_only_one_process_writes_a_run(store: RunStore) -> None:
     with store.lock(), pytest.raises(UserError, match="another harness process"), RunStore.open(store.folder).lock():
         pass
     with RunStore.open(store.folder).lock():
         pass
-
-
-def test_sessions_come_in_the_order_of_contexts(tmp_path: Path) -> None:
-    contexts = [CONTEXT.model_copy(update={"id": name}) for name in ("zeta", "alpha")]
-    store = RunStore.create(tmp_path / "run", manifest(), contexts)
-    for context in ("alpha", "zeta"):
-        commit(store, replace(KEY, context_id=context))
-    assert [s.key.context_id for s in store.sessions()] == ["zeta", "alpha"]
 
 
 def test_a_writer_killed_at_any_moment_leaves_only_whole_sessions(store: RunStore, tmp_path: Path) -> None:
@@ -181,7 +132,7 @@ def test_a_writer_killed_at_any_moment_leaves_only_whole_sessions(store: RunStor
         )
     )
     before = 0
-    for wait_s in (0.05, 0.11, 0.17, 0.23):
+    for wait_s in (0.05, 0.2):
         writer = subprocess.Popen([sys.executable, str(script), str(store.folder)], stdout=subprocess.PIPE)
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"ready\n"

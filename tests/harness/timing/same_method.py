@@ -28,7 +28,7 @@ from tests.harness.timing.any_recording import plausible
 from tests.harness.timing.test_any_marks import explained
 
 FILE = Path(__file__).with_name("same_method.json")
-SEEDS, OF_EACH, MARKS, ONSETS, ECHOES = 700, 14, 250, 2, 4
+SEEDS, OF_EACH, MARKS, ONSETS, ECHOES = 700, 14, 250, 1, 4
 """Recordings are drawn until there are so many with each of `TELLING`; cases of marks; replies of each condition of the truth
 suite; turns that come back as an echo."""
 TELLING = (

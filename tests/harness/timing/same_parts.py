@@ -32,7 +32,7 @@ from tests.harness.timing.any_marks import draw
 from tests.harness.timing.same_method import _plain
 
 FILE: Final = Path(__file__).with_name("same_parts.json")
-CASES: Final = {"machine": 200, "chosen": 200, "event": 300, "pauses": 150, "onset": 160}
+CASES: Final = {"machine": 200, "chosen": 200, "event": 150, "pauses": 150, "onset": 60}
 STEP_MS: Final = 100
 STEP: Final = HEARD_RATE_HZ // 10
 CALLER: Final = make_recording().recording.caller

@@ -37,7 +37,7 @@ class Heard:
 
 
 KEPT = TypeAdapter(tuple[TurnTiming, ...])
-IN_CI, IN_LONG = 150, 4_000
+IN_CI, IN_LONG = 40, 4_000
 Make = Callable[[np.random.Generator], Recording]
 
 
@@ -123,7 +123,7 @@ def test_an_agent_of_one_sample_has_not_replied() -> None:
 
 
 def test_what_was_recorded_can_be_kept_read_transcribed_and_drawn(tmp_path: Path) -> None:
-    for seed in range(40):
+    for seed in range(10):
         recording = plausible(np.random.default_rng(seed))
         folder = tmp_path / str(seed)
         folder.mkdir()
@@ -148,16 +148,6 @@ def test_a_file_that_says_more_arrived_than_was_kept_is_refused_by_name(tmp_path
         save(replace(recording, arrivals=(*recording.arrivals[:-1], wrong)), tmp_path)
         with pytest.raises(UserError, match="recording"):
             load(tmp_path)
-
-
-def test_a_sound_broken_off_before_a_syllable_was_over_is_measured() -> None:
-    """An agent that begins, notices that the caller goes on, and clears 31 ms later."""
-    made = make_recording(Said(0.5, voice(1.0)), Said(2.5, voice(1.0, seed=1)), clears_s=[0.531])
-    timing = measure_turns(made.recording, silero())[-1]
-    begun, answer = timing.utterances
-    assert begun.end_ms == pytest.approx(531, abs=2)
-    assert answer.kind == "answer"
-    assert not timing.no_reply
 
 
 @pytest.mark.long

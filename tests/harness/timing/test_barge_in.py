@@ -37,13 +37,6 @@ def test_an_agent_that_talks_on_yields_only_when_it_has_finished() -> None:
     assert timing.labels == (NOT_ANSWERED,)
 
 
-def test_a_pause_between_two_sentences_is_no_yield() -> None:
-    said = (Said(0.3, voice(1.2)), Said(1.85, voice(2.0, seed=2)))
-    timing = measure(_interrupted(make_recording(*said).recording, 1.2))
-    assert timing.yield_ms == pytest.approx(2_650, abs=6)
-    assert timing.labels == (NOT_ANSWERED,)
-
-
 def test_a_short_quiet_is_a_yield_where_the_agent_took_its_speech_back() -> None:
     made = make_recording(Said(0.3, voice(4.0), 4_000), Said(1.8, voice(1.0, seed=2)), clears_s=[1.5])
     timing = measure(_interrupted(made.recording, 1.2))
@@ -55,9 +48,3 @@ def test_an_interruption_of_silence_is_no_interruption() -> None:
     timing = measure(_interrupted(make_recording(Said(0.3, voice(0.8))).recording, 2.0))
     assert timing.yield_ms is None
     assert timing.labels == (NOT_SOUNDING,)
-
-
-def test_a_call_without_interruption_has_no_yield() -> None:
-    timing = measure(make_recording(Said(0.3, voice(0.8))).recording)
-    assert timing.yield_ms is None
-    assert timing.labels == ()

@@ -16,14 +16,6 @@ def _mark(name: str, at_s: float, transit_s: float, offset_ns: int = OFFSET_NS, 
     return Mark(name, MADE.ms(at_s) - offset_ns, MADE.ms(at_s + transit_s), detail)
 
 
-def test_marks_of_this_machine_need_no_offset() -> None:
-    found = [_mark(marks.SPEECH_STARTED, -1.9, 0.002, 0), _mark(marks.ASR_DONE, 0.3, 0.0004, 0)]
-    assert (
-        estimate(found, MADE.recording.caller).offset_ns,
-        estimate(found, MADE.recording.caller).uncertainty_ns,
-    ) == (0, 0)
-
-
 def test_the_true_offset_lies_within_the_uncertainty() -> None:
     found = [_mark(marks.SPEECH_STARTED, -1.94, 0.021), _mark(marks.ASR_DONE, 0.3, 0.012), _mark("other", 0.5, 0.030)]
     clock = estimate(found, MADE.recording.caller)

@@ -113,25 +113,10 @@ def test_what_an_agent_was_late_with_before_it_rested_it_had_worked_off() -> Non
     assert present(of(uncounted, 4_800, 500).owed_ms("ttfa")) > 150, "where waiting is not counted, rest is not known"
 
 
-def test_others_cannot_cost_more_than_they_had() -> None:
-    assert seen(track(Stretch(agent=0.1, waits=8.0, others=0.3))).others_ms == pytest.approx(300)
-
-
-def test_what_the_harness_itself_uses_is_not_others_work() -> None:
-    assert not delayed(of(track(Stretch(agent=1.0, waits=1.0, harness=1.0)), 5_000, 500))
-
-
 def test_time_that_a_hypervisor_took_is_owed() -> None:
     machine = track(Stretch(agent=1.0, stolen=0.5))
     assert seen(machine).stolen_ms == pytest.approx(500)
     assert delayed(of(machine, 5_000, 500))
-
-
-def test_one_percent_stolen_of_every_core_is_one_percent_on_however_many() -> None:
-    for cores in (1, 2, 32):
-        machine = stolen_evenly(cores, share=0.01)
-        assert seen(machine, 1_050, 2_550).stolen_ms == pytest.approx(16, rel=0.05)
-        assert not delayed(of(machine, 5_000, 516))
 
 
 def test_what_is_stolen_of_the_one_core_that_the_agent_is_on_is_not_thinned_by_the_others() -> None:
@@ -151,14 +136,6 @@ def stolen_evenly(cores: int, share: float) -> MachineTrack:
     return MachineTrack(cores, tuple(samples), tuple(range(cores)), stolen_counts_as_run=False, grain_ms=0.0)
 
 
-def test_where_programs_clocks_hold_stolen_time_others_are_not_made_smaller_by_it() -> None:
-    """The agent's own clock ran on while it was taken off: what is left for others must not shrink by that."""
-    machine = track(Stretch(agent=1.5, waits=1.0, others=0.0, stolen=0.5))
-    assert replace(machine, stolen_counts_as_run=True) == machine
-    as_run = [replace(s, busy_ms=s.busy_ms - 0.5 * s.at_ns / NS_PER_MS + 0.3 * s.at_ns / NS_PER_MS) for s in machine.samples]
-    assert seen(replace(machine, samples=tuple(as_run))).others_ms == pytest.approx(300)
-
-
 def test_the_time_for_which_a_quota_stopped_the_agent_is_owed() -> None:
     machine = track(Stretch(agent=0.5))
     stopped = tuple(replace(s, quota_ms=0.08 * s.at_ns / NS_PER_MS) for s in machine.samples)
@@ -173,40 +150,11 @@ def test_where_the_kernel_counts_no_waiting_all_that_others_had_may_be_their_doi
     assert delayed(of(track(Stretch(agent=0.7, waits=None, stalls=0.9, others=1.3)), 5_000, 500))
 
 
-def test_unless_its_pressure_says_that_nobody_waited() -> None:
-    assert not delayed(of(track(Stretch(agent=0.7, waits=None, stalls=0.0, others=1.3)), 5_000, 500))
-
-
 def test_a_stretch_that_was_not_watched_gives_nothing() -> None:
     watched = track(Stretch(seconds=3))
     assert owed(watched, 60_000 * NS_PER_MS, 61_000 * NS_PER_MS) is None
     assert owed(MachineTrack(2, ()), 0, NS_PER_MS) is None
     assert owed(MachineTrack(2, watched.samples[:1]), 0, NS_PER_MS) is None
-
-
-def test_a_burst_outside_the_turn_is_not_the_turn_s() -> None:
-    machine = track(Stretch(agent=0.5, waits=1.0, others=1.5, seconds=5), Stretch(agent=0.5, seconds=10))
-    assert delayed(of(machine, 3_000, 800.0))
-    assert of(machine, 10_000, 800.0).owed_ms("ttfa") == 0
-
-
-def test_a_turn_without_reply_is_looked_at_for_as_long_as_one_is_waited_for() -> None:
-    machine = track(Stretch(agent=0.5, seconds=10), Stretch(agent=0.5, waits=1.0, others=1.5, seconds=30))
-    assert not delayed(of(machine, 5_000, 500.0))
-    assert delayed(of(machine, 5_000, None))
-
-
-def test_each_figure_is_judged_by_its_own_stretch() -> None:
-    """Others come after the first sound and before the first word of substance."""
-    machine = track(Stretch(agent=0.5, seconds=6), Stretch(agent=0.5, waits=1.0, others=1.0, seconds=5))
-    turn = of(machine, 5_000, 500.0, first_substance_ms=2_000.0, ttft_ms=80.0, ttft_from_spoken_end_ms=300.0)
-    assert (turn.owed_ms("ttfa"), turn.owed_ms("ttft")) == (0, 0)
-    assert present(turn.owed_ms("first_substance")) > 100
-    assert not delayed(turn)
-
-
-def test_a_figure_owes_no_more_than_it_is() -> None:
-    assert of(track(Stretch(agent=0.5, waits=2.0, others=1.5)), 5_000, 516.0).owed_ms("ttfa") == 516
 
 
 def test_a_turn_of_an_older_run_is_bounded_by_its_averages() -> None:
@@ -217,27 +165,6 @@ def test_a_turn_of_an_older_run_is_bounded_by_its_averages() -> None:
     assert delayed(old)
     quiet = replace(old, contention=Contention(others_cores=0.01, waited_cores=0.1, stolen_cores=0.0))
     assert not delayed(quiet)
-
-
-def test_slowing_down_for_heat_is_counted_beside_and_owed_to_nobody() -> None:
-    turn = of(track(Stretch(agent=1.0, throttles=1)), 5_000, 500)
-    assert turn.contention is not None
-    assert turn.contention.throttled is not None
-    assert turn.contention.throttled >= 10
-    assert turn.contention.slowest_mhz is not None
-    assert not delayed(turn)
-
-
-def test_nobody_else_ran_where_the_agent_alone_did_and_no_time_was_stolen() -> None:
-    quiet = replace(track(Stretch(agent=0.5, waits=1.0)), stolen_counts_as_run=False)
-    assert seen(quiet).others_ran_ms == pytest.approx(0, abs=1e-6)
-
-
-def test_two_samples_far_enough_apart_bound_what_lies_between_and_one_does_not() -> None:
-    machine = track(Stretch(agent=0.5, waits=1.0, others=0.4))
-    ends = replace(machine, samples=(machine.samples[9], machine.samples[19]))
-    assert seen(ends, 1_000, 2_000).others_ms == pytest.approx(400)
-    assert owed(replace(machine, samples=machine.samples[9:10]), 1_000 * NS_PER_MS, 2_000 * NS_PER_MS) is None
 
 
 def test_each_figure_of_a_turn_owes_by_its_own_stretch() -> None:
@@ -272,11 +199,6 @@ def test_a_question_in_writing_owes_from_its_beginning_to_its_first_token() -> N
     assert of_call(replace(machine, samples=()), 1_000.0) is None
 
 
-def test_what_the_harness_used_before_a_stretch_is_no_part_of_it() -> None:
-    machine = track(Stretch(agent=0.5, waits=1.0, harness=0.4, others=0.3))
-    assert seen(machine, 10_050, 10_950).others_ms == pytest.approx(300)
-
-
 def by_fiftieths(
     *intervals: tuple[float, float], reach_ms: float | None = 0.0, grain_ms: float = 0.0, late_ms: float = 0.0
 ) -> float:
@@ -302,20 +224,12 @@ def test_others_work_in_one_interval_excuses_no_waiting_in_another() -> None:
     assert by_fiftieths((10, 4), (3, 10), (10, 0)) == 7
 
 
-def test_a_reply_waits_for_one_thread_at_a_time() -> None:
-    assert by_fiftieths((60, 40), (60, 40)) == 40
-
-
 def test_a_wait_is_counted_when_it_ends_and_may_lie_before_as_far_as_it_reaches() -> None:
     """30 ms of waiting show in the third interval; others ran in the first two."""
     assert by_fiftieths((0, 20), (0, 20), (30, 0)) == 0
     assert by_fiftieths((0, 20), (0, 20), (30, 0), reach_ms=15) == 20
     assert by_fiftieths((0, 20), (0, 20), (30, 0), reach_ms=30) == 30, "it is placed once, wherever there is room"
     assert by_fiftieths((0, 20), (0, 20), (30, 0), reach_ms=None) == 30, "an older track: as far back as it was long"
-
-
-def test_waits_that_must_be_placed_first_leave_their_place_to_no_other() -> None:
-    assert by_fiftieths((5, 5), (15, 5), (0, 20), reach_ms=20) == 10
 
 
 def test_others_work_that_shows_in_steps_or_late_may_have_been_done_before() -> None:

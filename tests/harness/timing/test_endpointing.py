@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, onset_ms, voice
 from harness.agents.connection import Mark
-from harness.audio.level import quiet_spans
 from harness.recording.record import Pause
 from harness.timing import measure
 from harness.timing.endpointing import METHOD, inner_gaps, with_kinds
@@ -45,15 +44,6 @@ def test_a_marked_pause_in_which_a_breath_sounds_is_one_pause() -> None:
     assert gap.end_sample - gap.start_sample == pytest.approx(0.8 * CALLER_HZ, abs=200)
 
 
-def test_a_mark_is_as_long_as_the_silence_that_it_stands_in() -> None:
-    recording = make_recording(Said(0.5, LATE), pauses_s=[(0.5, 0.6)]).recording
-    (pause,) = recording.caller.pauses
-    short = Pause(pause.start_sample + 1_600, pause.end_sample - 3_200)
-    (gap,) = inner_gaps(recording.caller, replace(recording.caller.turns[0], pauses=(short,)))
-    assert gap.marked
-    assert (gap.start_sample, gap.end_sample) == pytest.approx((pause.start_sample, pause.end_sample), abs=32)
-
-
 def test_two_marks_with_nothing_said_between_them_are_one_pause() -> None:
     recording = make_recording(Said(0.5, LATE), pauses_s=[(0.5, 0.6)]).recording
     (pause,) = recording.caller.pauses
@@ -61,11 +51,6 @@ def test_two_marks_with_nothing_said_between_them_are_one_pause() -> None:
     both = (Pause(pause.start_sample, middle), Pause(middle + 800, pause.end_sample))
     (gap,) = inner_gaps(recording.caller, replace(recording.caller.turns[0], pauses=both))
     assert (gap.start_sample, gap.end_sample) == pytest.approx((pause.start_sample, pause.end_sample), abs=32)
-
-
-def test_silence_has_no_gaps() -> None:
-    assert quiet_spans(np.zeros(1_000, np.int16), CALLER_HZ, 0.0) == []
-    assert quiet_spans(np.zeros(0, np.int16), CALLER_HZ, 0.0) == []
 
 
 @pytest.mark.parametrize(
@@ -100,25 +85,12 @@ def test_a_backchannel_cuts_no_pause_and_is_no_talk_at_the_end() -> None:
     assert found.dead_air_ms == pytest.approx(900 + onset_ms(LATE), abs=2)
 
 
-def test_a_turn_answered_only_inside_a_pause_is_without_reply() -> None:
-    found = measured(Said(-1.3, voice(0.8)), pauses_s=[(0.5, 0.6)])
-    assert fates(found) == ["cut"]
-    assert found.dead_air_ms is None
-    assert found.discarded is None
-    assert not found.talking_at_end
-
-
 def test_a_reply_that_runs_across_the_end_enters_with_what_is_said_next() -> None:
     early = Said(-0.35, voice(1.0))
     found = measured(early, Said(1.5, LATE))
     assert found.talking_at_end
     assert found.dead_air_ms == pytest.approx(1_500 + onset_ms(LATE), abs=2)
     assert measured(early).dead_air_ms is None
-
-
-def test_dead_air_is_ttfa_where_nothing_was_said_early() -> None:
-    timing = measure(make_recording(Said(0.4, LATE), pauses_s=[(0.5, 0.6)]).recording)
-    assert present(timing.endpointing).dead_air_ms == timing.ttfa_ms
 
 
 def decided(*at_s: float, said: tuple[Said, ...] = (Said(0.8, LATE),)) -> Endpointing:
@@ -142,23 +114,8 @@ def test_the_decision_that_led_to_the_reply_is_the_last_before_it() -> None:
     assert fates(found) == ["kept"]
 
 
-def test_a_decision_in_the_pause_is_none_for_the_end() -> None:
-    assert decided(-1.0).decision_ms is None
-    assert decided(-0.7).decision_ms is None
-    assert decided(-0.7).pauses[0].decided
-    assert decided(-0.1).decision_ms == pytest.approx(-100)
-    assert decided(-0.1).pauses[0].decided is False
-
-
 def test_without_a_reply_the_first_decision_counts() -> None:
     assert decided(0.3, 0.9, said=()).decision_ms == pytest.approx(300)
-
-
-def test_an_agent_that_tells_no_decision() -> None:
-    found = decided()
-    assert not found.says_decisions
-    assert found.decision_ms is None
-    assert found.pauses[0].decided is None
 
 
 def _timing(*places: tuple[bool, int], marks: int) -> TurnTiming:

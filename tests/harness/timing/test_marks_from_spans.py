@@ -3,7 +3,6 @@
 import pytest
 
 from benchmarks.made_recordings import Made, Said, make_recording, voice
-from harness.agents import marks
 from harness.agents.connection import Mark
 from harness.recording.spans import TTFT_ATTRIBUTES, Span
 from harness.timing import measure
@@ -75,20 +74,6 @@ def test_what_spans_lack_is_taken_from_the_wire() -> None:
     assert stages(timing)["turn_decision"] == pytest.approx(300, abs=1)
     assert stages(timing)["llm"] == pytest.approx(200, abs=1)
     assert stages(timing)["tts"] > 0
-
-
-def test_spans_that_say_nothing_of_the_first_token_give_no_ttft() -> None:
-    made = make_recording()
-    for attributes in ({}, {"metrics__ttfb": 0.0}, {"metrics__ttfb": -1.0}, {"metrics__ttfb": 1e9}, {"metrics__ttfb": "x"}):
-        assert timed(span(made, "llm", 0.5, 0.9, **attributes)).ttft_ms is None
-
-
-def test_marks_of_its_own_are_believed_alone() -> None:
-    made = make_recording()
-    own = [Mark(marks.LLM_REQUESTED, made.ms(0.6), made.ms(0.6)), Mark(marks.LLM_FIRST_TOKEN, made.ms(0.65), made.ms(0.65))]
-    timing = timed(*own, span(made, "llm", 0.5, 0.9, metrics__ttfb=0.2))
-    assert timing.ttft_ms == pytest.approx(50, abs=0.1)
-    assert timing.stages_from == "marks"
 
 
 def test_a_voice_belongs_to_the_last_request_that_was_asked_before_it() -> None:

@@ -89,14 +89,6 @@ def test_what_the_agent_stamps_itself_is_believed_alone() -> None:
     assert timing.stages_resolution_ms is None
 
 
-def test_without_metrics_the_events_alone_bound_the_model() -> None:
-    made = make_recording()
-    events = told(made, [event for event in REPLY if event[0] != "metrics"])
-    timing = measure(make_recording(Said(0.860, voice(1.0)), marks=events).recording)
-    assert timing.ttft_ms == pytest.approx(215, abs=1)
-    assert timing.stages_from == "reported"
-
-
 def test_a_request_that_was_cut_off_gives_its_figures_to_no_reply() -> None:
     made = make_recording()
     first: list[Event] = [("bot-llm-started", -0.4, {}), ("metrics", -0.1, of(LLM, 0.29))]

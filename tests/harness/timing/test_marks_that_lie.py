@@ -65,7 +65,7 @@ def test_no_ttft_comes_from_a_mark_from_the_future(offset_ns: int, name: str) ->
 
 
 def test_shuffled_and_shifted_marks_are_true_on_their_clock_or_refused() -> None:
-    for seed in range(3_000):
+    for seed in range(500):
         rng = np.random.default_rng(seed)
         found = stamped(int(rng.choice([0, ELSEWHERE_NS, -ELSEWHERE_NS])), rng.exponential(0.05))
         moved = rng.random(len(found)) < rng.random()

@@ -29,12 +29,6 @@ def test_hidden_work_of_the_reply_that_was_heard_has_its_time() -> None:
     assert found == {"asr": pytest.approx(80), "llm": pytest.approx(100), "tts": pytest.approx(50)}
 
 
-def test_a_stage_without_stamps_has_none() -> None:
-    bare = tuple(step for step in SPECULATED if step[0] not in (marks.ASR_DONE, marks.TTS_STARTED))
-    assert own_times(stamps(bare), 1_950 * MS, 0) == {"llm": pytest.approx(100)}
-    assert own_times(stamps(()), 1_950 * MS, 0) == {}
-
-
 def test_a_transcription_before_the_turn_is_not_its() -> None:
     assert "asr" not in own_times(stamps(SPECULATED), 1_950 * MS, 950 * MS)
 
@@ -59,8 +53,3 @@ def test_words_count_that_came_before_the_context_reached_the_models_client() ->
     assert own_times(stamps(late), 1_950 * MS, 0)["asr"] == pytest.approx(80), "the request was made of the words before"
     uncalled = tuple(step for step in SPECULATED if step[0] != marks.LLM_CALLED)
     assert own_times(stamps(uncalled), 1_950 * MS, 0)["asr"] == pytest.approx(80)
-
-
-def test_words_without_a_beginning_have_no_time() -> None:
-    unbegun = tuple(step for step in SPECULATED if step[0] != marks.ASR_STARTED)
-    assert set(own_times(stamps(unbegun), 1_950 * MS, 0)) == {"llm", "tts"}

@@ -47,11 +47,3 @@ def test_bounds_say_what_was_wrong() -> None:
     problems = out_of_bounds(6.0, 1.002, 25.0)
     assert len(problems) == 3
     assert "6.0 ms" in problems[0]
-
-
-def test_two_frames_have_a_pace_and_one_has_none() -> None:
-    caller = make_recording().recording.caller
-    two = pacing(replace(caller, departures_ns=caller.departures_ns[:2]))
-    assert two is not None
-    assert two.realtime_ratio == pytest.approx(1)
-    assert pacing(replace(caller, departures_ns=caller.departures_ns[:1])) is None

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from benchmarks.made_recordings import AGENT_HZ, Made, Said, make_recording, noise, onset_ms, voice
@@ -62,13 +61,6 @@ def test_nor_does_noise_under_all_of_it_join_murmur_and_answer(db: float) -> Non
     _alike(plain, twin)
 
 
-def test_two_sentences_with_a_pause_are_one_answer() -> None:
-    sound = np.concatenate([voice(1.0, seed=5), np.zeros(round(0.35 * AGENT_HZ)), voice(1.0, seed=6)])
-    timing = measure(make_recording(Said(0.4, sound)).recording)
-    assert [u.kind for u in timing.utterances] == ["answer"]
-    assert timing.ttfa_ms == timing.answer_ms == timing.first_speech_ms
-
-
 def test_words_make_the_same_short_sound_an_opener_or_a_murmur() -> None:
     made = make_recording(Said(0.3, voice(0.3, seed=4)), Said(0.9, ANSWER))
     later = ("you could ask her about it", 0.9, 3.2)
@@ -123,12 +115,3 @@ def test_over_the_caller_words_of_substance_are_a_cut_in_however_short() -> None
     assert not _with_words(made, ("Uh-huh.", -1.2, -0.7)).cut_in
     assert _with_words(made, ("You should", -1.2, -0.7)).cut_in
     assert measure(make_recording(Said(-1.2, voice(0.75)), Said(0.691, ANSWER)).recording).cut_in
-
-
-def test_only_a_continuer_is_no_reply() -> None:
-    made = make_recording(Said(0.5, voice(0.3)))
-    assert measure(made.recording).ttfa_ms is not None
-    assert _with_words(made, ("Yes.", 0.5, 0.8)).ttfa_ms is not None
-    hummed = _with_words(made, ("Mm-hm.", 0.5, 0.8))
-    assert hummed.no_reply
-    assert (hummed.ttfa_ms, hummed.answer_ms, hummed.backchannels) == (None, None, 1)

@@ -12,7 +12,6 @@ from harness.agents.connection import LineReport, MediaStamp
 from harness.recording.playout import heard
 from harness.recording.record import Arrival, Recording
 from harness.timing import measure
-from harness.timing.figures import LineQuality
 from harness.timing.rtp_line import NetworkShare, line_quality, line_refused, network_share
 from tests.present import present
 
@@ -78,18 +77,6 @@ def test_a_late_onset_is_heard_late_and_what_follows_keeps_its_distance() -> Non
     assert heard(delayed).underruns == ()
 
 
-def test_jitter_of_the_line_is_in_the_figures_and_not_piled_up_in_ttfa() -> None:
-    jitter = np.random.default_rng(4).uniform(0, 12, 600)
-    recording, true_ms = over_rtp(list(jitter))
-    timing = measure(recording)
-    assert timing.ttfa_ms is not None
-    # The onset's own packet may be late by as much; never by the sum of what others were.
-    assert -2.5 <= timing.ttfa_ms - true_ms <= 12 + 2.5
-    assert timing.line is not None
-    assert timing.line.jitter_ms is not None
-    assert 2 < timing.line.jitter_ms < 6
-
-
 def test_loss_is_silence_and_is_counted() -> None:
     recording, true_ms = over_rtp(lost=[20, 21, 40])
     timing = measure(recording)
@@ -139,16 +126,6 @@ def test_what_can_be_no_way_there_and_back_is_refused_by_name(wrong: float) -> N
     assert (among.round_trip_ms, among.sent_lost, among.sent_jitter_ms) == (42.0, 2, 1.5)
 
 
-def test_a_way_of_no_length_may_come_out_a_little_under_none() -> None:
-    recording, _ = over_rtp()
-    told = replace(recording, line_reports=(LineReport(recording.caller.t0_ns, -0.015, 0, 0.0),))
-    assert line_refused(told) == ()
-    assert (line := line_quality(told)) is not None
-    assert (line.round_trip_ms, line.sent_lost, line.sent_jitter_ms) == (0.0, 0, 0.0)
-    assert (share := network_share(told, told.arrivals[0].arrival_ns)) is not None
-    assert share.there_ns == 0
-
-
 def _with_media(recording: Recording, move: Callable[[int, int], int]) -> Recording:
     """The same packets at other places of the media clock, by their number and place."""
     moved = tuple(
@@ -191,11 +168,6 @@ def test_jitter_is_that_of_rfc_3550() -> None:
     still_ms = present(line_quality(made)).jitter_ms
     assert still_ms == pytest.approx(0, abs=1e-6)
     assert jitter_ms == pytest.approx(1 + 15 / 16, abs=1e-6)
-
-
-def test_a_line_over_which_nothing_came_has_lost_no_share() -> None:
-    assert LineQuality(packets=0, lost=0, jitter_ms=None).lost_share == 0
-    assert LineQuality(packets=3, lost=1, jitter_ms=None).lost_share == 0.25
 
 
 def test_a_packet_that_came_later_than_its_neighbours_was_the_network_s_by_so_much() -> None:

@@ -32,6 +32,7 @@ def trials() -> list[Trial]:
     return list(run_suite(6, seed=2))
 
 
+@pytest.mark.long  # `test_same_method` has the error of each condition's first replies
 @pytest.mark.parametrize(("group", "p95_ms"), [("clean", 2), ("degraded", 5), ("hard", 20)])
 def test_the_error_is_as_small_as_promised(trials: list[Trial], group: str, p95_ms: float) -> None:
     found = figures([t for t in trials if t.condition.group == group])
@@ -41,6 +42,7 @@ def test_the_error_is_as_small_as_promised(trials: list[Trial], group: str, p95_
         assert abs(found.bias_ms) <= 1
 
 
+@pytest.mark.long
 def test_little_is_discarded(trials: list[Trial]) -> None:
     assert figures(trials).discarded <= 0.02
 
@@ -85,7 +87,7 @@ def test_a_track_without_echo_is_left_exactly_as_it_is() -> None:
     assert without_echo(track, recording.caller) is track.samples
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(delay_ms=st.integers(20, 3_000), message_ms=st.sampled_from([10, 20, 40, 100, 400]), lead_ms=st.integers(0, 300))
 def test_a_later_answer_is_later_by_exactly_as_much(delay_ms: int, message_ms: int, lead_ms: int) -> None:
     sound = np.concatenate([silence(lead_ms / 1000), voice(0.8, seed=5)])
@@ -93,7 +95,7 @@ def test_a_later_answer_is_later_by_exactly_as_much(delay_ms: int, message_ms: i
     assert timing.ttfa_ms == pytest.approx(delay_ms + onset_ms(sound), abs=1.0)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(db=st.floats(-45, -12))
 def test_how_loud_the_answer_is_moves_nothing(db: float) -> None:
     timing = measure(make_recording(Said(0.5, voice(0.8, seed=5, db=db))).recording)

@@ -53,14 +53,6 @@ def test_every_stage_has_its_time_and_they_sum_to_ttfa() -> None:
     assert waterfall.hidden == ()
 
 
-def test_bars_are_laid_end_to_end() -> None:
-    waterfall, _ = _waterfall(PLAIN, ARRIVED_S)
-    at_ms = 0.0
-    for stage in waterfall.stages:
-        assert stage.start_ms == pytest.approx(at_ms)
-        at_ms += stage.duration_ms
-
-
 @pytest.mark.parametrize(
     ("from_mark", "stage"),
     [(1, "endpointing"), (2, "asr"), (5, "llm"), (6, "first_clause"), (8, "tts"), (10, "transport")],
@@ -137,14 +129,6 @@ SCORED = (
 )
 
 
-def test_a_request_that_waited_for_the_end_of_turn_score_shows_the_score() -> None:
-    stages = _stages(_waterfall(SCORED, 0.907)[0])
-    assert stages["endpointing"] == pytest.approx(110, abs=0.1)
-    assert stages["asr"] == pytest.approx(90, abs=0.1)
-    assert stages["turn_score"] == pytest.approx(250, abs=0.1)
-    assert stages["unexplained"] == pytest.approx(4, abs=0.5)
-
-
 def _held(cause: str, scored_s: float) -> dict[str, float]:
     made = make_recording()
     steps = [(n, at, r) for n, at, r in HELD if n != marks.TURN_DECIDED]
@@ -185,12 +169,6 @@ def test_a_recogniser_that_waits_for_the_silence_to_last_is_not_busy() -> None:
     assert (stages["endpointing"], stages["asr"]) == pytest.approx((170, 90), abs=0.1), "idle from 90 ms on, begun at 170"
 
 
-def test_work_that_was_broken_off_is_not_joined_to_what_followed() -> None:
-    broken_off = ((marks.ASR_STARTED, -0.800, None),)
-    waterfall, _ = _waterfall(broken_off + SCORED, 0.907)
-    assert waterfall.hidden == ()
-
-
 def test_an_effect_before_its_cause_is_refused_by_name() -> None:
     wrong = tuple((n, 0.5 if n == marks.TTS_FIRST_AUDIO else at, r) for n, at, r in PLAIN)
     waterfall, ttfa_ms = _waterfall(wrong, ARRIVED_S)
@@ -213,23 +191,6 @@ def test_a_stage_longer_than_the_turn_is_refused_by_name(requested_s: float, why
     assert timing.waterfall is not None
     assert "llm" not in _stages(timing.waterfall)
     assert sum(_stages(timing.waterfall).values()) == pytest.approx(timing.ttfa_ms)
-
-
-def test_without_marks_everything_is_unexplained() -> None:
-    timing = measure(make_recording(Said(0.5, voice(1.0))).recording)
-    assert timing.waterfall is not None
-    assert [stage.name for stage in timing.waterfall.stages][-1] == "unexplained"
-    assert sum(s.duration_ms for s in timing.waterfall.stages) == pytest.approx(timing.ttfa_ms)
-
-
-def test_ttft_belongs_to_the_request_that_was_spoken() -> None:
-    made = make_recording()
-    steps = [(marks.LLM_REQUESTED, 0.1, 1), (marks.LLM_FIRST_TOKEN, 0.15, 1), *PLAIN[4:]]
-    renumbered = [(n, at, 2 if k > 1 else r) for k, (n, at, r) in enumerate(steps)]
-    stamped = [Mark(n, made.ms(at), made.ms(at), {"request": r}) for n, at, r in renumbered]
-    timing = measure(make_recording(Said(ARRIVED_S, voice(1.0)), marks=stamped).recording)
-    assert timing.ttft_ms == pytest.approx(200, abs=0.1)
-    assert timing.ttft_from_spoken_end_ms == pytest.approx(757, abs=0.1)
 
 
 def test_streaming_figures_are_those_of_the_request_that_was_spoken() -> None:
@@ -269,14 +230,6 @@ CACHED = (
     (marks.LLM_FIRST_TOKEN, 0.557, 1),
     *PLAIN[6:],
 )
-
-
-def test_a_reply_out_of_a_cache_that_is_done_as_it_is_asked_for_has_its_stages() -> None:
-    stages = _stages(_waterfall(CACHED, ARRIVED_S)[0])
-    assert stages["llm"] == 0
-    assert stages["endpointing"] == pytest.approx(201, abs=0.1)
-    assert stages["asr"] == pytest.approx(349, abs=0.1)
-    assert stages["first_clause"] == pytest.approx(343, abs=0.1)
 
 
 @pytest.mark.parametrize("grid_s", [0.001, 0.010, 0.100, 1.0])

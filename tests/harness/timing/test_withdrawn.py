@@ -11,7 +11,6 @@ from harness.recording.record import Recording, SpokenTurn
 from harness.recording.withdrawn import SAID_MS, TAKEN_BACK_MS
 from harness.timing import measure
 from harness.timing.figures import TurnTiming
-from harness.timing.interruptions import ANSWERED, NOT_ANSWERED
 
 FALSE_START, ANSWER = voice(1.0), voice(1.0, seed=1)
 ANSWER_MS = 4_290 + onset_ms(ANSWER)
@@ -34,22 +33,6 @@ def test_the_answer_is_what_came_after_sound_that_was_taken_back_in_150_ms() -> 
     assert timing.discarded is None
     assert timing.waterfall is not None
     assert sum(s.duration_ms for s in timing.waterfall.stages) == pytest.approx(timing.ttfa_ms)
-
-
-def test_sound_that_nothing_replaces_is_no_reply() -> None:
-    timing = _taken_back_after(150)
-    assert timing.no_reply
-    assert timing.ttfa_ms is None
-    assert timing.reply_end_ms is None
-    assert timing.withdrawn_ms == pytest.approx(150, abs=4)
-
-
-@pytest.mark.parametrize("ms", [31, 50])
-def test_a_blip_that_is_taken_back_is_no_speech_at_all(ms: float) -> None:
-    timing = _taken_back_after(ms, Said(4.29, ANSWER))
-    assert [u.kind for u in timing.utterances] == ["nonvocal", "answer"]
-    assert timing.ttfa_ms == timing.answer_ms == pytest.approx(ANSWER_MS, abs=2)
-    assert timing.backchannels == 0
 
 
 @pytest.mark.parametrize(("ms", "withdrawn"), [(SAID_MS - 12, True), (SAID_MS + 12, False)])
@@ -77,20 +60,6 @@ def test_a_clear_takes_back_only_what_still_sounds_or_is_under_way(after_ms: flo
     assert (measure(made.recording).withdrawn_ms is not None) == withdrawn
 
 
-def test_without_a_clear_no_sound_is_withdrawn() -> None:
-    timing = measure(make_recording(Said(1.0, voice(0.4)), Said(4.29, ANSWER)).recording)
-    assert timing.withdrawn_ms is None
-    assert [u.kind for u in timing.utterances] == ["backchannel", "answer"]
-
-
-def test_several_are_counted_together() -> None:
-    made = make_recording(Said(0.5, voice(0.5)), Said(1.5, voice(0.5)), Said(4.29, ANSWER), clears_s=[0.65, 1.7])
-    timing = measure(made.recording)
-    starts = 2 * onset_ms(voice(0.5))
-    assert timing.withdrawn_ms == pytest.approx(350 - starts, abs=6)
-    assert timing.ttfa_ms == pytest.approx(ANSWER_MS, abs=2)
-
-
 def test_what_sounds_at_the_spoken_end_and_is_taken_back_is_no_early_reply_but_was_talk() -> None:
     timing = _taken_back_after(90, Said(0.8, ANSWER), at_s=-0.05)
     assert timing.signed_ms is None
@@ -98,21 +67,6 @@ def test_what_sounds_at_the_spoken_end_and_is_taken_back_is_no_early_reply_but_w
     assert timing.cut_in
     assert timing.endpointing is not None
     assert timing.endpointing.talking_at_end
-
-
-def test_a_pause_is_cut_by_it() -> None:
-    made = make_recording(Said(-0.95, FALSE_START), Said(0.4, ANSWER), pauses_s=[(0.8, 0.6)], clears_s=[-0.85])
-    timing = measure(made.recording)
-    assert timing.pause_was_cut == (True,)
-    assert timing.endpointing is not None
-    assert [p.fate for p in timing.endpointing.pauses] == ["cut"]
-    assert timing.withdrawn_ms is not None
-    assert timing.ttfa_ms == pytest.approx(400 + onset_ms(ANSWER), abs=2)
-
-
-def test_a_greeting_that_is_taken_back_is_none() -> None:
-    timing = measure(make_recording(Said(-2.4, FALSE_START), Said(0.4, ANSWER), clears_s=[-2.3]).recording)
-    assert timing.greeting is None
 
 
 def test_a_breath_goes_with_the_word_that_is_taken_back() -> None:
@@ -154,10 +108,3 @@ def test_what_is_taken_back_for_somebody_who_broke_in_was_an_answer(kind: str) -
     assert timing.ttfa_ms == pytest.approx(1_000 + onset_ms(FALSE_START), abs=2)
     before = measure(_interrupted(made.recording, 0.6, kind))
     assert before.withdrawn_ms is not None
-
-
-def test_it_is_no_answer_to_an_interruption_either() -> None:
-    said = (Said(0.3, voice(4.0), 4_000), Said(2.6, FALSE_START))
-    taken_back = measure(_interrupted(make_recording(*said, clears_s=[1.45, 2.7]).recording, 1.2))
-    answered = measure(_interrupted(make_recording(*said, clears_s=[1.45]).recording, 1.2))
-    assert (taken_back.labels, answered.labels) == ((NOT_ANSWERED,), (ANSWERED,))

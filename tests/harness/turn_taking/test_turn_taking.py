@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from harness.audio.speech import RenderedTurn
 from harness.commands.turn_taking import draw, table
 from harness.errors import UserError
-from harness.figures.summarise import unfit_callers
+from harness.figures.circumstances import unfit_callers
 from harness.scenarios import load_pack
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.mark_pack import write_people_pauses

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from harness.timing.figures import Contention, Endpointing, InnerPause, TurnTiming, Utterance
+from harness.timing.figures import Contention, Endpointing, InnerPause, TurnTiming
 from harness.timing.unknown_waits import NO_LATENCY
 from harness.turns import TurnTable, change, estimate
 from harness.turns.bounded import Bounded, bounded
@@ -60,10 +60,6 @@ def test_a_silence_ranks_slowest_unless_others_could_have_had_most_of_the_wait()
     assert found.ends == pytest.approx((1 / 3, 2 / 3))
 
 
-def test_an_early_reply_ranks_slowest_at_both_ends() -> None:
-    assert bounded(turn(None, 100.0, signed_ms=-50.0), "ttfa") == (np.inf, np.inf)
-
-
 def test_discarded_turns_take_the_figure_only_where_the_method_is_at_fault() -> None:
     good = [turn(400.0)] * 20
     assert estimate(table([*good, turn(None, discarded="detectors disagree")]), "ttfa_ms.p50") is not None
@@ -77,13 +73,6 @@ def test_a_reply_without_transcript_has_no_word_and_one_without_answer_is_slowes
     assert found is not None
     assert found.turns == 30
     assert estimate(table([turn(410.0)] * 30), "first_word_ms.p50") is None
-
-
-def test_fillers_alone_are_answers_that_never_came() -> None:
-    filler = turn(400.0, utterances=(Utterance(400.0, 900.0, "filler"),))
-    found = estimate(table([filler] * 30), "answer_ms.p50")
-    assert found is not None
-    assert found.value == np.inf
 
 
 def test_chances_of_a_turn_count_one_by_one_and_those_without_a_choice_do_not() -> None:
@@ -179,19 +168,6 @@ def test_a_repeat_that_one_run_lost_leaves_the_other_repeats_compared() -> None:
     assert found.value == 0.0
 
 
-def test_a_change_that_others_could_have_caused_is_unclear() -> None:
-    before = table([turn(400.0 + k) for k in range(24)])
-    slower = table([turn(440.0 + k) for k in range(24)])
-    disturbed = table([turn(440.0 + k, 60.0) for k in range(24)])
-    clear, unclear = change(slower, before, "ttfa_ms.p50"), change(disturbed, before, "ttfa_ms.p50")
-    assert clear is not None
-    assert clear.verdict == "worse"
-    assert clear.value == 40.0
-    assert unclear is not None
-    assert unclear.verdict == "unclear"
-    assert unclear.value == 40.0
-
-
 def test_a_p95_is_compared_unpaired() -> None:
     found = change(table([turn(500.0)] * 200), table([turn(400.0)] * 200), "ttfa_ms.p95")
     assert found is not None
@@ -201,7 +177,7 @@ def test_a_p95_is_compared_unpaired() -> None:
 
 def test_a_row_takes_under_700_bytes() -> None:
     """A million turns of a load test fit into 700 MB."""
-    rows = 20_000
+    rows = 4_000
     ends = Endpointing("endpointing-2", (InnerPause(0.0, 300.0, "cut", True, 0),) * 2, 400.0)
     one = turn(400.0, 12.0, endpointing=ends, first_word_ms=450.0, transcribed=True)
     tracemalloc.start()
