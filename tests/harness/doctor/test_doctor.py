@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.doctor import LOOKS, Finding, examine, installed, processor
+from harness.doctor import LOOKS, examine, installed, processor
 from harness.doctor import storage_and_ports as room
+from harness.doctor.result import Finding
 from harness.models import catalogue
 from tests.harness.conftest import Finished
 
