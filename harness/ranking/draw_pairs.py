@@ -49,7 +49,11 @@ class DrawnPair:
 
 
 def chance_to_stay(certainty: float | None) -> float:
-    """Chance that a pair of a large run is drawn from at all, `SUREST_STAYS` to 1."""
+    """Chance that a pair of a large run is drawn from at all, `SUREST_STAYS` to 1.
+
+    >>> chance_to_stay(None), chance_to_stay(3.0), chance_to_stay(5.0)
+    (1.0, 0.75, 0.5)
+    """
     sure = min(max((certainty or 0.0) - 1.0, 0.0) / 4.0, 1.0)
     return 1.0 - (1.0 - SUREST_STAYS) * sure
 
@@ -60,6 +64,10 @@ def drawn(
     """The first `most` pairs of a random order with their rates, each as likely as its rate says at every length.
 
     `pairs`: all pairs of replies of a run that no rule has decided. `by_doubt`: judges that are borne out gave the certainties.
+
+    >>> pairs = [DrawnPair(f"c{n}", "regular", "x", other) for n in range(3) for other in "yz"]
+    >>> sorted(pair.context for pair in drawn(pairs, "a seed", 3))  # few votes meet all conversations
+    ['c0', 'c1', 'c2']
     """
     rng = random.Random(seed)
     some = _thinned(pairs, rng) if by_doubt and len(pairs) >= FEWEST_THINNED else list(pairs)

@@ -23,7 +23,7 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS
-from harness.ranking import chosen
+from harness.ranking import board_rows
 from harness.ranking.board import Board, Ends
 from harness.ranking.columns import CountedBoard
 from harness.ranking.fits import refits
@@ -192,12 +192,19 @@ def joint_figure(
 
     Raises harness.errors.UserError: no rows, several presentations, no system with both verdicts and latencies, or
     `audio_with_delay`, which would put latency on both axes.
+
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> rows = [Judgment.model_validate(said | {"context": f"c{n}", "winner": "ab"[n % 4 == 0]}) for n in range(12)]
+    >>> waits = {name: {f"c{n}": [ms] for n in range(12)} for name, ms in (("warm", 900.0), ("curt", 400.0))}
+    >>> [(p.system, p.latency.p50, p.p_frontier > 0.9) for p in joint_figure(rows, waits, draws=200).points]
+    [('warm', 900.0, True), ('curt', 400.0, True)]
     """
     table = table_of(judgments)
-    rows = table.where(chosen.once(table)[0])
+    rows = table.where(board_rows.once(table)[0])
     if rows.named("presentation", "audio_with_delay").any():
         raise UserError("the joint figure takes no audio_with_delay judgments: latency would be on both axes")
-    counted = model.counted(rows.where(chosen.of_source(rows, chosen.one_source(rows))))
+    counted = model.counted(rows.where(board_rows.of_source(rows, board_rows.one_source(rows))))
     board = board or rate_counted(counted, model)
     drawn = resample(counted, [latencies], model, board=board, draws=draws, seed=seed)
     return lay_over(drawn, latencies, budget_ms=budget_ms)

@@ -35,6 +35,14 @@ def gaps(board: Board, pairs: Sequence[tuple[str, str]], *, level: float = 0.95)
     """The difference of each pair on one part of the board, better system first, in the order given.
 
     A pair of which one won every comparison has a band with only a lower end, from its contexts and Bonferroni's share.
+
+    >>> from harness.ranking.leaderboard import leaderboard
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> rows = [Judgment.model_validate(said | {"context": f"c{n}", "winner": "ab"[n % 4 == 0]}) for n in range(12)]
+    >>> (gap,) = gaps(leaderboard(rows), [("curt", "warm")])
+    >>> gap.better, round(gap.elo), gap.apart
+    ('warm', 191, False)
     """
     part = {row.system: row.part for row in board.systems}
     known = [(a, b) for a, b in pairs if a in part and b in part and a != b and part[a] == part[b]]

@@ -28,7 +28,11 @@ ERROR = 0.05
 
 
 def planned_looks(contexts: int) -> tuple[int, ...]:
-    """Numbers of contexts after which the rows are analysed; the last is all of them."""
+    """Numbers of contexts after which the rows are analysed; the last is all of them.
+
+    >>> planned_looks(80), planned_looks(12)
+    ((16, 32, 48, 64, 80), (12,))
+    """
     count = max(1, min(MOST_LOOKS, contexts // FEWEST_CONTEXTS_A_LOOK))
     return tuple(round(contexts * (k + 1) / count) for k in range(count))
 
@@ -45,7 +49,15 @@ class Look:
 
 
 class UntilSeparated:
-    """The rule that ends a batch, with the results of its interim analyses. Call it once per analysis, in order."""
+    """The rule that ends a batch, with the results of its interim analyses. Call it once per analysis, in order.
+
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> rows = [Judgment.model_validate(said | {"context": f"c{n}", "winner": "ab"[n % 4 == 0]}) for n in range(12)]
+    >>> rule = UntilSeparated("best", ["warm", "curt"], looks=1)
+    >>> rule(rows), rule(rows * 1)
+    (False, False)
+    """
 
     def __init__(self, goal: Goal, systems: Sequence[str], looks: int) -> None:
         self.goal: Goal = goal
@@ -80,7 +92,11 @@ class UntilSeparated:
 
 
 def pairs_in_question(systems: Sequence[str]) -> list[tuple[str, str]]:
-    """Every two systems under test; where there is only one, that system and each reference reply."""
+    """Every two systems under test; where there is only one, that system and each reference reply.
+
+    >>> pairs_in_question(["mine", "ref:good", "ref:plain"])
+    [('mine', 'ref:good'), ('mine', 'ref:plain')]
+    """
     tested = sorted({s for s in systems if not is_reference(s)})
     if len(tested) > 1:
         return list(combinations(tested, 2))

@@ -67,7 +67,11 @@ def levels(wins: Floats) -> Ints:
 
 
 def swept_share(contexts: int, error: float = 0.05) -> float:
-    """The least share of wins that leaves `contexts` conversations won throughout a chance of `error`."""
+    """The least share of wins that leaves `contexts` conversations won throughout a chance of `error`.
+
+    >>> round(swept_share(12), 2)
+    0.78
+    """
     return float(error ** (1 / contexts))
 
 

@@ -65,7 +65,7 @@ def trust(
         return "flips"
     if interval[0] <= TRUSTED_LOWER_BOUND:
         return "weak"
-    counted = that_count(people)
+    counted = decisive(people)
     if not counted:
         return "unvalidated"
     if not all(bears_out(check) for check in counted):
@@ -83,7 +83,7 @@ def trust_in(check: JudgeCheck) -> Trust:
     )  # fmt: skip
 
 
-def that_count(checks: Sequence[PeopleCheck]) -> tuple[PeopleCheck, ...]:
+def decisive(checks: Sequence[PeopleCheck]) -> tuple[PeopleCheck, ...]:
     """The checks on enough pairs to give or take trust. All count, repetitions included: if checks could be left out, one could
     try files until one fits."""
     return tuple(check for check in checks if check.pairs >= FEWEST_PEOPLES_PAIRS and check.accuracy_interval is not None)
@@ -115,7 +115,7 @@ def origins(checks: Sequence[PeopleCheck]) -> int:
 
 def worst(checks: Sequence[PeopleCheck]) -> PeopleCheck | None:
     """The check that supports the judge least, of those that count; without one, the last. None without any."""
-    return min(that_count(checks), key=_margin, default=checks[-1] if checks else None)
+    return min(decisive(checks), key=_margin, default=checks[-1] if checks else None)
 
 
 def _margin(check: PeopleCheck) -> float:
