@@ -15,13 +15,15 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
+import soxr
 from numpy.typing import NDArray
 
 from harness.audio.level import AUDIBLE_RMS
-from harness.audio.pcm import Float32, Int16, resample_float, to_float
 from harness.recording.record import Arrival, Recording
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 
+Float32 = NDArray[np.float32]
+Int16 = NDArray[np.int16]
 METHOD: Final = "playout-2"
 HEARD_RATE_HZ: Final = 48_000
 """A whole multiple of every common agent rate, so that resampling moves no sample."""
@@ -173,7 +175,7 @@ def heard(recording: Recording) -> HeardTrack:
     samples = np.zeros(_heard_index(length_ns) + 1, np.float32)
     for run in runs:
         said = np.concatenate([sent[p.offset_samples : p.offset_samples + p.count_samples] for p in run])
-        sound = resample_float(said, rate, HEARD_RATE_HZ)
+        sound = _resampled(said, rate)
         at = _heard_index(run[0].start_ns - t0_ns)
         if at < 0:
             sound, at = sound[-at:], 0
@@ -193,7 +195,13 @@ def heard(recording: Recording) -> HeardTrack:
 
 def resample(pcm: Int16, rate_hz: int) -> Float32:
     """PCM16 at any rate as float32 at 48 kHz."""
-    return resample_float(to_float(pcm), rate_hz, HEARD_RATE_HZ)
+    return _resampled(pcm.astype(np.float32) / np.float32(32768.0), rate_hz)
+
+
+def _resampled(samples: Float32, rate_hz: int) -> Float32:
+    if rate_hz == HEARD_RATE_HZ or not len(samples):
+        return samples
+    return np.asarray(soxr.resample(samples, rate_hz, HEARD_RATE_HZ, quality="HQ"), np.float32)
 
 
 def stereo(recording: Recording, track: HeardTrack | None = None) -> Int16:
@@ -265,7 +273,7 @@ def around_zero(pcm: Int16, rate_hz: int) -> Float32:
     "nothing". Neither is audible, but each border between such a stretch and a message, a gap or a voice is a click as loud as
     speech, and the level of the stretch hides the voice's onset. Sound without an offset is returned as it came, to the bit.
     """
-    samples = to_float(pcm)
+    samples = pcm.astype(np.float32) / np.float32(32768)
     if not len(pcm):
         return samples
     fills = _fills(pcm, max(2, round(rate_hz * FILL_S)))
