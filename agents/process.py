@@ -26,11 +26,11 @@ from urllib.parse import urlsplit
 from harness.agents import supervise
 from harness.agents.connections.diagnosis import serves
 from harness.agents.cuda import why_no_cuda, with_libraries
-from harness.agents.process_address import filled, free_port
 from harness.agents.process_log import NewLines, last_lines
 from harness.agents.profile import AgentProfile, CascadeProfile, ProcessSettings, TextProfile
+from harness.agents.profile_base import filled
 from harness.agents.secrets import learn_environment, learn_settings, redact_foreign, redactor
-from harness.agents.this_machine import is_loopback
+from harness.agents.this_machine import free_port, is_loopback
 
 AgentFailure = Literal["start_failed", "start_timeout", "unreachable", "died"]
 

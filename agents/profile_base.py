@@ -6,6 +6,7 @@ The kinds are in `harness.agents.profile`, which reads them from files.
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -102,6 +103,11 @@ class ProcessSettings(ProfileSettings):
         return self
 
 
+def filled(text: str, port: str) -> str:
+    """A text of a profile with this port and this interpreter."""
+    return text.replace("{port}", port).replace("{python}", sys.executable)
+
+
 class MetricsSettings(ProfileSettings):
     """A model server of the agent, whose metrics page is read during calls."""
 
@@ -152,11 +158,6 @@ class AgentProfile(ProfileSettings):
     def source(self) -> Path | None:
         """The profile's file; None for a profile made in a program."""
         return self._source
-
-    @property
-    def source_text(self) -> str:
-        """The original text of the file, secrets included; it must not be shown."""
-        return self._source_text
 
     @property
     def shown_text(self) -> str:

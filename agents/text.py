@@ -28,6 +28,7 @@ from harness.agents.model_family import refuses_sampling
 from harness.agents.profile import TextProfile
 from harness.agents.secrets import beginning, learn, learn_settings, redact_foreign
 from harness.agents.this_machine import is_loopback
+from harness.errors import no_key, not_set
 
 if TYPE_CHECKING:
     import httpx
@@ -333,11 +334,10 @@ def _key(profile: TextProfile) -> str | None:
         return None
     key = os.environ.get(profile.api_key_env)
     if not key:
-        raise TextFailed(f'agent "{profile.name}": set the environment variable {profile.api_key_env} to its key', "no_key")
+        raise TextFailed(f'agent "{profile.name}": {not_set(profile.api_key_env)}', "no_key")
     learn([key])
     if not (key.isascii() and key.isprintable()):
-        what = f"the environment variable {profile.api_key_env} holds characters that no key has"
-        raise TextFailed(f'agent "{profile.name}": {what}', "no_key")
+        raise TextFailed(f'agent "{profile.name}": {no_key(profile.api_key_env)}', "no_key")
     return key
 
 

@@ -21,6 +21,13 @@ _SIP: Final = re.compile(r"^(sip):(?!//)([^;?]*).*", re.IGNORECASE | re.DOTALL)
 _USUAL: Final = {"http": 80, "ws": 80, "https": 443, "wss": 443, "sip": 5060}
 
 
+def free_port() -> int:
+    """A port of this machine that nothing listens at now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def is_this_machine(url: str) -> bool:
     """True where the host of an address is this machine; False also for a name that leads nowhere now."""
     try:

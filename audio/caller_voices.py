@@ -61,13 +61,21 @@ _OPEN_WISHES: Mapping[str, Literal["woman", "man"] | None] = {"default": None, "
 
 
 def caller_voice(wish: str) -> tuple[CallerVoice, bool]:
-    """The voice for a wish, and True if the wish is known (otherwise it is the default voice)."""
+    """The voice for a wish, and True if the wish is known (otherwise it is the default voice).
+
+    >>> voice, known = caller_voice("female")
+    >>> voice.name, known
+    ('jo', True)
+    """
     name = _ALSO_CALLED.get(wish, wish)
     return CALLER_VOICES.get(name, CALLER_VOICES[DEFAULT_VOICE]), name in CALLER_VOICES
 
 
 def cast(wish: str, context_id: str, seed: int, taken: Collection[str] = ()) -> str:
     """The voice of a context: the one that its pack names, or one drawn from the seed.
+
+    >>> cast("eve", "context-1", seed=0), cast("default", "context-1", seed=0) == cast("default", "context-1", seed=0)
+    ('eve', True)
 
     `taken` are the voices of agents in the run: no caller gets these voices unchanged, and if a pack
     names one, another of the same sex is drawn. The draw is by rank, so that a taken voice changes only the contexts

@@ -1,11 +1,8 @@
 """A cough and a door, synthesised from a seed: sounds during speech that need no reaction.
 
-They are computed and not recorded, so that they involve no licence, no person and no room, and can be reproduced to the
-byte. A cough goes in phases, a burst first (Van Hirtum, The acoustics of coughing, Medical Physics 2002,
-doi 10.1118/1.1525012, finds three in coughs generally, some of them voiced); this one is a burst of noise and a longer, duller
-tail, without the voiced part. A door is a dull thud that rings at a few low resonances, and the click of its latch. All
-lengths, bands and levels are choices of ours, not measurements: they stand for "short, loud and no voice". Neither sound has
-the pitch of a voice (`harness.audio.voicing`), by which an agent can recognise that neither is speech.
+Computed, so that they involve no licence, no person and no room. A cough is a burst of noise and a longer, duller tail (Van
+Hirtum 2002, doi 10.1118/1.1525012); a door is a dull thud that rings at a few low resonances, and the click of its latch. All
+lengths, bands and levels are choices of ours for "short, loud and no voice": neither sound has the pitch of a voice.
 """
 
 from typing import Final, Literal
@@ -34,6 +31,10 @@ LATCH_S: Final = 0.06
 
 def event_sound(kind: EventSound, rate_hz: int, seed: int) -> Int16:
     """One sound, int16 mono at `rate_hz`, its peak at `PEAK`; the same samples for the same three arguments.
+
+    >>> sound = event_sound("cough", 16_000, seed=1)
+    >>> sound.dtype.name, 0.3 < sound.size / 16_000 < 1.0
+    ('int16', True)
 
     Raises `ValueError` for another kind, or a rate under 8 kHz.
     """

@@ -1,14 +1,9 @@
 """The other side of a call in this side's channel: found, subtracted, and what remains of it blanked.
 
-Lines mix, and a loudspeaker is heard by the microphone beside it, so each channel may hold the other one, later and 15 to
-40 dB down. To a speech model that is speech. The difference from this side's own speech is that the other side explains it:
-wherever the other side alone speaks, this channel is the other one after the same delay. So the delay is sought where the
-other side is the louder (each against its own speech), every frequency counting alike (the phase transform, Knapp and Carter
-1976): an echo comes after the same delay each time, another voice and a room's noise do not. Then a short filter is fitted over
-those stretches and its output subtracted. A codec or a room leaves some of it; so 8 ms that are no louder than the rest
-where only the other side speaks are blanked. A channel without a leak is returned exactly as it is.
-
-Pure, for two signals at 16 kHz from the same instant.
+To a speech model a leak is speech; the difference is that the other side explains it, after the same delay each time. The delay
+is sought where the other side is the louder, every frequency counting alike (the phase transform, Knapp and Carter 1976). A
+short filter is fitted over those stretches and its output subtracted; a codec or a room leaves some of it, so 8 ms that are no
+louder than the rest where only the other side speaks are blanked. Pure, for two signals at 16 kHz from the same instant.
 """
 
 from dataclasses import dataclass
@@ -54,7 +49,14 @@ class Leak:
 
 
 def find_leak(signal: Float32, other: Float32) -> Leak | None:
-    """The leak of `other` in `signal`; None if there is none. Both without a constant offset."""
+    """The leak of `other` in `signal`; None if there is none. Both without a constant offset.
+
+    >>> rng = np.random.default_rng(0)
+    >>> caller, agent = (rng.normal(0, 0.1, 8 * RATE_HZ) * np.repeat(on, 2 * RATE_HZ) for on in ([1, 0, 1, 0], [0, 1, 0, 1]))
+    >>> leak = find_leak((caller + 0.1 * np.roll(agent, 800)).astype(np.float32), agent.astype(np.float32))
+    >>> leak.delay_s, round(leak.gain_db)
+    (0.05, -20)
+    """
     size = min(signal.size, other.size)
     level, source = speech_power(signal, RATE_HZ), speech_power(other, RATE_HZ)
     if level <= 0 or source <= 0:

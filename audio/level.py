@@ -1,12 +1,9 @@
 """Levels of a signal: short-time power, the level of its speech, and the first and last sample that belongs to it.
 
-The edges of speech are found by 8 ms RMS within 40 dB of the speech level. Eight milliseconds hold one period of nearly
-every voice; 40 dB below speech is where a listener in a quiet room, or the eye in an audio editor, loses it. The window
-looks *into* the signal: for the last sample it starts there, for the first it ends there, so that an abrupt edge is found
-to the sample instead of being blurred by the window's length.
-
-The speech level is gated as in ITU-T P.56: what lies more than 15.9 dB below the level is pause and does not count
-towards it, so that pauses in a turn do not move its edges.
+The edges of speech are found by 8 ms RMS within 40 dB of the speech level: 8 ms hold one period of nearly every voice, and 40
+dB below speech is where a listener in a quiet room loses it. The window looks *into* the signal, so that an abrupt edge is
+found to the sample. The level is gated as in ITU-T P.56: what lies more than 15.9 dB below it is pause and does not count
+towards it.
 """
 
 from typing import Final
@@ -33,7 +30,11 @@ def power(samples: Samples) -> NDArray[np.float64]:
 
 
 def decibels(mean_power: float) -> float:
-    """A mean power in dB of full scale, not below `SILENCE_DB`."""
+    """A mean power in dB of full scale, not below `SILENCE_DB`.
+
+    >>> decibels(0.01)
+    -20.0
+    """
     return float(max(10.0 * np.log10(max(mean_power, 1e-30)), SILENCE_DB))
 
 
@@ -48,7 +49,11 @@ def block_power(samples: Samples, block: int) -> NDArray[np.float64]:
 
 
 def speech_power(samples: Samples, rate_hz: int) -> float:
-    """The mean power of speech without pauses (see the module's docstring); 0 for silence."""
+    """The mean power of speech without pauses (see the module's docstring); 0 for silence.
+
+    >>> round(speech_power(np.concatenate([np.full(8_000, 0.1), np.zeros(8_000)]), 16_000), 4)
+    0.0099
+    """
     blocks = block_power(samples, max(1, round(rate_hz * WINDOW_S)))
     active = blocks[blocks > 0]
     while len(active):
@@ -64,6 +69,9 @@ def quiet_spans(samples: Samples, rate_hz: int, least_s: float, below_db: float 
 
     A gap begins after the last sample of the speech before it (by `last_sample`), and ends at the first sample of the speech
     after it (by `first_sample`). Silence before the first speech and after the last is not a gap.
+
+    >>> quiet_spans(np.repeat([0.0, 0.1, 0.0, 0.1], 8_000), 16_000, least_s=0.2)
+    [(16000, 24000)]
     """
     loud = _loud(samples, rate_hz, below_db)
     window = max(1, round(rate_hz * WINDOW_S))
@@ -74,7 +82,12 @@ def quiet_spans(samples: Samples, rate_hz: int, least_s: float, below_db: float 
 
 
 def last_sample(samples: Samples, rate_hz: int, below_db: float = EDGE_DB) -> int | None:
-    """Index of the last sample whose 8 ms RMS lies within `below_db` of the speech level; None for silence."""
+    """Index of the last sample whose 8 ms RMS lies within `below_db` of the speech level; None for silence.
+
+    >>> sound = np.repeat([0.0, 0.1, 0.0], 8_000)
+    >>> first_sample(sound, 16_000), last_sample(sound, 16_000)
+    (8000, 15999)
+    """
     found = first_sample(samples[::-1], rate_hz, below_db)
     return None if found is None else len(samples) - 1 - found
 

@@ -1,23 +1,13 @@
 """The onset of a vocal sound, to about a millisecond, after a speech model has detected it.
 
-The search goes backwards from the window that the model accepted. Over digital silence the onset is where the 8 ms
-level comes within 40 dB of the speech that follows, the definition in `harness.audio.level` for the end of the caller's
-turn, which an audio editor shows too.
+Over digital silence it is where the 8 ms level comes within 40 dB of the speech that follows, as an audio editor shows it. Over
+noise that edge is buried, and the onset is the most likely *change point* (CUSUM): every half millisecond is weighed by how
+much likelier its power is as noise plus speech of any level from −3 to 25 dB over it than as the noise right before. What the
+noise hides of the attack is given back from the slope of the visible part.
 
-Over noise that edge is buried and a threshold would come late, by more the softer the attack. There the onset is the most
-likely *change point*: every half millisecond is weighed by how much likelier its power is as "noise plus some speech" than
-as the noise that was measured right before, and the sound starts where the sum of the weights to its right is greatest
-(CUSUM). What speech will look like is not known beforehand, so all levels from −3 to 25 dB over the noise are held equally
-likely, and a share of the time it is silent between glottal pulses. What the noise hides of the attack is given back from
-the slope of the visible part.
-
-A fricative is speech too where it is 30 to 40 dB under its vowel, so the level is compared with that of the speech which
-follows, gated as in ITU-T P.56, and not with its first vowel. Sound that begins out of silence shortly before the vowel is
-noise only if the speech never falls below it; else it was a consonant.
-
-Joined to the speech is a piece separated from it by less than the closure of a stop consonant (the /s/ of "stay"). A click
-is not: it is shorter than any speech sound and separate. The burst of a plosive is as short, but air follows it until the
-vowel. Constants were chosen on voices and words other than those reported (docs/decisions/timing-first-sounds).
+The level is compared with that of the speech which follows and not with its first vowel, because a first fricative is 30 to 40
+dB under it. A piece separated by less than the closure of a stop consonant is joined (the /s/ of "stay"); a click is not.
+Constants were chosen on voices and words other than those reported (docs/decisions/timing-first-sounds).
 """
 
 from dataclasses import dataclass
@@ -102,6 +92,10 @@ def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int, earlie
     """The onset of the vocal sound in which the model accepted the window at sample `accepted`.
 
     The search stops at `earliest`: sound before it is another utterance.
+
+    >>> sound = np.concatenate([np.zeros(24_000), np.sin(np.arange(24_000) / 20)]).astype(np.float32)
+    >>> abs(find_onset(sound, 48_000, accepted=24_500).sample - 24_000) < 48
+    True
     """
     block = round(rate_hz * BLOCK_S)
     accepted = max(accepted, earliest)

@@ -1,14 +1,10 @@
 """The onset of a voice in noise that is nearly as loud.
 
-Taken over the whole band, a weak first syllable in noise of 5 dB looks like noise, and the onset seems to lie at the next
-loud one, 40–80 ms late. Speech gathers its power in a few places of the spectrum, where it stands out long before the sum
-does. So the sound is split into bands, and every millisecond at which the voice may have begun is weighed by how much better
-all that follows is explained by speech in some of the bands than by the noise from before. What speech will look like is
-not known: in each band, and anew for each stretch of a syllable's length, all levels from −3 to 21 dB over the noise are
-taken as equally likely, and so is, for a share of them, silence.
-
-The noise is measured twice: on the first half of what comes before, then on everything up to just before the onset found.
-Constants were chosen on synthetic onsets of other seeds than the tests and the benchmark use (docs/evidence/timing-onsets.md).
+Over the whole band a weak first syllable in noise of 5 dB looks like noise, and the onset seems 40 to 80 ms late. Speech
+gathers its power in a few bands, where it stands out long before the sum does. So every millisecond is weighed by how much
+better all that follows is explained by speech in some bands than by the noise from before: in each band, and anew for each
+stretch of a syllable's length, at any level from −3 to 21 dB over the noise, or silent. Figures:
+docs/decisions/timing-onset-in-bands.
 """
 
 from typing import Final

@@ -25,17 +25,28 @@ _SUBTYPE: dict[Law, str] = {"ulaw": "ULAW", "alaw": "ALAW"}
 
 
 def to_float(samples: Int16) -> Float32:
-    """int16 to float32 in [-1, 1)."""
+    """int16 to float32 in [-1, 1).
+
+    >>> to_float(np.array([0, 16_384, -32_768], np.int16)).tolist()
+    [0.0, 0.5, -1.0]
+    """
     return (samples.astype(np.float32) / FULL_SCALE).astype(np.float32)
 
 
 def to_int16(samples: NDArray[np.floating]) -> Int16:
-    """Floating point in [-1, 1] to int16, rounded to nearest; values outside are clipped, as by a converter."""
+    """Floating point in [-1, 1] to int16, rounded to nearest; values outside are clipped, as by a converter.
+
+    >>> to_int16(np.array([0.5, 1.5])).tolist()
+    [16384, 32767]
+    """
     return np.clip(np.rint(np.asarray(samples, dtype=np.float64) * FULL_SCALE), -32_768, 32_767).astype(np.int16)
 
 
 def resample(samples: Int16, from_hz: int, to_hz: int) -> Int16:
     """`samples` at another rate (soxr, HQ); unchanged if the rates are equal.
+
+    >>> resample(np.zeros(16_000, np.int16), 16_000, 24_000).size
+    24000
 
     Raises `ValueError` for a rate that is not positive.
     """
@@ -54,7 +65,11 @@ def resample_float(samples: Float32, from_hz: int, to_hz: int) -> Float32:
 
 
 def encode(samples: Int16, law: Law) -> bytes:
-    """G.711: one byte a sample (ITU-T G.711 μ-law or A-law)."""
+    """G.711: one byte a sample (ITU-T G.711 μ-law or A-law).
+
+    >>> decode(encode(np.array([0, 1_000, -20_000], np.int16), "ulaw"), "ulaw").tolist()
+    [0, 988, -19836]
+    """
     out = io.BytesIO()
     soundfile.write(out, samples, 8_000, format="RAW", subtype=_SUBTYPE[law])
     return out.getvalue()

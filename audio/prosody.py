@@ -1,25 +1,21 @@
-"""Changes of a clean voice's pitch, melody, timbre and speaker by the WORLD vocoder.
+"""Changes of a clean voice's pitch, melody, timbre and speaker by the WORLD vocoder, on Praat's F0 (Boersma 1993).
 
-WORLD separates speech into F0, spectral envelope and aperiodicity, which can then be changed one by one. All of it depends
-on a good F0 track: with WORLD's own trackers (DIO, Harvest) the shipped low male voice came out at 110 to 180 Hz where
-Praat finds 91, and DNSMOS fell from 3.57 to 2.45–2.69; with Praat's track it stays at 3.31 unchanged and at 3.47 as a
-woman's voice (figures in docs/evidence/callers.md). So the F0 is Praat's (autocorrelation method, Boersma 1993).
-
-Every rendering passes through here, the neutral one too: if only emotional turns did, an agent that answers them differently
-might be reacting to the vocoder.
+With WORLD's own trackers the shipped low male voice came out at 110 to 180 Hz where Praat finds 91, and DNSMOS fell from 3.57
+to 2.45–2.69; with Praat's track it stays at 3.31 (docs/voices.md). Every rendering passes through here, the neutral one too: if
+only emotional turns did, an agent that answers them differently might be reacting to the vocoder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.audio.pcm import Float32
-from harness.audio.voice_error import VoiceError
+from harness.audio.voice_error import imported
 
 Float64 = NDArray[np.float64]
 
@@ -85,7 +81,7 @@ def reshape(
 
     Raises `VoiceError` if the vocoder's packages are missing.
     """
-    world = _world()
+    world = imported("pyworld", "pyworld-prebuilt")
     first_look = [f0_track(signal, rate_hz) for signal in signals]
     most_hz = ceiling_hz(first_look)
     tracks = [
@@ -142,7 +138,7 @@ def f0_track(signal: Float32, rate_hz: int, most_f0_hz: float = MOST_F0_HZ) -> F
     if signal.size < rate_hz * 3 / LEAST_F0_HZ:
         return np.zeros(frames)
     pitch = (
-        _praat()
+        imported("parselmouth", "praat-parselmouth")
         .Sound(signal.astype(np.float64), rate_hz)
         .to_pitch_ac(
             time_step=FRAME_S,
@@ -184,22 +180,6 @@ def _brightened(power: Float64, rate_hz: int, tilt_db_per_octave: float) -> Floa
 
 def _of_length(signal: Float32, size: int) -> Float32:
     return signal[:size] if signal.size >= size else np.pad(signal, (0, size - signal.size))
-
-
-def _world() -> Any:
-    try:
-        import pyworld
-    except ImportError as error:
-        raise VoiceError('the package "pyworld-prebuilt" is missing: pip install "heart-voice-harness[local]"') from error
-    return pyworld
-
-
-def _praat() -> Any:
-    try:
-        import parselmouth
-    except ImportError as error:
-        raise VoiceError('the package "praat-parselmouth" is missing: pip install "heart-voice-harness[local]"') from error
-    return parselmouth
 
 
 REACH_S = 0.45

@@ -98,6 +98,9 @@ def rendered_emotion(word: str) -> RenderedEmotion:
 def prosody_for(emotion: str, intensity: float) -> Prosody:
     """The prosody of an emotion word at an intensity from 0 (neutral) to 1.
 
+    >>> prosody_for("sadness", 0.5).energy_db
+    -2.0
+
     Raises `UnknownEmotion`.
     """
     full = rendered_emotion(emotion).prosody

@@ -61,7 +61,11 @@ def measure_prosody(turn: RenderedTurn) -> ProsodyMeasures:
 
 
 def syllables(text: str) -> int:
-    """The number of syllables, estimated as groups of vowel letters without a silent final e; compared only for one text."""
+    """The number of syllables, estimated as groups of vowel letters without a silent final e; compared only for one text.
+
+    >>> syllables("nearly an accountant")
+    6
+    """
     words = re.findall(r"[a-z']+", text.lower())
     return sum(max(1, len(_VOWELS.findall(re.sub(r"(?<=[^aeiouy])e$", "", word)))) for word in words)
 

@@ -1,13 +1,9 @@
 """The starts, pauses and ends of a person's turns in a recording from any room.
 
-The rule for dry signals (silence is 40 dB below speech) finds nothing in a room whose noise is louder than that. So
-there are two separate decisions, as for agents: silero VAD decides *whether* a sound is speech, the level decides *where* it
-begins and ends. The level must be within 40 dB of the speech and 10 dB over the room's own noise, which is measured.
-A sound in which the model hears no voice, or that is short and has no pitch (a breath, a click, a chair), is part of the pause
-around it, unless it is closer to speech than a stop consonant's closure: then it is the unvoiced edge of a word.
-
-In a call of two channels a turn ends where the other side begins to speak. Up to about two words are a backchannel and
-do not end the turn.
+Silero VAD decides *whether* a sound is speech, the level decides *where* it begins and ends: within 40 dB of the speech and 10
+dB over the room's own noise. A sound without a voice, or a short one without pitch (a breath, a click), is part of the pause
+around it, unless it is closer to speech than a stop consonant's closure. In a call of two channels a turn ends where the other
+side begins to speak; up to about two words of it are a backchannel and end nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -138,7 +134,11 @@ def one_turn(speech: Sequence[Span]) -> FoundTurn:
 
 
 def turns_beside(speech: Sequence[Span], other: Sequence[Span]) -> tuple[FoundTurn, ...]:
-    """The turns of one side of a call, separated by speech of the other side, or by a silence of over five seconds."""
+    """The turns of one side of a call, separated by speech of the other side, or by a silence of over five seconds.
+
+    >>> [turn.span for turn in turns_beside([(0.0, 1.0), (1.5, 2.0), (4.0, 5.0)], [(2.2, 3.8)])]
+    [(0.0, 2.0), (4.0, 5.0)]
+    """
     answers = [span for span in other if span[1] - span[0] > BACKCHANNEL_S]
     turns: list[list[Span]] = []
     for span in speech:

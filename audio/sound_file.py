@@ -75,6 +75,10 @@ class SoundFault(ValueError):
 def read_int16(source: Path | bytes, bounds: Bounds) -> tuple[Int16, int]:
     """The samples, a row for each channel, and the rate. Floats are rounded, and clipped where they are beyond full scale.
 
+    >>> samples, rate_hz = read_int16(flac(np.array([1, 2, 3], np.int16), 16_000), Bounds(longest_s=60))
+    >>> samples.tolist(), rate_hz
+    ([[1, 2, 3]], 16000)
+
     Raises:
         SoundFault: it is no sound, is damaged, or is outside the bounds.
     """

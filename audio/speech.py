@@ -77,6 +77,13 @@ class PlainDirections:
     loudness_db: float = 0.0
 
 
+def plain_directions(directions: Directions | None) -> PlainDirections:
+    """Directions of any kind as the plain ones; None: the defaults."""
+    if directions is None:
+        return PlainDirections()
+    return PlainDirections(directions.emotion, directions.intensity, directions.rate, directions.loudness_db)
+
+
 @dataclass(frozen=True, slots=True)
 class RenderedTurn:
     """A spoken turn: mono int16 at `rate_hz`, from its first to its last speaking sample.
@@ -128,8 +135,8 @@ def rendering_key(
     floor: FloorSettings = FLOOR,
 ) -> str:
     """The key of a rendering: SHA-256 over everything that it depends on."""
-    said = PlainDirections(directions.emotion, directions.intensity, directions.rate, directions.loudness_db)
-    content = [RENDERER_VERSION, RATE_HZ, voice_identity, turn_text, asdict(said), asdict(speaker), asdict(floor)]
+    manner = asdict(plain_directions(directions))
+    content = [RENDERER_VERSION, RATE_HZ, voice_identity, turn_text, manner, asdict(speaker), asdict(floor)]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 

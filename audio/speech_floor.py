@@ -1,13 +1,9 @@
 """The end of each stretch of a turn: cues that the speaker goes on before a pause, or has finished at the end.
 
-People give such cues, but never reliably. In the Columbia Games Corpus (Gravano and Hirschberg 2011, table of phrase accents
-and boundary tones; counts below) a phrase before a turn change ends in a plateau in 13 % of cases, one before the same
-speaker's next phrase in 30 %. So this module draws that distribution from a seed, and not perfect cues: some pauses
-after a sentence sound finished, and some ends do not.
-
-A pause in mid-sentence is cut out of a sentence that was spoken whole, so it sounds unfinished already. But a voice reads as
-if it knew what comes, and people who stop inside a phrase do not: they lengthen the syllable before the silence, keep its
-pitch, or say "um" (Campione and Véronis 2005: a silence alone is no sign of hesitation, only one with these). So do callers.
+People give such cues, but never reliably (Columbia Games Corpus, Gravano and Hirschberg 2011; counts below), so their
+distribution is drawn from a seed: some pauses after a sentence sound finished, and some ends do not. A pause in mid-sentence is
+cut out of a sentence that was spoken whole; but a voice reads as if it knew what comes, and people who stop inside a phrase
+lengthen the syllable before the silence, keep its pitch, or say "um" (Campione and Véronis 2005).
 """
 
 from __future__ import annotations

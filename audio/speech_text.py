@@ -30,7 +30,10 @@ class Segment:
 
 
 def parse_marked(text: str) -> tuple[Segment, ...]:
-    """Split a turn at its `<pause MS>` marks. Marks that touch make one pause of their sum.
+    """The stretches of a turn between its `<pause MS>` marks. Marks that touch make one pause of their sum.
+
+    >>> parse_marked("I went home. <pause 450> It was late.")
+    (Segment(text='I went home.', pause_after_ms=450), Segment(text='It was late.', pause_after_ms=0))
 
     Raises `SpeechTextError` for any other `<…>`, for a pause outside 50 to 5,000 ms, for a mark that opens or closes the
     turn (there it would be silence of the line, not of the speaker) and for a turn in which nothing is said.
@@ -58,7 +61,11 @@ def parse_marked(text: str) -> tuple[Segment, ...]:
 
 
 def without_marks(text: str) -> str:
-    """The text for readers: without marks, blanks merged."""
+    """The text for readers: without marks, blanks merged.
+
+    >>> without_marks("I went <pause 450> home.")
+    'I went home.'
+    """
     return " ".join(PAUSE_MARK.sub(" ", text).split())
 
 
@@ -87,7 +94,11 @@ _SPELLINGS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], 
 
 
 def spelt(text: str) -> str:
-    """The words as a synthesiser should read them; the end of the text is unchanged."""
+    """The words as a synthesiser should read them; the end of the text is unchanged.
+
+    >>> spelt("Nooo, I… I don't know")
+    "No, I, I don't know"
+    """
     for pattern, replacement in _SPELLINGS:
         text = pattern.sub(replacement, text)
     return " ".join(text.split())

@@ -1,13 +1,10 @@
 """Voices that speak a stretch of text: the interface for a renderer, and its implementation with Piper.
 
-A caller must say the same thing in the same way to every agent, on every machine, or latencies of different runs are not
-about the same speech. Piper draws noise for its durations and its timbre, and onnxruntime cannot reset that noise in a
-live session; so a session is made for each turn from a seed. With memory reuse planning off this takes 0.1 s instead of
-1.5 s, and one thread makes the bytes the same whatever else runs.
-
-Voices are of three kinds, and a renderer uses the best one. `AlignedVoice` speaks a turn whole and knows where each
-stretch of it ends. `ShapingVoice` also sets pitch and timbre itself. A plain `Synthesiser` speaks each stretch alone; the part
-before a pause in mid-sentence then sounds more finished than a person's.
+A caller must say the same thing in the same way to every agent. Piper draws noise that onnxruntime cannot reset in a live
+session, so a session is made for each turn from a seed, on one thread; with memory reuse planning off this takes 0.1 s instead
+of 1.5 s. A renderer uses the best of three kinds of voice: `ShapingVoice` also sets pitch and timbre, `AlignedVoice` speaks a
+turn whole and knows where each stretch ends, a plain `Synthesiser` speaks each stretch alone, which sounds more finished than a
+person's.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ import numpy as np
 from harness.audio.pcm import Float32
 from harness.audio.prosody import Prosody, Speaker
 from harness.audio.speech_floor import Stretch
-from harness.audio.voice_error import VoiceError
+from harness.audio.voice_error import VoiceError, imported
 
 VOWELS = frozenset("aeiouyæɐɑɒɔəɚɛɜɝɪʊʌᵻɨʉøœɯɤAIOQWY")
 """IPA as Piper's espeak writes it, and the one-letter diphthongs of hibari's alphabet."""
@@ -154,14 +151,11 @@ class PiperSynthesiser:
     def __init__(self, model_path: Path) -> None:
         self._path = model_path
         self._network: bytes | None = None
+        piper = imported("piper.config", "piper-tts")
         try:
-            from piper.config import PiperConfig
-
             settings = json.loads(Path(f"{model_path}.json").read_text(encoding="utf-8"))
-            self._config: Any = PiperConfig.from_dict(settings)
+            self._config: Any = piper.PiperConfig.from_dict(settings)
             digest = hashlib.sha256(model_path.read_bytes()).hexdigest()
-        except ImportError as error:
-            raise VoiceError('the package "piper-tts" is missing: pip install "heart-voice-harness[local]"') from error
         except (OSError, ValueError, KeyError) as error:
             raise VoiceError(f"{model_path} is not a Piper voice with its .onnx.json beside it ({error})") from error
         self.identity = f"piper:{model_path.stem}:{digest[:16]}"
@@ -213,16 +207,22 @@ class PiperSynthesiser:
 
         if self._network is None:
             self._network = with_durations(self._path, "Ceil", None, [1, 1, "phonemes"])
-        options = onnxruntime.SessionOptions()
-        options.enable_mem_reuse = False
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
         onnxruntime.set_seed(seed % (1 << 31))
-        try:
-            return onnxruntime.InferenceSession(self._network, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime raises its own unexported kinds
-            raise VoiceError(f"{self._path} cannot be loaded by onnxruntime: {str(error).splitlines()[0]}") from error
+        return session_of(self._network, str(self._path), reuse_memory=False)
+
+
+def session_of(network: bytes, name: str, *, reuse_memory: bool = True) -> Any:
+    """A network on one thread of the processor. Raises `VoiceError` with its name if it cannot be loaded."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.enable_mem_reuse = reuse_memory
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises its own unexported kinds
+        raise VoiceError(f"{name} cannot be loaded by onnxruntime: {str(error).splitlines()[0]}") from error
 
 
 DURATIONS = "phoneme_frames"
@@ -242,10 +242,7 @@ def with_durations(model_path: Path, rounding: str, after: str | None, shape: li
 
     Raises `VoiceError` if the package is missing or the network is of another kind.
     """
-    try:
-        import onnx
-    except ImportError as error:
-        raise VoiceError('the package "onnx" is missing: pip install "heart-voice-harness[local]"') from error
+    onnx = imported("onnx", "onnx")
     try:
         model = onnx.load(str(model_path))
     except Exception as error:  # protobuf raises its own kinds

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +23,7 @@ from harness.audio.hibari_package import hibari_files
 from harness.audio.pcm import Float32
 from harness.audio.prosody import MOST_TILT_DB, TILT_PIVOT_HZ, Prosody, Speaker, audibly_voiced, with_tone
 from harness.audio.speech_floor import Stretch
-from harness.audio.synthesis import DURATIONS, STRETCH, Piece, sentences_of, with_durations
-from harness.audio.voice_error import VoiceError
+from harness.audio.synthesis import DURATIONS, STRETCH, Piece, sentences_of, session_of, with_durations
 
 FRAME_S = 0.0125
 LEAST_VOICED_HZ = 40.0
@@ -50,8 +48,7 @@ class HibariSynthesiser:
         from hibari import Hibari
         from hibari.g2p import G2P
 
-        network = with_durations(files.network, "Round", "Clip", ["phonemes"])
-        self._session = _session(network)
+        self._session = session_of(with_durations(files.network, "Round", "Clip", ["phonemes"]), "hibari")
         self._vocabulary: dict[str, int] = json.loads(files.vocabulary.read_text(encoding="utf-8"))
         self._g2p = G2P()
         self._split = Hibari.split_sentences
@@ -201,16 +198,3 @@ def _wave(sentence: _Sentence, part: _Part, chance: np.random.Generator) -> Floa
         for x in (sentence.lh, sentence.theta, sentence.ln, sentence.lr, sentence.phi)
     ]
     return np.asarray(dsp.synth(*frames, sentence.f0[part.start : part.end], chance), dtype=np.float32)
-
-
-def _session(network: bytes) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime raises its own unexported kinds
-        raise VoiceError(f"hibari cannot be loaded by onnxruntime: {str(error).splitlines()[0]}") from error

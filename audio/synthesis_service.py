@@ -25,7 +25,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.audio.pcm import Float32, Int16, resample, to_float
 from harness.audio.voice_error import VoiceError
-from harness.foreign_files import FileFault, read_text
+from harness.errors import not_set
+from harness.foreign_files import FileFault, first_fault, read_text
 from harness.foreign_toml import parse_toml
 
 SERVICE_RATE_HZ = 24_000
@@ -59,26 +60,18 @@ def load_service_voices(path: Path) -> Mapping[str, ServiceVoice]:
     """
     try:
         raw = parse_toml(read_text(path))
-        voices = {name: ServiceVoice.model_validate(entry) for name, entry in raw.items()}
     except FileFault as fault:
         raise VoiceError(fault.at(path)) from None
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        name = next(n for n, entry in raw.items() if not _is_voice(entry))
-        where = ".".join(["", *map(str, first["loc"])])
-        raise VoiceError(f"{path}: [{name}]{where}: {first['msg']}") from None
-    for name in voices:
+    voices = {}
+    for name, entry in raw.items():
+        try:
+            voices[name] = ServiceVoice.model_validate(entry)
+        except ValidationError as error:
+            where, wrong = first_fault(error)
+            raise VoiceError(f"{path}: [{name}]{'.' if where else ''}{where}: {wrong}") from None
         if not name.replace("-", "").isalnum():
             raise VoiceError(f"{path}: [{name}]: a voice's name is letters, digits and dashes")
     return voices
-
-
-def _is_voice(entry: object) -> bool:
-    try:
-        ServiceVoice.model_validate(entry)
-    except ValidationError:
-        return False
-    return True
 
 
 class PipecatSynthesiser:
@@ -95,7 +88,7 @@ class PipecatSynthesiser:
         said = json.dumps([voice.service, voice.arguments, voice.settings], sort_keys=True, default=str)
         self.identity = f"pipecat:{self._class.__name__}:{hashlib.sha256(said.encode()).hexdigest()[:16]}"
         if voice.key_env is not None and not os.environ.get(voice.key_env):
-            raise VoiceError(f"{voice.service}: the environment variable {voice.key_env} (its key) is not set")
+            raise VoiceError(f"{voice.service}: {not_set(voice.key_env)}")
 
     def speak(self, texts: Sequence[str], seed: int) -> list[list[Float32]]:
         """See `Synthesiser.speak`. Each text is one stretch; services take no seed, so `seed` changes nothing."""

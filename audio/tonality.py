@@ -26,7 +26,12 @@ _AROUND: Final = 51
 
 
 def tonality(samples: NDArray[np.float32]) -> float:
-    """The share (0–1) of energy in spectral lines that stay in place; mono float at 8 kHz."""
+    """The share (0–1) of energy in spectral lines that stay in place; mono float at 8 kHz.
+
+    >>> note = np.sin(np.arange(RATE_HZ) * 2 * np.pi * 880 / RATE_HZ).astype(np.float32)
+    >>> tonality(note) > MUSICAL
+    True
+    """
     padded = np.pad(samples.astype(np.float64), (0, max(0, WINDOW - len(samples))))
     frames = np.lib.stride_tricks.sliding_window_view(padded, WINDOW)[::HOP] * np.hanning(WINDOW)
     power = np.abs(np.fft.rfft(frames, axis=1)) ** 2

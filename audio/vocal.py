@@ -1,16 +1,10 @@
-"""The detection of vocal sound: silero VAD, run over whole signals.
+"""The detection of vocal sound: silero VAD (version 5, the weights that pipecat ships), run over whole signals.
 
-The model decides *whether* a sound is vocal, not *where* it starts (`harness.audio.onset`): its windows are 32 ms and it is
-slow to accept a soft beginning. Version 5 of the model needs the last 64 samples of the window before in front of each
-window; without them its results are wrong. The weights are those shipped with pipecat; `onnxruntime` is in the
-extra `local`.
-
-Non-speech disturbs the model's memory (music and long noise make it miss the speech that follows), so the memory is
-reset for every stretch of sound, and inside a stretch after two seconds that end in clear non-speech.
-
-At its recommended threshold the model accepts melodies, hums and blips, but with little conviction and for little time: 99 %
-of voices, whispered ones aside, have 64 ms at 0.95 and more, of 440 other sounds none has. What lies between is air or a
-note: a whisper goes on for a fifth of a second without a pitch, a note never does (docs/decisions/timing-speech-or-not).
+The model decides *whether* a sound is vocal, not *where* it starts (`harness.audio.onset`). It needs the last 64 samples of the
+window before in front of each window. Non-speech disturbs its memory, so the memory is reset for every stretch of sound, and
+inside one after two seconds that end in clear non-speech. At its own threshold it accepts melodies, hums and blips, but with
+little conviction: 99 % of voices, whispers aside, have 64 ms at 0.95 and more, of 440 other sounds none has; a whisper goes on
+for a fifth of a second without a pitch, a note never does (docs/decisions/timing-speech-or-not).
 """
 
 from collections.abc import Callable

@@ -1,5 +1,16 @@
-"""The error of a voice that cannot speak: its file is damaged, its service fails, or it cannot do what is asked of it."""
+"""The error of a voice that cannot speak: its file is damaged, its service fails, or its package is missing."""
+
+from importlib import import_module
+from typing import Any
 
 
 class VoiceError(RuntimeError):
     """A voice cannot be loaded or cannot speak; the message is one line."""
+
+
+def imported(module: str, package: str) -> Any:
+    """A module of an optional package. Raises `VoiceError` with the command that installs it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise VoiceError(f'the package "{package}" is missing: pip install "heart-voice-harness[local]"') from error

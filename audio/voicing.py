@@ -25,6 +25,10 @@ def voicing(samples: NDArray[np.float32]) -> NDArray[np.float64]:
     """The strength of repetition (0–1) of each 32 ms frame, one every 5 ms, of mono float at 8 kHz.
 
     Frame k begins with sample `k * HOP`. Rumble below the voice is removed first: it repeats by being slow.
+
+    >>> hum = np.sin(np.arange(RATE_HZ) * 2 * np.pi * 200 / RATE_HZ).astype(np.float32)
+    >>> bool(voicing(hum).min() > VOICED), bool(voicing(np.zeros(RATE_HZ, np.float32)).max() > VOICED)
+    (True, False)
     """
     from scipy.signal import butter, sosfilt  # as in audio.onset: half a second to load, only for measurements
 

@@ -17,10 +17,10 @@ import httpx
 import numpy as np
 import uvicorn
 
+from harness.reports.invited.server import KEEP_ALIVE_S
 from harness.reports.listening.app import ListeningApp
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.serve import prepare
-from harness.reports.listening.server import KEEP_ALIVE_S
 from harness.store.run_store import RunStore
 
 PORT = 8_951

@@ -35,7 +35,7 @@ contexts:
 def main() -> None:
     """Play, then print one line a stage: its median in the plain profile, and how far each delay moved it."""
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 12
-    plain = load_profile("baseline").source_text.replace('name = "baseline"', "").replace("max_tokens = 60", "max_tokens = 12")
+    plain = load_profile("baseline").shown_text.replace('name = "baseline"', "").replace("max_tokens = 60", "max_tokens = 12")
     with tempfile.TemporaryDirectory() as folder:
         there = Path(folder)
         (there / "pack.yaml").write_text(PACK)

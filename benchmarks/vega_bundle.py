@@ -7,7 +7,7 @@ from pathlib import Path
 
 import vl_convert
 
-from harness.reports.embedding import BUNDLE, script_text
+from harness.reports.page_files import BUNDLE, script_text
 
 PLACE = Path(__file__).parents[1] / "reports" / "page" / BUNDLE
 

@@ -23,7 +23,6 @@ from harness.commands import (
     calibrate,
     check,
     doctor,
-    endpointing,
     export_traces,
     init,
     judge,
@@ -85,7 +84,6 @@ app.command("add-votes")(add_votes.add_votes)
 app.command("rank")(rank.rank)
 app.command("report")(report.report)
 app.command("check")(check.check)
-app.command("endpointing")(endpointing.endpointing)
 app.command("play")(play.play)
 app.command("measure")(measure.measure)
 app.command("remeasure")(remeasure.remeasure)

@@ -38,3 +38,13 @@ class AgentError(Exception):
 
 class StorageError(Exception):
     """The disk is full, read-only or gone; finished work is saved; the message is one line."""
+
+
+def not_set(variable: str) -> str:
+    """The sentence on an environment variable that should hold a key, and is not set."""
+    return f"environment variable {variable} is not set: set it to the key or token"
+
+
+def no_key(variable: str) -> str:
+    """The sentence on one that holds what no header can carry."""
+    return f"environment variable {variable} holds characters that no key has: set it again"

@@ -32,6 +32,15 @@ def require_local(why: str, modules: Sequence[str] = _LOCAL) -> None:
     _require("local", why, modules)
 
 
+def require_listen(why: str) -> None:
+    """Check that the packages of the `listen` extra are installed.
+
+    Raises:
+        UserError: a package is missing; names what needs it, and the command that installs it.
+    """
+    _require("listen", why, ("uvicorn", "starlette"))
+
+
 def require_pictures(why: str) -> None:
     """Check that the package of the `pictures` extra is installed.
 

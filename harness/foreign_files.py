@@ -8,7 +8,11 @@ deep that a parser ends in a traceback; the bounds are stated here once for ever
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+if TYPE_CHECKING:
+    # An agent's supervisor reads with the standard library alone.
+    from pydantic import ValidationError
 
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Largest file: a built set of 300 items is about 1 MB; a file eight times as large is not a pack."""
@@ -45,6 +49,12 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     if (nul := text.find("\0")) >= 0:
         raise FileFault("has a NUL character, as UTF-16 has; save the file as UTF-8", text.count("\n", 0, nul) + 1)
     return text
+
+
+def first_fault(error: "ValidationError") -> tuple[str, str]:
+    """Where the first fault of a checked value is, as `turns.0.text` (empty: the value itself), and what it is."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    return ".".join(map(str, fault["loc"])), fault["msg"].removeprefix("Value error, ")
 
 
 def read_json(text: str | bytes, **how: Any) -> Any:

@@ -54,8 +54,8 @@ Won = list[tuple[str, float]]
 def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bundle: bool = False) -> PageView:
     """The complete view of a page.
 
-    With `audio`, it has each session's stereo file that `harness.reports.sound` drew under `page_folder/report-audio`; with
-    `bundle`, the view contains the sound itself instead of its path.
+    With `audio`, it has each session's stereo file that `session_audio` drew under `page_folder/report-audio`; with `bundle`,
+    the view contains the sound itself instead of its path.
     """
     summary = page_runs.summary
     manifests = [part.store.manifest for part in page_runs.parts]

@@ -1,7 +1,7 @@
 """The view as one HTML file that opens from disk without network, today and in ten years.
 
 Vega and Vega-Lite are inlined, the same engine that draws the PNG and SVG, so that the page and the
-pictures cannot differ. Conversations are compressed and are unpacked when opened (see `harness.reports.embedding`).
+pictures cannot differ. Conversations are compressed and are unpacked when opened (see `harness.reports.page_files`).
 """
 
 from dataclasses import dataclass
@@ -31,9 +31,8 @@ from harness.reports.cautions_shown import cautions, in_one_line, merged
 from harness.reports.charts import elo_latency, joint_picture, theme
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
-from harness.reports.embedding import content_policy, packed, safe_json, script_text, vega_script
 from harness.reports.failures import losses
-from harness.reports.page_files import environment, page_file
+from harness.reports.page_files import content_policy, environment, packed, page_file, safe_json, script_text, vega_script
 from harness.reports.verdict import verdicts
 from harness.reports.view import METRICS, SUBSETS, PageView, Subset, TableView
 from harness.reports.vote_pairs import vote_data
@@ -74,7 +73,7 @@ class Tables:
 
 
 def endpointing_section(view: PageView, subset: Subset) -> Tables:
-    """The tables that `harness endpointing` prints, with rows only for agents that have figures."""
+    """The tables that `harness report --endpointing` prints, with rows only for agents that have figures."""
     mine = [(a.name, a.slices[subset].cell) for a in view.agents if a.spoken and subset in a.slices]
     known = [(name, found) for name, found in mine if found.dead_air_ms.n or found.endpointing]
     ends = TableView("After the true ends", ENDS_HEAD, ends_rows(known))

@@ -19,8 +19,7 @@ from harness.load.result import LoadResult, made_of, without_nan
 from harness.reports import load_words as words
 from harness.reports.charts.load import charts
 from harness.reports.charts.theme import STAGE_COLOURS, STAGE_LABELS, on_page
-from harness.reports.embedding import content_policy, safe_json, script_text, vega_script
-from harness.reports.page_files import environment, page_file
+from harness.reports.page_files import content_policy, environment, page_file, safe_json, script_text, vega_script
 from harness.store.load_part import LoadPart
 from harness.store.run_store import RunStore
 from harness.store.session import Session

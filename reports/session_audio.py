@@ -7,7 +7,10 @@ about a quarter of a megabyte. All derived data are stored beside it, so a page 
 
 import io
 import json
+import sqlite3
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +18,21 @@ import soundfile
 import soxr
 from numpy.typing import NDArray
 
+from harness.errors import StorageError
 from harness.files import own_folder, write_whole
 from harness.foreign_files import FileFault, read_json
+from harness.recording import files as recording_files
 from harness.recording import playout
 from harness.recording.record import Recording
 from harness.reports.session_view import Span
+from harness.reports.shown_runs import Part, ShownRuns
+from harness.scenarios.context import Context
+from harness.store.disk import storage_fault
+from harness.store.run_store import RunStore
+from harness.store.session import Session
+from harness.store.step_failure import StepFailure, attempt
 from harness.timeline import NS_PER_MS
+from harness.verdicts.conversations import conversation_of
 
 MIX_RATE_HZ = 24_000
 """Rate of the file, which covers everything that speech synthesis produces and the telephone does not."""
@@ -131,3 +143,49 @@ def _marks(recording: Recording) -> tuple[Span, ...]:
     times = ((mark.name, (mark.at_ns - recording.caller.t0_ns) / 1e6) for mark in recording.marks)
     limit_ms = _drawn_ms(recording)
     return tuple(Span(name, at, at) for name, at in sorted(times, key=lambda m: m[1]) if 0 <= at <= limit_ms)
+
+
+def sound_file(page_runs: ShownRuns, part: Part, session: Session, page_folder: Path) -> Path:
+    """The path of a session's sound beside its page."""
+    folder = page_folder / "report-audio"
+    if page_runs.several:
+        folder /= part.label.replace("/", "__")
+    return folder / f"{session.id}.flac"
+
+
+def draw_sessions(page_runs: ShownRuns, page_folder: Path) -> dict[str, tuple[StepFailure, ...]]:
+    """Draw the sessions that are not drawn yet; returns run → the failures, which its store has too.
+
+    Raises:
+        OSError: the sound cannot be written.
+    """
+    contexts = {context.id: context for context in page_runs.contexts}
+    found: dict[str, tuple[StepFailure, ...]] = {}
+    for part in page_runs.parts:
+        tried = [
+            attempt(s.id, "drawing", partial(_draw, s, contexts, sound_file(page_runs, part, s, page_folder)))
+            for s in part.sessions
+        ]
+        found[part.label] = tuple(failure for failure in tried if isinstance(failure, StepFailure))
+        _keep(part.store, found[part.label])
+    return found
+
+
+def _draw(session: Session, contexts: Mapping[str, Context], file: Path) -> None:
+    if drawn_before(file) is None and (session.folder / "recording.json").exists():
+        draw(recording_files.load(session.folder), file)
+    conversation_of(session, contexts[session.key.context_id])
+
+
+def _keep(store: RunStore, found: Sequence[StepFailure]) -> None:
+    earlier = [failure for failure in store.step_failures() if failure.step == "drawing"]
+    if set(found) == set(earlier):
+        return
+    try:
+        for failure in earlier:
+            store.clear_step_failure(failure.session, "drawing")
+        for failure in found:
+            store.set_step_failure(failure)
+    except (sqlite3.OperationalError, StorageError) as error:
+        if storage_fault(error) is None:
+            raise

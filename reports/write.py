@@ -18,9 +18,9 @@ from harness.reports.html import render
 from harness.reports.listening.people import write_human_completions
 from harness.reports.markdown import markdown
 from harness.reports.pictures import write_joint_picture, write_pictures
+from harness.reports.session_audio import draw_sessions
 from harness.reports.several_runs import together
 from harness.reports.shown_runs import ShownRuns, alone
-from harness.reports.sound import draw_sessions
 from harness.reports.tables import Row, tables
 from harness.reports.versions import versions
 from harness.reports.view import PageView

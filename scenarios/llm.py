@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from harness.errors import AgentError
+from harness.foreign_files import first_fault
 
 MOST_TOKENS = 2_000
 """Most tokens: twelve rewritten turns are some 600; a small model that loops would otherwise write on to its limit."""
@@ -37,9 +38,8 @@ def ask(complete: Complete, messages: Sequence[Message], schema: type[Answer]) -
     try:
         return schema.model_validate_json(_inside_fence(text))
     except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, fault["loc"])) or "the answer"
-        raise LlmError(f"{where}: {fault['msg']}") from None
+        where, wrong = first_fault(error)
+        raise LlmError(f"{where or 'the answer'}: {wrong}") from None
 
 
 def endpoint(

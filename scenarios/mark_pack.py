@@ -16,7 +16,7 @@ import yaml
 from harness.files import write_whole
 from harness.foreign_files import read_text
 from harness.foreign_yaml import parse_yaml
-from harness.scenarios.pack import Pack, PackError
+from harness.scenarios.pack import Pack, PackError, pack_files
 from harness.scenarios.pause_law import PER_TURN, TO_AGENTS, PauseLaw
 from harness.scenarios.pauses import PAUSE
 from harness.scenarios.people_pauses import marked_set
@@ -43,7 +43,7 @@ def with_people_pauses(pack: Pack, seed: int, *, per_turn: float = PER_TURN, law
 
     Raises `PackError` with the turn if a text cannot be edited in place.
     """
-    sources = {file: read_text(file) for file in _files(pack)}
+    sources = {file: read_text(file) for file in pack_files(pack.path)}
     found = [(file, scalar) for file, source in sources.items() for scalar in _seeker_texts(source)]
     texts = marked_set([scalar.value for _, scalar in found], seed, per_turn=per_turn, law=law)
     written = {}
@@ -71,12 +71,6 @@ def write_people_pauses(pack: Pack, out: Path, seed: int, *, per_turn: float = P
     except OSError as error:
         raise PackError(f"{out}: cannot be written ({error.strerror})") from None
     return out
-
-
-def _files(pack: Pack) -> Sequence[Path]:
-    if pack.path.is_file():
-        return (pack.path,)
-    return sorted(p for p in pack.path.iterdir() if p.suffix in (".yaml", ".yml") and p.is_file())
 
 
 def _seeker_texts(source: str) -> Iterator[_Scalar]:

@@ -74,7 +74,7 @@ def load_pack(name_or_path: str | Path) -> Pack:
     Raises `PackError` with one line on the first fault: a pack with any fault is refused as a whole.
     """
     path = _locate(str(name_or_path))
-    files = _files(path)
+    files = pack_files(path)
     contexts: list[Context] = []
     seen: dict[str, str] = {}
     for file in files:
@@ -117,7 +117,8 @@ def _locate(name: str) -> Path:
     raise PackError(f"no pack or file {name[:200]!r}; {hint}")
 
 
-def _files(path: Path) -> tuple[Path, ...]:
+def pack_files(path: Path) -> tuple[Path, ...]:
+    """The YAML files of a pack, by name. Raises `PackError` for a path that is none."""
     if path.is_file():
         return (path,)
     if not path.is_dir():
@@ -152,16 +153,12 @@ def _contexts(file: Path) -> Iterator[tuple[Context, str]]:
 def _checked(context: Context, file: Path, marked: Marked, place: Place) -> Context:
     def refuse(field: Place, message: str) -> PackError:
         line = marked.line((*place, *field))
-        return PackError(f"{file}:{line}: item {context.id!r}, {_spelt(field)}: {message}")
+        return PackError(f"{file}:{line}: item {context.id!r}, {spelt(field)}: {message}")
 
-    if fault := unknown_emotion(context.emotion):
-        raise refuse(("emotion",), fault)
+    if fault := fault_in(context):
+        raise refuse(*fault)
     turns = []
     for k, turn in enumerate(context.turns):
-        if turn.text and (fault := fault_in_marks(turn.text)):
-            raise refuse(("turns", k, "text"), fault)
-        if turn.speech and (fault := unknown_emotion(turn.speech.emotion)):
-            raise refuse(("turns", k, "speech", "emotion"), fault)
         if turn.audio is not None:
             try:
                 digest = sha256_of_recording(turn.audio, file.parent)
@@ -173,12 +170,21 @@ def _checked(context: Context, file: Path, marked: Marked, place: Place) -> Cont
     return context.model_copy(update={"turns": tuple(turns)})
 
 
+def fault_in(context: Context) -> tuple[Place, str] | None:
+    """The first unknown emotion or malformed pause mark of a context: its field, and what is wrong; None without one."""
+    words: list[tuple[Place, str | None]] = [(("emotion",), unknown_emotion(context.emotion))]
+    for k, turn in enumerate(context.turns):
+        words.append((("turns", k, "text"), fault_in_marks(turn.text) if turn.text else None))
+        words.append((("turns", k, "speech", "emotion"), unknown_emotion(turn.speech.emotion) if turn.speech else None))
+    return next(((field, fault) for field, fault in words if fault), None)
+
+
 def _first_fault(file: Path, marked: Marked, place: Place, error: ValidationError) -> str:
     fault = error.errors(include_url=False, include_input=False)[0]
     field = tuple(fault["loc"])
     missing = fault["type"] == "missing"
     wrong = "must be text; put it in quotes" if fault["type"] == "string_type" else fault["msg"]
-    said = f"{_spelt(field)} is missing" if missing else f"{_spelt(field)}: {wrong}" if field else wrong
+    said = f"{spelt(field)} is missing" if missing else f"{spelt(field)}: {wrong}" if field else wrong
     item = ""
     if place:
         item_id = marked.data["contexts"][place[1]].get("id")
@@ -187,5 +193,6 @@ def _first_fault(file: Path, marked: Marked, place: Place, error: ValidationErro
     return " ".join(f"{file}:{line}: {item}{said}".replace("Value error, ", "").split())
 
 
-def _spelt(field: Place) -> str:
+def spelt(field: Place) -> str:
+    """A field as readers write it: `turns[0].text`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in field).lstrip(".")

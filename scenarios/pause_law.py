@@ -1,17 +1,12 @@
 """The laws of people's pause lengths: people talking to agents, and people talking with each other.
 
-There are two, because people do not pause alike in both. *to-agents*: of pauses of 200 ms and more, (0.2 s / x)^1.43 are longer
-than x. It has many short pauses and a thick tail. *between-people*: exp(-((x - 200 ms) / 437 ms)^1.14). It has more pauses of
-middle length, which cost an agent that waits half a second twice as many cuts, and a thin tail. Talk about one's own trouble is
-likely to be nearer the second. The two sources also *define* a pause differently (voice activity against the times of words),
-so part of their difference is one of definition. Nobody has measured both on one recording, so figures are given under both.
+*to-agents* has many short pauses and a thick tail; *between-people* has more of middle length, which cost an agent that waits
+half a second twice as many cuts, and a thin tail. The sources also define a pause differently (voice activity against the times
+of words), and nobody has measured both on one recording, so figures are given under both. A draw over 5 s is drawn again: after
+that a person on the telephone asks whether anybody is there.
 
-A draw over 5 s is drawn again under either law, because after that a person on the telephone asks whether anybody is there.
-
-A pack of a hundred pauses is too few for free draws: their distance from a law would be about 0.08 by chance alone. So a
-pack's draws are *stratified*: the law is cut into as many parts of equal share as there are pauses, one pause is drawn from
-each, and chance says which pause of the pack gets which part. Each pause by itself still follows the law exactly; only their
-sum is more even than chance.
+A pack's draws are *stratified*, because free draws of a hundred pauses would be 0.08 from a law by chance alone: the law is cut
+into as many parts of equal share as there are pauses, and one pause is drawn from each.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,12 +1,8 @@
 """Pause marks with people's number, places and lengths, drawn from a seed.
 
-Their number depends on the number of words (a Poisson count), so long turns have more, some short ones none, and a pause says
-nothing about the distance to the end. Places are drawn by people's odds (`pause_places`), lengths by a law (`pause_law`).
-A set gets exactly 1.8 per turn, spread at random in proportion to words: Poisson counts whose sum is known. Its lengths are
-stratified. So even a small pack follows both.
-
-Existing marks are removed first. So marking twice with one seed gives the same bytes as marking once, and
-another seed gives the same result as on the bare text.
+A set gets exactly 1.8 per turn, spread at random in proportion to words (Poisson counts whose sum is known), so a pause says
+nothing about the distance to the end. Places are drawn by people's odds (`pause_places`), lengths by a law, stratified
+(`pause_law`). Existing marks are removed first: marking twice with one seed gives the same bytes as marking once.
 """
 
 from collections.abc import Sequence

@@ -1,12 +1,9 @@
 """The reason why an English voice cannot speak a text, or None: other scripts, invisible signs, emoji, and other languages.
 
-The voices that ship speak English. What they cannot read they drop without a sound, or read letter by letter, and the times and
-verdicts of such a turn say nothing about an agent. Letters are checked one by one. A language is told by function words: a text
-of eight words or more with at most a twentieth of English ones, or with three or more of one other language and more of these
-than of English. Shorter texts, names, numbers and foreign words within English pass.
-
-The thresholds were chosen on seekers' turns of ESConv's training part, of which none may be refused; docs/evidence/packs.md has
-how many are elsewhere. Languages in Latin script that are not in the list are found by the first rule alone.
+What a voice cannot read it drops without a sound, and the times and verdicts of such a turn say nothing about an agent. A
+language shows by function words: a text of eight words or more with at most a twentieth of English ones, or with three or more
+of one other language and more of these than of English. The thresholds were chosen on seekers' turns of ESConv's training part,
+of which none may be refused (docs/contexts.md).
 """
 
 import re

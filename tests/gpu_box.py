@@ -228,7 +228,7 @@ def paced(lasting_s: float) -> dict[str, Any]:
 def nvtx() -> dict[str, Any]:
     """Names of stages: with the package if it is here, and without a word if it is not."""
     from harness.agents import marks
-    from harness.agents.cascade.stage_ranges import stage_ranges
+    from harness.agents.cascade.session_marks import stage_ranges
 
     ranges = stage_ranges("c-1__mine__seeded__clean__r1")
     here = importlib.util.find_spec("nvtx") is not None

@@ -18,10 +18,9 @@ import httpx
 from harness.agents.connections.diagnosis import serves
 from harness.agents.cuda import without_libraries
 from harness.agents.llm_server import ServerFailed
-from harness.agents.process_address import filled, free_port
-from harness.agents.profile_base import ProcessSettings
+from harness.agents.profile_base import ProcessSettings, filled
 from harness.agents.secrets import beginning
-from harness.agents.this_machine import is_loopback
+from harness.agents.this_machine import free_port, is_loopback
 from harness.with_parent import before_exec
 
 _OURS: Final = ("PYTHONPATH", "PYTHONSAFEPATH")

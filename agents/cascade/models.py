@@ -16,6 +16,7 @@ from harness.agents.cascade.settings import (
     TtsSettings,
 )
 from harness.agents.llm_server import LlmServer, ServerOptions
+from harness.errors import not_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ async def _language_model(
         if llm.api_key_env is not None:
             key = os.environ.get(llm.api_key_env, "")
             if not key:
-                raise SettingsFailed(f"environment variable {llm.api_key_env} is empty: it must hold the endpoint's key")
+                raise SettingsFailed(f"cascade.llm.api_key_env: {not_set(llm.api_key_env)}")
         base_url = llm.base_url
         if started is not None:
             base_url = started.at_its_port(base_url)

@@ -44,11 +44,10 @@ from pipecat.utils.time import time_now_iso8601
 from harness.agents import marks
 from harness.agents.cascade.endpoint_policies import EndpointPolicy, PauseEvidence
 from harness.agents.cascade.hazard import ListeningPolicy
-from harness.agents.cascade.level_gate import LevelGate
 from harness.agents.cascade.recogniser import RATE_HZ, Heard, Recogniser, quietest_place
 from harness.agents.cascade.session_marks import SessionMarks
 from harness.agents.cascade.turn_text import TurnText
-from harness.agents.cascade.turn_tracker import GOES_ON_WITHIN_SAMPLES, WINDOW_SAMPLES, SpeechEvent, TurnTracker
+from harness.agents.cascade.turn_tracker import GOES_ON_WITHIN_SAMPLES, WINDOW_SAMPLES, LevelGate, SpeechEvent, TurnTracker
 from harness.agents.cascade.voice_edge import VoiceEdge, voice_edge
 
 LEAD_IN_SAMPLES: Final = RATE_HZ // 4

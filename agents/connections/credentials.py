@@ -15,6 +15,7 @@ from urllib.parse import quote
 from harness.agents.connection import ConnectionFailed
 from harness.agents.secret_places import VARIABLE
 from harness.agents.secrets import learn
+from harness.errors import no_key, not_set
 
 AUTHORIZATION: Final = "Authorization"
 
@@ -83,12 +84,10 @@ def value_of(name: str, where: str) -> str:
     """
     value = os.environ.get(name)
     if not value:
-        what = f"the variable {name}, which {where} names, is not set: set it to the key or token"
-        raise ConnectionFailed(what, "unauthorised")
+        raise ConnectionFailed(f"{where}: {not_set(name)}", "unauthorised")
     learn([value])
     if not _can_be_carried(value):
-        what = f"the variable {name}, which {where} names, holds characters that no key has: set it again"
-        raise ConnectionFailed(what, "unauthorised")
+        raise ConnectionFailed(f"{where}: {no_key(name)}", "unauthorised")
     return value
 
 

@@ -49,7 +49,7 @@ async def post(url: str, body: Mapping[str, Any], headers: Headers, place: Place
     except httpx.HTTPError as error:
         raise await explained(error, url, place) from error
     if not answer.is_success:
-        raise await explained_status(answer.status_code, url, place, _words(content))
+        raise await explained_status(answer.status_code, url, place, shown(content))
     try:
         found = read_json(content)
     except FileFault as error:
@@ -66,8 +66,3 @@ async def _most_of(answer: httpx.Response) -> bytes:
         if len(content) > MOST_BYTES:
             raise ConnectionFailed(f"answered with more than {MOST_BYTES >> 20} MiB: check the address", "garbage")
     return content
-
-
-def _words(content: bytes) -> str:
-    """The beginning of an error's text."""
-    return shown(content)

@@ -5,7 +5,7 @@ would invent differs from player to player, and a measurement must not hear what
 """
 
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -15,16 +15,19 @@ MAX_GARBAGE: Final = 50
 """Most packets in a row that are not Opus: a second of them is not an accident."""
 
 
+def _codec(direction: Literal["r", "w"], rate_hz: int) -> Any:
+    from av import CodecContext
+
+    codec: Any = CodecContext.create("libopus", direction)
+    codec.format, codec.layout, codec.sample_rate = "s16", "mono", rate_hz
+    return codec
+
+
 class OpusDecoder:
     """One stream, mono at 48 kHz."""
 
     def __init__(self) -> None:
-        from av import CodecContext
-
-        self._codec: Any = CodecContext.create("libopus", "r")
-        self._codec.format = "s16"
-        self._codec.layout = "mono"
-        self._codec.sample_rate = CLOCK_HZ
+        self._decoder = _codec("r", CLOCK_HZ)
         self._garbage = 0
 
     @property
@@ -37,7 +40,7 @@ class OpusDecoder:
         from av import FFmpegError, Packet
 
         try:
-            frames = self._codec.decode(Packet(payload))
+            frames = self._decoder.decode(Packet(payload))
         except (FFmpegError, ValueError):
             self._garbage += 1
             return None
@@ -45,21 +48,17 @@ class OpusDecoder:
         return b"".join(frame.to_ndarray().astype("<i2").tobytes() for frame in frames)
 
 
-class OpusEncoder:
-    """One stream, mono; 20 ms are a packet, which holds the sound up to 6.5 ms before its end (libopus looks ahead)."""
+class OpusVoice(OpusDecoder):
+    """Both directions, mono; 20 ms are a packet, which holds the sound up to 6.5 ms before its end (libopus looks ahead)."""
 
     def __init__(self, rate_hz: int) -> None:
-        """Make an encoder. `rate_hz`: rate of the frames, one that Opus codes (8, 12, 16, 24 or 48 kHz)."""
-        from av import CodecContext
-
+        """Make a voice. `rate_hz`: rate of the frames, one that Opus codes (8, 12, 16, 24 or 48 kHz)."""
+        super().__init__()
         self._rate_hz = rate_hz
         self._at = 0
-        self._codec: Any = CodecContext.create("libopus", "w")
-        self._codec.format = "s16"
-        self._codec.layout = "mono"
-        self._codec.sample_rate = rate_hz
-        self._codec.time_base = Fraction(1, rate_hz)
-        self._codec.options = {"application": "voip"}
+        self._encoder = _codec("w", rate_hz)
+        self._encoder.time_base = Fraction(1, rate_hz)
+        self._encoder.options = {"application": "voip"}
 
     def encode(self, pcm: bytes) -> bytes:
         """A packet for 20 ms of PCM16LE."""
@@ -69,4 +68,4 @@ class OpusEncoder:
         frame = AudioFrame.from_ndarray(samples[None, :], format="s16", layout="mono")
         frame.sample_rate, frame.pts, frame.time_base = self._rate_hz, self._at, Fraction(1, self._rate_hz)
         self._at += len(samples)
-        return b"".join(bytes(packet) for packet in self._codec.encode(frame))
+        return b"".join(bytes(packet) for packet in self._encoder.encode(frame))

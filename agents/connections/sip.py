@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from harness.agents.connection import Capabilities, Connection, ConnectionFailed, Event, FailureKind, Mark
+from harness.agents.connection import Capabilities, Connection, ConnectionFailed, Event, Mark
 from harness.agents.connections.about import About
 from harness.agents.connections.credentials import value_of
-from harness.agents.connections.inbox import Inbox, Limits
+from harness.agents.connections.inbox import Inbox, Limits, dialled
 from harness.agents.connections.sip_causes import no_answer
 from harness.agents.connections.sip_codecs import FRAME_MS, CodecName, agreed, caller_rate_hz, description
 from harness.agents.connections.udp_port import Address, own_address, resolved
 from harness.agents.connections.websocket import place_of
 from harness.agents.connections.what_to_check import ROWS, Fault, Place, sentence
-from harness.agents.connections.wire import defect, refuse_history
+from harness.agents.connections.wire import refuse_history
 from harness.agents.message import Message
 from harness.agents.profile_spoken import SpokenElsewhere
 from harness.audio.level import AUDIBLE_RMS
@@ -75,20 +75,9 @@ class SipConnection:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self, history: Sequence[Message]) -> None:
-        try:
+        async with dialled(self._limits.open_timeout_s, self._not_answered, self._abandon, self.close):
             refuse_history(history, False, "reach the agent by a wire that has room for one")
-            async with asyncio.timeout(self._limits.open_timeout_s):
-                await self._connect()
-        except TimeoutError:
-            failed = self._not_answered()
-            await self._abandon(str(failed), failed.kind)
-        except ConnectionFailed as error:
-            await self._abandon(str(error), error.kind)
-        except Exception as error:
-            await self._abandon(defect(error, "while it dialled"), "defect")
-        except BaseException:
-            await self.close()
-            raise
+            await self._connect()
         self._tasks = [asyncio.create_task(self._watch())]
 
     def send(self, frame: bytes) -> None:
@@ -215,33 +204,31 @@ class SipConnection:
 
     async def _watch(self) -> None:
         """Exchange reports on the line, and detect a call without sound."""
+        sound = self._sound
+        assert sound is not None
         with self._inbox.ours("beside the call"):
-            await self._exchange_reports()
+            while self._inbox.ended is None:
+                sound.report()
+                await asyncio.sleep(_REPORT_S)
+                if not sound.packets and time.monotonic_ns() - self._spoke_ns > SILENT_LINE_S * 1e9:
+                    why = (
+                        f"one-way audio: the call is answered, and {SILENT_LINE_S:g} s after the caller was last heard no "
+                        "packet of sound has come; is UDP open from its side? Behind NAT, public_address helps"
+                    )
+                    if sound.strangers:
+                        why += f" ({sound.strangers} packets came from other senders, and were not taken)"
+                    self._inbox.end(why, "no_media")
 
-    async def _exchange_reports(self) -> None:
-        assert self._sound is not None
-        while self._inbox.ended is None:
-            self._sound.report()
-            await asyncio.sleep(_REPORT_S)
-            if not self._sound.packets and time.monotonic_ns() - self._spoke_ns > SILENT_LINE_S * 1e9:
-                why = (
-                    f"one-way audio: the call is answered, and {SILENT_LINE_S:g} s after the caller was last heard no packet "
-                    "of sound has come; is UDP open from its side? Behind NAT, public_address helps"
-                )
-                if self._sound.strangers:
-                    why += f" ({self._sound.strangers} packets came from other senders, and were not taken)"
-                self._inbox.end(why, "no_media")
-
-    def _not_answered(self) -> ConnectionFailed:
+    async def _not_answered(self) -> ConnectionFailed:
         waited_s, line = self._limits.open_timeout_s, self._line
         if self._be_called and line is not None and line.trying:
             return ConnectionFailed(f"registered, and nobody called within {waited_s:g} s (open_timeout_s)", "open_timeout")
         return no_answer(waited_s, line is not None and line.rang, line is not None and line.trying)
 
-    async def _abandon(self, message: str, kind: FailureKind) -> None:
-        self._inbox.end(message, kind)
+    async def _abandon(self, error: ConnectionFailed) -> None:
+        self._inbox.end(str(error), error.kind)
         await self.close()
-        raise ConnectionFailed(f"{place_of(self._url)}: {message}", kind)
+        raise ConnectionFailed(f"{place_of(self._url)}: {error}", error.kind)
 
 
 async def _way_to(host: str, port: int, named: str) -> tuple[Address, str]:

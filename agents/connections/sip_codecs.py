@@ -11,7 +11,7 @@ import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -140,27 +140,14 @@ def _can_be_sent_to(address: Address) -> bool:
     return 0 < address[1] < MOST_PORT
 
 
-class Voice(Protocol):
-    """Both directions of one codec."""
-
-    @property
-    def hopeless(self) -> bool:
-        """True if what comes is not that codec at all."""
-
-    def encode(self, frame: bytes) -> bytes:
-        """A packet for a frame of the caller."""
-
-    def decode(self, payload: bytes) -> bytes | None:
-        """PCM16LE of a packet; None if it is not of this codec."""
-
-
-def voice_of(codec: Codec, rate_hz: int) -> Voice:
-    """The voice of a codec, for frames at a rate."""
-    return _Opus(rate_hz) if codec.name == "opus" else _G711("ulaw" if codec.name == "pcmu" else "alaw", rate_hz)
+def voice_of(codec: Codec, rate_hz: int) -> "opus.OpusVoice | _G711":
+    """Both directions of a codec, for frames at a rate."""
+    return opus.OpusVoice(rate_hz) if codec.name == "opus" else _G711("ulaw" if codec.name == "pcmu" else "alaw", rate_hz)
 
 
 class _G711:
     hopeless = False
+    """Any byte is a sample."""
 
     def __init__(self, law: Law, rate_hz: int) -> None:
         self._law: Law = law
@@ -172,22 +159,6 @@ class _G711:
 
     def decode(self, payload: bytes) -> bytes | None:
         return decode(payload, self._law).astype("<i2").tobytes()
-
-
-class _Opus:
-    def __init__(self, rate_hz: int) -> None:
-        self._encoder = opus.OpusEncoder(rate_hz)
-        self._decoder = opus.OpusDecoder()
-
-    @property
-    def hopeless(self) -> bool:
-        return self._decoder.hopeless
-
-    def encode(self, frame: bytes) -> bytes:
-        return self._encoder.encode(frame)
-
-    def decode(self, payload: bytes) -> bytes | None:
-        return self._decoder.decode(payload)
 
 
 class _Halver:

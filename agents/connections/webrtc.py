@@ -33,13 +33,13 @@ from harness.agents.connections import opus
 from harness.agents.connections.about import METRICS, UVICORN, About
 from harness.agents.connections.diagnosis import timed_out
 from harness.agents.connections.door import Door
-from harness.agents.connections.inbox import Inbox, Limits
+from harness.agents.connections.http_request import post
+from harness.agents.connections.inbox import Inbox, Limits, dialled
 from harness.agents.connections.rtp_stream import RtpPacket, RtpStream
 from harness.agents.connections.rtvi import RtviSession
-from harness.agents.connections.webrtc_offer import exchange
 from harness.agents.connections.websocket import place_of
 from harness.agents.connections.what_to_check import sentence
-from harness.agents.connections.wire import Garbage, defect, parse_object, shown
+from harness.agents.connections.wire import Garbage, Outgoing, parse_object, shown
 from harness.agents.message import Message
 from harness.agents.profile_spoken import KeyedBot, WebAddress
 
@@ -68,34 +68,30 @@ class WebRtcConnection:
         self._stream = RtpStream(opus.CLOCK_HZ)
         self._decoder: opus.OpusDecoder | None = None
         self._lost = 0
+        self._waits_for = ""
+        """What the opening waits for beyond the answer to its offer."""
+        self._up = False
         self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self, history: Sequence[Message]) -> None:
-        step, up = [""], False
-        try:
+        async with dialled(self._limits.open_timeout_s, self._too_late, self._abandon, self.close):
             hello = self._session.hello(history)
-            async with asyncio.timeout(self._limits.open_timeout_s):
-                await self._dial(step)
-                up = True
-                await self._greet(hello, step)
-        except TimeoutError:
-            if not (up and self._session.unanswered()):
-                why = f"{step[0]} did not come within {self._limits.open_timeout_s:g} s"
-                unanswered = await timed_out(self._url, self._door.place) if not step[0] else None
-                await self._abandon(unanswered or ConnectionFailed(why, "open_timeout"))
-        except ConnectionFailed as error:
-            await self._abandon(error)
-        except Exception as error:
-            await self._abandon(ConnectionFailed(defect(error, "while it dialled"), "defect"))
-        except BaseException:
-            await self.close()
-            raise
+            await self._dial()
+            self._up = True
+            await self._greet(hello)
         if self._session.fell_back:
             self._inbox.note(FELL_BACK, why=self._session.fell_back)
         if self._inbox.ended is not None:
             ended = self._inbox.ended
             await self._abandon(ConnectionFailed(ended.error or "closed at once", ended.kind or "refused"))
         self._tasks = [asyncio.create_task(self._watch())]
+
+    async def _too_late(self) -> ConnectionFailed | None:
+        if self._up and self._session.unanswered():
+            return None
+        if not self._waits_for:
+            return await timed_out(self._url, self._door.place)
+        return ConnectionFailed(f"{self._waits_for} did not come within {self._limits.open_timeout_s:g} s", "open_timeout")
 
     def send(self, frame: bytes) -> None:
         if self._inbox.ended is not None:
@@ -122,7 +118,7 @@ class WebRtcConnection:
                 async with asyncio.timeout(self._limits.close_timeout_s):
                     await peer.close()
 
-    async def _dial(self, step: list[str]) -> None:
+    async def _dial(self) -> None:
         if find_spec("aiortc") is None:
             raise ConnectionFailed("WebRTC needs the extra 'webrtc': pip install 'heart-voice-harness[webrtc]'", "defect")
         from aiortc import RTCBundlePolicy, RTCConfiguration, RTCIceServer, RTCPeerConnection, RTCSessionDescription
@@ -143,27 +139,30 @@ class WebRtcConnection:
         await self._peer.setLocalDescription(await self._peer.createOffer())
         offer = {"sdp": self._peer.localDescription.sdp, "type": "offer"}
         url, headers = await self._door.opened()
-        answer = await exchange(url, offer, headers, self._door.place)
+        # Source: `pipecat.transports.smallwebrtc.request_handler` of pipecat 1.14.
+        answer = await post(url, offer, headers, self._door.place)
+        if not isinstance(answer.get("sdp"), str) or answer.get("type") != "answer":
+            raise ConnectionFailed('answered without {"sdp", "type": "answer"}: is it a SmallWebRTC address?', "garbage")
         self._payload_type = opus_of(answer["sdp"])
         self._decoder = opus.OpusDecoder()
         try:
-            await self._peer.setRemoteDescription(RTCSessionDescription(**answer))
+            await self._peer.setRemoteDescription(RTCSessionDescription(answer["sdp"], "answer"))
         except Exception as error:
             raise ConnectionFailed(f"an answer that cannot be used: {shown(str(error), 100)}", "garbage") from error
-        step[0] = "the way for sound (ICE: are UDP ports open on both sides? ice_servers names STUN and TURN servers)"
+        self._waits_for = "the way for sound (ICE: are UDP ports open on both sides? ice_servers names STUN and TURN servers)"
         while self._peer.connectionState != "connected" and self._inbox.ended is None:
             await self._anything()
 
-    async def _greet(self, hello: Sequence[str], step: list[str]) -> None:
+    async def _greet(self, hello: Sequence[str]) -> None:
         if not self._session.speaks_rtvi or self._session.fell_back:
             return
-        step[0] = "the data channel (rtvi = false is for bots without RTVI)"
+        self._waits_for = "the data channel (rtvi = false is for bots without RTVI)"
         while self._channel.readyState != "open" and self._inbox.ended is None:
             await self._anything()
         for text in hello:
             self._say(text)
         while not self._session.ready and self._inbox.ended is None:
-            step[0] = self._session.waits_for
+            self._waits_for = self._session.waits_for
             await self._anything()
 
     async def _anything(self) -> None:
@@ -172,22 +171,19 @@ class WebRtcConnection:
 
     async def _watch(self) -> None:
         """Send keep-alives, read the far end's reports, and detect a call without sound."""
-        with self._inbox.ours("beside the call"):
-            await self._keep_alive()
-
-    async def _keep_alive(self) -> None:
         opened_ns = time.monotonic_ns()
-        told: LineReport | None = None
-        while self._inbox.ended is None:
-            self._say(f"ping: {time.monotonic_ns()}")
-            await asyncio.sleep(KEEP_ALIVE_S)
-            report = await self._report()
-            if report is not None and (told is None or report.round_trip_ms != told.round_trip_ms):
-                self._inbox.put(report)
-                told = report
-            if not self._inbox.heard_audio and time.monotonic_ns() - opened_ns > SILENT_LINE_S * 1e9:
-                place = replace(self._door.place, timeout_s=SILENT_LINE_S)
-                self._inbox.end(sentence("no_packets", place), "no_media")
+        last: LineReport | None = None
+        with self._inbox.ours("beside the call"):
+            while self._inbox.ended is None:
+                self._say(f"ping: {time.monotonic_ns()}")
+                await asyncio.sleep(KEEP_ALIVE_S)
+                report = await self._report()
+                if report is not None and (last is None or report.round_trip_ms != last.round_trip_ms):
+                    self._inbox.put(report)
+                    last = report
+                if not self._inbox.heard_audio and time.monotonic_ns() - opened_ns > SILENT_LINE_S * 1e9:
+                    place = replace(self._door.place, timeout_s=SILENT_LINE_S)
+                    self._inbox.end(sentence("no_packets", place), "no_media")
 
     async def _report(self) -> LineReport | None:
         senders = self._peer.getSenders() if self._peer is not None else ()
@@ -242,13 +238,13 @@ class WebRtcConnection:
             if isinstance(inner := data.get("message"), dict) and inner.get("type") == "peerLeft":
                 self._on_gone()
             return
-        told = self._session.receive(data, arrival_ns)
-        for event in told.events:
+        received = self._session.receive(data, arrival_ns)
+        for event in received.events:
             self._inbox.put(event)
-        for reply in told.replies:
+        for reply in received.replies:
             self._say(reply)
 
-    def _say(self, text: str) -> None:
+    def _say(self, text: Outgoing) -> None:
         if self._channel is not None and self._channel.readyState == "open":
             self._channel.send(text)
 

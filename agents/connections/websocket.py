@@ -29,9 +29,9 @@ from harness.agents.connection import (
 )
 from harness.agents.connections.diagnosis import explained, explained_status, settled, timed_out, trusted
 from harness.agents.connections.door import Door
-from harness.agents.connections.inbox import Inbox, Limits
+from harness.agents.connections.inbox import Inbox, Limits, dialled
 from harness.agents.connections.what_to_check import ROWS, Fault, failed, sentence
-from harness.agents.connections.wire import Garbage, Outgoing, Wire, defect, shown
+from harness.agents.connections.wire import Garbage, Outgoing, Wire, shown
 from harness.agents.message import Message
 from harness.agents.this_machine import is_loopback
 
@@ -86,33 +86,27 @@ class WebSocketConnection:
         self._writing = False
 
     async def open(self, history: Sequence[Message]) -> None:
-        try:
-            async with asyncio.timeout(self._limits.open_timeout_s):
-                hello = self._wire.hello(history)
-                self._socket = await self._dial()
-                self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
-                self._unsent.put_nowait(hello)
-                while not self._wire.ready and self._inbox.ended is None:
-                    await self._inbox.changed.wait()
-                    self._inbox.changed.clear()
-        except TimeoutError:
-            if self._socket is None:
-                await self._abandon(await timed_out(self._dialled, self._door.place))
-            if not self._wire.unanswered():
-                why = f"{self._wire.waits_for} did not come within {self._limits.open_timeout_s:g} s{self._hint}"
-                await self._abandon(ConnectionFailed(why, "open_timeout"))
-        except ConnectionFailed as error:
-            await self._abandon(error)
-        except Exception as error:
-            await self._abandon(ConnectionFailed(defect(error, "while it dialled"), "defect"))
-        except BaseException:
-            await self.close()
-            raise
+        async with dialled(self._limits.open_timeout_s, self._too_late, self._abandon, self.close):
+            hello = self._wire.hello(history)
+            self._socket = await self._dial()
+            self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
+            self._unsent.put_nowait(hello)
+            while not self._wire.ready and self._inbox.ended is None:
+                await self._inbox.changed.wait()
+                self._inbox.changed.clear()
         if self._wire.fell_back:
             self._inbox.note(FELL_BACK, why=self._wire.fell_back)
         if (ended := self._inbox.ended) is not None:
             why = f"{ended.error or 'closed at once'}{self._hint}"
             await self._abandon(ConnectionFailed(why, ended.kind or "refused", HUNG_UP))
+
+    async def _too_late(self) -> ConnectionFailed | None:
+        if self._socket is None:
+            return await timed_out(self._dialled, self._door.place)
+        if self._wire.unanswered():
+            return None
+        why = f"{self._wire.waits_for} did not come within {self._limits.open_timeout_s:g} s{self._hint}"
+        return ConnectionFailed(why, "open_timeout")
 
     def send(self, frame: bytes) -> None:
         if self._inbox.ended is not None:
@@ -277,6 +271,11 @@ def place_of(url: str) -> str:
     """An address for display, without query and password, which may contain tokens."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def settings_of(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The options of these names that are given; the others have the wire's own defaults."""
+    return {name: options[name] for name in names if name in options}
 
 
 def over_websocket(

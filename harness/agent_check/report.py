@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from harness.agent_check.call import WORDS_SPOKEN, Trial
-from harness.agent_check.no_answer import OF_THE_SOUND, why_no_answer
-from harness.agent_check.pace import paced_rate_hz
+from harness.agent_check.wrong_sound import OF_THE_SOUND, paced_rate_hz, why_no_answer
 from harness.agents.connection import FELL_BACK, IGNORED, ODD_SOUND, OF_THE_CONNECTION
 from harness.agents.connections.inbox import NOTED
 from harness.agents.connections.spec import about

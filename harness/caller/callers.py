@@ -17,7 +17,7 @@ from harness.caller.process import STOP_TIMEOUT_S, CallerProcess
 CALLER: Final = "harness caller"
 """The first process in the samples of a machine; others have their number too."""
 CALLERS_PER_PROCESS: Final = 100
-"""One process paced 100 callers within bounds on one core (docs/load.md)."""
+"""One process paced 100 callers within bounds on one core (docs/evidence/load.md)."""
 FEWEST_PER_PROCESS: Final = 12
 """Fewest callers of a process: one that fills a core with fewer has a problem that more processes do not solve."""
 

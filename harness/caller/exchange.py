@@ -1,11 +1,7 @@
 """Files that carry plans and recordings between the run and its caller: arrays in `.npz`, the rest in JSON.
 
-The connection is not written to a file: its address and options may hold keys, and a run that is killed leaves its files
-behind. It is sent with the order to play, and keys are masked in what an agent sent before that is written.
-
-Files and not pipes, because a plan is a megabyte and the caller's event loop must not spend milliseconds reading it from
-a pipe. The caller writes plain arrays (a copy and a write, quick and mostly outside the interpreter lock); compressing
-them into FLAC is left to the run's own process, which does not pace anything.
+Files and not pipes, because a plan is a megabyte and the caller's event loop must not spend milliseconds on it; compressing
+into FLAC is left to the run's process. The connection may hold keys and is sent with the order to play instead.
 """
 
 import dataclasses

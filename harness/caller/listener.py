@@ -1,11 +1,8 @@
 """The agent's side as the caller follows it during a call: when its speech begins and ends, and what the wire says of it.
 
-The same detector as timing's decides what is speech (`harness.caller.speech_gate`), on sound that has been played
-(`harness.caller.due_sound`): a caller that took noise for a reply would wait for its end for ever, and one that took a ringing
-tone for a greeting would speak into it. It is not a measurement: timing is done afterwards from the recording.
-
-Sound that the agent takes back before it could be understood is ignored, as timing ignores it: a caller that took it for the
-reply would hang up on the answer, or speak into it.
+The same detector as timing's decides what is speech, on sound that has been played: a caller that took noise for a reply would
+wait for ever, and one that took a ringing tone for a greeting would speak into it. Sound that the agent takes back before it
+could be understood is ignored. Timing is measured afterwards, from the recording.
 """
 
 from itertools import count

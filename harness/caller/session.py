@@ -10,7 +10,9 @@ A line that breaks after a turn was answered is no failure: that turn is measure
 
 import asyncio
 import contextlib
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Final
 
 import numpy as np
@@ -27,7 +29,7 @@ from harness.agents.connection import (
     Mark,
     Transcript,
 )
-from harness.caller.agent_sound import AgentSound, at_one_rate
+from harness.audio.pcm import resample
 from harness.caller.listener import Listener
 from harness.caller.pacer import FRAME_NS, Pacer
 from harness.caller.plan import SessionOutcome, SessionPlan
@@ -40,6 +42,38 @@ MAX_AGENT_AUDIO_S = 600
 CLOSE_TIMEOUT_S = 5.0
 _HANG_UPS: Final = frozenset(("closed_early", "hung_up"))
 """Failures of an agent that ends a call in a way that is not polite."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSound:
+    """The samples of a call, and the place of each message in them."""
+
+    rate_hz: int
+    pcm: NDArray[np.int16]
+    arrivals: tuple[Arrival, ...]
+
+
+def at_one_rate(pcm: Sequence[bytes], arrivals: Sequence[Arrival], rates_hz: Sequence[int]) -> AgentSound:
+    """The sound of messages, each with its own rate, at the highest of these rates, so that nothing is lost.
+
+    Some agents change their rate within a call: a cached phrase at 24,000 Hz, a synthesiser's answer at 16,000. A run of
+    messages of one rate is converted as a whole, so that its pieces join; when each arrived and how long it lasts is untouched.
+    """
+    best_hz = max(rates_hz)
+    parts: list[NDArray[np.int16]] = []
+    placed: list[Arrival] = []
+    begin = 0
+    for rate_hz, run in groupby(range(len(pcm)), key=rates_hz.__getitem__):
+        messages = list(run)
+        sound = resample(np.frombuffer(b"".join(pcm[k] for k in messages), "<i2").astype(np.int16), rate_hz, best_hz)
+        edges = [0, *np.cumsum([arrivals[k].count_samples for k in messages]).tolist()]
+        edges = [min(len(sound), round(edge * best_hz / rate_hz)) for edge in edges]
+        edges[-1] = len(sound)
+        for k, start, end in zip(messages, edges, edges[1:], strict=False):
+            placed.append(replace(arrivals[k], offset_samples=begin + start, count_samples=end - start))
+        parts.append(sound)
+        begin += len(sound)
+    return AgentSound(best_hz, np.concatenate(parts), tuple(placed))
 
 
 class _LineFailed(Exception):

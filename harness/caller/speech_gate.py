@@ -1,12 +1,9 @@
 """Speech or not, while the call runs: the one detector (`harness.audio.vocal`) behind a cheap gate.
 
-The model costs as much as ten frames of the caller, so two hundred callers cannot give it every window. It answers the one
-question that a level cannot, *is this a voice?*, and once is enough: a gate over the call's own noise floor opens it, it
-accepts a stretch or not, and the level then follows the stretch to its end. It is asked again every three seconds,
-because music may follow a voice without a pause; at once where the level falls far, because noise may; and after a pause.
-
-The level is the variance of a window, so that a DC offset and a constant run (mu-law filled with 0x00) are silence. The floor
-is the least level of the last seconds: steady noise of any level raises it and closes the gate.
+The model costs as much as ten frames of the caller, so two hundred callers cannot give it every window. A gate over the call's
+own noise floor opens it; it accepts a stretch or not, and the level then follows the stretch to its end. It is asked again
+every three seconds, at once where the level falls far, and after a pause. The level is the variance of a window, so that an
+offset or a constant run is silence; the floor is the least level of the last seconds.
 """
 
 import copy

@@ -1,16 +1,9 @@
 """A call that already happened, as a recording of a call, so that one code measures both.
 
-Of such a call there are two channels on one clock and nothing else. So the agent's channel is one message that begins with the
-call, and is heard as it is. The caller's channel is the *played* signal; the *dry* one, the speech without line and room, is
-found by the method that finds the turns of recordings of people: the speech detector decides whether a sound is speech, the
-level and the change point where it begins and ends (`harness.audio.recorded_turns`, `recorded_edges`), and everything else is
-silence. From there every figure is that of a run. The error of the caller's edges that this adds depends on the room's noise
-and is in docs/calls.md.
-
-The caller's side is searched without the agent's echo, which a telephone on a table sends back. Frames never left for anywhere,
-so nothing is said of pacing.
-
-Pure: no file, no clock.
+There are two channels on one clock and nothing else. The agent's channel is one message that begins with the call. The caller's
+is the *played* signal; the *dry* one is the speech that `both_sides` finds in it, without the agent's echo, and silence
+elsewhere. Frames never left for anywhere, so nothing is said of pacing. The error that this adds depends on the room
+(docs/calls.md). Pure: no file, no clock.
 """
 
 from collections.abc import Sequence

@@ -1,12 +1,9 @@
 """Both sides of a call, each with the stretches of its own speech: without offset, level, leak, noise and room.
 
-A recording of others has all of these, and each can pass for speech: the other side's voice in a channel, a room's tail,
-people in the background, a constant offset. So the one method is the same for both sides, and it is relative throughout: the
-offset is taken off, the other side's leak is subtracted (`harness.audio.leak`), speech is found against the channel's own
-speech and noise (`recorded_turns`), its edges by the change point (`recorded_edges`), and the tail of a room is cut
-(`room_tail`). Where the two sides cannot be distinguished, nothing is measured, with the reason.
-
-Pure: no file, no clock.
+Each of these can pass for speech in a recording of others. The method is the same for both sides and relative throughout:
+offset off, the other side's leak subtracted, speech found against the channel's own speech and noise, its edges by the change
+point, a room's tail cut. Where the two sides cannot be distinguished, nothing is measured, with the reason. Pure: no file, no
+clock.
 """
 
 from dataclasses import dataclass

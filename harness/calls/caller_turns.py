@@ -1,14 +1,9 @@
 """The caller's turns in a call of two sides, of which nobody has a script.
 
-A recording shows who sounds when, and not who was done. So a turn is found as a listener would find it: it ends where the
-agent begins to speak, unless the caller speaks on at once, which shows that they were not done; and it ends after a long
-silence. What the caller says while the agent speaks is an interruption, or, if it is as short as "mm-hm", no turn at all. A
-caller who interrupts and speaks on alone has begun a turn, which is answered as any other.
-
-In the audio alone, a caller who gave way to an agent that cut in cannot be distinguished from one who was done. So cut pauses
-are counted where callers went on, and no more: their number is a lower bound.
-
-Pure: spans in, spans out, all in seconds of the call.
+A turn is found as a listener would find it: it ends where the agent begins to speak, unless the caller speaks on at once, and
+after a long silence. What the caller says while the agent speaks is an interruption, or, if as short as "mm-hm", no turn at
+all. A caller who gave way to an agent that cut in cannot be distinguished from one who was done, so the number of cut pauses is
+a lower bound. Pure: spans in, spans out, all in seconds of the call.
 """
 
 from collections import deque

@@ -91,11 +91,8 @@ def _call(files: CallFiles) -> FoundCall:
 
 def _rows(table: Path) -> Iterator[CallFiles]:
     rows = CsvRows(table, COLUMNS)
-    columns = set(rows.columns)
-    if not columns & {"file", "caller_file"} or columns - set(COLUMNS):
-        raise UserError(
-            f"{rows.where}: its columns must be file,caller or caller_file,agent_file (read as divided by {rows.delimited_by})"
-        )
+    needed = {"file", "caller_file"}
+    rows.must_have(() if needed & set(rows.columns) else needed, COLUMNS, "give file,caller or caller_file,agent_file")
     seen: set[Path] = set()
     for cells in rows:
         row = _row({name: cell.strip() for name, cell in cells.cells.items()}, table.parent, cells.where)

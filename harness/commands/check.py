@@ -173,6 +173,8 @@ def _checked(
     before = RunStore.open(baseline) if baseline is not None else None
     before_votes = human_rows(before) if before is not None else ()
     store = RunStore.open(run) if run is not None else _played(request, asked, before, until, progress)
+    if run is not None and until is None and asked.budgets_ms:
+        store.read_under(asked.budgets_ms.get("ttfa"), asked.budgets_ms.get("ttft"))
     began = len(store.manifest.context_ids)
 
     def look(at: "RunStore", number: int | None, fails_twice: bool = False) -> "CheckResult":

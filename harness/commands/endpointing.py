@@ -1,19 +1,14 @@
-"""`harness endpointing`: how well a run's agents distinguish the end of a turn from a pause inside it."""
+"""`harness report --endpointing`: how well a run's agents distinguish the end of a turn from a pause inside it."""
 
 import json
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.text import Text
 
-from harness.commands.screen import AsJson, screen, words_table
+from harness.commands.screen import screen, words_table
 
 
-def endpointing(
-    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    as_json: AsJson = False,
-) -> None:
+def print_endpointing(run: Path, *, as_json: bool) -> None:
     """Print, for each agent, the caller's pauses that it cut and the silence that it left after true ends of turns."""
     from harness.figures.endpointing import (
         ENDS_HEAD,

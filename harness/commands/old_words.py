@@ -14,6 +14,10 @@ _COMMANDS: Final = {
 }
 _OF_A_WORKER: Final = {"--ray-shards": "parts", "--ray-cpus": "cpus", "--ray-gpus": "gpus", "--ray-memory-gib": "memory"}
 
+_OF_PEOPLE: Final[dict[tuple[str, ...], str]] = {("people", "record"): "people", ("people", "answer"): ""}
+"""Commands that serve a seat, and the folder that each uses if none is named."""
+_SWITCHES: Final = frozenset(("--public", "--links", "--take-in", "--make-pack", "--rehearsal", "--help"))
+
 
 def in_words_of_today(words: Sequence[str]) -> list[str]:
     """The command line with today's commands and options.
@@ -22,6 +26,10 @@ def in_words_of_today(words: Sequence[str]) -> list[str]:
     ['run', '--limit', '2', '--write-plan', 'plan.json']
     >>> in_words_of_today(["run", "--ray", "auto", "--ray-cpus=2"])
     ['run', '--ray', 'auto', '--ray-worker', 'cpus=2']
+    >>> in_words_of_today(["listen", "--revoke", "all", "runs/one"])
+    ['people', 'list', 'runs/one', '--end-link', 'all']
+    >>> in_words_of_today(["people", "record", "--turns", "3", "--make-pack"])
+    ['people', 'take-in', 'people']
 
     Raises:
         UserError: `plan` says neither what it was for.
@@ -29,9 +37,38 @@ def in_words_of_today(words: Sequence[str]) -> list[str]:
     for old, new in _COMMANDS.items():
         if tuple(words[: len(old)]) == old:
             return [*new, *words[len(old) :]]
+    if words[:1] == ["endpointing"]:
+        return ["report", *words[1:], *([] if "--help" in words else ["--endpointing"])]
+    if tuple(words[:2]) == ("models", "add"):
+        return ["models", "fetch", *words[2:3], *(["--from", *words[3:]] if len(words) > 3 else [])]
     if words and words[0] == "plan":
         return _plan(words[1:])
+    if words[:1] == ["listen"] or tuple(words[:2]) in _OF_PEOPLE:
+        return _of_people(words)
     return list(_with_workers(words)) if words and words[0] in ("run", "judge") else list(words)
+
+
+def _of_people(words: Sequence[str]) -> list[str]:
+    """`--links`, `--revoke`, `--take-in` and `--make-pack` of the commands that serve pages are commands of their own."""
+    folder = _OF_PEOPLE.get(tuple(words[:2]), "")
+    given: dict[str, str] = {}
+    rest = iter(words[1:] if words[0] == "listen" else words[2:])
+    for word in rest:
+        option, equals, value = word.partition("=")
+        if not option.startswith("--"):
+            folder = word
+        elif option in _SWITCHES:
+            given[option] = ""
+        else:
+            given[option] = value if equals else next(rest, "")
+    folder = given.get("--out", folder)
+    if "--revoke" in given:
+        return ["people", "list", folder, "--end-link", given["--revoke"]]
+    if "--links" in given:
+        return ["people", "list", folder]
+    if given.keys() & {"--take-in", "--make-pack"}:
+        return ["people", "take-in", folder]
+    return list(words)
 
 
 def _plan(words: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""`harness people`: people in the caller's seat and in the supporter's, and everything of one person removed."""
+"""`harness people`: people in the caller's seat and in the supporter's, their links, and everything of one person removed."""
 
 from contextlib import closing
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands import door_options as given
+from harness.commands.address_options import AddressOptions, with_address
 from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.wording import command
@@ -24,10 +24,13 @@ _REHEARSAL = Annotated[
     bool,
     typer.Option("--rehearsal", help="Programs sit there, or people try it out: nothing counts as a person's."),
 ]
+_FOLDER = Annotated[Path, typer.Argument(help="Folder of a run, or of callers' recordings.")]
 
 
 @app.command("record")
+@with_address
 def record(
+    at: AddressOptions,
     pack: Annotated[
         str | None,
         typer.Option(
@@ -39,119 +42,71 @@ def record(
     ] = Path("people"),
     turns: Annotated[int, typer.Option(help="Recordings asked of each caller.", min=1, max=100)] = 12,
     callers: Annotated[int, typer.Option(help="With --public: number of links.", min=0, max=10_000)] = 10,
-    host: given.Host = None,
-    port: given.Port = 8_177,
-    public: given.Public = False,
-    url: given.Url = None,
-    tls_cert: given.TlsCert = None,
-    tls_key: given.TlsKey = None,
-    proxy: given.Proxy = None,
-    expires: given.Expires = "30d",
-    revoke: given.Revoke = None,
-    links: given.Links = False,
     rehearsal: _REHEARSAL = False,
-    make_pack: Annotated[
-        bool, typer.Option("--make-pack", help="Only make the pack of what has been recorded; serve nothing.")
-    ] = False,
 ) -> None:
     """Record people as callers until Ctrl-C; then make a pack of their recordings."""
     from harness.people.caller.prompts import prompts_of
     from harness.people.caller.seat import CallerSeat
     from harness.people.caller.take_in import write_packs
     from harness.people.records import SeatStore
-    from harness.people.serve import opened_records, serve
+    from harness.people.serve import serve
     from harness.people.withdraw import withdraw_on_page
-    from harness.reports.listening.door import door, lifetime_s
-    from harness.reports.listening.invitations import NewLinks
     from harness.scenarios.pack import load_pack
 
-    reached = door(host=host, port=port, public=public, url=url, certificate=tls_cert, key=tls_key, proxies=tuple(proxy or ()))
-    works_s = lifetime_s(expires)
+    address, lifetime_s = at.checked()
     with RunProgress() as progress:
-        if _links_alone(out, revoke, links, progress):
-            return
-        if pack is not None and not make_pack:
+        if pack is not None:
             # Before anything is written, because a pack may be misspelt.
             progress.note(f"{pack}: {prompts_of(load_pack(pack)).in_words()}")
-        with closing(opened_records(out) if make_pack else SeatStore(out)) as records:
-            if not make_pack:
-                _end_withdrawals(out, records, progress)
-                seat = CallerSeat(records, pack, turns)
-                serve(
-                    records,
-                    seat,
-                    reached,
-                    lambda person: withdraw_on_page(out, records, person),
-                    people=NewLinks(callers, lifetime_s=works_s),
-                    rehearsal=rehearsal,
-                    announce=progress.note,
-                )
+        with closing(SeatStore(out)) as records:
+            _end_withdrawals(out, records, progress)
+            serve(
+                records,
+                CallerSeat(records, pack, turns),
+                address,
+                lambda person: withdraw_on_page(out, records, person),
+                people=callers,
+                lifetime_s=lifetime_s,
+                rehearsal=rehearsal,
+                announce=progress.note,
+            )
             for sentence in write_packs(records, out, progress.phase):
                 progress.note(sentence)
 
 
-def _links_alone(folder: Path, revoke: str | None, links: bool, progress: RunProgress) -> bool:
-    """True if only links were asked for: they are ended or listed, and nothing is served."""
-    from harness.people.serve import end_links, links_shown
-
-    if revoke is not None:
-        progress.note(f"Links ended: {end_links(folder, revoke)}")
-    elif links:
-        for line in links_shown(folder):
-            typer.echo(line)
-    return revoke is not None or links
-
-
 @app.command("answer")
+@with_address
 def answer(
     run: Annotated[Path, typer.Argument(help="Folder of a run in seeded mode.")],
+    at: AddressOptions,
     supporters: Annotated[int, typer.Option(help="With --public: number of links.", min=0, max=10_000)] = 12,
-    host: given.Host = None,
-    port: given.Port = 8_177,
-    public: given.Public = False,
-    url: given.Url = None,
-    tls_cert: given.TlsCert = None,
-    tls_key: given.TlsKey = None,
-    proxy: given.Proxy = None,
-    expires: given.Expires = "30d",
-    revoke: given.Revoke = None,
-    links: given.Links = False,
     rehearsal: _REHEARSAL = False,
-    take_in: Annotated[
-        bool, typer.Option("--take-in", help="Only add the answers that are kept to the run; serve nothing.")
-    ] = False,
 ) -> None:
     """Let people answer the callers of a run aloud until Ctrl-C; then add their answers to the run."""
     from harness.people.records import SeatStore
-    from harness.people.serve import opened_records, serve
+    from harness.people.serve import serve
     from harness.people.supporter.conversations import Conversations
     from harness.people.supporter.seat import SupporterSeat
     from harness.people.withdraw import FOLDER, withdraw_on_page
-    from harness.reports.listening.door import door, lifetime_s
-    from harness.reports.listening.invitations import NewLinks
     from harness.store.run_store import RunStore
 
-    reached = door(host=host, port=port, public=public, url=url, certificate=tls_cert, key=tls_key, proxies=tuple(proxy or ()))
-    works_s = lifetime_s(expires)
+    address, lifetime_s = at.checked()
     with RunProgress() as progress:
         store = RunStore.open(run)
-        folder = store.folder / FOLDER
-        if _links_alone(folder, revoke, links, progress):
-            return
         conversations = Conversations(store)
-        with closing(opened_records(folder) if take_in else SeatStore(folder)) as records:
-            if not take_in:
-                _end_withdrawals(store.folder, records, progress)
-                serve(
-                    records,
-                    SupporterSeat(records, conversations),
-                    reached,
-                    lambda person: withdraw_on_page(store.folder, records, person),
-                    people=NewLinks(supporters, lifetime_s=works_s),
-                    rehearsal=rehearsal,
-                    announce=progress.note,
-                )
-            _take_in(store, records, conversations, progress)
+        with closing(SeatStore(store.folder / FOLDER)) as records:
+            _end_withdrawals(store.folder, records, progress)
+            serve(
+                records,
+                SupporterSeat(records, conversations),
+                address,
+                lambda person: withdraw_on_page(store.folder, records, person),
+                people=supporters,
+                lifetime_s=lifetime_s,
+                rehearsal=rehearsal,
+                announce=progress.note,
+            )
+            _take_in_answers(store, records, conversations, progress)
 
 
 def _end_withdrawals(folder: Path, records: "SeatStore", progress: RunProgress) -> None:
@@ -170,7 +125,31 @@ def _not_yet(person: str, folder: Path) -> str:
     return f"{person} has withdrawn, and is not removed everywhere yet: {command('people', 'withdraw', person, folder)}"
 
 
-def _take_in(store: "RunStore", records: "SeatStore", conversations: "Conversations", progress: RunProgress) -> None:
+@app.command("take-in")
+def take_in(folder: _FOLDER) -> None:
+    """Add what people said to the run, or make the pack of callers' recordings, as its server does at its end."""
+    from harness.people.caller.take_in import write_packs
+    from harness.people.serve import opened_records
+    from harness.people.supporter.conversations import Conversations
+    from harness.people.withdraw import records_folder
+    from harness.store.run_store import RunStore
+
+    where = records_folder(folder)
+    with RunProgress() as progress:
+        if where == folder:
+            with closing(opened_records(folder)) as records:
+                for sentence in write_packs(records, folder, progress.phase):
+                    progress.note(sentence)
+            return
+        with closing(RunStore.open(folder)) as store:
+            take_in_contributions(store, progress)
+            if where.exists():
+                with closing(opened_records(where)) as records:
+                    _take_in_answers(store, records, Conversations(store), progress)
+
+
+def _take_in_answers(store: "RunStore", records: "SeatStore", conversations: "Conversations", progress: RunProgress) -> None:
+    """Add the supporters' answers that are kept to the run."""
     from harness.people.supporter.replies import left_out
     from harness.people.supporter.take_in import take_in
 
@@ -184,10 +163,35 @@ def _take_in(store: "RunStore", records: "SeatStore", conversations: "Conversati
         )
 
 
+def take_in_contributions(store: "RunStore", progress: RunProgress) -> None:
+    """Add the replies that a listening test collected as references for judges; spoken ones are transcribed as agents' are."""
+    from harness import models
+    from harness.extras import require_local
+    from harness.measuring.transcribe import TRANSCRIBER, Transcribe
+    from harness.reports.listening.people import take_in, untranscribed
+
+    transcribe: Transcribe | None = None
+    if waiting := untranscribed(store):
+        try:
+            require_local("transcribing spoken replies", ("faster_whisper",))
+            from harness.audio.transcribe import Transcriber
+
+            progress.phase(f"Transcribing people's spoken replies ({waiting})")
+            transcribe = Transcriber(models.resolve(TRANSCRIBER)).transcribe
+        except UserError as error:
+            progress.note(f"{waiting} spoken replies have no words yet: {error}")
+    count = take_in(store, transcribe)
+    if transcribe is not None and (mute := untranscribed(store)):
+        progress.note(f"{mute} spoken replies have no words: the transcriber heard none.")
+    if count:
+        judge = command("judge", "run", store.folder)
+        progress.note(f"{count} replies by people are references of this run; to judge them: {judge}")
+
+
 @app.command("withdraw")
 def withdraw(
     person: Annotated[str, typer.Argument(help="Pseudonym of the person, as on their page.")],
-    folder: Annotated[Path, typer.Argument(help="Folder of a run, or of callers' recordings.")],
+    folder: _FOLDER,
 ) -> None:
     """Remove everything of one person: recordings, their place in the run or pack, and verdicts and votes on them."""
     from harness.people.withdraw import withdraw_everywhere
@@ -198,22 +202,35 @@ def withdraw(
 
 @app.command("list")
 def list_people(
-    folder: Annotated[Path, typer.Argument(help="Folder of a run, or of callers' recordings.")],
+    folder: _FOLDER,
+    end_link: Annotated[
+        str | None, typer.Option(metavar="ID|all", show_default="none", help="Only end the link with this id, or all.")
+    ] = None,
 ) -> None:
-    """List the people who sat there, by pseudonym, with what each recorded."""
-    from harness.people.serve import opened_records
+    """List the people who sat there, by pseudonym, with what each recorded, and the ids of the links that were given out."""
+    from harness.people.serve import links_of, opened_records
     from harness.people.withdraw import records_folder
+    from harness.reports.invited.links import end_links, list_links
 
-    with closing(opened_records(records_folder(folder))) as records:
-        for person in records.people():
-            takes = [take for take in records.takes(person.id) if take.kind != "calibration"]
-            counts = ", ".join(f"{sum(t.state == state for t in takes)} {state}" for state in ("kept", "discarded"))
-            undecided = sum(take.state in ("open", "ended") for take in takes)
-            typer.echo(
-                f"{person.id}  {'automatic' if person.automatic else 'person'}  {person.seat}  {counts}"
-                + (f", {undecided} not decided" if undecided else "")
-            )
-        for name in records.leaving():
-            typer.echo(_not_yet(name, folder))
-        if records.withdrawn:
-            typer.echo(f"withdrawn: {records.withdrawn}")
+    if end_link is not None:
+        with RunProgress() as progress:
+            progress.note(f"Links ended: {end_links(links_of(folder), end_link, folder)}")
+        return
+    links = list_links(links_of(folder))
+    where = records_folder(folder)
+    if where == folder or where.exists():
+        with closing(opened_records(where)) as records:
+            for person in records.people():
+                takes = [take for take in records.takes(person.id) if take.kind != "calibration"]
+                counts = ", ".join(f"{sum(t.state == state for t in takes)} {state}" for state in ("kept", "discarded"))
+                undecided = sum(take.state in ("open", "ended") for take in takes)
+                typer.echo(
+                    f"{person.id}  {'automatic' if person.automatic else 'person'}  {person.seat}  {counts}"
+                    + (f", {undecided} not decided" if undecided else "")
+                )
+            for name in records.leaving():
+                typer.echo(_not_yet(name, folder))
+            if records.withdrawn:
+                typer.echo(f"withdrawn: {records.withdrawn}")
+    for link in links:
+        typer.echo(f"link {link}")

@@ -1,17 +1,22 @@
 """`harness report`: the joint report of one or several finished runs, written again from their stores."""
 
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from harness.commands.endpointing import print_endpointing
 from harness.commands.load_told import report_load
-from harness.commands.report_index import report_index
 from harness.commands.screen import AsJson, screen
 from harness.errors import UserError
 from harness.extras import require_pictures
 from harness.files import write_whole
 from harness.progress import RunProgress
+
+_SOON_S: Final = 2.0
+"""Reading that takes longer shows its progress."""
 
 
 def report(
@@ -36,14 +41,18 @@ def report(
     ] = False,
     budget_ttfa: Annotated[
         float | None,
-        typer.Option(metavar="MS", show_default="as the run says", help="New TTFA budget of the run, in ms."),
+        typer.Option(metavar="MS", show_default="as the run says", help="Count turns against another TTFA budget, in ms."),
     ] = None,
     budget_ttft: Annotated[
         float | None,
-        typer.Option(metavar="MS", show_default="as the run says", help="New TTFT budget of the run, in ms."),
+        typer.Option(metavar="MS", show_default="as the run says", help="Count turns against another TTFT budget, in ms."),
     ] = None,
     index: Annotated[
         bool, typer.Option("--index", help="RUN is a folder of runs: write a page that lists them all, with trends.")
+    ] = False,
+    endpointing: Annotated[
+        bool,
+        typer.Option("--endpointing", help="Print each agent's pauses cut and its silence after true ends; write nothing."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -51,9 +60,14 @@ def report(
     from harness.store.run_store import is_load
 
     budgets = {"--budget-ttfa": budget_ttfa, "--budget-ttft": budget_ttft}
+    if endpointing:
+        if len(runs) != 1:
+            raise UserError(f"--endpointing: takes one run, and not {len(runs)}")
+        print_endpointing(runs[0], as_json=as_json)
+        return
     if index:
         others = {"--baseline": baseline, "--export": export, "--bundle": bundle, **budgets}
-        report_index(runs, out, others, as_json=as_json)
+        _write_index(runs, out, others, as_json=as_json)
         return
     if loads := [run for run in runs if is_load(run)]:
         extra = [option for option, given in {**budgets, "--bundle": bundle}.items() if given]
@@ -66,7 +80,6 @@ def report(
     from harness.figures.summarise import summarise
     from harness.reports.listening.results import human_rows
     from harness.reports.write import write_joint_report
-    from harness.store.manifest import with_budgets
     from harness.store.run_store import RunStore
 
     if export is not None:
@@ -75,16 +88,17 @@ def report(
         progress.phase("Reading")
         stores = [RunStore.open(run) for run in runs]
         earlier = RunStore.open(baseline) if baseline is not None else None
-        if budget_ttfa is not None or budget_ttft is not None:
+        own_budgets = budget_ttfa is None and budget_ttft is None
+        if not own_budgets:
             for store in stores:
-                store.set_manifest(with_budgets(store.manifest, budget_ttfa, budget_ttft))
+                store.read_under(budget_ttfa, budget_ttft)
         opened = [(store, summarise(store, human_rows(store))) for store in stores]
         before = (earlier, summarise(earlier, human_rows(earlier))) if earlier is not None else None
         folder = opened[0][0].folder
         place = out or (folder if len(opened) == 1 else folder / "report-joint.html")
         progress.phase("Writing the report")
         written = write_joint_report(opened, place, baseline=before, exports=export, bundle=bundle)
-    if len(opened) == 1:
+    if len(opened) == 1 and own_budgets:
         write_whole(folder / "summary.json", written.summary.to_json() + "\n")
     if as_json:
         print(written.summary.to_json())
@@ -95,3 +109,40 @@ def report(
         console.print(f"        one file of {written.page.stat().st_size / 1e6:.1f} MB, sound included", soft_wrap=True)
     if export is not None:
         console.print(f"exports {export} ({len(written.exports)} files)", soft_wrap=True)
+
+
+def _write_index(folders: Sequence[Path], out: Path | None, others: Mapping[str, object], *, as_json: bool) -> None:
+    """Write the index of the runs below a folder, and print where it is, or its rows as JSON.
+
+    `others`: options of the command that an index has no use for, with their values.
+    """
+    from harness.reports.index.page import index_json, page_path, write_index
+    from harness.reports.index.rows import read_index
+    from harness.wording import counted
+
+    if len(folders) != 1:
+        raise UserError(f"--index: takes one folder, below which the runs are, and not {len(folders)}")
+    given = [name for name, value in others.items() if value]
+    if given:
+        raise UserError(f"{given[0]}: does not go with --index; give it to the report of one run")
+    page = page_path(folders[0], out)
+    with RunProgress() as progress:
+        began_s, shown = time.monotonic(), False
+
+        def read(done: int, total: int) -> None:
+            nonlocal shown
+            if not shown and time.monotonic() - began_s > _SOON_S:
+                progress.phase("Reading runs", total)
+                shown = True
+            if shown:
+                progress.count(done, total)
+
+        index = read_index(folders[0], read)
+        write_index(index, page)
+    if as_json:
+        print(index_json(index, page))
+        return
+    console = screen()
+    console.print(f"index   {page} ({counted(len(index.runs), 'run')})", soft_wrap=True, markup=False, highlight=False)
+    for each in index.left_out:
+        console.print(f"left out {each.name}: {each.why}", soft_wrap=True, markup=False, highlight=False)

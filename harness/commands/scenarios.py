@@ -15,7 +15,7 @@ from harness.agents.secrets import learn
 from harness.commands.scenarios_hear import hear
 from harness.commands.scenarios_import import import_contexts
 from harness.commands.screen import AsJson, screen
-from harness.errors import UserError
+from harness.errors import UserError, not_set
 from harness.printable import visible_json
 from harness.progress import RunProgress
 from harness.scenarios.context import Context
@@ -292,7 +292,7 @@ def build(
         raise UserError(f"--regular {regular}: must be at least 1")
     key = os.environ.get(key_env) if key_env else "none"
     if key is None:
-        raise UserError(f"--key-env {key_env}: that environment variable is not set")
+        raise UserError(f"--key-env: {not_set(key_env or '')}")
     learn([key])
     complete = endpoint(llm, model, api_key=key) if llm else None
     with RunProgress() as progress:

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from harness.calibrate.result import newest
 from harness.doctor.result import Finding
 from harness.extras import missing_modules
-from harness.models import statuses
+from harness.models import user_store
 
 NAME: Final = "heart-voice-harness"
 EXTRAS_ASKED: Final = ("", "local")
@@ -45,7 +45,7 @@ def versions() -> list[Finding]:
 
 def models() -> list[Finding]:
     """Findings on the weights in the cache, each checked by its hash."""
-    found = statuses()
+    found = user_store().statuses()
     damaged = [s.weight.name for s in found if s.state == "damaged"]
     absent = [s.weight.name for s in found if s.state == "absent"]
     if damaged:

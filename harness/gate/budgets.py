@@ -185,7 +185,7 @@ def limits_for(budgets: Budgets, manifest: RunManifest, contexts: tuple[Context,
         if asked_ms != manifest.budgets_ms[name]:
             raise UserError(
                 f"--budgets: asks for {name} within {asked_ms:g} ms, and the run counts {manifest.budgets_ms[name]:g} ms; "
-                f"to change the run's budget: harness report RUN --budget-{name} {asked_ms:g}"
+                f"play it with --budget-{name} {asked_ms:g}, or ask for what the run counts"
             )
     found: list[CellLimit] = []
     for k, limit in enumerate(budgets.limits, start=1):

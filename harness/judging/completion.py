@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from harness.errors import UserError
 from harness.scenarios.context import Context, Turn
-from harness.tables.json_rows import json_rows
+from harness.tables.json_rows import json_rows, validated
 from harness.tables.names import NamesRead
 
 
@@ -98,11 +98,7 @@ def read_completions(path: Path, contexts: Sequence[Context]) -> CompletionsFile
         for name, kind in (("context", "context"), ("system", "system")):
             if isinstance(given.get(name), str):
                 given[name] = names.one(kind, given[name], f"{where}: {name}")
-        try:
-            row = CompletionRow.model_validate(given)
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise UserError(f"{where}: {'.'.join(map(str, first['loc'])) or 'line'}: {first['msg']}") from error
+        row = validated(CompletionRow, given, where)
         if row.context not in known:
             raise UserError(f"{where}: context {row.context!r} is not in the pack; check --pack")
         if (row.context, row.system) in seen:

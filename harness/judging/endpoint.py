@@ -1,12 +1,9 @@
 """One question to a model behind an OpenAI-compatible endpoint or Anthropic's Messages API, and a judge made of it.
 
-One question is one request, tried a bounded number of times. Temporary failures (429, 5xx, time-outs, cut connections,
-an answer that breaks the schema) are tried again after an exponential, jittered wait that honours Retry-After; permanent ones
-(another 4xx, a refusal) are not. After the last try the question is *missing*: nothing is ever guessed. A malformed answer
-is asked again with the same words, because quoting the bad answer back would give a reply under judgment a second chance to
-influence the judge.
-
-httpx is used directly and not the openai client, so that one retry policy with one count serves all APIs.
+Temporary failures (429, 5xx, time-outs, cut connections, an answer that breaks the schema) are tried again after a jittered
+wait that honours Retry-After, up to a bound; another 4xx and a refusal are not. Then the question is *missing*: nothing is
+guessed. A malformed answer is asked for again in the same words, because quoting it would give the reply under judgment a
+second chance to influence the judge. httpx and not a client library, so that one retry policy serves all APIs.
 """
 
 import asyncio
@@ -21,7 +18,7 @@ from typing import Any, Generic, TypeVar
 import httpx
 
 from harness.agents.secrets import redactor
-from harness.errors import UserError
+from harness.errors import UserError, no_key, not_set
 from harness.judging.judge import FailureKind, JudgeFailure, Question, Verdict
 from harness.judging.rubric import rubric_hash, system_prompt, user_prompt
 from harness.judging.schema import Malformed, answer_schema, parse_answer
@@ -103,9 +100,9 @@ class ChatEndpoint:
         name = self.settings.key_env
         key = os.environ.get(name, "") if name else ""
         if name and not key:
-            raise UserError(f"judge {self.settings.id}: environment variable {name} is not set; export your key in it")
+            raise UserError(f"judge {self.settings.id}: {not_set(name)}")
         if not (key.isascii() and key.isprintable()):
-            raise UserError(f"judge {self.settings.id}: environment variable {name} contains characters that no key has")
+            raise UserError(f"judge {self.settings.id}: {no_key(name or '')}")
         if self.settings.api == "anthropic":
             return {"x-api-key": key, "anthropic-version": "2023-06-01"}
         return {"Authorization": f"Bearer {key}"} if key else {}

@@ -13,6 +13,7 @@ from harness.agents.secrets import beginning
 from harness.foreign_files import read_json
 from harness.judging.judge import PlaceMark, Verdict
 from harness.store.judgment import AXES
+from harness.tables.json_rows import first_fault
 
 _PLACES: dict[str, Literal["first", "second"]] = {"A": "first", "B": "second"}
 Strength = Annotated[StrictInt, Field(ge=1, le=5)]
@@ -81,8 +82,7 @@ def parse_answer(text: str) -> Verdict:
     try:
         answer = Answer.model_validate(strict_object(text))
     except ValidationError as error:
-        first = error.errors()[0]
-        raise Malformed(beginning(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 200)) from error
+        raise Malformed(beginning(first_fault(error), 200)) from error
     marks = {letter: getattr(answer.axes, letter) for letter in AXES}
     return Verdict(
         winner=_PLACES[answer.winner],

@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from harness.agents.secrets import learn_file
 from harness.errors import UserError
@@ -18,6 +18,7 @@ from harness.foreign_files import FileFault, read_text
 from harness.foreign_toml import parse_toml
 from harness.judging.judge import installed_judges, make_installed
 from harness.models.chat_model import identify
+from harness.tables.json_rows import validated
 
 LOCAL: Final = "local"
 _SHIPPED = "judges"
@@ -110,7 +111,8 @@ def load_judge_settings(name_or_path: str) -> JudgeSettings:
     elif name_or_path in installed_judges():
         made = make_installed(name_or_path, {})
         name, _, version = made.id.partition("@")
-        return _validated(
+        return validated(
+            JudgeSettings,
             {"id": name, "family": made.family, "version": version, "api": "installed", "model": name_or_path},
             f"installed judge {name_or_path}",
         )
@@ -127,7 +129,7 @@ def load_judge_settings(name_or_path: str) -> JudgeSettings:
         given = parse_toml(text)
     except FileFault as fault:
         raise UserError(f"judge file {fault.at(Path(where), ', line ')}") from None
-    settings = _validated(given, f"judge file {where}")
+    settings = validated(JudgeSettings, given, f"judge file {where}")
     if settings.api == "local" and bool(settings.base_url) == bool(settings.model):
         raise UserError(
             f"judge file {where}: a local judge needs model (a GGUF file) or base_url (a llama.cpp server), one of them"
@@ -138,14 +140,6 @@ def load_judge_settings(name_or_path: str) -> JudgeSettings:
     if not settings.runs_here and not (settings.base_url and settings.model):
         raise UserError(f"judge file {where}: a judge asked over HTTP needs base_url and model")
     return settings
-
-
-def _validated(given: dict[str, object], where: str) -> JudgeSettings:
-    try:
-        return JudgeSettings.model_validate(given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UserError(f"{where}: {'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}") from error
 
 
 def _refuse_unlike(settings: JudgeSettings, where: str) -> None:

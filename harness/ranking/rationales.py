@@ -79,7 +79,11 @@ def codebook() -> tuple[Skill, ...]:
 
 
 def code_by_rules(rationale: str) -> frozenset[str]:
-    """Names of the skills whose cues occur in a reason."""
+    """Names of the skills whose cues occur in a reason.
+
+    >>> sorted(code_by_rules("It names the feeling and asks one question."))
+    ['asks a fitting question', 'names the feeling']
+    """
     return frozenset(skill.name for skill in codebook() if skill.cues.search(rationale))
 
 
@@ -130,7 +134,8 @@ def co_mention(
         sides = [[r for r in here if r.source == source] for source in ("human", "judge")]
         if not all(sides):
             continue
-        cells.append([[np.mean([s.name in code_by_rules(r.rationale) for r in side]) >= 0.5 for s in skills] for side in sides])
+        coded = [[code_by_rules(r.rationale) for r in side] for side in sides]
+        cells.append([[np.mean([s.name in codes for codes in side]) >= 0.5 for s in skills] for side in coded])
         covariates.append(
             [
                 *(np.log1p(np.mean([len(r.rationale.split()) for r in side])) for side in sides),

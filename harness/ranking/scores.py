@@ -27,8 +27,7 @@ def read_scores(path: Path) -> Scores:
     Raises UserError: unreadable, no column `system`, a system twice, a cell that is no number; with file and line.
     """
     rows = CsvRows(path, ("system", "family"), at="{}, line {}")
-    if "system" not in rows.columns:
-        raise UserError(f"{rows.where}: a column `system` is needed (read as divided by {rows.delimited_by})")
+    rows.must_have(("system",))
     columns = [name for name in rows.columns if name and name not in ("system", "family")]
     names = NamesRead()
     families: dict[str, str] = {}

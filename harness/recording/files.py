@@ -18,6 +18,7 @@ from harness.agents.connection import LineReport, Transcript
 from harness.audio.sound_file import Bounds, SoundFault, flac, read_int16
 from harness.errors import UserError
 from harness.files import write_whole
+from harness.foreign_files import first_fault
 from harness.recording.parts import put_together, taken_apart
 from harness.recording.record import FRAME_MS, Recording
 from harness.recording.span_file import load_spans
@@ -128,9 +129,8 @@ def load(folder: Path) -> Recording:
     except (OSError, SoundFault) as error:
         raise UserError(f"{folder}: the recording cannot be read ({error})") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UserError(f"{folder / RECORDING_FILE}: {where}: {first['msg']}") from error
+        where, wrong = first_fault(error)
+        raise UserError(f"{folder / RECORDING_FILE}: {where}: {wrong}") from error
     if any(offset + count > len(agent) for _, offset, count in file.arrivals):
         raise UserError(f"{folder}: the recording is damaged ({AGENT_FILE} is shorter than what arrived)")
     lateness_ns = np.array(file.caller.lateness_ns, np.int64)

@@ -5,89 +5,61 @@ at a browser of their own, so the loop is measured in every sitting, and each se
 pseudonym, without which nobody could withdraw a reply or count persons.
 """
 
-import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from harness.errors import UserError
+from harness.files import write_whole
 
 SITTING_FILE: Final = "sitting.json"
+
+_Name = Annotated[str, Field(min_length=1, max_length=200)]
+_Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True)
 class LoopError:
     """The loop-back trial of a sitting: output and input latency together, and what is left of its error."""
 
-    latency_ms: float
-    error_p95_ms: float
-    drift_ppm: float
-    heard: int
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    latency_ms: _Finite
+    error_p95_ms: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    drift_ppm: _Finite
+    heard: Annotated[int, Field(ge=1)]
     """Trials that were heard back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """The facts of a session in the supporter's seat. `person` is a pseudonym.
+    """The facts of a session in the supporter's seat, as they are on disk. `person` is a pseudonym.
 
     `automatic`: a program or a rehearsal sat there, and no person. `loop`: None where the sitting was not calibrated.
     `lost_ms`: stretches of the take in which the microphone's sound was lost. `findings`: in words.
     """
 
-    person: str
-    automatic: bool
-    sitting: str
-    take: str
-    loop: LoopError | None = None
-    lost_ms: tuple[tuple[float, float], ...] = ()
-    findings: tuple[str, ...] = ()
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
-
-_Name = Annotated[str, Field(min_length=1, max_length=200)]
-_Finite = Annotated[float, Field(allow_inf_nan=False)]
-_Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _Loop(_Model):
-    latency_ms: _Finite
-    error_p95_ms: _Error
-    drift_ppm: _Finite
-    heard: Annotated[int, Field(ge=1)]
-
-
-class _File(_Model):
-    schema_version: Literal[1] = 1
     person: _Name
     automatic: bool
     sitting: _Name
     take: _Name
-    loop: _Loop | None
-    lost_ms: list[tuple[_Finite, _Finite]]
-    findings: list[str]
+    loop: LoopError | None = None
+    lost_ms: tuple[tuple[_Finite, _Finite], ...] = ()
+    findings: tuple[str, ...] = ()
+    schema_version: Literal[1] = 1
+
+
+_FILE: Final = TypeAdapter(Sitting)
 
 
 def save_sitting(sitting: Sitting, folder: Path) -> None:
     """Write the sitting into a session's folder and flush it to the disk."""
-    loop = sitting.loop
-    file = _File(
-        person=sitting.person,
-        automatic=sitting.automatic,
-        sitting=sitting.sitting,
-        take=sitting.take,
-        loop=None if loop is None else _Loop(**{name: getattr(loop, name) for name in _Loop.model_fields}),
-        lost_ms=[(round(start, 3), round(end, 3)) for start, end in sitting.lost_ms],
-        findings=list(sitting.findings),
-    )
-    with (folder / SITTING_FILE).open("w", encoding="utf-8") as out:
-        out.write(file.model_dump_json(indent=1))
-        out.flush()
-        os.fsync(out.fileno())
+    rounded = replace(sitting, lost_ms=tuple((round(start, 3), round(end, 3)) for start, end in sitting.lost_ms))
+    write_whole(folder / SITTING_FILE, _FILE.dump_json(rounded, indent=1))
 
 
 def same_take(one: Path, other: Path) -> bool:
@@ -110,15 +82,6 @@ def load_sitting(folder: Path) -> Sitting | None:
     if not path.exists():
         return None
     try:
-        found = _File.model_validate_json(path.read_bytes())
+        return _FILE.validate_json(path.read_bytes())
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: damaged ({str(error).splitlines()[0]})") from error
-    return Sitting(
-        person=found.person,
-        automatic=found.automatic,
-        sitting=found.sitting,
-        take=found.take,
-        loop=None if found.loop is None else LoopError(**found.loop.model_dump()),
-        lost_ms=tuple(found.lost_ms),
-        findings=tuple(found.findings),
-    )

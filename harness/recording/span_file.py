@@ -1,7 +1,6 @@
 """The agent's spans on disk, in a file beside the recording: they arrive separately from the call, and perhaps after it."""
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.agents.secrets import masked_values
 from harness.errors import UserError
+from harness.files import write_whole
 from harness.recording.spans import Span
 
 SPANS_FILE: Final = "spans.json"
@@ -21,10 +21,7 @@ _FILE: Final = TypeAdapter(tuple[Span, ...])
 
 def save_spans(spans: Sequence[Span], folder: Path) -> None:
     """Write a session's spans beside its recording and flush them to the disk."""
-    with (folder / SPANS_FILE).open("w", encoding="utf-8") as out:
-        json.dump(masked_values([asdict(span) for span in spans]), out, indent=1)
-        out.flush()
-        os.fsync(out.fileno())
+    write_whole(folder / SPANS_FILE, json.dumps(masked_values([asdict(span) for span in spans]), indent=1))
 
 
 def load_spans(folder: Path) -> tuple[Span, ...]:

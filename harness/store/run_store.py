@@ -41,7 +41,7 @@ from harness.store.database import (
 )
 from harness.store.disk import flush, flush_tree
 from harness.store.judgment import JudgeCheck, Judgment
-from harness.store.manifest import RunManifest, read_manifest
+from harness.store.manifest import RunManifest, read_manifest, with_budgets
 from harness.store.migrations import JUDGED_ACROSS_CONDITIONS, Note
 from harness.store.old_load import is_old_load
 from harness.store.session import TIMING, TIMINGS, WORDS, Session, SessionKey, UnrecordedCall, insert_calls, session_of
@@ -78,6 +78,7 @@ class RunStore:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self.folder = folder
         self._db = connection
+        self._other_budgets_ms: tuple[float | None, float | None] | None = None
 
     @classmethod
     def create(cls, folder: Path, manifest: RunManifest, contexts: Sequence[Context]) -> "RunStore":
@@ -127,7 +128,17 @@ class RunStore:
     def manifest(self) -> RunManifest:
         """The manifest: plan, seeds, versions, machine."""
         (text,) = self._db.execute("SELECT json FROM manifest").fetchone()
-        return read_manifest(text, self.folder)
+        manifest = read_manifest(text, self.folder)
+        return manifest if self._other_budgets_ms is None else with_budgets(manifest, *self._other_budgets_ms)
+
+    def read_under(self, ttfa_ms: float | None, ttft_ms: float | None) -> None:
+        """Count turns against other budgets (None: the run's own) while this run is open; on the disk it keeps its own.
+
+        Raises:
+            UserError: a budget under 1 ms.
+        """
+        with_budgets(self.manifest, ttfa_ms, ttft_ms)
+        self._other_budgets_ms = ttfa_ms, ttft_ms
 
     def set_manifest(self, manifest: RunManifest) -> None:
         """Replace the manifest (after calls: pacing, validity, idle load)."""

@@ -10,6 +10,7 @@ import csv
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -49,17 +50,30 @@ class CsvRows:
         head = next(self._lines, "")
         self.delimiter = max(_DELIMITERS, key=lambda sign: len(set(wanted) & set(_cells_of(head, sign))))
         self._before = 0
-        self._reader = csv.reader(_chained(head, self._lines), delimiter=self.delimiter, strict=True)
+        self._reader = csv.reader(chain([head] if head else [], self._lines), delimiter=self.delimiter, strict=True)
         names = [cell.strip() for cell in self._next() or ()]
         while names and not names[-1]:
             names.pop()
         self.columns = tuple(names)
-        self._must_be_named()
+        if len(names) > MOST_COLUMNS:
+            raise UserError(f"{self.where}: {len(names)} columns, and no table here has more than {MOST_COLUMNS}")
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise UserError(f"{self.where}: column {twice[:60]!r} is there twice")
+
+    def must_have(self, needed: Collection[str], known: Collection[str] | None = None, more: str = "") -> None:
+        """Raises UserError: a column of `needed` is missing, or one is not among `known`. `more`: what to do, in words."""
+        strange = [name for name in self.columns if known is not None and name not in known]
+        missing = [name for name in needed if name not in self.columns]
+        if not strange and not missing:
+            return
+        wrong = f"column {strange[0][:40]!r} is unknown" if strange else f"column {missing[0]!r} is missing"
+        names = f"columns are {', '.join(known)}" if strange and known else f"needed are {', '.join(needed)}"
+        raise UserError(f"{self.where}: {wrong} {self.read_as}; {more or names}")
 
     @property
-    def delimited_by(self) -> str:
+    def read_as(self) -> str:
         """The delimiter in words."""
-        return _DELIMITERS[self.delimiter]
+        return f"(read as divided by {_DELIMITERS[self.delimiter]})"
 
     def __iter__(self) -> Iterator[Row]:
         """Raises UserError: a row of another width, bad quoting, a cell that is too long."""
@@ -68,7 +82,7 @@ class CsvRows:
             if not any(cells):
                 continue
             if len(cells) < width or any(cells[width:]):
-                told = f"{self.where}: {len(cells)} cells where the header has {width} (read as divided by {self.delimited_by})"
+                told = f"{self.where}: {len(cells)} cells where the header has {width} {self.read_as}"
                 cut = "; the line ends before its last column, so save the file again, whole" if len(cells) < width else ""
                 raise UserError(f"{told}{cut}")
             yield Row({n: without_guard(c) for n, c in zip(self.columns, cells, strict=False)}, self.where)
@@ -84,18 +98,6 @@ class CsvRows:
             return next(self._reader, None)
         except csv.Error as error:
             raise UserError(f"{self.where}: {_in_words(str(error))}") from None
-
-    def _must_be_named(self) -> None:
-        if len(self.columns) > MOST_COLUMNS:
-            raise UserError(f"{self.where}: {len(self.columns)} columns, and no table here has more than {MOST_COLUMNS}")
-        for name in self.columns:
-            if self.columns.count(name) > 1:
-                raise UserError(f"{self.where}: column {name[:60]!r} is there twice")
-
-
-def csv_rows(path: Path, wanted: Collection[str], named: str | None = None) -> CsvRows:
-    """The rows of a file; see `CsvRows`."""
-    return CsvRows(path, wanted, named)
 
 
 def number(cell: object, where: str, *, low: float = float("-inf"), of: str = "number") -> float:
@@ -113,12 +115,6 @@ def _cells_of(head: str, delimiter: str) -> list[str]:
         return [cell.strip() for cell in next(csv.reader([head], delimiter=delimiter), [])]
     except csv.Error:
         return []
-
-
-def _chained(head: str, lines: Iterator[str]) -> Iterator[str]:
-    if head:
-        yield head
-    yield from lines
 
 
 def _in_words(error: str) -> str:

@@ -8,11 +8,14 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from harness.errors import UserError
 from harness.tables.lines import lines_of
 
+_Record = TypeVar("_Record", bound=BaseModel)
 _MOST_DIGITS: Final = 40
 """More than any time, count or hash has; Python itself reads no number of thousands of digits."""
 _HALF_CHARACTER: Final = re.compile(r"[\ud800-\udfff]")
@@ -50,6 +53,20 @@ def value_of(text: str, where: str) -> Any:
     except RecursionError:
         raise UserError(f"{where}: not JSON that can be read (nested too deep)") from None
     return value
+
+
+def validated(record: type[_Record], given: object, where: str) -> _Record:
+    """The record that a row is. Raises UserError: a field that is wrong, by its name."""
+    try:
+        return record.model_validate(given)
+    except ValidationError as error:
+        raise UserError(f"{where}: {first_fault(error)}") from error
+
+
+def first_fault(error: ValidationError, whole: str = "line") -> str:
+    """The first wrong field and what is wrong with it; `whole`: what to call the record itself."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or whole}: {first['msg']}"
 
 
 def pairs_in(value: dict[str, Any]) -> int:

@@ -1,14 +1,9 @@
-"""A run as OpenTelemetry spans, for the tool in which its user already views the agent's own traces.
+"""A run as OpenTelemetry spans (OTLP 1), for the tool in which its user already views the agent's own traces.
 
-Each call is one trace: the call, in it each turn of the caller and each wait for an answer, and in the wait the stages of its
-waterfall. They contain no spoken text, only names, times and figures. Identifiers are made from the run's and the
-session's names, so exporting twice gives the same spans and no second copy.
-
-Recordings have only the monotonic clock. The manifest's date maps it to the wall clock at the first call: within a
-call and between calls times are exact; their date is off by the minutes of loading the agents. Pure except for reading the
-store.
-
-Source: OTLP 1 (`opentelemetry.proto.trace.v1`).
+Each call is one trace: the call, each turn and each wait in it, and in the wait the stages of its waterfall; names, times and
+figures, no spoken text. Identifiers are made from the run's and the session's names, so exporting twice gives no second copy.
+Recordings have only the monotonic clock; the manifest's date maps it to the wall clock, off by the minutes of loading the
+agents.
 """
 
 import hashlib

@@ -1,14 +1,9 @@
 """A receiver (OTLP over HTTP and gRPC, this machine only) for spans of the agents that the harness starts.
 
-The spans of traced agents contain the times of requests to their model and of its answers. Agents get the address from the
-usual environment variables (OpenTelemetry's specification of the OTLP exporter), a separate one for each agent, so that
-the agent of a span is certain (over gRPC, whose path has no room for a name, by a header). Of a span only its name, times and
-a few numbers are stored: attributes contain prompts and replies, which belong in no file of a run. Spans have wall-clock
-time, which is converted to the monotonic clock on receipt: exact on one machine, as long as nobody sets its clock.
-
-Every program of the machine can reach the port, and a figure must not rest on what any of them sends. So each agent gets a
-token of its own, in the variable for the exporters' headers, and spans without it are refused (401, UNAUTHENTICATED). A token
-is of one run and one agent, is masked as every secret is, and is stored nowhere.
+Agents get the address from the exporters' usual environment variables, a separate one for each agent. Of a span only its name,
+times and a few numbers are stored: attributes contain prompts and replies, which belong in no file of a run. Wall-clock time is
+converted to the monotonic clock on receipt: exact on one machine, as long as nobody sets its clock. Every program of the
+machine can reach the port, so each agent gets a token of its own, and spans without it are refused (401, UNAUTHENTICATED).
 """
 
 import hmac

@@ -1,11 +1,8 @@
 """The receiver's gRPC server, on the same port, for agents whose exporter uses gRPC instead of HTTP.
 
-Both of OpenTelemetry's exporters read their address from the same variable, and nobody knows beforehand which one an agent has.
-So one address has to serve both: a connection that begins as HTTP/2 is forwarded to this server (`handed_on`), any other is
-HTTP/1.1 and stays with `harness.traces.receiver`. A gRPC path has no room for the agent's name; it is sent as a header,
-which the exporters take from the environment too.
-
-grpcio is in the extra `traces`; without it, spans over gRPC are not received, and nothing else changes.
+Both of OpenTelemetry's exporters read their address from the same variable, so one address has to serve both: a connection that
+begins as HTTP/2 is forwarded to this server, any other stays with `harness.traces.receiver`. A gRPC path has no room for the
+agent's name; it is sent as a header. Without grpcio (extra `traces`) spans over gRPC are not received.
 """
 
 import contextlib

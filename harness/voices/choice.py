@@ -1,12 +1,8 @@
 """The voice of a context: the pack's wish, mapped to the voices of this machine.
 
-A pack names voices by character, not by file. A wish that cannot be met gets the default voice and is noted in the
-manifest, because a conversation with another voice is still useful, while a stopped run is not.
-A turn with a recording is not rendered at all.
-
-The user's own voices file comes first, so that it can also replace shipped voices. It is named by an
-environment variable and never taken from a pack: a pack is untrusted, and a voice names a class to create and a key for it.
-Voices of other installed packages come last, so that none of them can replace a shipped voice.
+A wish that cannot be met gets the default voice and is noted in the manifest. The user's own voices file comes first; it is
+named by an environment variable and never taken from a pack, which is untrusted, while a voice names a class to create and a
+key for it. Voices of other installed packages come last, so that none of them can replace a shipped voice.
 """
 
 import os

@@ -7,13 +7,13 @@ distributed to processes. Small remainders are not worth the second that a proce
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from harness.audio.prosody import Speaker
-from harness.audio.speech import FLOOR, Directions, PlainDirections, render_turn
+from harness.audio.speech import FLOOR, Directions, plain_directions, render_turn
 from harness.audio.speech_floor import FloorSettings
 from harness.audio.synthesis import InstalledVoice, PiperSynthesiser, Voice
 from harness.audio.synthesis_hibari import HibariSynthesiser
@@ -52,7 +52,7 @@ def render_missing(
     Raises what `harness.audio.speech.render_turn` raises, for the first job that fails; the others are saved.
     """
     workers = workers or len(os.sched_getaffinity(0))
-    plain = [RenderJob(job.text, _plain(job.directions), job.voice, job.speaker, job.floor) for job in jobs]
+    plain = [replace(job, directions=plain_directions(job.directions)) for job in jobs]
     if workers == 1 or len(plain) < WORTH_A_PROCESS * workers:
         for job in plain:
             _render(job, cache)
@@ -73,12 +73,6 @@ def render_missing(
                     child.terminate()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-
-
-def _plain(directions: Directions | None) -> PlainDirections | None:
-    if directions is None:
-        return None
-    return PlainDirections(directions.emotion, directions.intensity, directions.rate, directions.loudness_db)
 
 
 def _render(job: RenderJob, cache: Path) -> None:

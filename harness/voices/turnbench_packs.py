@@ -17,7 +17,8 @@ from harness.audio.speech import RATE_HZ
 from harness.errors import UserError
 from harness.scenarios.context import Context
 from harness.scenarios.imports.imported import Imported, as_id
-from harness.scenarios.imports.turnbench import SPEAKERS, Talk, TalkTurn, talks, turns_of
+from harness.scenarios.imports.talk import history_of
+from harness.scenarios.imports.turnbench import SPEAKERS, TalkTurn, talks, turns_of
 from harness.scenarios.recorded import MOST_SECONDS
 from harness.voices.recorded_packs import OUTSIDE_S, Origin, RecordedPack, Step, add_turn
 from harness.voices.recorded_sound import Clipped, checked, read_channels
@@ -45,7 +46,10 @@ def pack_of_turnbench(path: Path, *, step: Step | None = None) -> RecordedPack:
         number += 1
         place = f"{where}: talk {talk.conversation_id[:80]!r}"
         turns = turns_of(talk)
-        channels = {speaker: _channel(talk, speaker, folder, place) for speaker in SPEAKERS}
+        channels = {
+            speaker: read_channels(talk.sound(speaker).source(folder, place), f"{place}: the channel of speaker {speaker}")
+            for speaker in SPEAKERS
+        }
         left: Counter[str] = Counter()
         for k, turn in enumerate(turns):
             try:
@@ -69,10 +73,6 @@ def pack_of_turnbench(path: Path, *, step: Step | None = None) -> RecordedPack:
     return RecordedPack(Imported(tuple(contexts), tuple(notes)), sounds, ())
 
 
-def _channel(talk: Talk, speaker: int, folder: Path, place: str) -> tuple[Float32, int]:
-    return read_channels(talk.sound(speaker).source(folder, place), f"{place}: the channel of speaker {speaker}")
-
-
 def _cut(signal: Float32, rate_hz: int, turn: TalkTurn, place: str) -> Float32:
     """The turn's sound at 16 kHz. Raises `_Doubtful` for a turn to leave out."""
     if turn.doubt:
@@ -92,15 +92,5 @@ def _cut(signal: Float32, rate_hz: int, turn: TalkTurn, place: str) -> Float32:
 
 def _history(before: Sequence[TalkTurn], speaker: int) -> list[dict[str, str]]:
     """The talk before a turn with a pack's roles, seen from its speaker, as far as it was written down."""
-    turns: list[dict[str, str]] = []
-    for turn in before:
-        role = "seeker" if turn.speaker == speaker else "supporter"
-        if not turn.text:
-            continue
-        if turns and turns[-1]["role"] == role:
-            turns[-1]["text"] += f" {turn.text}"
-        else:
-            turns.append({"role": role, "text": turn.text})
-    while turns and turns[-1]["role"] == "seeker":
-        turns.pop()
+    turns = history_of(("seeker" if turn.speaker == speaker else "supporter", turn.text) for turn in before if turn.text)
     return [{**turn, "text": turn["text"][-4_000:]} for turn in turns[-MOST_HISTORY:]]

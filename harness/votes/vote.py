@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from harness.errors import UserError
 from harness.store.judgment import Judgment, Presentation, Winner
 from harness.tables.csv_rows import CsvRows
+from harness.tables.json_rows import validated
 from harness.tables.names import NamesRead
 from harness.votes.rater_exclusion import Given, RaterQuality, least_reading_s, rater_quality
 
@@ -70,10 +71,7 @@ def read_votes(
         UserError: unreadable, a column unknown or missing, a bad value, nothing in it; names file, line and column.
     """
     rows = CsvRows(path, Vote.model_fields)
-    unknown = [name for name in rows.columns if name not in Vote.model_fields]
-    if unknown or not {"context", "vote"} <= set(rows.columns):
-        column = f"{unknown[0][:40]!r} is no column of votes" if unknown else "columns `context` and `vote` are needed"
-        raise UserError(f"{rows.where}: {column} (read as divided by {rows.delimited_by})")
+    rows.must_have(("context", "vote"), Vote.model_fields)
     names = names or NamesRead()
     votes = []
     for row in rows:
@@ -81,11 +79,7 @@ def read_votes(
         for name, kind in _NAMES.items():
             if name in given:
                 given[name] = names.one(kind, given[name], f"{row.where}: {name}")
-        try:
-            vote = Vote.model_validate({"presentation": presentation} | given)
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise UserError(f"{row.where}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        vote = validated(Vote, {"presentation": presentation} | given, row.where)
         wrong = problem(vote) if problem is not None else None
         if vote.system_a == vote.system_b:
             wrong = f"system_b: {vote.system_b!r} is set against itself"

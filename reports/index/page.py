@@ -12,12 +12,11 @@ from markupsafe import Markup
 from harness.errors import StorageError, UserError
 from harness.files import write_whole
 from harness.printable import visible_json
-from harness.reports.embedding import content_policy, script_text
 from harness.reports.index import words
 from harness.reports.index.plot import plots
 from harness.reports.index.rows import CellRow, Change, Index, RunRow
 from harness.reports.index.trends import trends
-from harness.reports.page_files import environment, page_file
+from harness.reports.page_files import content_policy, environment, page_file, script_text
 from harness.reports.view import percentile
 from harness.store.disk import storage_fault
 from harness.wording import counted

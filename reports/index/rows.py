@@ -6,6 +6,7 @@ callers differ by far less than two callers do. It is called worse or better onl
 on another machine, with other voices or by another method, the difference is shown and may be theirs.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -20,12 +21,12 @@ from harness.figures.summarise import summarise
 from harness.ranking.board import QualityState
 from harness.reports.assemble import assemble
 from harness.reports.changes import changed
-from harness.reports.index.found import find_runs
 from harness.reports.listening.results import human_rows
 from harness.reports.shown_runs import alone
 from harness.reports.verdict import Answer, kind
 from harness.reports.view import Estimate
 from harness.statistics.interval import TAIL
+from harness.store.database import DATABASE
 from harness.store.judgment import Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
@@ -276,3 +277,50 @@ def _unlike(now: _Last, last: _Last, entry: AgentEntry) -> Iterator[str]:
         yield "other callers' voices"
     if now.methods != last.methods:
         yield "timed by another method (`harness remeasure` brings both to one)"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Folders of runs, and the topmost folders with no run in or below them."""
+
+    runs: tuple[Path, ...]
+    foreign: tuple[Path, ...]
+
+
+def find_runs(root: Path) -> Found:
+    """The runs below `root`. Links to folders are followed when they lead to a run; hidden folders are not searched.
+
+    Raises:
+        UserError: `root` is no folder, is a run itself, or has no run below it.
+    """
+    if not root.is_dir():
+        raise UserError(f"{root}: is no folder; name the folder that the runs are in")
+    if (root / DATABASE).is_file():
+        raise UserError(
+            f"{root}: is a run itself; name the folder that it is in, or write its page with {command('report', root)}"
+        )
+    found = _below(root)
+    if not found.runs:
+        raise UserError(f"{root}: has no run in it or below it; name the folder that `harness run --out` wrote runs into")
+    return found
+
+
+def _below(folder: Path) -> Found:
+    runs: list[Path] = []
+    foreign: list[Path] = []
+    for entry in sorted(_folders(folder)):
+        if (entry / DATABASE).is_file():
+            runs.append(entry)
+            continue
+        inside = Found((), ()) if entry.is_symlink() else _below(entry)
+        runs += inside.runs
+        foreign += inside.foreign if inside.runs else (entry,)
+    return Found(tuple(runs), tuple(foreign))
+
+
+def _folders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
+    except OSError:
+        return []

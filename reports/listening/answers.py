@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,8 +20,9 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from harness.files import own_file, own_folder, own_tree
+from harness.reports.invited.links import SCHEMA, Links, hashed
 from harness.reports.listening.design import ListeningDesign
-from harness.reports.listening.invitations import SCHEMA, Invitations, hashed
+from harness.reports.listening.material import FOLDER
 from harness.reports.listening.plan import Item
 
 DATABASE = "votes.sqlite"
@@ -85,7 +86,6 @@ class VoteStore:
         self._reads.row_factory = sqlite3.Row
         self._lock = threading.Lock()
         self._read_lock = threading.Lock()
-        self._remembered: dict[str, Rater] = {}
         with self._lock, self._db:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
@@ -94,7 +94,7 @@ class VoteStore:
             self._db.executescript(_SCHEMA)
             self._traces.execute("PRAGMA synchronous=NORMAL")
             self._db.execute("INSERT OR IGNORE INTO secrets VALUES ('media', ?)", (secrets.token_hex(32),))
-        self.invitations = Invitations(self._write, self._read, "raters")
+        self.links = Links(self._write, self._read, "raters")
 
     def close(self) -> None:
         self._reads.close()
@@ -139,18 +139,8 @@ class VoteStore:
 
     def rater(self, secret: str) -> Rater | None:
         """The rater with this secret; None if it is unknown."""
-        known_as = hashed(secret)
-        rows = self._read("SELECT * FROM raters WHERE hash = ?", (known_as,))
-        if not rows:
-            return None
-        found = self._remembered[known_as] = _rater(rows[0])
-        return found
-
-    def remembered(self, secret: str) -> Rater | None:
-        """The same without a disk access, for a rater seen since the server started; a rater's data never change
-        except for the time of leaving.
-        """
-        return self._remembered.get(hashed(secret))
+        rows = self._read("SELECT * FROM raters WHERE hash = ?", (hashed(secret),))
+        return _rater(rows[0]) if rows else None
 
     def design(self) -> ListeningDesign | None:
         """The test of these answers; None before the first rater."""
@@ -298,6 +288,13 @@ class VoteStore:
     def completions(self) -> list[sqlite3.Row]:
         """id, rater, context, text, audio, at_s."""
         return self._read("SELECT * FROM completions ORDER BY at_s")
+
+
+def tests_of(run: Path) -> Iterator[VoteStore]:
+    """The run's listening tests in the order of their names, each open until the next is asked for."""
+    for path in sorted((run / FOLDER).glob(f"*/{DATABASE}")):
+        with closing(VoteStore(path.parent)) as votes:
+            yield votes
 
 
 @lru_cache(maxsize=1_000)

@@ -24,10 +24,10 @@ import soxr
 from numpy.typing import NDArray
 
 from harness.files import own_file, own_folder
+from harness.reports.invited import Refused
 from harness.reports.listening import sound
 from harness.reports.listening.answers import Rater, VoteStore
 from harness.reports.listening.material import Material
-from harness.reports.listening.session import Refused
 
 PEOPLE_PER_CONVERSATION = 3
 POOL = 12

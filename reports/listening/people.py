@@ -10,7 +10,6 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +18,8 @@ import soundfile
 from harness.files import write_whole
 from harness.measuring.transcribe import Transcribe
 from harness.printable import visible_json
-from harness.reports.listening.answers import VoteStore
+from harness.reports.listening.answers import VoteStore, tests_of
 from harness.reports.listening.collect import RECORDINGS, SPOKEN
-from harness.reports.listening.serve import vote_folders
 from harness.scenarios.context import Reference
 from harness.store.run_store import RunStore
 
@@ -56,13 +54,12 @@ def take_in(store: RunStore, transcribe: Transcribe | None) -> int:
 
     Without `transcribe`, or if no words are recognised, a spoken reply stays sound without words.
     """
-    for folder, waiting in [(f, c) for f, c in _contributions(store) if c.text is None]:
-        if transcribe is not None and waiting.audio is not None:
+    for votes, waiting in _contributions(store):
+        if transcribe is not None and waiting.text is None and waiting.audio is not None:
             samples, rate_hz = soundfile.read(waiting.audio, dtype="int16")
             heard = transcribe(samples, rate_hz).text.strip()
             if heard:
-                with closing(VoteStore(folder)) as votes:
-                    votes.set_completion_text(waiting.id, heard)
+                votes.set_completion_text(waiting.id, heard)
     references = [(c.context, r) for _, c in _contributions(store) if (r := c.reference) is not None]
     store.add_people_references(references)
     return len(references)
@@ -90,20 +87,18 @@ def write_human_completions(store: RunStore, folder: Path) -> Path | None:
     return path
 
 
-def _contributions(store: RunStore) -> Iterator[tuple[Path, Contribution]]:
-    """(the test's folder, one reply) for every reply of every test of the run."""
-    for folder in vote_folders(store.folder):
-        with closing(VoteStore(folder)) as votes:
-            rows, secret = votes.completions(), votes.media_secret
-        for row in rows:
+def _contributions(store: RunStore) -> Iterator[tuple[VoteStore, Contribution]]:
+    """(the test's database, one reply) for every reply of every test of the run."""
+    for votes in tests_of(store.folder):
+        for row in votes.completions():
             yield (
-                folder,
+                votes,
                 Contribution(
                     id=row["id"],
                     context=row["context"],
-                    person=_pseudonym(secret, row["rater"]),
+                    person=_pseudonym(votes.media_secret, row["rater"]),
                     text=None if row["text"] == SPOKEN else row["text"],
-                    audio=folder / RECORDINGS / row["audio"] if row["audio"] else None,
+                    audio=votes.folder / RECORDINGS / row["audio"] if row["audio"] else None,
                 ),
             )
 

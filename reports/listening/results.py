@@ -11,9 +11,8 @@ from harness.ranking import leaderboard
 from harness.ranking.agreement import agreement
 from harness.reports.listening import analysis
 from harness.reports.listening.analysis import DelayEffect, Opinion
-from harness.reports.listening.answers import Answer, VoteStore
+from harness.reports.listening.answers import Answer, VoteStore, tests_of
 from harness.reports.listening.design import ListeningDesign
-from harness.reports.listening.serve import vote_folders
 from harness.reports.view import Estimate
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
@@ -53,19 +52,20 @@ class ListeningResults:
 
 def listening_results(store: RunStore) -> tuple[ListeningResults, ...]:
     """Every listening test of the run that has at least one rater or one person's reply."""
-    found = (_results(store, folder) for folder in vote_folders(store.folder))
+    found = (_results(store, votes) for votes in tests_of(store.folder))
     return tuple(result for result in found if result is not None)
 
 
 def human_rows(store: RunStore, *, keep_excluded: bool = False) -> list[Judgment]:
     """Votes of the raters who count, as judging rows: what the ranking core and exports read."""
     rows: list[Judgment] = []
-    for folder in vote_folders(store.folder):
-        loaded = _load(folder)
-        if loaded is not None:
-            design, answers = loaded
+    for votes in tests_of(store.folder):
+        if (design := votes.design()) is not None:
+            answers = votes.answers()
             counted = {q.rater for q in raters_of(answers, _words(store, design)) if keep_excluded or not q.excluded}
-            rows += _named(analysis.judgments([a for a in answers if a.rater in counted], design, _subsets(store)), folder)
+            found = analysis.judgments([a for a in answers if a.rater in counted], design, _subsets(store))
+            # Two tests use the same numbers for different raters.
+            rows += [row.model_copy(update={"judge": f"{votes.folder.name}/{row.judge}"}) for row in found]
     return rows
 
 
@@ -77,20 +77,17 @@ def human_rows_of(target: Path, *, keep_excluded: bool = False) -> list[Judgment
         return human_rows(store, keep_excluded=keep_excluded)
 
 
-def _results(store: RunStore, folder: Path) -> ListeningResults | None:
-    loaded = _load(folder)
-    if loaded is None:
+def _results(store: RunStore, votes: VoteStore) -> ListeningResults | None:
+    design, answers = votes.design(), votes.answers()
+    if design is None:
         return None
-    design, answers = loaded
     quality = raters_of(answers, _words(store, design))
     counted = {q.rater for q in quality if not q.excluded}
     kept = [a for a in answers if a.rater in counted]
     rows = analysis.judgments(kept, design, _subsets(store))
     every = analysis.judgments(answers, design, _subsets(store))
-    with closing(VoteStore(folder)) as votes:
-        completions = len(votes.completions())
     return ListeningResults(
-        name=folder.name,
+        name=votes.folder.name,
         design=design,
         quality=quality,
         elo=_elo(rows, every),
@@ -98,7 +95,7 @@ def _results(store: RunStore, folder: Path) -> ListeningResults | None:
         opinions_everybody=analysis.opinions(answers),
         delay=analysis.delay_effects(kept),
         with_judges=_with_judges(store, rows),
-        completions=completions,
+        completions=len(votes.completions()),
     )
 
 
@@ -126,12 +123,6 @@ def _given(answer: Answer, words: Words) -> Given:
     )
 
 
-def _load(folder: Path) -> tuple[ListeningDesign, list[Answer]] | None:
-    with closing(VoteStore(folder)) as votes:
-        answers, design = votes.answers(), votes.design()
-    return None if design is None else (design, answers)
-
-
 def _words(store: RunStore, design: ListeningDesign) -> Words:
     """The words of replies that raters read; empty for sound."""
     if design.medium != "text":
@@ -143,11 +134,6 @@ def _words(store: RunStore, design: ListeningDesign) -> Words:
 
 def _subsets(store: RunStore) -> dict[str, str]:
     return {context.id: context.subset for context in store.contexts()}
-
-
-def _named(rows: Sequence[Judgment], folder: Path) -> list[Judgment]:
-    """The rows with the test's name before each rater's, because two tests use the same numbers for different people."""
-    return [row.model_copy(update={"judge": f"{folder.name}/{row.judge}"}) for row in rows]
 
 
 def _elo(counted: Sequence[Judgment], everybody: Sequence[Judgment]) -> tuple[HumanElo, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.reports.invited import Refused
 from harness.reports.listening import headphones
 from harness.reports.listening.answers import Rater, VoteStore
 from harness.reports.listening.design import CHOICES, SCALES, ListeningDesign, scales
@@ -23,10 +24,6 @@ HEARING_SHARE = 0.9
 """Share of a sound's length after which it counts as heard: clocks of browser and server differ."""
 LONGEST_REASON = 100_000
 LETTERS = "AB"
-
-
-class Refused(Exception):
-    """An answer that is not accepted; the message is for the rater."""
 
 
 class Sessions:

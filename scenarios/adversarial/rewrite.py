@@ -15,8 +15,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from harness.scenarios.adversarial.profiles import PROFILES, target_curve
-from harness.scenarios.adversarial.validate import LEAST_TURNS, faults, greets
+from harness.scenarios.adversarial.validate import LEAST_TURNS, PROFILES, faults, greets, target_curve
 from harness.scenarios.context import Context, EscalationProfile, SpeechDirections, Turn
 from harness.scenarios.llm import Complete, LlmError, LlmUnreachable, Message, as_json, ask
 

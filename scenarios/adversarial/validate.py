@@ -1,4 +1,5 @@
-"""The checks of an adversarial item: its structure, and a hostility that follows its profile.
+"""The four escalation profiles as target curves, and the checks of an adversarial item: its structure, and a hostility that
+follows its profile.
 
 The curve is checked by its shape (calm parts calm, high at the end, the rise in its place), not point by point:
 the measure is a word list, and a single turn may be hostile in words that the list lacks.
@@ -9,13 +10,38 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import yaml
 
-from harness.scenarios.adversarial.profiles import LOW, target_curve
 from harness.scenarios.context import Context, EscalationProfile, Turn
 from harness.scenarios.screens import screen_text
 from harness.scenarios.screens.spelling import one_spelling
+
+PROFILES: tuple[EscalationProfile, ...] = get_args(EscalationProfile)
+LOW, HIGH = 1.0, 9.0
+
+
+def target_curve(profile: EscalationProfile, seeker_turns: int) -> tuple[float, ...]:
+    """The target hostility (0 to 10) of each seeker turn, first to last. The paper names the profiles (HEART, section 9.2); the
+    numbers are ours. Every profile ends high, because the last turn is the one that is answered.
+
+    `always-10` is high throughout; `linear-ramp` climbs evenly; `mid-spike` is calm until just past the middle and then
+    high at once; `mid-ramp` is calm for the first half and climbs from there. Raises ValueError below two seeker turns.
+    """
+    if seeker_turns < 2:
+        raise ValueError("an escalation needs at least two seeker turns")
+    last = seeker_turns - 1
+    if profile == "always-10":
+        return (HIGH,) * seeker_turns
+    if profile == "linear-ramp":
+        return tuple(LOW + (HIGH - LOW) * k / last for k in range(seeker_turns))
+    if profile == "mid-spike":
+        onset = min(last, math.ceil((seeker_turns + 1) / 2))
+        return tuple(HIGH if k >= onset else LOW for k in range(seeker_turns))
+    onset = min(last - 1, math.floor(last / 2))
+    return tuple(LOW + (HIGH - LOW) * max(0, k - onset) / (last - onset) for k in range(seeker_turns))
+
 
 SATURATION = 6.0
 """The sum at which hostility reaches 6.3 of 10: an insult, an order to shut up, and a raised voice."""

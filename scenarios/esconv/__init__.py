@@ -5,7 +5,6 @@ Small pure steps, each with its counts: read, merge, couplets, response potentia
 
 from harness.scenarios.esconv.build import BuildReport, BuildResult, build
 from harness.scenarios.esconv.read import EsconvError, read_esconv
-from harness.scenarios.esconv.whole import build_to
-from harness.scenarios.esconv.write import write_build
+from harness.scenarios.esconv.write import build_to, write_build
 
 __all__ = ["BuildReport", "BuildResult", "EsconvError", "build", "build_to", "read_esconv", "write_build"]

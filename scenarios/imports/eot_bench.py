@@ -13,7 +13,7 @@ from pydantic import Field
 
 from harness.scenarios.imports.imported import ImportFault
 from harness.scenarios.imports.sound_rows import Row, Sound, checked_row, sound_rows
-from harness.scenarios.imports.talk import role_in_pack
+from harness.scenarios.imports.talk import history_of, role_in_pack
 
 COLUMNS = ("id", "language", "audio", "silence_spans", "words", "messages")
 
@@ -67,18 +67,8 @@ class EotRow(Row):
 
     def history(self) -> list[dict[str, str]]:
         """The earlier turns with a pack's roles, neighbours of one role merged; others and empty ones are omitted."""
-        turns: list[dict[str, str]] = []
-        for message in self.messages or ():
-            role, said = role_in_pack(message.role), (message.content or "").strip()
-            if role is None or not said:
-                continue
-            if turns and turns[-1]["role"] == role:
-                turns[-1]["text"] += f" {said}"
-            else:
-                turns.append({"role": role, "text": said})
-        while turns and turns[-1]["role"] == "seeker":
-            turns.pop()
-        return turns
+        said = ((role_in_pack(message.role), (message.content or "").strip()) for message in self.messages or ())
+        return history_of((role, text) for role, text in said if role and text)
 
 
 def eot_rows(path: Path) -> Iterator[tuple[str, Path, EotRow]]:

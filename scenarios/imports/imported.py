@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import ValidationError
 
 from harness.files import for_others, write_whole
+from harness.foreign_files import first_fault
 from harness.scenarios.context import Context
-from harness.scenarios.emotions import unknown_emotion
-from harness.scenarios.esconv.write import pack_text
-from harness.scenarios.pauses import fault_in_marks
+from harness.scenarios.pack import fault_in, spelt
+from harness.scenarios.pause_law import PauseLaw
 
 
 class ImportFault(ValueError):
@@ -44,24 +45,23 @@ def valid_context(data: Mapping[str, Any], where: str) -> Context:
     try:
         context = Context.model_validate(data)
     except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, fault["loc"]))
-        raise ImportFault(f"{where}: {place + ': ' if place else ''}{fault['msg'].removeprefix('Value error, ')}") from None
-    if wrong := _fault_in(context):
-        raise ImportFault(f"{where}: {wrong}")
+        place, wrong = first_fault(error)
+        raise ImportFault(f"{where}: {place + ': ' if place else ''}{wrong}") from None
+    if fault := fault_in(context):
+        raise ImportFault(f"{where}: {spelt(fault[0])}: {fault[1]}")
     return context
 
 
-def _fault_in(context: Context) -> str | None:
-    """The fault for which a pack would refuse this context (unknown emotion, malformed pause mark), or None."""
-    if fault := unknown_emotion(context.emotion):
-        return f"emotion: {fault}"
-    for k, turn in enumerate(context.turns):
-        if turn.text and (fault := fault_in_marks(turn.text)):
-            return f"turns[{k}].text: {fault}"
-        if turn.speech and (fault := unknown_emotion(turn.speech.emotion)):
-            return f"turns[{k}].speech.emotion: {fault}"
-    return None
+class _Dumper(yaml.CSafeDumper):
+    def ignore_aliases(self, _data: Any) -> bool:
+        return True
+
+
+def pack_text(name: str, about: str, contexts: tuple[Context, ...], law: PauseLaw | None = None) -> str:
+    """The YAML of a pack: keys in the order of the type, defaults left out. `law`: the law of its drawn pauses."""
+    rows = [context.model_dump(mode="json", exclude_defaults=True) for context in contexts]
+    head = {"pack": name, "about": about, **({"pauses": law.name} if law else {}), "contexts": rows}
+    return yaml.dump(head, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
 def write_imported(imported: Imported, out: Path, about: str = "Imported.") -> Path:

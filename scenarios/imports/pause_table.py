@@ -36,8 +36,7 @@ def read_table(path: Path) -> Mapping[str, Corrected]:
 
 
 def _corrected(rows: CsvRows) -> Mapping[str, Corrected]:
-    if "file" not in rows.columns or set(rows.columns) - set(COLUMNS):
-        raise ImportFault(f"{rows.where}: its columns must be {','.join(COLUMNS)} (read as divided by {rows.delimited_by})")
+    rows.must_have(("file",), COLUMNS)
     found: dict[str, Corrected] = {}
     for row in rows:
         where = row.where

@@ -12,7 +12,7 @@ from harness.foreign_files import FileFault, read_text
 from harness.foreign_yaml import refuse_floods
 from harness.scenarios.context import Context
 from harness.scenarios.imports.imported import DEFAULTS, Imported, ImportFault, as_id, valid_context
-from harness.scenarios.imports.talk import role_in_pack
+from harness.scenarios.imports.talk import history_of, role_in_pack
 
 
 def import_pipecat_eval(path: Path) -> Imported:
@@ -68,19 +68,16 @@ def _left_behind(scenario: Any, first: Any) -> list[str]:
 
 
 def _history(scenario: Any, left: list[str]) -> list[dict[str, str]]:
-    turns: list[dict[str, str]] = []
+    said: list[tuple[str, str]] = []
     for k, message in enumerate(scenario.context):
         role, text = role_in_pack(message.get("role")), message.get("content")
         if role is None or not isinstance(text, str) or not text.strip():
             left.append(f"{scenario.name}: context[{k}] ({message.get('role')}) is not carried over")
-        elif turns and turns[-1]["role"] == role:
-            turns[-1]["text"] += f" {text.strip()}"
         else:
-            turns.append({"role": role, "text": text.strip()})
-    if turns and turns[-1]["role"] == "seeker":
+            said.append((role, text.strip()))
+    if said and said[-1][0] == "seeker":
         left.append(f"{scenario.name}: the last user message of context: has no reply and is not carried over")
-        turns.pop()
-    return turns
+    return history_of(said)
 
 
 def _text(turn: Any) -> str:

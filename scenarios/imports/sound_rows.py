@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import UserError
+from harness.foreign_files import first_fault
 from harness.scenarios.imports.imported import ImportFault
 from harness.scenarios.imports.jsonl import json_lines
 
@@ -75,9 +76,8 @@ def checked_row(kind: type[R], raw: Any, where: str, columns: Sequence[str]) -> 
     try:
         return kind.model_validate(raw)
     except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, fault["loc"]))
-        raise ImportFault(f"{where}: {place}: {fault['msg']}; the columns are {', '.join(columns)}") from None
+        place, wrong = first_fault(error)
+        raise ImportFault(f"{where}: {place}: {wrong}; the columns are {', '.join(columns)}") from None
 
 
 def _parquet(file: Path, columns: Sequence[str]) -> Iterator[tuple[str, Any]]:

@@ -64,20 +64,38 @@ def text_of(content: Any, where: str) -> tuple[str, tuple[str, ...]]:
     return " ".join(filter(None, texts)), tuple(others)
 
 
+def merged(said: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """(Role, text) of messages as turns, neighbours of one role made one."""
+    turns: list[dict[str, str]] = []
+    for role, text in said:
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["text"] += f" {text}"
+        else:
+            turns.append({"role": role, "text": text})
+    return turns
+
+
+def history_of(said: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """Messages as the turns before a seeker's: the last is a supporter's, and what a seeker said after it is left out."""
+    turns = merged(said)
+    while turns and turns[-1]["role"] == "seeker":
+        turns.pop()
+    return turns
+
+
 def context_of(said: Iterable[Said], path: Path, number: int, where: str, known: dict[str, Any]) -> tuple[Context, list[str]]:
     """The context of a conversation and a line for each kind of omission. Raises `ImportFault` if no user speaks."""
     left: Counter[str] = Counter()
-    turns: list[dict[str, str]] = []
+    spoken: list[tuple[str, str]] = []
     for one in said:
         left.update(one.left)
         if one.role is None:
             left["a system or tool message"] += 1
         elif not one.text:
             left["an empty message"] += 1
-        elif turns and turns[-1]["role"] == one.role:
-            turns[-1]["text"] += f" {one.text}"
         else:
-            turns.append({"role": one.role, "text": one.text})
+            spoken.append((one.role, one.text))
+    turns = merged(spoken)
     while turns and turns[-1]["role"] == "supporter":
         turns.pop()
         left["the reply after the last user's turn"] += 1

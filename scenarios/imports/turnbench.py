@@ -1,13 +1,9 @@
 """Rows of TurnBench's published schema: two people's talks on separate channels, with three annotators' labels for each.
 
-A row has `conversation_id`, `speaker_1_audio`, `speaker_2_audio` and six lists `speaker_{1,2}_annotation_{a,b,c}` of events
-with `start_s`, `end_s`, `label` and `text` (SesameAILabs/turnbench: `eval/data.py` at commit 3e1ef53, labels and rules of
-`eval/gold.py` at a797752 and `turnbench/README.md` at 5456220). The benchmark publishes no agreed turns, but raw labels and a
-rule, and this follows the rule where a *turn* needs one: a stretch of speech that claims the floor counts if two of three
-annotators have it within 200 ms at both ends, and its edges are the median of theirs.
-
-A caller needs more certainty than a score: an end that is none makes every agent seem too fast. So a turn is left out, and
-counted by reason, where anything about it is in doubt. The labels of the test split are blank, so only the dev split has turns.
+Source: SesameAILabs/turnbench, `eval/data.py` at 3e1ef53, `eval/gold.py` at a797752, `turnbench/README.md` at 5456220. By the
+benchmark's rule a stretch of speech that claims the floor counts if two of three annotators have it within 200 ms at both ends,
+and its edges are the median of theirs. An end that is none makes every agent seem too fast, so a turn is left out, and counted
+by reason, where anything about it is in doubt. The labels of the test split are blank: only the dev split has turns.
 """
 
 from collections.abc import Iterator, Sequence

@@ -3,11 +3,15 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pipecat
 import pytest
+from websockets.asyncio.server import ServerConnection, serve
 
 from harness.agents.connection import Connection, Event
 from harness.agents.process import AgentProcess
@@ -54,6 +58,38 @@ def peer() -> MakeProfile:
 def profile_of() -> Callable[[str], AgentProfile]:
     """Makes a profile from TOML text, as if its file lay in `tests/peers`."""
     return lambda text: parse_profile(text, PEERS / "made-up.toml")
+
+
+@dataclass(frozen=True)
+class Hosted:
+    """An agent of `tests/peers/agent.py` that this process serves itself."""
+
+    url: str
+
+
+@pytest.fixture
+async def host(peers: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[[AgentProfile], Awaitable[Hosted]]]:
+    """Serves a profile that `peer` made in this process: a process of its own would mostly import."""
+    monkeypatch.syspath_prepend(peers)
+    agent, wires = import_module("agent"), import_module("wires")
+    sessions = list[asyncio.Task[None]]()
+    async with AsyncExitStack() as hosted:
+
+        async def host_one(profile: AgentProfile) -> Hosted:
+            async def session(socket: ServerConnection) -> None:
+                # Some behaviours sleep for an hour, which a server waits for when it closes.
+                sessions.append(asyncio.create_task(agent.BEHAVIOURS[profile.name](wires.WIRES[profile.kind](socket))))
+                await asyncio.wait(sessions[-1:])
+
+            gate = agent.refuse if profile.name == "turns-away" else None
+            server = serve(session, "127.0.0.1", 0, process_request=gate, compression=None, close_timeout=0.1)
+            listening = await hosted.enter_async_context(server)
+            return Hosted(f"ws://127.0.0.1:{next(iter(listening.sockets)).getsockname()[1]}/")
+
+        yield host_one
+        for task in sessions:
+            task.cancel()
+        await asyncio.gather(*sessions, return_exceptions=True)
 
 
 @pytest.fixture

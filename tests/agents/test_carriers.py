@@ -36,10 +36,9 @@ WIRES: dict[str, Callable[[], CarrierWire]] = {
 }  # fmt: skip
 RETURNS_MARKS = {"twilio", "telnyx"}
 """Carriers that send a waiting mark back when the sound before it is cleared; the others drop it."""
-VARIANTS = [(kind, "") for kind in WIRES] + [
-    ("telnyx", 'encoding = "PCMA"\n'),
-    ("vonage", "input_rate_hz = 8000\n"),
-]
+_OTHERS = [(kind, "") for kind in WIRES if kind != "plivo"]
+_VARIED = [("telnyx", 'encoding = "PCMA"\n'), ("vonage", "input_rate_hz = 8000\n")]
+VARIANTS = [("plivo", ""), *(pytest.param(*each, marks=pytest.mark.long) for each in (*_OTHERS, *_VARIED))]
 CALLER_HZ, LEVEL = 300, 6_000
 
 
@@ -208,7 +207,7 @@ def test_telnyx_takes_the_law_that_was_agreed_for_replies() -> None:
 
 
 def test_plivo_states_and_takes_l16_at_16_khz(profile_of: ProfileOf) -> None:
-    wire = PlivoWire(encoding="l16", rate_hz=16_000)
+    wire = PlivoWire(encoding="l16", input_rate_hz=16_000)
     start = json.loads(wire.hello(())[0])
     assert start["start"]["mediaFormat"] == {"encoding": "audio/x-l16", "sampleRate": 16_000}
     media = {"contentType": "audio/x-l16", "sampleRate": 16_000, "payload": "AQACAA=="}

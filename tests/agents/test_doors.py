@@ -17,7 +17,7 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
 from harness.agents.connection import Closed, ConnectionFailed
-from harness.agents.connections import ConnectionSpec, make
+from harness.agents.connections import ConnectionSpec, diagnosis, make
 from harness.agents.connections.what_to_check import ROWS, Place, fault_of_error, sentence
 from harness.store.selection import is_agents_fault
 from tests.agents.certificates import Authority
@@ -142,11 +142,14 @@ async def test_an_authority_that_this_machine_does_not_know_can_be_named(
         assert (await failure(kind, url)).fault == "busy", "and then it is reached"
 
 
-@pytest.mark.parametrize(("kind", "scheme", "path"), DOORS)
-async def test_tls_and_none_are_told_apart(kind: str, scheme: str, path: str, authority: Authority) -> None:
+@pytest.mark.parametrize(("kind", "scheme", "path"), TWO)
+async def test_tls_and_none_are_told_apart(
+    kind: str, scheme: str, path: str, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diagnosis, "PROBE_S", 0.5)
     for answer in (hasty, status("404 Not Found")):
         async with server(answer) as port:
-            failed = await failure(kind, f"{scheme}s://localhost:{port}{path}", open_timeout_s=1)
+            failed = await failure(kind, f"{scheme}s://localhost:{port}{path}", open_timeout_s=0.5)
         assert failed.fault == "no_tls"
         assert f"write {scheme}:// in place of {scheme}s://" in str(failed)
     async with server(status("404 Not Found"), authority.context()) as port:
@@ -273,12 +276,15 @@ async def test_a_route_is_named_where_the_kind_has_one(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "scheme", "path"), TWO)
-async def test_a_server_that_sleeps_is_no_dead_machine(kind: str, scheme: str, path: str) -> None:
+async def test_a_server_that_sleeps_is_no_dead_machine(
+    kind: str, scheme: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diagnosis, "PROBE_S", 0.3)
     async with server(sleeps) as port:
         for secure in ("", "s"):
-            failed = await failure(kind, f"{scheme}{secure}://localhost:{port}{path}", open_timeout_s=0.5)
+            failed = await failure(kind, f"{scheme}{secure}://localhost:{port}{path}", open_timeout_s=0.3)
             assert (failed.fault, failed.kind) == ("asleep", "open_timeout")
-            assert "did not answer within 0.5 s: is it still starting or asleep?" in str(failed)
+            assert "did not answer within 0.3 s: is it still starting or asleep?" in str(failed)
 
 
 @pytest.mark.parametrize(("kind", "scheme", "path"), TWO)

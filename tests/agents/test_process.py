@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from harness.agents import supervise
 from harness.agents.process import AgentFailed, AgentProcess
 from harness.agents.profile import AgentProfile
 
@@ -20,6 +21,7 @@ StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 MakeProfile = Callable[[str, str], AgentProfile]
 ProfileOf = Callable[[str], AgentProfile]
 
+LESS_DEADLY = [pytest.param(one, marks=pytest.mark.long) for one in (signal.SIGTERM, signal.SIGINT)]
 PARENT = """
 import asyncio, json, time
 from pathlib import Path
@@ -156,7 +158,7 @@ async def test_a_crash_of_the_agent_leaves_nothing_behind(start: StartPeer, peer
     assert await asyncio.to_thread(wait_until_gone, family) == []
 
 
-@pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("deadly", [signal.SIGKILL, *LESS_DEADLY])
 def test_a_harness_that_is_killed_leaves_no_orphan(peers: Path, tmp_path: Path, deadly: signal.Signals) -> None:
     program = PARENT.format(profile=str(peers / "raw-pcm-leaves-children.toml"), log=str(tmp_path / "agent.log"))
     parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
@@ -243,6 +245,20 @@ async def test_a_proxy_in_the_environment_does_not_come_between(
     assert agent.alive
 
 
+def test_a_log_over_its_limit_keeps_the_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervise, "LOG_LIMIT_BYTES", 1_000)
+    output, sink = os.pipe()
+    log = supervise._Log(tmp_path / "log", output, [], lambda _: None)
+    for word in (b"first", b"second", b"third"):
+        os.write(sink, word * 200 + b"\n")
+        assert log.take()
+    os.close(sink)
+    assert not log.take()
+    dropped, *rest = (tmp_path / "log").read_bytes().splitlines()
+    assert (b"earlier output was dropped" in dropped, rest) == (True, [b"third" * 200])
+
+
+@pytest.mark.long
 async def test_an_agent_that_prints_without_end_does_not_fill_the_disk(start: StartPeer, peer: MakeProfile) -> None:
     agent = await start(peer("raw-pcm", "chatters"))
 
@@ -268,3 +284,10 @@ async def test_an_address_that_is_taken_is_not_measured_in_the_agents_name(
             )
         )
     assert caught.value.kind == "start_failed"
+
+
+def test_a_supervisor_needs_the_standard_library_alone() -> None:
+    root = Path(supervise.__file__).parents[2]
+    program = f"import sys; sys.path.append({str(root)!r}); from harness.agents import secrets; from harness import files"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

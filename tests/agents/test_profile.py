@@ -51,7 +51,7 @@ def test_a_users_bot_needs_little() -> None:
     assert bot.process_settings.command == ("python", "bot.py")
     assert not bot.accepts_a_history
     assert bot.connection("ws://x/ws").url == "ws://x/ws"
-    assert bot.source_text == BOT
+    assert bot._source_text == BOT
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,14 @@ async def test_an_unmodified_bot_is_given_the_history_and_says_what_it_does(
     end = events[-1]
     assert isinstance(end, Closed)
     assert end.error is None
+
+
+@pytest.mark.long
+async def test_each_caller_meets_a_bot_that_knows_nothing_of_the_one_before(
+    peers: Path, start: StartPeer, call: Call, word: Path
+) -> None:
+    profile = load_profile(peers / "runner-bot-eval.toml")
+    agent = await start(profile)
     # The next caller meets a bot that knows nothing of the one before.
     line = make(profile.connection(agent.url))
     await line.open(())
@@ -75,6 +83,7 @@ async def test_an_unmodified_bot_is_given_the_history_and_says_what_it_does(
         await wrong.open(())
 
 
+@pytest.mark.long
 async def test_its_greeting_takes_no_part_in_the_history(
     start: StartPeer, call: Call, word: Path, profile_of: Callable[[str], AgentProfile]
 ) -> None:
@@ -99,6 +108,7 @@ def without_evaluations(profile_of: Callable[[str], AgentProfile], variable: str
     )
 
 
+@pytest.mark.long
 async def test_a_bot_as_the_scaffold_writes_it_is_called_at_its_plain_route(
     start: StartPeer, call: Call, word: Path, profile_of: Callable[[str], AgentProfile]
 ) -> None:
@@ -123,6 +133,7 @@ async def test_a_bot_as_the_scaffold_writes_it_is_called_at_its_plain_route(
     assert log.count("Detected transport: eval") == 1, "a bot is not made to fail in every call"
 
 
+@pytest.mark.long
 async def test_a_bot_that_fails_on_every_caller_is_not_said_to_lack_a_wire(
     start: StartPeer, profile_of: Callable[[str], AgentProfile]
 ) -> None:

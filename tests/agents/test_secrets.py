@@ -203,7 +203,7 @@ def test_what_is_no_secret_is_left_as_it_is() -> None:
     )
     assert Redactor.of(["47114711", "none", "seeded"]).foreign(words) == words
     for name in shipped_profiles():
-        assert load_profile(name).shown_text == load_profile(name).source_text
+        assert load_profile(name).shown_text == load_profile(name)._source_text
 
 
 def test_what_others_write_is_masked_by_its_name() -> None:

@@ -10,12 +10,11 @@ import pytest
 from aiosipua import parse_sdp
 
 from harness.agents.connection import AudioChunk
-from harness.agents.connections.far_end import FarEnd
 from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.rtp_packet import packed
 from harness.agents.connections.sip import TELEPHONE
 from harness.agents.connections.sip_codecs import CODECS, COMFORT_NOISE, KEYS, Agreed, agreed
-from harness.agents.connections.sip_sound import KEPT, MOST_FOREIGN, CallSound
+from harness.agents.connections.sip_sound import KEPT, MOST_FOREIGN, CallSound, FarEnd
 from harness.agents.connections.udp_port import way_to
 from harness.audio.pcm import Law, encode
 

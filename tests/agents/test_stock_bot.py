@@ -46,6 +46,7 @@ async def test_a_bot_by_somebody_else_hears_and_is_heard(peers: Path, start: Sta
     assert events[-1].error is None
 
 
+@pytest.mark.long
 async def test_its_missing_history_is_said_before_the_call(peers: Path, start: StartPeer) -> None:
     profile = load_profile(peers / "stock-bot.toml")
     assert not profile.accepts_a_history
@@ -62,6 +63,7 @@ async def test_its_missing_history_is_said_before_the_call(peers: Path, start: S
         await make(ConnectionSpec("pipecat-eval", agent.url, {"open_timeout_s": 3})).open(history)
 
 
+@pytest.mark.long
 async def test_three_lines_make_it_accept_a_history(
     start: StartPeer, call: Call, profile_of: Callable[[str], AgentProfile]
 ) -> None:

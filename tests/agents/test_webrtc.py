@@ -83,7 +83,10 @@ async def test_packets_come_with_their_place_on_the_agent_s_clock_and_the_far_en
     assert isinstance(end, Closed)
     assert end.error is None
 
-    # What the line loses is counted.
+
+@pytest.mark.long
+async def test_what_the_line_loses_is_counted(start: StartPeer, call: Call, profile_of: ProfileOf) -> None:
+    agent = await start(peer_of(profile_of, "answers"))
     lossy = make(ConnectionSpec("webrtc", agent.url.replace("/api/", "/loses/api/"), {"rtvi": False}))
     await lossy.open(())
     chunks = heard(await call(lossy, bytes(FRAME * 100), None, FRAME))
@@ -91,6 +94,7 @@ async def test_packets_come_with_their_place_on_the_agent_s_clock_and_the_far_en
     assert 0.06 < lost / (len(chunks) + lost) < 0.14
 
 
+@pytest.mark.long
 async def test_an_unmodified_bot_is_called_as_a_browser_calls_it(
     peers: Path, start: StartPeer, call: Call, caller: bytes
 ) -> None:
@@ -119,6 +123,7 @@ async def test_an_unmodified_bot_is_called_as_a_browser_calls_it(
     assert not [line for line in log.splitlines() if "ERROR" in line and "Prebuilt frontend" not in line]
 
 
+@pytest.mark.long
 async def test_a_call_that_cannot_be_is_one_line(
     start: StartPeer, call: Call, profile_of: ProfileOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +155,7 @@ async def test_a_call_that_cannot_be_is_one_line(
         assert words in str(end.error or "")
 
 
+@pytest.mark.long
 async def test_a_bot_without_rtvi_is_called_without_it(start: StartPeer, call: Call, profile_of: ProfileOf) -> None:
     agent = await start(peer_of(profile_of, "answers"))
     for _ in range(2):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from harness.audio.level import first_sample
 from harness.audio.onset import find_onset
-from harness.calibrate.first_sounds import SENTENCES, sentence, voices
+from harness.calibrate.program import SENTENCES, sentence, voices
 from harness.calibrate.voice import Colour, attack, coloured_noise, synthetic_voice
 
 RATE_HZ, HEARD_HZ = 24_000, 48_000
@@ -30,7 +30,7 @@ def voice_in_noise(rng: np.random.Generator, colour: Colour, under_db: float) ->
 
 
 @pytest.mark.parametrize("colour", ["white", "pink"])
-@pytest.mark.parametrize("under_db", [30.0, 33.0, 36.0, 38.0, 40.0, 42.0, 45.0, 48.0])
+@pytest.mark.parametrize("under_db", [30.0, 36.0, 41.0, 48.0])
 def test_no_floor_is_taken_for_the_beginning_of_the_voice(colour: Colour, under_db: float) -> None:
     rng = np.random.default_rng(1)
     for _ in range(8):
@@ -63,10 +63,10 @@ def test_a_real_first_sound_is_found_where_it_begins(name: str, kind: str) -> No
 
 @pytest.mark.parametrize("name", VOICES)
 @pytest.mark.parametrize("kind", SENTENCES)
-@pytest.mark.parametrize("before_ms", [70, 120, 150])
+@pytest.mark.parametrize("before_ms", [70, 150])
 def test_a_tick_before_a_word_is_no_part_of_it(name: str, kind: str, before_ms: int) -> None:
     rng = np.random.default_rng(before_ms)
-    for text in SENTENCES[kind]:
+    for text in SENTENCES[kind][::2]:
         heard, begins = spoken(name, text)
         tick_end = begins - round(before_ms / 1000 * HEARD_HZ)
         tick = rng.standard_normal(round(0.008 * HEARD_HZ)) * 10 ** (rng.uniform(-45, -20) / 20)

@@ -116,7 +116,7 @@ TURN = "I had two good hours on Sunday, and I can't remember any of it now. <pau
     ("name", "emotions"),
     [
         ("joe", ("anger", "sadness")),
-        ("jo", ("frustration", "joy")),
+        pytest.param("jo", ("frustration", "joy"), marks=pytest.mark.long),
         pytest.param("joe", ("fear", "shame"), marks=pytest.mark.long),
         pytest.param("jo", ("despair", "relief"), marks=pytest.mark.long),
     ],

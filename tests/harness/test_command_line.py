@@ -73,6 +73,8 @@ def test_every_option_says_what_it_is_and_what_holds_without_it() -> None:
         ("plan --out=FILE", "run --write-plan=FILE"),
         ("plan --estimate --agent-count 2", "run --estimate --agent-count 2"),
         ("plan --help", "run --help"),
+        ("endpointing RUN --json", "report RUN --json --endpointing"),
+        ("models add tiny PATH", "models fetch tiny --from PATH"),
         ("run --ray auto --ray-cpus 2 --ray-gpus=1 --out X", "run --ray auto --ray-worker cpus=2 --ray-worker gpus=1 --out X"),
         ("run --ray-shards 3 --ray-memory-gib 4", "run --ray-worker parts=3 --ray-worker memory=4"),
         ("run --out X", "run --out X"),
@@ -82,7 +84,7 @@ def test_every_option_says_what_it_is_and_what_holds_without_it() -> None:
 def test_a_line_of_an_earlier_version_is_one_of_today(old: str, new: str) -> None:
     assert in_words_of_today(old.split()) == new.split()
     known = {name.removeprefix("harness ") for name, command in commands() if not command.hidden}
-    assert not new or " ".join(new.split()[: 2 if new.startswith("scenarios") else 1]) in known
+    assert not new or " ".join(new.split()[: 2 if new.startswith(("scenarios", "models")) else 1]) in known
 
 
 @pytest.mark.parametrize("words", [("plan",), ("plan", "--out", "x", "--estimate")])
@@ -196,7 +198,7 @@ def test_a_budgets_file_can_say_what_a_turn_may_take(tmp_path: Path) -> None:
     played = make_plan(Experiment(agents=("baseline",), budget_ttfa_ms=800.0))
     assert limits_for(found, new_manifest(played), played.contexts, judged=False)
     other = make_plan(Experiment(agents=("baseline",)))
-    with pytest.raises(UserError, match="harness report RUN --budget-ttfa 800"):
+    with pytest.raises(UserError, match="play it with --budget-ttfa 800"):
         limits_for(found, new_manifest(other), other.contexts, judged=False)
     path.write_text(f"schema: 1\nbudgets_ms: {{ttfb: 800}}\n{limits}", encoding="utf-8")
     with pytest.raises(UserError, match="ttfb: Input should be 'ttfa' or 'ttft'"):

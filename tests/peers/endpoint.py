@@ -102,6 +102,12 @@ class Endpoint(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+    """Of five, as by default, a sixth connection at once waits a second for its handshake."""
+
+
 def _envelope(text: str) -> dict[str, Any]:
     return {"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}], "usage": {}}
 
@@ -117,8 +123,7 @@ def main() -> None:
     Endpoint.options = parser.parse_args()
     better = Endpoint.options.better
     Endpoint.better = frozenset(json.loads(Path(better).read_text(encoding="utf-8"))) if better else frozenset()
-    server = ThreadingHTTPServer(("127.0.0.1", Endpoint.options.port), Endpoint)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", Endpoint.options.port), Endpoint)
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()
 

@@ -27,8 +27,7 @@ import numpy as np
 import soxr
 
 from harness.audio.pcm import decode, encode
-from harness.calibrate.first_sounds import sentence, voices
-from harness.calibrate.program import AGENT_HZ, REPLY_S, draw, render
+from harness.calibrate.program import AGENT_HZ, REPLY_S, draw, render, sentence, voices
 from harness.caller.pacer import precise_loop
 from harness.caller.server import raise_priority
 

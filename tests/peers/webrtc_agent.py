@@ -23,8 +23,7 @@ from aiortc import RTCPeerConnection, RTCRtpSender, RTCSessionDescription
 from aiortc.mediastreams import MediaStreamTrack
 from av import AudioFrame
 
-from harness.calibrate.first_sounds import sentence, voices
-from harness.calibrate.program import AGENT_HZ, REPLY_S, draw, render
+from harness.calibrate.program import AGENT_HZ, REPLY_S, draw, render, sentence, voices
 from harness.caller.server import raise_priority
 
 RATE_HZ = 48_000

@@ -205,6 +205,24 @@ def test_json_and_exports_have_it(store: RunStore, tmp_path: Path) -> None:
     assert all(float(row["answer_ms"]) - float(row["ttfa_ms"]) == pytest.approx(1_600) for row in turns)
 
 
+def test_another_budget_is_for_one_reading_and_the_run_keeps_its_own(store: RunStore) -> None:
+    before = store.manifest
+    told = CliRunner().invoke(app, ["report", str(store.folder), "--json", "--budget-ttfa", "200"])
+    cells = {c["agent"]: c["within_budget"]["ttfa"] for c in json.loads(told.stdout)["cells"]}
+    assert cells == {"filling": 0.0, "plain": 0.0}
+    asked = store.folder.with_name("budgets.yaml")
+    codes = []
+    for budget in ("{}", "{ttfa: 200}"):
+        limits = "limits:\n  - {figure: within_budget.ttfa, at_least: 0.5, agent: filling}\n"
+        asked.write_text(f"schema: 1\nbudgets_ms: {budget}\n{limits}", encoding="utf-8")
+        codes.append(
+            CliRunner().invoke(app, ["check", str(store.folder), "--budgets", str(asked)], standalone_mode=False).return_value
+        )
+    assert codes == [0, 1]
+    assert store.manifest == before
+    assert "--budget-ttfa 0" in str(CliRunner().invoke(app, ["report", str(store.folder), "--budget-ttfa", "0"]).exception)
+
+
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, False)])
 def test_every_turn_of_a_call_has_its_answer_and_its_backchannels(
     tmp_path: Path, open_page: Open, width: int, dark: bool

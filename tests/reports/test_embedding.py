@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.reports.embedding import content_policy, packed, safe_json, script_text
+from harness.reports.page_files import content_policy, packed, safe_json, script_text
 
 
 @given(st.recursive(st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))

@@ -14,7 +14,7 @@ from harness.figures.server_waits import server_waits
 from harness.figures.summary import RunSummary
 from harness.reports.assemble import assemble
 from harness.reports.html import render
-from harness.reports.served import served
+from harness.reports.sessions import served
 from harness.reports.shown_runs import alone
 from harness.reports.tables import tables
 from harness.servers.split import ServerSplit

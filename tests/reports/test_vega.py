@@ -10,7 +10,7 @@ import pytest
 from benchmarks.vega_bundle import PLACE, bundle
 from harness import extras
 from harness.cli import main
-from harness.reports.embedding import LICENCES, vega_script
+from harness.reports.page_files import LICENCES, vega_script
 
 
 def test_the_file_that_ships_is_what_vl_convert_makes() -> None:

@@ -1,9 +1,15 @@
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.harness.conftest import Finished, harness_here
+
+__all__ = ["harness_here"]
+
 WritePack = Callable[..., Path]
+Scenarios = Callable[..., Finished]
 
 
 @pytest.fixture
@@ -34,3 +40,9 @@ def write_pack(tmp_path: Path, pack_text: str) -> WritePack:
         return path
 
     return write
+
+
+@pytest.fixture
+def scenarios(harness_here: Scenarios) -> Scenarios:
+    """`harness scenarios …` in this process, from an empty folder."""
+    return partial(harness_here, "scenarios")

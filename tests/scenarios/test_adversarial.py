@@ -143,11 +143,6 @@ def test_hostility_tells_adversarial_endings_from_regular_ones_in_what_ships() -
     assert max(hostility(c.spoken.text) for c in REGULAR) < min(hostility(c.spoken.text) for c in ADVERSARIAL)
 
 
-@pytest.mark.parametrize("context", ADVERSARIAL, ids=lambda c: c.id)
-def test_shipped_adversarial_items_pass_their_own_validator(context: Context) -> None:
-    assert faults(context) == ()
-
-
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_rewriting_that_follows_its_profile_is_an_item(profile: EscalationProfile) -> None:
     with served(turns_json(seeker_turns(profile))) as (server, url):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from harness.scenarios import Context, PackError, context_hash, load_pack, shipped_packs
+from harness.scenarios import Context, PackError, context_hash, load_pack
 from tests.scenarios.conftest import WritePack
 
 
@@ -169,8 +169,3 @@ def test_a_field_at_its_default_leaves_the_hash_alone(write_pack: WritePack) -> 
     context = load_pack(write_pack()).contexts[0]
     spelled_out = Context.model_validate({**context.model_dump(), "voice": "default", "references": ()})
     assert context_hash(spelled_out) == context_hash(context)
-
-
-@pytest.mark.parametrize("name", shipped_packs())
-def test_every_shipped_pack_loads(name: str) -> None:
-    assert load_pack(name).contexts

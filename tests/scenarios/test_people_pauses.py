@@ -16,8 +16,7 @@ from harness.scenarios.pause_law import BETWEEN_PEOPLE, LAWS, LONGEST_MS, PER_TU
 from harness.scenarios.pause_places import KINDS, Kind, kind_of_gap
 from harness.scenarios.pauses import PAUSE, fault_in_marks, pauses_ms, without_pauses
 from harness.scenarios.people_pauses import marked, marked_set
-from tests.scenarios.conftest import WritePack
-from tests.scenarios.test_commands import harness
+from tests.scenarios.conftest import Scenarios, WritePack
 
 TEXT = "It's the exam. I mean, um, the second one, the hard one, and I can't sit it again. I just can't do it a third time."
 
@@ -181,34 +180,34 @@ def test_every_style_of_yaml_is_edited_in_place(tmp_path: Path) -> None:
     assert bare[0] == bare[1]
 
 
-def test_the_command_marks_a_pack_and_refuses_in_one_line(write_pack: WritePack, tmp_path: Path) -> None:
-    done = harness("pauses", "heart-mini", "--out", tmp_path / "mini.yaml")
-    assert done.returncode == 0, done.stderr
-    assert "pauses in 43 turns" in done.stdout
-    assert "eot-bench" in done.stdout
+def test_the_command_marks_a_pack_and_refuses_in_one_line(scenarios: Scenarios, write_pack: WritePack, tmp_path: Path) -> None:
+    done = scenarios("pauses", "heart-mini", "--out", tmp_path / "mini.yaml")
+    assert done.code == 0, done.err
+    assert "pauses in 43 turns" in done.out
+    assert "eot-bench" in done.out
     between = tmp_path / "between.yaml"
-    done = harness("pauses", "heart-mini", "--out", between, "--law", "between-people")
-    assert "Switchboard" in done.stdout
-    assert "not by voice activity" in done.stdout
+    done = scenarios("pauses", "heart-mini", "--out", between, "--law", "between-people")
+    assert "Switchboard" in done.out
+    assert "not by voice activity" in done.out
     assert yaml.safe_load(between.read_text())["pauses"] == "between-people"
     assert yaml.safe_load((tmp_path / "mini.yaml").read_text())["pauses"] == "to-agents"
     pauses = [ms for c in load_pack(between).contexts for turn in c.turns for ms in pauses_ms(turn.text)]
     assert (BETWEEN_PEOPLE.distance(pauses) or 1) < 0.08 < (TO_AGENTS.distance(pauses) or 0)
-    counted = harness("check", between).stdout
+    counted = scenarios("check", between).out
     assert "to-agents, 0.0" in counted
-    unknown = harness("pauses", "heart-mini", "--out", tmp_path / "no.yaml", "--law", "some")
-    assert (unknown.returncode, len(unknown.stderr.strip().splitlines())) == (2, 1)
-    assert "--law some: unknown; choose to-agents, between-people" in unknown.stderr
+    unknown = scenarios("pauses", "heart-mini", "--out", tmp_path / "no.yaml", "--law", "some")
+    assert (unknown.code, len(unknown.err.strip().splitlines())) == (2, 1)
+    assert "--law some: unknown; choose to-agents, between-people" in unknown.err
     assert not (tmp_path / "no.yaml").exists()
-    again = harness("pauses", "heart-mini", "--out", tmp_path / "mini.yaml")
-    assert again.returncode == 2
-    assert "exists already" in again.stderr
+    again = scenarios("pauses", "heart-mini", "--out", tmp_path / "mini.yaml")
+    assert again.code == 2
+    assert "exists already" in again.err
     escaped = write_pack("text: It's the exam. I mean, <pause 400> the second one.", 'text: "It\\x27s the\\x20exam, it is."')
     with pytest.raises(PackError, match=r"tiny\.yaml:13: this text cannot be edited in place"):
         with_people_pauses(load_pack(escaped), 2, per_turn=3.0)
 
 
-def test_esconv_is_built_with_peoples_pauses_alike_twice(tmp_path: Path) -> None:
+def test_esconv_is_built_with_peoples_pauses_alike_twice(scenarios: Scenarios, tmp_path: Path) -> None:
     from harness.scenarios.esconv import build_to
     from tests.scenarios.talks import as_original, talks
 
@@ -220,20 +219,20 @@ def test_esconv_is_built_with_peoples_pauses_alike_twice(tmp_path: Path) -> None
     assert any(pauses_ms(turn.text) for c in paused.contexts for turn in c.turns)
     for before, after in zip(plain.contexts, paused.contexts, strict=True):
         assert [turn.plain for turn in after.turns] == [turn.plain for turn in before.turns]
-    refused = harness("build", "esconv", tmp_path / "ESConv.json", "--out", tmp_path / "d", "--pauses", "some")
-    assert refused.returncode == 2
-    assert "--pauses some: unknown; choose none, to-agents, between-people" in refused.stderr
+    refused = scenarios("build", "esconv", tmp_path / "ESConv.json", "--out", tmp_path / "d", "--pauses", "some")
+    assert refused.code == 2
+    assert "--pauses some: unknown; choose none, to-agents, between-people" in refused.err
 
 
-def test_the_old_name_of_a_law_is_still_the_same_law(tmp_path: Path) -> None:
+def test_the_old_name_of_a_law_is_still_the_same_law(scenarios: Scenarios, tmp_path: Path) -> None:
     from tests.scenarios.talks import as_original, talks
 
     (tmp_path / "ESConv.json").write_text(as_original(talks()))
     for name in ("people", "to-agents", "between-people"):
-        done = harness(
+        done = scenarios(
             "build", "esconv", tmp_path / "ESConv.json", "--out", tmp_path / name, "--regular", "10", "--pauses", name
         )
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.err
     packs = {name: (tmp_path / name / "esconv.yaml").read_bytes() for name in ("people", "to-agents", "between-people")}
     assert packs["people"] == packs["to-agents"] != packs["between-people"]
     assert b"pauses: between-people" in packs["between-people"]

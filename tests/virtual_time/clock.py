@@ -9,9 +9,10 @@ passes as the machine's own does, for there everybody else counts real seconds.
 
 import asyncio
 import contextlib
+import functools
 import selectors
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor
 from typing import Any, Final
 from unittest import mock
@@ -108,6 +109,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _job_is_done(self, future: asyncio.Future[Any]) -> None:
         del future
         self._virtual.jobs -= 1
+
+
+def in_virtual_time(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """An asynchronous test that lives in virtual time, loop and all."""
+
+    @functools.wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        with virtual_time() as make_loop, asyncio.Runner(loop_factory=make_loop) as runner:
+            runner.run(test(*args, **kwargs))
+
+    return run
 
 
 @contextlib.contextmanager

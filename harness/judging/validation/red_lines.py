@@ -1,14 +1,9 @@
 """Red lines: pairs whose worse reply does what no supporter may do, however kind or long it sounds.
 
-A judge that is right on most pairs of strangers may still prefer warm words that send somebody back to danger, because such
-replies hardly occur among the pairs that people compared. So each judge is asked about pairs of fifteen families of faults,
-each family with the right reply as the shorter, the longer, and the equally long one, and is told apart by family: a mean over
-families would let many harmless ones hide the two that matter most. Each pair is a conversation of its own and is asked in both
-orders, so a judge that follows the place gets one half. So pairs are independent, and the interval is exact: a half
-is wrong for the lower bound and right for the upper one.
-
-The file is JSON Lines; this module knows its layout and its families. The answers belong to exactly one judge in one version,
-so a finished check is stored on this machine and later runs show it: a judge that costs money is not asked for every run.
+Such replies hardly occur among the pairs that people compared, so each judge is asked about fifteen families of faults and told
+apart by family: a mean would let harmless ones hide the two that matter most. Each pair is a conversation of its own, asked in
+both orders, so the interval is exact; a half is wrong for its lower bound and right for the upper. A finished check is stored
+on this machine for exactly this judge.
 """
 
 import hashlib
@@ -18,9 +13,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from harness.errors import UserError
 from harness.files import write_whole
 from harness.judging.cache import VerdictCache, ask_all, ask_both
 from harness.judging.judge import Judge, JudgeFailure, Question
@@ -37,8 +31,6 @@ Family = Literal[
 LengthClass = Literal["short_right", "long_right", "equal"]
 GRAVEST: Final[tuple[Family, ...]] = ("harm", "abuse")
 """Families under which no good figure elsewhere counts: such a reply can cost a life, or drives a caller away for good."""
-
-
 FOLDER: Final = "red_lines"
 
 
@@ -53,31 +45,10 @@ class RedLine(Strict):
     worse: Annotated[str, Field(min_length=1)]
 
 
-def read_red_lines(text: str, where: str) -> tuple[RedLine, ...]:
-    """The pairs of a file's text; `where` names the file in an error.
-
-    Raises:
-        UserError: a line that is no such pair, or an id that is there twice.
-    """
-    found: dict[str, RedLine] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            pair = RedLine.model_validate_json(line)
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise UserError(f"{where}:{number}: {'.'.join(map(str, first['loc'])) or 'line'}: {first['msg']}") from error
-        if pair.id in found:
-            raise UserError(f"{where}:{number}: id {pair.id!r} is there twice; give each pair its own")
-        found[pair.id] = pair
-    return tuple(found.values())
-
-
 def shipped_red_lines() -> tuple[RedLine, ...]:
     """The pairs that ship, written for this project."""
-    file = resources.files("harness.judging") / "data" / "red_lines.jsonl"
-    return read_red_lines(file.read_text(encoding="utf-8"), "red_lines.jsonl")
+    text = (resources.files("harness.judging") / "data" / "red_lines.jsonl").read_text(encoding="utf-8")
+    return tuple(RedLine.model_validate_json(line) for line in text.split("\n") if line)
 
 
 def hash_of(pairs: Sequence[RedLine]) -> str:

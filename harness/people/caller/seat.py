@@ -17,7 +17,7 @@ from harness.people.loop_back import LoopBack
 from harness.people.records import Person, SeatName, SeatStore, Take
 from harness.people.seat import Json
 from harness.people.track import RATE_HZ, Track, track_of
-from harness.reports.listening.session import Refused
+from harness.reports.invited import Refused
 from harness.scenarios.pack import load_pack
 
 TOPICS_SHOWN: Final = 6

@@ -18,8 +18,7 @@ from pathlib import Path
 from harness.files import write_whole
 from harness.people.supporter.made_of_replies import remove_from_sheets, remove_made
 from harness.recording.sitting import SITTING_FILE, load_sitting
-from harness.reports.listening.answers import VoteStore
-from harness.reports.listening.serve import vote_folders
+from harness.reports.listening.answers import tests_of
 from harness.store.database import SESSIONS
 from harness.store.disk import flush
 from harness.store.paths import LABELS, SHARDS, VERDICTS, VOTES
@@ -94,9 +93,8 @@ def _remove_votes(run: Path, replies: Collection[Reply]) -> int:
     gone = sum(_without(path, first) for path in sorted((run / VOTES).glob("*.jsonl")))
     for path in (run / "strategies.jsonl", *sorted((run / LABELS).rglob("*.jsonl"))):
         _without(path, first)
-    for folder in vote_folders(run):
-        with closing(VoteStore(folder)) as answers:
-            gone += sum(answers.void(context, system) for context, system in sorted(first))
+    for answers in tests_of(run):
+        gone += sum(answers.void(context, system) for context, system in sorted(first))
     return gone
 
 

@@ -3,7 +3,9 @@
 The person never sees how fast they were: a person who sees a wait hurries. They learn only the faults of a recording.
 """
 
-from collections.abc import Mapping
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from harness.people.examiner import Examiner
@@ -13,11 +15,10 @@ from harness.people.records import Person, SeatName, SeatStore, Take
 from harness.people.seat import Json
 from harness.people.sittings import wav
 from harness.people.supporter.conversations import Conversations
-from harness.people.supporter.dealing import next_of
 from harness.people.supporter.into_run import MOST_CONTEXTS
 from harness.people.supporter.replies import played_at
 from harness.people.track import Track
-from harness.reports.listening.session import Refused
+from harness.reports.invited import Refused
 
 
 class SupporterSeat:
@@ -81,3 +82,22 @@ class SupporterSeat:
         if asked.get("no_help") is not True:
             raise Refused("Please confirm that the words are your own and that no program helped.")
         return {"no_help": True}
+
+
+MOST_PEOPLE: Final = 3
+"""Most people of one conversation: 12 people × 3 of 12 conversations."""
+
+
+def next_of(
+    contexts: Sequence[str], mine: Sequence[str], given: Iterable[str], kept: Iterable[str], person: str, seed: bytes
+) -> str | None:
+    """The next conversation; None when this person has had enough, or every conversation its people.
+
+    `mine`: all that this person ever got. `given` and `kept`: conversations that people got and did not discard, and those
+    whose answers are kept, once for each person.
+    """
+    if len(mine) >= MOST_CONTEXTS:
+        return None
+    covered, answered = Counter(given), Counter(kept)
+    open_ = [c for c in contexts if c not in mine and answered[c] < MOST_PEOPLE]
+    return min(open_, key=lambda c: (covered[c], hashlib.sha256(seed + f"{person}\0{c}".encode()).digest()), default=None)

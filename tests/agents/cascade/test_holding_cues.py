@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.agents.cascade.endpoint_policies import PauseEvidence
-from harness.agents.cascade.holding_cues import STATES, HoldingCuesScorer, pooled
+from harness.agents.cascade.fitted_scorers import STATES, HoldingCuesScorer, pooled
 from harness.agents.cascade.moonshine import Moonshine
 from harness.agents.cascade.recogniser import RATE_HZ
 from harness.audio.level import last_sample

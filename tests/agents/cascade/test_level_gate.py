@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.agents.cascade.level_gate import LevelGate
+from harness.agents.cascade.turn_tracker import LevelGate
 
 WINDOW = 512
 

@@ -20,7 +20,7 @@ from harness.timing import measure
 from tests.agents.cascade import driver
 from tests.agents.cascade import scripted_parts as scripted
 
-CALLS = 5
+CALLS = 3
 MOST_MS = 5.0
 UNEXPLAINED_MS = 15.0
 SILENCE_MS = 400

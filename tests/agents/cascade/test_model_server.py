@@ -15,9 +15,9 @@ import pytest
 from harness.agents.cascade.model_server import ModelServer
 from harness.agents.llm_server import ServerFailed
 from harness.agents.process import AgentProcess
-from harness.agents.process_address import free_port
 from harness.agents.profile import CascadeProfile, ProfileError, load_profile, parse_profile
 from harness.agents.profile_base import ProcessSettings
+from harness.agents.this_machine import free_port
 from harness.clock import now_ns
 from harness.progress import RunProgress
 from harness.run.running_agents import RunningAgents
@@ -161,6 +161,7 @@ async def test_an_agent_starts_its_server_and_leaves_none_behind(tmp_path: Path,
     assert psutil.wait_procs(servers, timeout=10)[1] == []
 
 
+@pytest.mark.long
 @pytest.mark.models
 async def test_the_metrics_of_its_server_are_read_at_the_servers_port(tmp_path: Path, weights: dict[str, str]) -> None:
     settings(tmp_path, "m")

@@ -20,6 +20,7 @@ from harness.agents.cascade.short_context_whisper import ShortContextWhisper
 from harness.agents.cascade.streaming_stt import StreamingSTT, SttTiming
 from harness.agents.cascade.turn_tracker import WINDOW_SAMPLES
 from tests.agents.cascade.scripted_parts import WithoutTokens
+from tests.virtual_time.clock import in_virtual_time
 
 WAIT_MS = 320.0
 
@@ -100,6 +101,7 @@ def policy() -> Waiting:
     return Waiting()
 
 
+@in_virtual_time
 async def test_a_turn_does_not_end_in_the_window_in_which_its_caller_goes_on(policy: Waiting) -> None:
     stt = Alone(policy)
     await stt.hear("." * 10 + "x" * 20 + "." * 9)
@@ -112,6 +114,7 @@ async def test_a_turn_does_not_end_in_the_window_in_which_its_caller_goes_on(pol
 
 
 @pytest.mark.parametrize(("silent_windows", "goes_on"), [(40, True), (90, False)])
+@in_virtual_time
 async def test_who_goes_on_soon_after_a_turn_was_ended_is_not_new(policy: Waiting, silent_windows: int, goes_on: bool) -> None:
     stt = Alone(policy)
     await stt.hear("." * 10 + "x" * 20 + "." * silent_windows)
@@ -174,6 +177,7 @@ class Listening(Waiting):
         return WAIT_MS
 
 
+@in_virtual_time
 async def test_a_scorer_that_is_not_ready_is_not_waited_for() -> None:
     policy = Listening()
     policy.longest_ms = 60_000.0
@@ -184,6 +188,7 @@ async def test_a_scorer_that_is_not_ready_is_not_waited_for() -> None:
     assert policy.weighed == [{"words": 0.9, "quick": 0.9, "stuck": 0.1}]
 
 
+@in_virtual_time
 async def test_a_scorer_that_hangs_does_not_hold_up_other_work() -> None:
     stopped: list[bool] = []
 
@@ -200,6 +205,7 @@ async def test_a_scorer_that_hangs_does_not_hold_up_other_work() -> None:
     assert stopped == [True, False]
 
 
+@in_virtual_time
 async def test_a_session_that_ends_in_a_pause_leaves_nothing_running() -> None:
     stt = Alone(Listening())
     await stt.hear("." * 10 + "x" * 20 + "." * 5)
@@ -210,6 +216,7 @@ async def test_a_session_that_ends_in_a_pause_leaves_nothing_running() -> None:
     assert all(task.done() for task in stt.tasks)
 
 
+@in_virtual_time
 async def test_the_silence_is_counted_from_the_last_sound_and_a_new_one_puts_the_end_off() -> None:
     policy = Listening()
     stt = Alone(policy)

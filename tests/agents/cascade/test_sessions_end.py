@@ -8,7 +8,7 @@ import websockets
 from harness.agents.cascade.pipeline import Session
 from tests.agents.cascade import scripted_parts as scripted
 
-CALLS = 6
+CALLS = 3
 
 
 def sessions_there() -> int:
@@ -20,7 +20,7 @@ async def test_the_sessions_of_callers_who_left_are_freed() -> None:
     async with scripted.cascade(scripted.Truth(), settings) as url:
         for _ in range(CALLS):
             async with websockets.connect(url, compression=None):
-                await asyncio.sleep(0.2)
-            await asyncio.sleep(0.2)
+                await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)
         # The last may still be on its way out.
         assert sessions_there() <= 1

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from harness.agents import marks
-from harness.agents.cascade.session_marks import SessionMarks
-from harness.agents.cascade.stage_ranges import DOMAIN, LONGEST_NAME, StageRanges, stage_ranges
+from harness.agents.cascade.session_marks import DOMAIN, LONGEST_NAME, SessionMarks, StageRanges, stage_ranges
 from harness.agents.profile import load_profile
 from harness.store.session import SessionKey
 

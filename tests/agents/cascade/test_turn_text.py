@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.agents.cascade.level_gate import LevelGate
 from harness.agents.cascade.recogniser import RATE_HZ, Heard
 from harness.agents.cascade.streaming_stt import TAIL_SAMPLES, SttTiming
 from harness.agents.cascade.turn_text import TurnText
+from harness.agents.cascade.turn_tracker import LevelGate
 from tests.agents.cascade.scripted_parts import WithoutTokens
 from tests.agents.cascade.test_pauses_of_a_turn import Alone, Waiting
+from tests.virtual_time.clock import in_virtual_time
 
 FREEZE_FROM_SAMPLES = 4 * RATE_HZ
 STRETCH_MOST_SAMPLES = 24 * RATE_HZ
@@ -116,6 +117,7 @@ async def until(seen: Callable[[], bool]) -> None:
         ("All", "piece1 had its end piece2 had its end piece4 had its end"),
     ],
 )
+@in_virtual_time
 async def test_frozen_pieces_are_heard_again_while_the_caller_speaks_on(stretch: str, understood: str) -> None:
     told: list[str] = []
 
@@ -136,6 +138,7 @@ async def test_frozen_pieces_are_heard_again_while_the_caller_speaks_on(stretch:
     assert told == (["All of it was heard"] if stretch != "All" else [])
 
 
+@in_virtual_time
 async def test_a_listener_that_fails_costs_nothing_but_the_warmth() -> None:
     async def on_words(_words: str) -> None:
         raise ConnectionError("gone")
@@ -173,6 +176,7 @@ class Continuing(WithoutTokens):
         return agreed(one, other)[:-1]
 
 
+@in_virtual_time
 async def test_words_are_heard_while_they_are_spoken_and_continued_at_the_silence() -> None:
     told: list[str] = []
 
@@ -193,6 +197,7 @@ async def test_words_are_heard_while_they_are_spoken_and_continued_at_the_silenc
     assert policy.shown[-1].text.split()[: lengths[-1]] == told[-1].split()
 
 
+@in_virtual_time
 async def test_speech_without_a_pause_is_closed_in_pieces() -> None:
     recogniser = Continuing()
     stt = Alone(Waiting(), recogniser, timing=SttTiming(partial_every_ms=400))

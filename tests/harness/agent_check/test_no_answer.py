@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from websockets.asyncio.server import ServerConnection, serve
 
 from benchmarks.made_recordings import T0_NS, Said, make_recording, noise
-from harness.agent_check.no_answer import why_no_answer
+from harness.agent_check.wrong_sound import why_no_answer
 from harness.agents.connection import Mark, Transcript
 from harness.agents.connections import ConnectionSpec, make
 from harness.agents.connections.raw_pcm import RawPcmProfile

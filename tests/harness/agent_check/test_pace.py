@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.made_recordings import T0_NS, make_recording
-from harness.agent_check.pace import paced_rate_hz
+from harness.agent_check.wrong_sound import paced_rate_hz
 from harness.recording.record import Arrival, Recording
 
 

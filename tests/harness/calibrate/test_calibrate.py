@@ -8,8 +8,7 @@ import pytest
 import soundfile
 
 from harness.calibrate import Calibration, calibrate, keep, newest, result
-from harness.calibrate.first_sounds import EDGE_S
-from harness.calibrate.program import AGENT_HZ, draw, render
+from harness.calibrate.program import AGENT_HZ, EDGE_S, draw, render
 from harness.calibrate.result import METHOD, LoopLag, PacingError, TtfaError, machine_id
 from harness.calibrate.run import sound_starts_s
 from harness.figures.circumstances import onset_error
@@ -22,14 +21,14 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_known_delays_are_measured_and_kept() -> None:
     seen: list[tuple[int, int]] = []
-    result = await calibrate(6, at_once=3, seed=11, progress=lambda done, of: seen.append((done, of)))
-    assert result.trials == 6
+    result = await calibrate(4, at_once=4, seed=11, progress=lambda done, of: seen.append((done, of)))
+    assert result.trials == 4
     assert sum(result.discarded.values()) <= 1
     assert result.ttfa_error_ms.p50 < 20
     assert result.arrival_error_ms.p99 >= result.pacing_error_ms.p99 > 0
     assert result.independent is not None
     assert result.independent.trials >= 1
-    assert seen[-1] == (6, 6)
+    assert seen[-1] == (4, 4)
     assert newest() == result
     quoted = result.quoted()
     assert set(quoted) >= {"ttfa_p95_error_ms", "pacing_p99_error_ms", "loop_lag_p99_ms"}

@@ -1,6 +1,6 @@
 """One session against scripted agents: what is sent, what is kept, and how it ends.
 
-In virtual time, but for one of each kind: a call, a greeting, a time-out and a barge-in are played in real time too.
+In virtual time; one call is played in real time too, and, where time is allowed (`long`), one of each other kind.
 """
 
 import asyncio
@@ -27,6 +27,7 @@ from harness.timeline import NS_PER_MS
 from tests.virtual_time.clock import virtual_time
 
 QUICK = Limits(quiet_s=0.4, no_reply_s=1.0, total_s=3.0)
+SOON: dict[str, Any] = {"limits": QUICK, "reply_ends_after_ms": 300}
 
 
 def play(plan: SessionPlan, *, real: bool = False) -> tuple[Recording, SessionOutcome]:
@@ -37,23 +38,19 @@ def play(plan: SessionPlan, *, real: bool = False) -> tuple[Recording, SessionOu
         return runner.run(run())
 
 
-in_both_times = pytest.mark.parametrize("real", [False, True], ids=["virtual", "real"])
-in_both_times_on_time = pytest.mark.parametrize(
+in_both_times = pytest.mark.parametrize(
     "real", [pytest.param(False, id="virtual"), pytest.param(True, id="real", marks=pytest.mark.long)]
 )
-"""For what a busy machine makes late."""
 
 
 def spoken_end_ns(recording: Recording) -> float:
     return recording.caller.t0_ns + recording.caller.speech_end_sample * 1e9 / recording.caller.rate_hz
 
 
-@in_both_times
+@pytest.mark.parametrize("real", [False, True], ids=["virtual", "real"])
 def test_everything_sent_and_received_is_kept(tone: NDArray[np.int16], scripted: Any, real: bool) -> None:
     history = (Message("user", "Hello."), Message("assistant", "Hi there."))
-    plan = SessionPlan(
-        scripted(), (CallerTurn(tone, pauses=(Pause(800, 1600),)),), 16_000, history, limits=QUICK, reply_ends_after_ms=300
-    )
+    plan = SessionPlan(scripted(), (CallerTurn(tone, pauses=(Pause(800, 1600),)),), 16_000, history, **SOON)
     recording, outcome = play(plan, real=real)
     caller = recording.caller
     assert outcome == SessionOutcome("quiet")
@@ -69,9 +66,9 @@ def test_everything_sent_and_received_is_kept(tone: NDArray[np.int16], scripted:
     assert recording.loop_lag_ms
 
 
-@in_both_times_on_time
+@in_both_times
 def test_silence_leaves_as_fast_as_it_would_be_spoken(tone: NDArray[np.int16], scripted: Any, real: bool) -> None:
-    recording, _ = play(SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300), real=real)
+    recording, _ = play(SessionPlan(scripted(), (CallerTurn(tone),), 16_000, **SOON), real=real)
     departures = recording.caller.departures_ns
     took_ms = (departures[-1] - departures[0]) / NS_PER_MS
     assert took_ms == pytest.approx((len(departures) - 1) * 20, abs=20)
@@ -80,9 +77,7 @@ def test_silence_leaves_as_fast_as_it_would_be_spoken(tone: NDArray[np.int16], s
 
 def test_a_session_ends_when_the_reply_has_been_heard_not_when_it_has_arrived(tone: NDArray[np.int16], scripted: Any) -> None:
     burst = [{"delay_ms": 50, "sound": [{"kind": "voice", "ms": 900}], "pace": 0}]
-    recording, outcome = play(
-        SessionPlan(scripted(replies=burst), (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300)
-    )
+    recording, outcome = play(SessionPlan(scripted(replies=burst), (CallerTurn(tone),), 16_000, **SOON))
     lasted_s = (recording.caller.departures_ns[-1] - spoken_end_ns(recording)) / 1e9
     assert outcome.ended == "quiet"
     assert lasted_s == pytest.approx(0.05 + 0.9 + 0.4, abs=0.08)
@@ -91,9 +86,7 @@ def test_a_session_ends_when_the_reply_has_been_heard_not_when_it_has_arrived(to
 @pytest.mark.parametrize("sound", [None, {"kind": "silence", "ms": 5_000}])
 def test_nothing_heard_is_no_reply(tone: NDArray[np.int16], scripted: Any, sound: Any) -> None:
     replies = [] if sound is None else [{"delay_ms": 50, "sound": [sound]}]
-    recording, outcome = play(
-        SessionPlan(scripted(replies=replies), (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300)
-    )
+    recording, outcome = play(SessionPlan(scripted(replies=replies), (CallerTurn(tone),), 16_000, **SOON))
     assert outcome == SessionOutcome("no_reply")
     assert (recording.caller.departures_ns[-1] - spoken_end_ns(recording)) / 1e9 == pytest.approx(1.0, abs=0.05)
 
@@ -107,9 +100,7 @@ def test_an_agent_that_never_stops_is_cut_off(tone: NDArray[np.int16], scripted:
 
 
 def test_a_refusal_is_a_named_failure(tone: NDArray[np.int16], scripted: Any) -> None:
-    recording, outcome = play(
-        SessionPlan(scripted(refuses="no room"), (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300)
-    )
+    recording, outcome = play(SessionPlan(scripted(refuses="no room"), (CallerTurn(tone),), 16_000, **SOON))
     assert (outcome.failure_kind, outcome.detail) == ("refused", "no room")
     assert recording.ended == "refused"
 
@@ -128,14 +119,14 @@ def test_a_line_that_closes_in_mid_call_keeps_what_was_recorded(
     tone: NDArray[np.int16], scripted: Any, error: str | None, kind: str | None
 ) -> None:
     spec = scripted(closes_after_ms=700, close_error=error, close_kind=kind)
-    recording, outcome = play(SessionPlan(spec, (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300))
+    recording, outcome = play(SessionPlan(spec, (CallerTurn(tone),), 16_000, **SOON))
     assert outcome.failure_kind == (kind or "closed_early")
     assert 30 <= len(recording.caller.departures_ns) <= 40
 
 
 def test_hanging_up_after_the_answer_is_no_failure(tone: NDArray[np.int16], scripted: Any) -> None:
     spec = scripted(delay_ms=50, sound_ms=100, closes_after_ms=1_250)
-    _, outcome = play(SessionPlan(spec, (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300))
+    _, outcome = play(SessionPlan(spec, (CallerTurn(tone),), 16_000, **SOON))
     assert outcome == SessionOutcome("closed")
 
 
@@ -145,7 +136,7 @@ def test_each_turn_waits_for_the_reply_before_it_to_end(tone: NDArray[np.int16],
         {"after": "start", "delay_ms": 2_600, "sound": [{"kind": "voice", "ms": 600}]},
     ]
     turns = (CallerTurn(tone), CallerTurn(tone, start="after_reply", offset_ms=200))
-    recording, outcome = play(SessionPlan(scripted(replies=replies), turns, 16_000, limits=QUICK, reply_ends_after_ms=300))
+    recording, outcome = play(SessionPlan(scripted(replies=replies), turns, 16_000, **SOON))
     first, second = recording.caller.turns
     assert outcome == SessionOutcome("quiet")
     assert second.start_sample - first.end_sample == pytest.approx((0.05 + 0.6 + 0.3) * 16_000, abs=700)
@@ -153,12 +144,12 @@ def test_each_turn_waits_for_the_reply_before_it_to_end(tone: NDArray[np.int16],
     assert recording.caller.speech_start_sample == second.start_sample
 
 
-@in_both_times_on_time
+@in_both_times
 def test_a_barge_in_starts_inside_the_reply(tone: NDArray[np.int16], scripted: Any, real: bool) -> None:
     replies = [{"delay_ms": 100, "sound": [{"kind": "voice", "ms": 2_000}]}]
     turns = (CallerTurn(tone), CallerTurn(tone[:3200], start="into_reply", offset_ms=400))
     spec = scripted(replies=replies, yields_after_ms=150)
-    recording, _ = play(SessionPlan(spec, turns, 16_000, limits=QUICK, reply_ends_after_ms=300), real=real)
+    recording, _ = play(SessionPlan(spec, turns, 16_000, **SOON), real=real)
     main, barge_in = recording.caller.turns
     assert barge_in.kind == "barge_in"
     assert barge_in.start_sample - main.end_sample == pytest.approx(0.5 * 16_000, abs=600)
@@ -168,7 +159,7 @@ def test_a_barge_in_starts_inside_the_reply(tone: NDArray[np.int16], scripted: A
 
 def test_an_interruption_without_occasion_is_no_turn_that_is_missing(tone: NDArray[np.int16], scripted: Any) -> None:
     turns = (CallerTurn(tone), CallerTurn(tone, start="into_reply", offset_ms=2_000))
-    recording, outcome = play(SessionPlan(scripted(), turns, 16_000, limits=QUICK, reply_ends_after_ms=300))
+    recording, outcome = play(SessionPlan(scripted(), turns, 16_000, **SOON))
     assert outcome == SessionOutcome("quiet")
     assert (recording.planned_turns, len(recording.caller.turns)) == (1, 1)
 
@@ -204,9 +195,7 @@ def test_a_call_to_its_end_leaves_nothing_unspoken(tone: NDArray[np.int16], scri
 
 def test_line_noise_fills_what_the_caller_does_not_say(tone: NDArray[np.int16], scripted: Any) -> None:
     noise = np.arange(1, 501, dtype=np.int16) % 40 + 1
-    recording, _ = play(
-        SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300, line_noise=noise)
-    )
+    recording, _ = play(SessionPlan(scripted(), (CallerTurn(tone),), 16_000, **SOON, line_noise=noise))
     assert (recording.caller.played[:8_000] == np.resize(noise, 8_000)).all()
     assert not recording.caller.dry[:8_000].any()
 
@@ -224,22 +213,18 @@ def start_ms(recording: Recording) -> float:
 
 def test_a_greeting_is_heard_out(tone: NDArray[np.int16], scripted: Any) -> None:
     greeting = Greeting(wait_s=2.0, after_ms=400)
-    plan = SessionPlan(
-        scripted(**greets()), (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300, greeting=greeting
-    )
+    plan = SessionPlan(scripted(**greets()), (CallerTurn(tone),), 16_000, **SOON, greeting=greeting)
     recording, outcome = play(plan)
     assert outcome.failure_kind is None
     assert 700 + 900 + 400 - 20 <= start_ms(recording) < 2_400
     # Between its two parts the agent is silent for less than the caller leaves after it.
-    late = play(SessionPlan(scripted(**greets()), (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300))[0]
+    late = play(SessionPlan(scripted(**greets()), (CallerTurn(tone),), 16_000, **SOON))[0]
     assert start_ms(late) == 500
 
 
 @in_both_times
 def test_who_does_not_greet_is_spoken_to_after_the_wait(tone: NDArray[np.int16], scripted: Any, real: bool) -> None:
-    plan = SessionPlan(
-        scripted(), (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300, greeting=Greeting(wait_s=0.9)
-    )
+    plan = SessionPlan(scripted(), (CallerTurn(tone),), 16_000, **SOON, greeting=Greeting(wait_s=0.9))
     recording, outcome = play(plan, real=real)
     assert outcome.failure_kind is None
     assert start_ms(recording) == pytest.approx(900, abs=40)
@@ -309,7 +294,7 @@ def test_a_fault_that_a_connection_names_keeps_its_name(tone: NDArray[np.int16],
 
 def three_turns(tone: NDArray[np.int16], spec: ConnectionSpec, **wish: Any) -> SessionPlan:
     turns = (CallerTurn(tone), *[CallerTurn(tone, start="after_reply", offset_ms=200)] * 2)
-    return SessionPlan(spec, turns, 16_000, **{"limits": QUICK, "reply_ends_after_ms": 300, **wish})
+    return SessionPlan(spec, turns, 16_000, **{**SOON, **wish})
 
 
 def answers(*delays_ms: float) -> list[dict[str, Any]]:
@@ -405,7 +390,7 @@ def test_a_voice_after_ringing_is_waited_for_as_a_greeting(tone: NDArray[np.int1
 
 
 def test_a_rate_that_changes_in_the_call_is_heard_and_kept(tone: NDArray[np.int16], scripted: Any) -> None:
-    plan = SessionPlan(scripted(sound_ms=1_600), (CallerTurn(tone),), 16_000, limits=QUICK, reply_ends_after_ms=300)
+    plan = SessionPlan(scripted(sound_ms=1_600), (CallerTurn(tone),), 16_000, **SOON)
 
     class Changes(ScriptedConnection):
         async def events(self) -> AsyncIterator[Event]:

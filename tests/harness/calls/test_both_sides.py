@@ -10,6 +10,7 @@ from harness.audio.pcm import Int16, to_float
 from harness.audio.room_tail import without_tails
 from harness.audio.vocal import silero
 from harness.calls.as_recording import TwoSides, as_recording
+from harness.calls.both_sides import own_sides
 from harness.errors import UserError
 from harness.measuring.timings import timings_of
 from harness.recording.files import load, save
@@ -30,22 +31,41 @@ def plus(one: Int16, other: np.ndarray, db: float) -> Int16:
     return np.clip(np.round(one + other.astype(np.float64) * 10 ** (db / 20)), -32_768, 32_767).astype(np.int16)
 
 
-@pytest.mark.parametrize("db", [-38, -24, -15])
-def test_crosstalk_of_both_sides_changes_nothing(db: float) -> None:
-    mixed = replace(CALL, caller=plus(CALL.caller, CALL.agent, db), agent=plus(CALL.agent, CALL.caller, db))
-    np.testing.assert_allclose(np.array(ends_and_waits(mixed), float), np.array(ends_and_waits(CALL), float), atol=20)
+def crosstalk(db: float) -> TwoSides:
+    return replace(CALL, caller=plus(CALL.caller, CALL.agent, db), agent=plus(CALL.agent, CALL.caller, db))
 
 
-def test_a_constant_offset_and_a_faint_line_change_nothing() -> None:
-    faint = TwoSides(
-        (CALL.caller // 12 + 3_000).astype(np.int16), RATE_HZ, (CALL.agent // 12 - 1_500).astype(np.int16), RATE_HZ
-    )
-    np.testing.assert_allclose(np.array(ends_and_waits(faint), float), np.array(ends_and_waits(CALL), float), atol=20)
+@pytest.fixture(scope="module")
+def plain() -> list[tuple[float, float | None]]:
+    return ends_and_waits(CALL)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        crosstalk(-38),
+        crosstalk(-15),
+        replace(CALL, caller=(CALL.caller // 12 + 3_000).astype(np.int16), agent=(CALL.agent // 12 - 1_500).astype(np.int16)),
+    ],
+    ids=["faint crosstalk", "loud crosstalk", "offset and faint line"],
+)
+def test_what_a_line_adds_changes_nothing(changed: TwoSides, plain: list[tuple[float, float | None]]) -> None:
+    np.testing.assert_allclose(np.array(ends_and_waits(changed), float), np.array(plain, float), atol=20)
 
 
 def test_a_leak_as_loud_as_speech_is_no_figure() -> None:
     with pytest.raises(UserError, match=r"nobody can say|speaks into"):
         as_recording(replace(CALL, caller=plus(CALL.caller, CALL.agent, -3)), silero())
+
+
+def test_what_else_a_side_sounds_is_its_own_and_no_leak() -> None:
+    tone = np.round(3_000 * np.sin(np.arange(RATE_HZ // 2) * 2 * np.pi * 880 / RATE_HZ)).astype(np.int16)
+    agent = plus(CALL.agent, CALL.caller, -24)
+    agent[11 * RATE_HZ : 11 * RATE_HZ + len(tone)] += tone
+    _, side = own_sides((CALL.caller, RATE_HZ), (agent, RATE_HZ), silero())
+    ((start, end),) = side.sounds
+    assert [start, end] == pytest.approx([11.0, 11.5], abs=0.05)
+    assert len(side.speech) == 2
 
 
 def test_two_voices_are_no_leak_of_each_other() -> None:

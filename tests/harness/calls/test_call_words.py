@@ -1,6 +1,6 @@
 """Words of recorded calls: only where they are asked for, and none of another language."""
 
-from collections.abc import Callable
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from harness.calls.as_run import CallsAsked, measure_calls
+from harness.calls.found import find_calls
 from harness.calls.words import SURE, add_words
 from harness.figures.summarise import summarise
 from harness.progress import RunProgress
 from harness.store.run_store import RunStore
 from tests.harness.calls.made_calls import short_call, write_call
-from tests.harness.conftest import Finished
 from tests.present import present
 
 
@@ -39,12 +40,19 @@ class Ear:
         return self.language, self.sure
 
 
-@pytest.fixture
-def store(harness_here: Callable[..., Finished], tmp_path: Path) -> RunStore:
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("calls")
     for seed in range(2):
-        write_call(tmp_path / f"calls/{seed}.wav", short_call(seed))
-    assert harness_here("measure", "calls", "--caller", "left", "--out", "r").code == 0
-    return RunStore.open(tmp_path / "r")
+        write_call(place / f"calls/{seed}.wav", short_call(seed))
+    asked = CallsAsked(find_calls(place / "calls", caller="left"), place / "calls", "agent", place / "r")
+    measure_calls(asked, RunProgress(quiet=True)).close()
+    return place / "r"
+
+
+@pytest.fixture
+def store(measured: Path, tmp_path: Path) -> RunStore:
+    return RunStore.open(shutil.copytree(measured, tmp_path / "r"))
 
 
 def test_without_words_nothing_is_transcribed(store: RunStore) -> None:

@@ -63,7 +63,7 @@ def test_the_table_names_sides_and_pairs(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("name,side\nb.wav,left\n", "1: its columns"),
+        ("name,side\nb.wav,left\n", "1: column"),
         ("file,caller\nb.wav,middle\n", "2: caller 'middle'"),
         ("file,caller\nc.wav,left\n", "2: there is no file 'c.wav'"),
         ("file,caller\nb.wav\n", "2: 1 cells where the header has 2"),

@@ -8,10 +8,14 @@ import pytest
 
 from harness.cli import _run
 from harness.judging.judge import JudgeFailure, Question, Verdict
+from harness.judging.load_judge import fingerprint_of
+from harness.judging.validation.red_lines import hash_of, keep_red_lines, shipped_red_lines
 from harness.scenarios.context import Context, Turn
+from harness.store.judgment import RedLinesCheck, ShareOfPairs
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
+from harness.verdicts.judge import validations_folder
 
 
 class RuleJudge:
@@ -93,6 +97,13 @@ def played(tmp_path: Path) -> Path:
             store.set_heard(session.id, f"{words.lower().replace('.', '')} {n}", [])
     store.close()
     return store.folder
+
+
+def pass_red_lines(judge: Path) -> None:
+    """Store that a judge passed the red lines, so that a run does not ask them: `test_red_lines` does."""
+    pairs, right = shipped_red_lines(), ShareOfPairs(pairs=30, right=0.95)
+    check = RedLinesCheck(sha256=hash_of(pairs), whole=right, by_family={"harm": right, "abuse": right})
+    keep_red_lines(check, fingerprint_of(str(judge)), pairs, validations_folder())
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:

@@ -38,7 +38,7 @@ def question(first: str = "good good", second: str = "good") -> Question:
     return Question((Turn(role="seeker", text="Nobody rang."),), first, second)
 
 
-@pytest.mark.parametrize("calls", [1_000, pytest.param(10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("calls", [500, pytest.param(10_000, marks=pytest.mark.long)])
 async def test_calls_through_every_fault_lose_nothing_and_double_nothing(calls: int) -> None:
     quality = {f"s{n}": "good " * n for n in range(8)}
     contexts, replies = field(math.ceil(calls / 32), quality)
@@ -95,6 +95,13 @@ async def test_an_injected_reply_wins_no_more_often_than_its_honest_twin() -> No
         return sum({"a": r.system_a, "b": r.system_b}[r.winner] == "weak" for r in out.judgments)
 
     assert await wins(" " + INJECTION) <= await wins("")
+
+
+@pytest.mark.parametrize("structured", ["json_object", "none"])
+async def test_a_server_is_asked_only_for_the_format_that_it_can_enforce(structured: str) -> None:
+    async with ScriptedServer() as server, judge_at(server.url, structured=structured) as judge:
+        assert (await judge.compare(question())).winner == "first"
+    assert server.bodies[0].get("response_format") == ({"type": "json_object"} if structured == "json_object" else None)
 
 
 async def test_the_server_is_told_the_schema_and_never_a_systems_name() -> None:

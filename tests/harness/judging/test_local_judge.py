@@ -104,12 +104,12 @@ def test_a_file_that_is_no_chat_model_is_named_before_anything_is_loaded(
 
 
 def test_a_model_that_was_cut_off_is_one_line_at_the_terminal(
-    tmp_path: Path, model: Path, harness_command: Callable[..., Finished]
+    tmp_path: Path, model: Path, harness_here: Callable[..., Finished]
 ) -> None:
     cut = tmp_path / "cut.gguf"
     with model.open("rb") as whole:
         cut.write_bytes(whole.read(model.stat().st_size // 2))
-    done = harness_command("judge", "check", "--judge", f"local:{cut}")
+    done = harness_here("judge", "check", "--judge", f"local:{cut}")
     assert done.code == 2
     assert "cannot be loaded: damaged" in done.err
     assert "fetch the file again" in done.err
@@ -125,7 +125,7 @@ def test_a_model_that_was_cut_off_is_one_line_at_the_terminal(
     ],
 )
 def test_a_line_that_cannot_be_is_refused(harness_here: Callable[..., Finished], line: tuple[str, ...], told: str) -> None:
-    done = harness_here("judge", "--check", *line)
+    done = harness_here("judge", "check", *line)
     assert (done.code, "Traceback" in done.err) == (2, False)
     assert told in done.err
 

@@ -1,20 +1,18 @@
 """The red lines that ship: enough of every family and length, unlike one another, fit to read, and not won by counting."""
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from harness.judging.completion import normalised
 from harness.judging.prompt_injection import addresses_judge
 from harness.judging.validation.labelled import gold_pairs
+from harness.judging.validation.red_lines import RedLine, shipped_red_lines
 from harness.scenarios.screens import FOR_WRITTEN_PACKS, screen_text
 
 LEAST: Final = {"harm": 36, "abuse": 36} | dict.fromkeys(
@@ -28,25 +26,13 @@ LONGEST_SHARED: Final = 6
 """Most words in a row that two pairs may share: everyday phrases have six ("what was the last thing that"), a template more."""
 
 
-@dataclass(frozen=True, slots=True)
-class RedLine:
-    id: str
-    family: str
-    length: str
-    turns: tuple[tuple[str, str], ...]
-    better: str
-    worse: str
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        return (*(text for _, text in self.turns), self.better, self.worse)
+def texts_of(pair: RedLine) -> tuple[str, ...]:
+    return (*(turn.text for turn in pair.turns), pair.better, pair.worse)
 
 
 @cache
 def red_lines() -> tuple[RedLine, ...]:
-    text = (resources.files("harness.judging") / "data" / "red_lines.jsonl").read_text(encoding="utf-8")
-    rows: list[dict[str, Any]] = [json.loads(row) for row in text.splitlines()]
-    return tuple(RedLine(**row | {"turns": tuple((t["role"], t["text"]) for t in row["turns"])}) for row in rows)
+    return shipped_red_lines()
 
 
 def words(text: str) -> int:
@@ -61,7 +47,7 @@ def share_won(measure: Callable[[str], float], length: str | None = None) -> flo
 
 def test_every_family_has_its_count_and_a_third_of_each_length() -> None:
     assert set(LEAST) == {r.family for r in red_lines()}
-    of = Counter((r.family, r.length) for r in red_lines())
+    of = Counter((str(r.family), str(r.length)) for r in red_lines())
     for family, least in LEAST.items():
         shares = [of[family, length] for length in ("short_right", "long_right", "equal")]
         assert sum(shares) >= least
@@ -82,8 +68,7 @@ def test_a_pair_is_as_long_as_its_class_says() -> None:
 
 def test_a_conversation_alternates_and_ends_with_the_caller() -> None:
     for r in red_lines():
-        roles = [role for role, _ in r.turns]
-        assert set(roles) <= {"seeker", "supporter"}
+        roles = [turn.role for turn in r.turns]
         assert roles[-1] == "seeker"
         assert 1 <= len(roles) <= 5
         assert all(a != b for a, b in pairwise(roles))
@@ -104,11 +89,11 @@ def test_at_equal_length_the_last_few_words_do_not_find_it_either() -> None:
 
 def test_no_text_occurs_twice_and_no_two_pairs_share_a_template() -> None:
     assert len({r.id for r in red_lines()}) == len(red_lines())
-    texts = [normalised(text) for r in red_lines() for text in r.texts[-3:]]
+    texts = [normalised(text) for r in red_lines() for text in texts_of(r)[-3:]]
     assert len(set(texts)) == len(texts)
     seen: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
     for r in red_lines():
-        for text in r.texts:
+        for text in texts_of(r):
             spoken = re.findall(r"[\w']+", text.lower())
             for start in range(len(spoken) - LONGEST_SHARED):
                 seen[tuple(spoken[start : start + LONGEST_SHARED + 1])].add(r.id)
@@ -117,7 +102,7 @@ def test_no_text_occurs_twice_and_no_two_pairs_share_a_template() -> None:
 
 def test_nothing_is_shared_with_the_pairs_with_known_answers() -> None:
     known = {normalised(text) for pair in gold_pairs() for text in (pair.turns[-1].text, pair.better, pair.worse)}
-    assert known.isdisjoint(normalised(text) for r in red_lines() for text in r.texts)
+    assert known.isdisjoint(normalised(text) for r in red_lines() for text in texts_of(r))
 
 
 def test_every_text_passes_the_screens_of_written_packs() -> None:
@@ -125,7 +110,7 @@ def test_every_text_passes_the_screens_of_written_packs() -> None:
     found = []
     for r in red_lines():
         screens = [s for s in FOR_WRITTEN_PACKS if s != "clinical" or r.family != "unsafe_medical_advice"]
-        texts = r.texts[:-1] if r.family == "other_language" else r.texts
+        texts = texts_of(r)[:-1] if r.family == "other_language" else texts_of(r)
         found += [(r.id, finding) for text in texts for finding in screen_text(text, screens)]
     assert found == []
 

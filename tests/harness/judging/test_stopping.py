@@ -10,8 +10,7 @@ from harness.judging import Completion, Design, judge_pairs
 from harness.judging.design import plan_comparisons
 from harness.judging.record import JudgingRecord, read_records, record_of, write_record
 from harness.ranking import leaderboard
-from harness.ranking.separation import gaps
-from harness.ranking.stopping import UntilSeparated, pairs_in_question, planned_looks
+from harness.ranking.stopping import UntilSeparated, gaps, pairs_in_question, planned_looks
 from harness.scenarios.context import Context
 from harness.store.judgment import Judgment
 from tests.harness.judging.conftest import RuleJudge
@@ -99,6 +98,13 @@ def test_one_agent_is_asked_against_the_references() -> None:
     assert pairs_in_question(["b", "a", "ref:good"]) == [("a", "b")]
 
 
+def test_the_looks_together_spend_five_percent() -> None:
+    assert [UntilSeparated("best", ["x", "y"], looks).level for looks in (1, 5)] == pytest.approx([0.95, 0.99])
+    of_two = UntilSeparated.of("order", [(f"c-{n}", system) for n in range(40) for system in ("x", "y")[: 1 + (n < 32)]])
+    assert of_two.level == pytest.approx(0.975), "conversations with one reply give no look"
+
+
+@pytest.mark.long
 def test_equal_systems_are_rarely_told_apart_however_often_one_looks() -> None:
     looks = planned_looks(80)
     wrong = 0

@@ -6,7 +6,7 @@ import pytest
 
 from harness.figures.steps import step_figures
 from harness.load.result import LoadResult, Step
-from harness.load.search import MOST, next_callers, rounds_for
+from harness.load.steps import MOST, next_callers, rounds_for
 from harness.statistics.interval import TURNS_FOR_P95
 from harness.store.load_part import LoadPart, StepRecord, Used
 from harness.timing.quantiles import Quantiles

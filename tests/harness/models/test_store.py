@@ -117,7 +117,9 @@ def test_a_damaged_file_is_noticed_and_fetched_again(tmp_path: Path, wheels: Pat
 def test_a_damaged_file_offline_gives_one_line_that_names_the_command(store: ModelStore, wheels: Path) -> None:
     path = store.add("tiny", wheels)
     path.write_bytes(b"short")
-    with pytest.raises(UserError, match=r"damaged: .*model\.bin .*offline.*models fetch tiny.*models add tiny PATH") as caught:
+    with pytest.raises(
+        UserError, match=r"damaged: .*model\.bin .*offline.*models fetch tiny.*fetch tiny --from PATH"
+    ) as caught:
         store.resolve("tiny", offline=True)
     assert "\n" not in str(caught.value)
 

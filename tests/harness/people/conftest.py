@@ -1,16 +1,15 @@
 """A seat served over a real socket, and somebody who sits there without a browser."""
 
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
-import uvicorn
+from starlette.applications import Starlette
 
 from harness.people import loop_back
 from harness.people.app import SeatApp
@@ -18,9 +17,9 @@ from harness.people.records import SeatStore
 from harness.people.seat import CONSENT, Seat
 from harness.people.track import RATE_HZ
 from harness.people.withdraw import Withdraw, withdraw_on_page
-from harness.reports.listening.door import door, opened
-from harness.reports.listening.server import server_of
+from harness.reports.invited.address import Address
 from tests.reports.conftest import browser, dejavu, open_page, played
+from tests.serving import serving
 
 __all__ = ["browser", "dejavu", "open_page", "played"]
 
@@ -107,7 +106,7 @@ ServeSeat = Callable[..., ServedSeat]
 @pytest.fixture
 def serve_seat(tmp_path: Path) -> Iterator[ServeSeat]:
     """Serve a seat that is made from its records."""
-    servers: list[tuple[uvicorn.Server, threading.Thread]] = []
+    running = ExitStack()
 
     def started(
         made: Callable[[SeatStore], Seat],
@@ -120,29 +119,20 @@ def serve_seat(tmp_path: Path) -> Iterator[ServeSeat]:
     ) -> ServedSeat:
         """`name`: another than this machine's own, so that a browser treats its pages as it treats any site's."""
         records = SeatStore(folder)
-        bound, here = opened(door(host="127.0.0.1", port=port))
-        if name is not None:
-            here = replace(here, url=f"http://{name}:{here.port}")
         leave = withdraw(records) if withdraw else lambda person: withdraw_on_page(folder, records, person)
-        app = SeatApp(records, made(records), here, leave, rehearsal=rehearsal)
-        server, gate = server_of(app.asgi(), bound, here)
-        server.config.timeout_graceful_shutdown = 1
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [gate]}, daemon=True)
-        thread.start()
-        end = time.monotonic() + 20
-        while not server.started:
-            assert time.monotonic() < end
-            time.sleep(0.01)
-        servers.append((server, thread))
+
+        def app(here: Address) -> Starlette:
+            return SeatApp(records, made(records), here, leave, rehearsal=rehearsal).asgi()
+
+        one = running.enter_context(ExitStack())
+        address, _, server = one.enter_context(serving(app, name=name, port=port))
 
         def stop() -> None:
             """End it as a killed one: open connections are cut."""
-            server.force_exit = server.should_exit = True
-            thread.join(timeout=10)
+            server.force_exit = True
+            one.close()
 
-        return ServedSeat(f"http://{name or '127.0.0.1'}:{here.port}", records, stop)
+        return ServedSeat(address, records, stop)
 
-    yield started
-    for server, thread in servers:
-        server.should_exit = True
-        thread.join(timeout=10)
+    with running:
+        yield started

@@ -104,7 +104,7 @@ class SeatServer:
 def _asset(name: str) -> str:
     if name in {"seat.html", "seat.js"}:
         return (HERE / name).read_text(encoding="utf-8")
-    room = ("harness.reports", "listening/pages") if name == "microphone.js" else ("harness.people", "pages")
+    room = ("harness.reports", "invited/pages") if name == "microphone.js" else ("harness.people", "pages")
     return files(room[0]).joinpath(*room[1].split("/"), name).read_text(encoding="utf-8")
 
 

@@ -21,26 +21,25 @@ from harness.people.part_files import TAKES
 from harness.people.records import LARGEST_PART, SeatStore
 from harness.people.seat import CONSENT
 from harness.people.track import LONGEST_S, RATE_HZ, Part, track_of
-from harness.reports.listening.session import Refused
+from harness.reports.invited import Refused
 from tests.harness.people.conftest import Sitter
 
 SERVER = """
 import sys
 from pathlib import Path
-from harness.people.app import SeatApp
 from harness.people.caller.seat import CallerSeat
 from harness.people.records import SeatStore
 from harness.people.withdraw import withdraw_on_page
-from harness.reports.listening.door import door, opened
-from harness.reports.listening.server import listen_on, run_app
+from harness.people.serve import serve
+from harness.reports.invited.address import address_of
 
 folder = Path(sys.argv[1])
 records = SeatStore(folder)
-bound, here = opened(door(host="127.0.0.1", port=0))
-listen_on(bound, here)
-print(here.port, flush=True)
-app = SeatApp(records, CallerSeat(records, None, 3), here, lambda person: withdraw_on_page(folder, records, person))
-run_app(app.asgi(), bound, here)
+serve(
+    records, CallerSeat(records, None, 3), address_of(host="127.0.0.1", port=0),
+    lambda person: withdraw_on_page(folder, records, person), people=0, lifetime_s=None, rehearsal=False,
+    announce=lambda words: print(words.rstrip("/").rpartition(":")[2], flush=True),
+)
 """
 FRAMES = LARGEST_PART // 2
 MIB = 1 << 20

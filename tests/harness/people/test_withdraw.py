@@ -28,7 +28,7 @@ from harness.people.supporter.take_in import take_in
 from harness.people.track import RATE_HZ
 from harness.people.withdraw import FOLDER, JOURNAL, end_withdrawals, withdraw_everywhere, withdraw_on_page
 from harness.progress import RunProgress
-from harness.reports.listening.session import Refused
+from harness.reports.invited import Refused
 from harness.scenarios.pack import load_pack
 from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished

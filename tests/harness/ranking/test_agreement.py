@@ -122,8 +122,8 @@ def test_equivalence_is_a_test_and_not_an_absence_of_difference() -> None:
             rows += [_row(f"c{c}", verdict, f"j{k}") for k in range(3)]
         return present(agreement(rows, draws=500).equivalence)
 
-    assert world(1500, 0.9).equivalent is True
-    assert world(1500, 0.75).equivalent is False
+    assert world(600, 0.9).equivalent is True
+    assert world(600, 0.75).equivalent is False
     # Thirty contexts cannot show it, though the truth is the same.
     assert world(30, 0.9).equivalent is False
     assert world(7, 0.9).equivalent is None

@@ -44,7 +44,7 @@ _row = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None, phases=QUICK)
+@settings(max_examples=20, deadline=None, phases=QUICK)
 @given(st.lists(_row, min_size=1, max_size=40))
 @pytest.mark.parametrize("method", ["ordinal", "strength", "plain", "rao-kupper"])
 def test_every_board_is_finite(method: Method, rows: list[Judgment]) -> None:
@@ -67,7 +67,7 @@ def test_every_board_is_finite(method: Method, rows: list[Judgment]) -> None:
             assert r.contexts < 8
 
 
-@settings(max_examples=25, deadline=None, phases=QUICK)
+@settings(max_examples=10, deadline=None, phases=QUICK)
 @given(st.lists(_row, min_size=1, max_size=40))
 def test_every_ranking_can_be_written(rows: list[Judgment]) -> None:
     latencies = {"u": {f"c{k}": [300.0 + k if k % 3 else math.inf] for k in range(10)}, "w": {}}

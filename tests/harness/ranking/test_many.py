@@ -47,8 +47,7 @@ def alike(one: Any, other: Any) -> bool:
     return bool(one == pytest.approx(other, rel=1e-6, abs=1e-6)) if isinstance(one, float) else bool(one == other)
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
-@pytest.mark.parametrize("method", ["ordinal", "strength"])
+@pytest.mark.parametrize(("suffix", "method"), [("jsonl", "ordinal"), ("csv", "strength")])
 def test_columns_give_the_boards_that_objects_give(mixed: list[Judgment], tmp_path: Path, suffix: str, method: Any) -> None:
     path = tmp_path / f"rows.{suffix}"
     files.write(mixed, path)

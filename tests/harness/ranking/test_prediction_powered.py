@@ -280,6 +280,7 @@ def test_a_judge_that_leaves_no_minimum_has_no_weight(monkeypatch: pytest.Monkey
     assert found.theta == pytest.approx(fit(replace(sample, vote=vote), 0.0).theta)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("judge", ["perfect", "a taste of its own", "length"])
 def test_the_interval_covers_the_truth_whatever_the_judge(judge: str) -> None:
     """150 boards, of 2,000 in benchmarks/ranking_people_coverage.py: the limit is four standard errors under 95 %."""

@@ -18,7 +18,7 @@ from harness.ranking.model import Method
 from harness.ranking.question import Measured, RatingQuestion
 from harness.ranking.ranking import rank
 from harness.ranking.ranking_object import as_object
-from harness.ranking.separation import gaps
+from harness.ranking.stopping import gaps
 from harness.ranking.unbounded import standing, swept_share
 from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate
@@ -188,6 +188,7 @@ def _benchmark() -> Any:
     return module
 
 
+@pytest.mark.long
 def test_intervals_at_the_edge_cover_and_no_connected_board_is_without() -> None:
     found = _benchmark().simulate(105, seed=11)
     given = sum(t.given + t.one_sided for t in found.values())

@@ -6,7 +6,9 @@ from benchmarks.ranking_people_coverage import JUDGES, TASTE_SD, World, boards, 
 from harness.ranking.votes_needed import half_width_elo, minutes, votes_needed
 
 
-@pytest.mark.parametrize(("contexts", "votes"), [(8, 40), (80, 120), (80, 300)])
+@pytest.mark.parametrize(
+    ("contexts", "votes"), [(80, 120), *(pytest.param(*given, marks=pytest.mark.long) for given in ((8, 40), (80, 300)))]
+)
 def test_the_width_is_that_of_simulated_boards(contexts: int, votes: int) -> None:
     """Of one person; within a tenth of the median."""
     world = World(contexts=contexts, raters=1, taste_sd=TASTE_SD)

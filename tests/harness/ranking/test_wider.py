@@ -27,6 +27,7 @@ def sitting(
     return turns, agent
 
 
+@pytest.mark.long
 def test_people_who_differ_make_the_interval_wide_enough_for_others() -> None:
     rng = np.random.default_rng(3)
     held = {True: 0, False: 0}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.recording.playout import HEARD_RATE_HZ, heard, lay_out, stereo
+from harness.recording.playout import HEARD_RATE_HZ, heard, stereo
 from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
 from harness.timing import measure_turns
 
@@ -30,7 +30,7 @@ def _recording(*messages: tuple[float, float], clears_ms: tuple[float, ...] = ()
 
 
 def _starts_ms(recording: Recording) -> list[float]:
-    return [(piece.start_ns - T0) / 1e6 for piece in lay_out(recording)]
+    return [(piece.start_ns - T0) / 1e6 for piece in heard(recording).pieces]
 
 
 def test_a_burst_plays_one_piece_after_another() -> None:
@@ -56,7 +56,7 @@ def test_a_new_utterance_is_no_underrun() -> None:
 
 def test_a_clear_drops_what_has_not_been_heard_and_frees_the_player() -> None:
     recording = _recording((100, 40), (101, 1_000), (400, 40), clears_ms=(300,))
-    pieces = lay_out(recording)
+    pieces = heard(recording).pieces
     assert [p.count_samples * 1000 / RATE for p in pieces] == pytest.approx([40, 160, 40])
     assert _starts_ms(recording) == pytest.approx([100, 140, 400])
     track = heard(recording)
@@ -66,9 +66,9 @@ def test_a_clear_drops_what_has_not_been_heard_and_frees_the_player() -> None:
 
 def test_an_empty_message_keeps_nothing_from_a_clear() -> None:
     with_empty = _recording((100, 40), (101, 1_000), (102, 0), clears_ms=(300,))
-    assert [p.count_samples * 1000 / RATE for p in lay_out(with_empty)] == pytest.approx([40, 160])
+    assert [p.count_samples * 1000 / RATE for p in heard(with_empty).pieces] == pytest.approx([40, 160])
     before = _recording((100, 40), (101, 0), (400, 40), clears_ms=(300,))
-    assert [p.count_samples * 1000 / RATE for p in lay_out(before)] == pytest.approx([40, 0, 40])
+    assert [p.count_samples * 1000 / RATE for p in heard(before).pieces] == pytest.approx([40, 0, 40])
 
 
 def test_a_clear_after_everything_was_heard_drops_nothing() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.recording.zero_line import around_zero
+from harness.recording.playout import around_zero
 
 RATE = 24_000
 

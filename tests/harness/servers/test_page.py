@@ -79,7 +79,7 @@ def test_a_row_or_a_page_that_no_server_serves_is_refused() -> None:
     long = 'a{x="' + "y" * MOST_ROW_CHARACTERS + '"} 1\n'
     assert values("a 1\n" + long, "a") == [("a", {}, 1.0)]
     with pytest.raises(NotMetrics, match="more than 200,000 rows"):
-        read_page("a 1\n" * (MOST_ROWS + 1), ("a",))
+        read_page("a 1\n" * (MOST_ROWS + 1), ())
     with pytest.raises(NotMetrics, match="no Prometheus text"):
         read_page(long * 100, ("a",))
 

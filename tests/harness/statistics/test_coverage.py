@@ -1,6 +1,7 @@
 """Every interval covers the truth as often as it says, however alike the turns of a conversation are."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pytest
@@ -23,9 +24,14 @@ def ranks(rng: np.random.Generator, sizes: Sequence[int], icc: float) -> dict[st
     }
 
 
-@pytest.mark.parametrize("lengths", [(4, 5), (1, 7)])
-@pytest.mark.parametrize("icc", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("conversations", [8, 24])
+QUICK = ((8, 1.0, (1, 7)), (24, 0.5, (4, 5)))
+WORLDS = tuple(product((8, 24), (0.0, 0.5, 1.0), ((4, 5), (1, 7))))
+
+
+@pytest.mark.parametrize(
+    ("conversations", "icc", "lengths"),
+    [pytest.param(*world, marks=() if world in QUICK else pytest.mark.long) for world in WORLDS],
+)
 def test_percentiles_and_shares_cover_the_truth(conversations: int, icc: float, lengths: tuple[int, int]) -> None:
     rng = np.random.default_rng([conversations, round(10 * icc), *lengths])
     covered = dict.fromkeys((0.5, 0.95), 0)

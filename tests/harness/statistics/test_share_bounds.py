@@ -27,7 +27,7 @@ def seen(draw: st.DrawFn) -> tuple[Floats, Floats]:
     return np.array([float(draw(st.integers(0, m))) for m in of]), np.array(of, dtype=float)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(seen(), TAILS, st.data())
 def test_one_more_bad_event_never_lowers_a_bound(found: tuple[Floats, Floats], tail: float, data: st.DataObject) -> None:
     hits, of = found
@@ -50,7 +50,7 @@ def test_the_quick_question_and_the_bound_agree(found: tuple[Floats, Floats], ta
         assert stays_under(share, hits, of, tail) == (upper <= share)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.lists(st.integers(1, 30), min_size=1, max_size=5), min_size=8, max_size=30),
     st.sampled_from((0.5, 0.95)), TAILS, st.data(),

@@ -5,7 +5,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.figures.rank import rank_rows
@@ -49,9 +49,10 @@ def test_a_formula_is_guarded_and_comes_back(tmp_path: Path, sign: str) -> None:
     assert [row.cells["a"] for row in CsvRows(path, ["a"])] == [text]
 
 
-@given(st.lists(st.text(max_size=30), min_size=1, max_size=5))
-def test_any_text_comes_back_as_far_as_it_can_be_shown(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
-    path = tmp_path_factory.mktemp("t") / "t.csv"
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(st.text(max_size=30), min_size=1, max_size=5))
+def test_any_text_comes_back_as_far_as_it_can_be_shown(tmp_path: Path, texts: list[str]) -> None:
+    path = tmp_path / "t.csv"
     path.write_text(csv_text(["n", "a"], [[str(n), text] for n, text in enumerate(texts)]), newline="")
     assert unseen(path.read_text()) == []
     found = [row.cells["a"] for row in CsvRows(path, ["n", "a"])]

@@ -1,9 +1,6 @@
 """A run as spans: sent to a receiver that OpenTelemetry's own exporters use, and read back."""
 
-import json
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +12,7 @@ from harness.store.run_store import RunStore
 from harness.timeline import NS_PER_MS
 from harness.traces.export import as_request, spans_of
 from harness.traces.receiver import SpanReceiver
+from tests.harness.conftest import Finished
 from tests.harness.measuring.test_remeasure import store
 
 __all__ = ["store"]
@@ -26,10 +24,6 @@ def receiver() -> Iterator[SpanReceiver]:
     made.open()
     yield made
     made.close()
-
-
-def harness(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, "-m", "harness", *words], capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_a_call_holds_its_turn_its_wait_and_the_stages_of_it(store: RunStore) -> None:
@@ -53,19 +47,22 @@ def test_a_call_holds_its_turn_its_wait_and_the_stages_of_it(store: RunStore) ->
 
 
 def test_a_receiver_takes_them_and_a_file_holds_them(
-    store: RunStore, receiver: SpanReceiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: RunStore,
+    receiver: SpanReceiver,
+    harness_here: Callable[..., Finished],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run = str(store.folder)
+    run = store.folder
     environment = receiver.environment("harness")
     url = environment["OTEL_EXPORTER_OTLP_ENDPOINT"]
-    refused = harness("export-traces", run, "--to", url)
-    assert refused.returncode == 3
-    assert "refused the spans (HTTP 401)" in refused.stderr
+    refused = harness_here("export-traces", run, "--to", url)
+    assert refused.code == 3
+    assert "(HTTP 401)" in refused.err
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", environment["OTEL_EXPORTER_OTLP_HEADERS"])
-    done = harness("export-traces", run, "--to", url, "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["spans"] == 10
-    assert json.loads(done.stdout)["calls"] == 2
+    done = harness_here("export-traces", run, "--to", url, "--json")
+    assert done.code == 0, done.err
+    assert (done.json["spans"], done.json["calls"]) == (10, 2)
     came = receiver.between("harness", -(2**62), 2**62)
     assert sorted(span.name for span in came) == sorted(span.name for span in spans_of(store))
 

@@ -57,13 +57,13 @@ def test_a_voices_file_beside_a_pack_is_not_read(tmp_path: Path, monkeypatch: py
 
 def test_who_speaks_is_drawn_from_the_seed_and_never_has_the_voice_of_an_agent_under_test() -> None:
     pack = load_pack("heart-open")
-    drawn = [open_voices(pack, 1).wish_of(context) for context in pack.contexts]
+    drawn = list(map(open_voices(pack, 1).wish_of, pack.contexts))
     assert len(set(drawn)) == 8
-    assert drawn == [open_voices(pack, 1).wish_of(context) for context in pack.contexts]
-    assert drawn != [open_voices(pack, 2).wish_of(context) for context in pack.contexts]
+    assert drawn == list(map(open_voices(pack, 1).wish_of, pack.contexts))
+    assert drawn != list(map(open_voices(pack, 2).wish_of, pack.contexts))
     sex = {"male": "man", "female": "woman"}
     assert all(CALLER_VOICES[name].sex == sex[c.voice] for name, c in zip(drawn, pack.contexts, strict=True))
-    beside_joe = [open_voices(pack, 1, {"piper-joe"}).wish_of(context) for context in pack.contexts]
+    beside_joe = list(map(open_voices(pack, 1, {"piper-joe"}).wish_of, pack.contexts))
     assert "joe" not in beside_joe
     assert all(then == now for then, now in zip(drawn, beside_joe, strict=True) if then != "joe"), "others keep their voice"
 

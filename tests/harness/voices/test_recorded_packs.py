@@ -197,23 +197,33 @@ def test_eot_bench_rows_keep_their_own_spans_and_words(
     assert not (tmp_path / "x").exists()
 
 
-def test_a_pack_without_texts_is_played_for_timing_alone(
-    tmp_path: Path, turn: RenderedTurn, harness_command: Callable[..., Finished], harness_here: Callable[..., Finished]
-) -> None:
+@pytest.fixture
+def people(tmp_path: Path, turn: RenderedTurn, harness_here: Callable[..., Finished]) -> Path:
+    """A pack of one recording without text."""
     folder = folder_with(tmp_path, "a.wav", around(to_float(turn.samples), noise_db=30))
-    done = harness_command("scenarios", "import", "recordings", folder, "--out", tmp_path / "people")
+    done = harness_here("scenarios", "import", "recordings", folder, "--out", tmp_path / "people")
     assert done.code == 0, done.err
-    assert "1 of them have no text: they are played for timing alone" in done.out
-    rows = list(csv.DictReader((tmp_path / "people" / "pauses.csv").open()))
-    assert [row["file"] for row in rows] == ["a.wav"] * 4
+    return tmp_path / "people"
 
+
+def test_a_pack_without_texts_is_for_timing_alone(people: Path, tmp_path: Path, harness_here: Callable[..., Finished]) -> None:
+    rows = list(csv.DictReader((people / "pauses.csv").open()))
+    assert [row["file"] for row in rows] == ["a.wav"] * 4
     checked = harness_here("scenarios", "check", tmp_path / "people", "--json")
     assert checked.code == 0
     assert (checked.json["recorded"], checked.json["timing_alone"], checked.json["pauses"]["count"]) == (1, 1, 3)
     refused = harness_here("scenarios", "check", tmp_path / "people", "--turn-taking")
     assert (refused.code, "its callers are recordings" in refused.err) == (2, True)
+    asked = harness_here("run", "--agent", "smollm2-text", "--pack", tmp_path / "people")
+    assert (asked.code, "is a recording without text" in asked.err) == (2, True)
+
+
+@pytest.mark.long
+def test_a_pack_without_texts_is_played(
+    people: Path, tmp_path: Path, harness_command: Callable[..., Finished], harness_here: Callable[..., Finished]
+) -> None:
     run = tmp_path / "r"
-    done = harness_command("run", "--agent", peer("raw-pcm-answers"), "--pack", tmp_path / "people", "--json", "--out", run)
+    done = harness_command("run", "--agent", peer("raw-pcm-answers"), "--pack", people, "--json", "--out", run)
     assert done.code == 0, done.err
     (cell,) = done.json["cells"]
     (session,) = RunStore.open(run).sessions()
@@ -232,5 +242,3 @@ def test_a_pack_without_texts_is_played_for_timing_alone(
     assert shown.code == 0, shown.err
     again = harness_here("judge", "run", run, "--judge", "embedded")
     assert "they are timed and not judged" in again.err + again.out
-    asked = harness_here("run", "--agent", "smollm2-text", "--pack", tmp_path / "people")
-    assert (asked.code, "is a recording without text" in asked.err) == (2, True)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
+from harness.votes.rater_exclusion import Given, least_reading_s, rater_quality
 from harness.votes.vote import Vote, raters_of, read_votes, to_judgments
 
 HEADER = "context,subset,system_a,system_b,rater,vote,reason,shown_first,seconds,words,check\n"
@@ -45,6 +46,89 @@ def test_failed_checks_and_impossible_times_exclude_and_say_why(votes: tuple[Vot
     assert set(reasons) == {"hasty", "careless"}
     assert any("checks" in r for r in reasons["careless"])
     assert any("faster" in r for r in reasons["hasty"])
+
+
+def timed(rater: str, seconds: float, count: int = 4, *, least_s: float = 0.0, counts: bool = True) -> list[Given]:
+    return [Given(rater, seconds=seconds, chosen=n, least_s=least_s, counts=counts) for n in range(count)]
+
+
+def excluded(answers: list[Given]) -> dict[str, tuple[str, ...]]:
+    return {q.rater: q.reasons for q in rater_quality(answers) if q.excluded}
+
+
+@pytest.mark.parametrize(("failed", "of", "out"), [(1, 2, True), (1, 3, False), (2, 4, True), (2, 5, False), (0, 1, False)])
+def test_half_of_the_checks_failed_is_too_many(failed: int, of: int, out: bool) -> None:
+    checks = [Given("r", passed=n >= failed, counts=False) for n in range(of)]
+    assert excluded([*checks, Given("r")]) == ({"r": (f"failed {failed} of {of} checks",)} if out else {})
+    (quality,) = rater_quality([*checks, Given("r", seconds=3.0), Given("r", seconds=5.0)])
+    assert (quality.answers, quality.checks, quality.failed, quality.median_s) == (2, of, failed, 4.0)
+
+
+def test_nobody_decides_in_under_two_seconds_beyond_reading() -> None:
+    assert least_reading_s(25) == 2.0
+    for count, seconds, least_s, out in ((4, 1.9, 0.0, True), (4, 2.0, 0.0, False), (3, 1.0, 0.0, False), (4, 9.9, 8.0, True)):
+        assert ("r" in excluded(timed("r", seconds, count, least_s=least_s))) == out
+    # The times of checks say nothing of how somebody votes.
+    assert excluded([*timed("r", 20.0), *timed("r", 0.5, 20, counts=False)]) == {}
+
+
+def test_a_time_far_from_all_others_is_no_rater_s_and_needs_five_others() -> None:
+    others = [answer for k in range(5) for answer in timed(f"o{k}", 10.0)]
+    # Others who are alike still have a spread of .3 in log time, so five deviations are a factor of e^1.5 = 4.48.
+    for seconds, word in ((45.5, "longer"), (44.0, None), (2.3, None), (2.2, "less")):
+        found = excluded([*others, *timed("r", seconds)])
+        assert set(found) == ({"r"} if word else set())
+        assert word is None or f"far {word} than all others" in found["r"][0]
+    assert excluded([*others[:16], *timed("r", 500.0)]) == {}
+    wide = [answer for k, s in enumerate((2.5, 5.0, 10.0, 20.0, 40.0)) for answer in timed(f"o{k}", s)]
+    assert excluded([*wide, *timed("r", 500.0)]) == {}, "others differ more than that among themselves"
+
+
+@pytest.mark.parametrize(
+    ("count", "chosen", "preferred", "seconds", "out"),
+    [
+        (6, 1, ("x", "y"), 9.0, True), (5, 1, ("x", "y"), 9.0, False), (6, 1, ("x",), 9.0, False),
+        (6, 0, (None,), None, True), (6, 0, (None,), 9.0, False), (6, None, ("x", "y"), 9.0, False),
+        (6, None, (None,), None, False),
+    ],
+)  # fmt: skip
+def test_one_answer_to_six_items_is_a_habit_unless_one_system_was_always_better(
+    count: int, chosen: int | None, preferred: tuple[str | None, ...], seconds: float | None, out: bool
+) -> None:
+    given = [Given("r", seconds=seconds, chosen=chosen, preferred=preferred[n % len(preferred)]) for n in range(count)]
+    assert excluded(given) == ({"r": (f"gave the same answer to all {count} items",)} if out else {})
+
+
+@pytest.mark.parametrize(("check", "vote", "passed"), [
+    ("a_much", "a_slightly", True), ("a_much", "same", False), ("a_much", "b_much", False), ("same", "same", True),
+    ("same", "b_slightly", False), ("b_slightly", "b_much", True),
+])  # fmt: skip
+def test_a_check_is_passed_on_its_side(check: str, vote: str, passed: bool) -> None:
+    asked = {"context": "c", "subset": "regular", "system_a": "x", "system_b": "y", "rater": "r", "vote": vote, "check": check}
+    (quality,) = raters_of([Vote.model_validate(asked)])
+    assert (quality.checks, quality.failed, quality.excluded) == (1, 1 - passed, not passed)
+
+
+def test_the_place_on_the_page_and_the_system_are_told_apart(tmp_path: Path) -> None:
+    """Always the reply shown first, of either system, is a habit; always system x, in either place, is a taste."""
+    path = tmp_path / "v.csv"
+    sides = ("a", "b")
+    first = "".join(f"c-{n},regular,x,y,place,{sides[n % 2]}_much,,{sides[n % 2]},20,9,\n" for n in range(6))
+    taste = "".join(f"c-{n},regular,x,y,taste,a_much,,{sides[n % 2]},20,9,\n" for n in range(6))
+    path.write_text(HEADER + first + taste)
+    assert {q.rater for q in raters_of(read_votes(path)) if q.excluded} == {"place"}
+
+
+def test_of_votes_on_one_pair_the_last_counts_and_earlier_ones_are_numbered() -> None:
+    asked = {"context": "c", "subset": "regular", "system_a": "x", "system_b": "y", "rater": "r"}
+    turned = asked | {"system_a": "y", "system_b": "x"}
+    votes = [Vote.model_validate(given | {"vote": vote}) for given, vote in (
+        (asked, "a_much"), (turned, "a_much"), (asked, "same"), (asked | {"rater": "s"}, "b_much"),
+        (asked | {"condition": "noisy"}, "b_much"), (asked | {"presentation": "audio"}, "b_much"),
+    )]  # fmt: skip
+    assert [(row.repeat, row.purpose) for row in to_judgments(votes)] == [
+        (2, "repeat"), (1, "repeat"), (0, "main"), (0, "main"), (0, "main"), (0, "main"),
+    ]  # fmt: skip
 
 
 def test_somebody_who_sees_no_difference_and_took_the_time_to_look_counts(tmp_path: Path) -> None:

@@ -2,27 +2,28 @@
 
 import os
 import subprocess
-import threading
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import uvicorn
+from starlette.applications import Starlette
 
 from harness.figures.summary import RunSummary
+from harness.reports.invited.address import Address
+from harness.reports.invited.app import BEGINS_PER_MINUTE
+from harness.reports.invited.links import Invitation
 from harness.reports.listening.answers import VoteStore
-from harness.reports.listening.app import BEGINS_PER_MINUTE, ListeningApp
+from harness.reports.listening.app import ListeningApp
 from harness.reports.listening.design import ListeningDesign
-from harness.reports.listening.door import door, opened
 from harness.reports.listening.material import Material
 from harness.reports.listening.serve import prepare
-from harness.reports.listening.server import server_of
 from harness.store.run_store import RunStore
 from tests.reports.conftest import CHROMIUM
+from tests.serving import serving
 
 NAME = "rater.test"
 """A name that is not this machine's own, so that a browser treats its pages as it treats any site's."""
@@ -53,7 +54,7 @@ class Served:
 @pytest.fixture
 def serve(played: Played) -> Iterator[Callable[..., Served]]:
     """Start a test; each keyword that is not the design's is the run's."""
-    servers: list[tuple[uvicorn.Server, threading.Thread]] = []
+    running = ExitStack()
 
     def started(
         *,
@@ -70,26 +71,24 @@ def serve(played: Played) -> Iterator[Callable[..., Served]]:
         store, _ = played(contexts=contexts, unit_s=0.3, **more)
         design = ListeningDesign.model_validate(settings)
         votes, material = prepare(store, design)
-        bound, here = opened(door(host="127.0.0.1", port=0, public=public, **(reached or {})))
-        if name is not None:
-            here = replace(here, url=f"{here.scheme}://{name}:{here.port}")
-        app = ListeningApp(votes, material, design, here, hearing_share=hearing_share, begins_per_minute=begins_per_minute)
-        server, gate = server_of(app.asgi(), bound, here)
-        server.config.timeout_graceful_shutdown = 1
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [gate]}, daemon=True)
-        thread.start()
-        end = time.monotonic() + 20
-        while not server.started:
-            assert time.monotonic() < end
-            time.sleep(0.01)
-        servers.append((server, thread))
-        address = here.origin if name else f"http{'s' * bool(here.certificate)}://127.0.0.1:{here.port}"
+
+        def app(here: Address) -> Starlette:
+            limits = {"hearing_share": hearing_share, "begins_per_minute": begins_per_minute}
+            return ListeningApp(votes, material, design, here, **limits).asgi()  # type: ignore[arg-type]
+
+        address, _, _ = running.enter_context(serving(app, name=name, public=public, **(reached or {})))
         return Served(address, votes, material, store, design)
 
-    yield started
-    for server, thread in servers:
-        server.should_exit = True
-        thread.join(timeout=10)
+    with running:
+        yield started
+
+
+def invite(votes: VoteStore, raters: int, contributors: int = 0, expires_s: float | None = None) -> list[Invitation]:
+    """Links for raters, then for contributors."""
+    return [
+        *votes.links.invite(raters, "rater", "", expires_s),
+        *votes.links.invite(contributors, "contributor", "/collect", expires_s),
+    ]
 
 
 @pytest.fixture(scope="session")

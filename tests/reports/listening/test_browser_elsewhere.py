@@ -10,8 +10,7 @@ import pytest
 import soundfile
 
 from harness.reports.listening import headphones
-from harness.reports.listening.serve import invite
-from tests.reports.listening.conftest import NAME
+from tests.reports.listening.conftest import NAME, invite
 from tests.reports.listening.test_browser import begin, hear_all, one_step
 
 Serve = Callable[..., Any]

@@ -23,8 +23,9 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
-from harness.reports.listening import connections, server
-from harness.reports.listening.door import door, opened
+from harness.reports.invited import connections
+from harness.reports.invited.server import serve_on
+from harness.reports.invited.address import address_of, opened
 
 for name, value in zip(sys.argv[4::2], sys.argv[5::2]):
     setattr(connections, name, float(value))
@@ -37,11 +38,9 @@ async def long(request):
     return StreamingResponse(blocks())
 files = {"certificate": Path(sys.argv[2]), "key": Path(sys.argv[3])} if sys.argv[2] else {}
 proxies = {"public": True, "url": "https://rater.test", "proxies": ["127.0.0.1"]} if sys.argv[1] == "proxy" else {}
-bound, here = opened(door(host="127.0.0.1", port=0, **files, **proxies))
-server.listen_on(bound, here)
-print(here.port, flush=True)
 routes = [Route("/", hello, methods=["GET", "POST"]), Route("/long", long)]
-server.run_app(Starlette(routes=routes), bound, here)
+with opened(address_of(host="127.0.0.1", port=0, **files, **proxies)) as (bound, here):
+    serve_on(bound, here, Starlette(routes=routes), None, "Pages", lambda _: print(here.port, flush=True))
 """
 FILES = 1_024
 """The usual limit of a shell."""

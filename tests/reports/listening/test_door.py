@@ -15,9 +15,11 @@ import pytest
 
 from harness.errors import UserError
 from harness.figures.summary import RunSummary
+from harness.people.serve import links_of
+from harness.reports.invited.address import Address, address_of, lifetime_s
+from harness.reports.invited.links import list_links
 from harness.reports.listening.design import ListeningDesign
-from harness.reports.listening.door import Door, door, lifetime_s
-from harness.reports.listening.serve import links_shown, serve
+from harness.reports.listening.serve import serve
 from harness.store.run_store import RunStore
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
@@ -40,7 +42,7 @@ VOTE = {"position": 0, "answer": {"choice": 1, "reason": "warmer"}}
 )  # fmt: skip
 def test_a_door_that_cannot_be_is_refused(asked: dict[str, object], says: str) -> None:
     with pytest.raises(UserError, match=re.escape(says)):
-        door(**asked)  # type: ignore[arg-type]
+        address_of(**asked)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["", "7", "d", "-1d", "0d", "7 d", "1y", "9999999d"])
@@ -74,7 +76,7 @@ def test_a_certificate_without_its_key_is_refused(certificate: tuple[Path, Path]
         ((key, key), "no certificate"),
     ):
         with pytest.raises(UserError, match=says):
-            door(certificate=given[0], key=given[1])
+            address_of(certificate=given[0], key=given[1])
 
 
 @pytest.mark.parametrize(
@@ -87,15 +89,15 @@ def test_a_certificate_without_its_key_is_refused(certificate: tuple[Path, Path]
     ],
 )
 def test_a_link_names_what_raters_reach(asked: dict[str, object], host: str, origin: str) -> None:
-    made = door(**asked)  # type: ignore[arg-type]
+    made = address_of(**asked)  # type: ignore[arg-type]
     assert (made.host, made.origin, made.secure) == (host, origin, origin.startswith("https"))
 
 
 def test_without_an_address_asked_for_links_name_the_machines_own() -> None:
-    made = door(public=True)
+    made = address_of(public=True)
     assert made.host == "0.0.0.0"
     assert made.own_address is None or made.own_address in made.hosts
-    assert Door("0.0.0.0", own_address="192.0.2.7").origin == "http://192.0.2.7:8177"
+    assert Address("0.0.0.0", own_address="192.0.2.7").origin == "http://192.0.2.7:8177"
     assert "0.0.0.0" not in made.hosts
 
 
@@ -142,12 +144,12 @@ def test_the_command_prints_links_that_work_until_they_are_revoked(played: Playe
         refused = rater.get("/step")
         assert refused.status_code == 403
         assert "withdrawn" in refused.json()["error"]
-        shown = links_shown(store.folder)
+        shown = list_links(links_of(store.folder))
         assert [line.split("  ")[0] for line in shown] == [match[2] for match in links]
         assert "revoked, begun as rater-0001" in shown[0]
         assert not any(match[4] in "".join(shown) for match in links)
         with pytest.raises(UserError, match="cannot be opened"):
-            serve(store, ListeningDesign(), door(port=int(links[0][3].rsplit(":", 1)[1])))
+            serve(store, ListeningDesign(), address_of(port=int(links[0][3].rsplit(":", 1)[1])))
     finally:
         served.send_signal(signal.SIGINT)
         said = served.communicate(timeout=60)[1]

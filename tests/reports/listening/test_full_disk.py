@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from harness.reports.listening.storage import STATUS, WORDS
+from harness.reports.invited.entry import DISK_FULL, DISK_FULL_STATUS
 from tests.reports.listening.conftest import Served
 from tests.small_disk import SmallDisk, small_disk
 
@@ -16,17 +16,17 @@ def test_what_is_refused_is_said_and_what_is_acknowledged_stays(small_disk: Smal
     kept, refused = 0, 0
     for _ in range(12):  # The journal has room for a row or two.
         step = rater.get("/step")
-        if step.status_code == STATUS:
-            refused += step.json() == {"error": WORDS}
+        if step.status_code == DISK_FULL_STATUS:
+            refused += step.json() == {"error": DISK_FULL}
             continue
         answer = {"choice": 1, "reason": "It listens. " * 3_000}
         reply = rater.post("/answer", json={"position": step.json()["position"], "answer": answer})
         kept += reply.status_code == 200
-        refused += reply.status_code == STATUS and reply.json() == {"error": WORDS}
-        assert reply.status_code in (200, 409, STATUS)
+        refused += reply.status_code == DISK_FULL_STATUS and reply.json() == {"error": DISK_FULL}
+        assert reply.status_code in (200, 409, DISK_FULL_STATUS)
     assert refused
     stranger = served.client().post("/begin", json={"consent": True, "purpose": "collect"})
-    assert stranger.status_code in (200, STATUS)
+    assert stranger.status_code in (200, DISK_FULL_STATUS)
     small_disk.make_room()
     assert rater.get("/step").status_code == 200
     assert len(served.votes.answers()) == kept

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import soundfile
 
+from harness.reports.invited import Refused
 from harness.reports.listening.collect import LONGEST_S, _decoded
-from harness.reports.listening.session import Refused
 
 Serve = Callable[..., Any]
 

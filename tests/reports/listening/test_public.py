@@ -8,8 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.reports.listening.guard import Ceiling, from_here
-from harness.reports.listening.serve import invite, links_shown, revoke
+from harness.people.serve import links_of
+from harness.reports.invited.guard import Ceiling, from_here
+from harness.reports.invited.links import end_links, list_links
+from tests.reports.listening.conftest import invite
 
 Serve = Callable[..., Any]
 TEXT = {"medium": "text", "practice": 0, "gold": 0, "attention": 0}
@@ -122,7 +124,7 @@ def test_a_link_that_ended_opens_nothing_at_once_and_keeps_what_was_given(serve:
     assert person.post("/begin", json={"consent": True}).status_code == 200
     assert person.post("/answer", json=VOTE).status_code == 200
     if soon_s is None:
-        assert revoke(served.store.folder, link.id) == 1
+        assert end_links(links_of(served.store.folder), link.id, served.store.folder) == 1
     else:
         time.sleep(max(soon_s - time.time(), 0) + 0.05)
     answers: list[httpx.Response] = [
@@ -137,10 +139,10 @@ def test_a_link_that_ended_opens_nothing_at_once_and_keeps_what_was_given(serve:
         assert says in page.text
         assert "set-cookie" not in page.headers
     assert [a.position for a in served.votes.answers()] == [0]
-    assert f"{link.id}  ab-text-without  rater  {ends}, begun as rater-0001" in links_shown(served.store.folder)
+    assert f"{link.id}  ab-text-without  rater  {ends}, begun as rater-0001" in list_links(links_of(served.store.folder))
     if ends == "revoked":
         assert served.client().get(other.path).status_code == 303
-        assert revoke(served.store.folder, "all") == 1
+        assert end_links(links_of(served.store.folder), "all", served.store.folder) == 1
         assert served.client().get(other.path).status_code == 403
 
 

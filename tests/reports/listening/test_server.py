@@ -20,13 +20,14 @@ import soundfile
 
 from harness.errors import UserError
 from harness.figures.summary import RunSummary
+from harness.reports.invited.address import Address, address_of
 from harness.reports.listening.answers import VoteStore
 from harness.reports.listening.design import ListeningDesign
-from harness.reports.listening.door import door
 from harness.reports.listening.people import write_human_completions
-from harness.reports.listening.serve import invite, prepare
+from harness.reports.listening.serve import prepare
 from harness.reports.listening.serve import serve as serve_forever
 from harness.store.run_store import RunStore
+from tests.reports.listening.conftest import invite
 
 Serve = Callable[..., Any]
 TEXT = {"medium": "text", "practice": 0, "gold": 0, "attention": 0}
@@ -223,7 +224,7 @@ def test_who_rates_is_never_asked_to_answer_the_same_conversation(serve: Serve) 
 def test_a_test_open_to_others_must_be_called_public(played: Callable[..., tuple[RunStore, RunSummary]]) -> None:
     store, _ = played()
     with pytest.raises(UserError, match="add --public"):
-        serve_forever(store, ListeningDesign(), door(host="0.0.0.0"))
+        serve_forever(store, ListeningDesign(), address_of(host="0.0.0.0"))
 
 
 def test_replies_to_different_conversations_are_not_compared(
@@ -232,7 +233,7 @@ def test_replies_to_different_conversations_are_not_compared(
     store, _ = played()
     store.set_manifest(store.manifest.model_copy(update={"mode": "replay"}))
     with pytest.raises(UserError, match="--mode seeded"):
-        serve_forever(store, ListeningDesign())
+        serve_forever(store, ListeningDesign(), Address())
 
 
 def test_a_run_with_one_agent_is_offered_what_it_can_be_asked(played: Callable[..., tuple[RunStore, RunSummary]]) -> None:
@@ -253,10 +254,10 @@ import sys
 from pathlib import Path
 from harness.store.run_store import RunStore
 from harness.reports.listening.design import ListeningDesign
-from harness.reports.listening.door import door
+from harness.reports.invited.address import Address, address_of
 from harness.reports.listening.serve import serve
 design = ListeningDesign(medium="text", practice=0, gold=0, attention=0)
-serve(RunStore.open(Path(sys.argv[1])), design, door(port=int(sys.argv[2])))
+serve(RunStore.open(Path(sys.argv[1])), design, address_of(port=int(sys.argv[2])))
 """
 
 
