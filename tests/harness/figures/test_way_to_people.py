@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.figures.cells import JudgeSummary, Trust
+from harness.figures.cells import JudgeSummary
 from harness.figures.quality_state import way_to_people
 from harness.figures.summary import RunSummary
+from harness.judging.validation.trust import Trust
 
 RUN = Path("run")
 

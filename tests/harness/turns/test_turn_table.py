@@ -14,9 +14,9 @@ from harness.timing.unknown_waits import NO_LATENCY
 from harness.turns import TurnTable, change, estimate
 from harness.turns.bounded import Bounded, bounded
 from harness.turns.catalogue import BY_PATH
-from harness.turns.estimate import Cluster, Estimate
+from harness.turns.estimate import Estimate
 from harness.turns.of_run import rows_of_call
-from harness.turns.table import TurnKey, begins_with_filler
+from harness.turns.table import Cluster, TurnKey, begins_with_filler
 from tests.present import present
 
 
