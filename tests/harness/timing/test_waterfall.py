@@ -141,11 +141,11 @@ SCORED = (
 
 def _held(cause: str, scored_s: float) -> dict[str, float]:
     steps = tuple(step for step in HELD if step[0] != marks.TURN_DECIDED)
-    decided = (
+    decided: list[tuple[str, float, dict[str, Any]]] = [
         (marks.TURN_SCORED, scored_s, {}),
         (marks.ENDPOINT_REACHED, 0.462, {"cause": cause}),
         (marks.TURN_DECIDED, 0.465, {}),
-    )
+    ]
     return _stages(present(_measured(steps, 0.470, decided).waterfall))
 
 
