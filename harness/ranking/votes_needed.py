@@ -1,14 +1,11 @@
 """Votes that an interval of a wished width takes, and the minutes for them, before anybody has voted.
 
-A person who is asked for votes wants to know how many, and for how long. The answer must not need votes, so it is the closed
-form of the people-only fit: n votes by a few people, on pairs drawn from all pairs of k systems, leave a rating the variance
+It is the closed form of the people-only fit: n votes on pairs of k systems over c conversations leave a rating the variance
 
     (k − 1)² / (2 k n v)  +  (1 − 1/k) s² / c
 
-in log-odds. The first part is the chance in a vote, v the variance of one. The second is that of the c conversations, on which
-a system is better or worse than it is on average, with the spread s; no number of votes removes it. A judge can only make the
-interval narrower than this (`prediction_powered`). On simulated boards the median is within 10 % of it
-(docs/evidence/peoples-axis.md, "Votes needed").
+in log-odds, v the variance of one vote and s the spread of a system over conversations, which no number of votes removes. A
+judge can only narrow it. On simulated boards the median is within 10 % of it (docs/evidence/peoples-axis.md).
 """
 
 import math

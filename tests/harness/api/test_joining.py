@@ -22,6 +22,7 @@ from harness.judging import Completion, judge_pairs, load_judge_settings, open_j
 from harness.judging.judge import installed_judges
 from harness.scenarios.pack import load_pack
 from harness.voices.choice import open_voices
+from tests.harness.conftest import VIRTUAL_TIME
 
 EXAMPLE = Path(__file__).parents[2] / "example_package"
 PACK = """
@@ -107,7 +108,7 @@ def test_the_voice_speaks_for_a_pack_that_names_it(tmp_path: Path) -> None:
     voices = open_voices(load_pack(str(path)))
     assert voices.knows("hummer")
     assert not voices.knows("nobody")
-    assert voices.chosen("hummer") == "hummer (installed)"
+    assert voices.name_of("hummer") == "hummer (installed)"
     one, two = (render_turn("It is tomorrow already.", None, InstalledVoice("hummer").open(), None) for _ in range(2))
     assert one.duration_s > 0.5
     assert (one.samples == two.samples).all()
@@ -151,7 +152,8 @@ def test_all_three_join_one_run(site: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "harness", "run", "--agent", "example.toml", "--pack", "hummed.yaml", "--judge", "asks-back",
          "--out", "run", "--json"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(site)}, capture_output=True, text=True, timeout=300, check=False,
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{VIRTUAL_TIME['PYTHONPATH']}"},
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
