@@ -173,7 +173,7 @@ def test_validity_belongs_to_a_finished_session_which_is_named(store: RunStore, 
 
 
 def test_only_finished_and_measured_calls_without_words_are_transcribed(store: RunStore) -> None:
-    def transcribe(samples: NDArray[np.float32], rate_hz: int) -> Heard:
+    def transcribe(samples: NDArray[np.int16], rate_hz: int) -> Heard:
         return Heard("Hello", (("Hello", 0.0, len(samples) / rate_hz),))
 
     measure_missing(store, silero(), QUIET)
