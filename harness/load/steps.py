@@ -1,10 +1,8 @@
 """Steps of rising load, each measured like any call, to find how many callers an agent or this machine can serve.
 
-A step of a *closed* loop is a wave: all its callers speak at once, each in a phase of its own within the 20 ms frame. In an
-*open* loop callers come at a rate, at instants that were drawn before (`harness.load.arrivals`). Nothing is analysed until the
-last call of a step has ended. A step is *within bounds* when callers came, frames left and answers were stamped on time; other
-steps show the machine's limit or the caller's and say nothing about the agent. If a caller process filled its core, the step is
-played again by twice as many. A p95 needs 60 turns, so small waves have none unless they are repeated.
+A step of a *closed* loop is a wave: all its callers speak at once. In an *open* loop callers come at a rate, at instants that
+were drawn before. Nothing is analysed until the last call of a step has ended. If a caller process filled its core, the step is
+played again by twice as many.
 """
 
 import asyncio
