@@ -28,7 +28,7 @@ from harness.reports.answers import answers
 from harness.reports.audits import compared_in_pairs_words
 from harness.reports.board import board, columns, method_words
 from harness.reports.cautions_shown import cautions, in_one_line, merged
-from harness.reports.charts import elo_latency, joint_picture, theme
+from harness.reports.charts import elo_latency_chart, elo_latency_points, theme
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
 from harness.reports.failures import losses
@@ -140,7 +140,7 @@ def render(view: PageView) -> str:
             cautions=found,
             cautions_line=in_one_line(found),
             can_plot=bool(drawings),
-            joint=[Markup(drawing) for drawing in drawings.get(elo_latency.default_choice(view).key, ())],
+            joint=[Markup(drawing) for drawing in drawings.get(elo_latency_points.default_choice(view).key, ())],
             drawings=Markup(packed(drawings)),
             marker=_marker,
             verdicts=shown,
@@ -159,8 +159,8 @@ def render(view: PageView) -> str:
             sections=sections,
             finding_value=finding_value,
             finding_interval=finding_interval,
-            metrics=elo_latency.offered(view),
-            default_metric=elo_latency.default_metric(view),
+            metrics=elo_latency_points.offered(view),
+            default_metric=elo_latency_points.default_metric(view),
             conditions=conditions(view),
             emotions=sorted({context.emotion for context in view.contexts}),
             disputed=sum(entry["disputed"] > 0 for entry in index),
@@ -184,16 +184,16 @@ def _is_shown(view: PageView, anchor: str) -> bool:
 def _drawings(view: PageView) -> dict[str, list[str]]:
     """The drawings of the joint chart for every setting of its switches, in each size."""
     return {
-        choice.key: [str(joint_picture.draw(view, choice, size)) for size in joint_picture.SIZES]
-        for choice in elo_latency.choices(view)
+        choice.key: [str(elo_latency_chart.draw(view, choice, size)) for size in elo_latency_chart.SIZES]
+        for choice in elo_latency_points.choices(view)
     }
 
 
 def _marker(number: int) -> Markup:
     """An agent's mark from the joint chart, to show beside its name."""
-    colour, shape = joint_picture.colour_and_shape(number)
+    colour, shape = elo_latency_chart.colour_and_shape(number)
     return Markup('<svg class="marker" viewBox="-8 -8 16 16" aria-hidden="true"><path d="{}" fill="{}"/></svg>').format(
-        joint_picture.shape_path(shape), joint_picture.on_page(colour)
+        elo_latency_chart.shape_path(shape), elo_latency_chart.on_page(colour)
     )
 
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from harness.extras import require_pictures
 from harness.files import write_whole
-from harness.reports.charts import elo_latency, joint_picture
+from harness.reports.charts import elo_latency_chart, elo_latency_points
 from harness.reports.charts.chart import Chart
 from harness.reports.charts.labels import LINE_EM
 from harness.reports.charts.theme import LIGHT_INK, Spec, on_paper
@@ -62,7 +62,7 @@ def write_pictures(charts: Iterable[Chart], words: str, folder: Path) -> tuple[P
     return tuple(written)
 
 
-def write_joint_picture(view: PageView, folder: Path) -> tuple[Path, ...]:
+def write_elo_latency_chart(view: PageView, folder: Path) -> tuple[Path, ...]:
     """Write `elo_latency.png` and `elo_latency.svg`; nothing if no agent has both a rating and a latency.
 
     Raises:
@@ -71,8 +71,8 @@ def write_joint_picture(view: PageView, folder: Path) -> tuple[Path, ...]:
     require_pictures("a picture")
     import vl_convert
 
-    size = joint_picture.PICTURE
-    drawing = joint_picture.draw(view, elo_latency.default_choice(view), size, joint_picture.on_paper)
+    size = elo_latency_chart.PICTURE
+    drawing = elo_latency_chart.draw(view, elo_latency_points.default_choice(view), size, elo_latency_chart.on_paper)
     if not drawing:
         return ()
     folder.mkdir(parents=True, exist_ok=True)

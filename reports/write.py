@@ -17,7 +17,7 @@ from harness.reports.conditions import conditions
 from harness.reports.html import render
 from harness.reports.listening.people import write_human_completions
 from harness.reports.markdown import markdown
-from harness.reports.pictures import write_joint_picture, write_pictures
+from harness.reports.pictures import write_elo_latency_chart, write_pictures
 from harness.reports.session_audio import draw_sessions
 from harness.reports.several_runs import together
 from harness.reports.shown_runs import ShownRuns, alone
@@ -124,7 +124,7 @@ def write_exports(view: PageView, folder: Path, *, pictures: bool = True) -> tup
     written: list[Path] = []
     if pictures:
         every = [chart for section in charts(view).values() for chart in section]
-        written += [*write_joint_picture(view, folder), *write_pictures(every, conditions(view), folder)]
+        written += [*write_elo_latency_chart(view, folder), *write_pictures(every, conditions(view), folder)]
     made = tables(view)
     for name, rows in made.items():
         if not rows:

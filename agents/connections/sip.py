@@ -34,7 +34,7 @@ from harness.agents.profile_spoken import SpokenElsewhere
 from harness.audio.level import AUDIBLE_RMS
 
 if TYPE_CHECKING:
-    from harness.agents.connections.sip_line import SipLine
+    from harness.agents.connections.sip_dialog import SipLine
     from harness.agents.connections.sip_sound import CallSound
 
 TELEPHONE: Final[tuple[CodecName, ...]] = ("pcmu", "pcma", "opus")
@@ -107,7 +107,7 @@ class SipConnection:
     async def _connect(self) -> None:
         if find_spec("aiosipua") is None or find_spec("aiortc") is None:
             raise ConnectionFailed("SIP needs the extra 'sip': pip install 'heart-voice-harness[sip]'", "defect")
-        from harness.agents.connections.sip_line import Account, Handlers, SipLine, host_and_port
+        from harness.agents.connections.sip_dialog import Account, Handlers, SipLine, host_and_port
         from harness.agents.connections.sip_sound import CallSound
 
         proxy = self._options.get("proxy")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _NAME: Final = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*(?=[{ \t])")
 _SHOWN: Final = 60
+MOST_BYTES: Final = 8 * 1024 * 1024
+"""Most bytes of a page: forty bytes for each of the most rows."""
 MOST_ROWS: Final = 200_000
 """Most rows of a page, comments apart: hundreds of times what a model server serves (some thousands, histograms included)."""
 MOST_ROW_CHARACTERS: Final = 2**14

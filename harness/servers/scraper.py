@@ -23,7 +23,7 @@ from harness.agents.secrets import beginning
 from harness.agents.this_machine import is_loopback
 from harness.clock import now_ns
 from harness.servers.adapters import WANTED, adapter_for
-from harness.servers.page import NotMetrics, read_page
+from harness.servers.page import MOST_BYTES, NotMetrics, read_page
 from harness.servers.samples import ServedStage, ServerSample, as_row
 from harness.servers.windows import trusted
 from harness.timeline import NS_PER_S
@@ -33,7 +33,6 @@ AROUND_NS: Final = round(5 * PERIOD_S * NS_PER_S)
 """A call's samples begin and end so much outside it, so that its first and its last wait are between two."""
 ANSWER_S: Final = 1.0
 """Time for a whole page; also the interval of tries while a server does not answer."""
-MOST_BYTES: Final = 8 * 1024 * 1024
 LARGEST_SHARE: Final = 0.2
 """The largest share of the time that may go into reading one server's pages."""
 APART_S: Final = 2.0

@@ -1,4 +1,4 @@
-"""All charts that Vega draws, by their section. The joint chart is drawn by `harness.reports.charts.joint_picture`."""
+"""All charts that Vega draws, by their section. The joint chart is drawn by `harness.reports.charts.elo_latency_chart`."""
 
 from collections.abc import Callable
 

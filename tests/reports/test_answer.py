@@ -21,7 +21,7 @@ from harness.recording.record import Arrival
 from harness.reports.answers import answers
 from harness.reports.assemble import assemble
 from harness.reports.board import board, columns
-from harness.reports.charts.elo_latency import default_metric
+from harness.reports.charts.elo_latency_points import default_metric
 from harness.reports.markdown import markdown
 from harness.reports.shown_runs import alone
 from harness.reports.verdict import Verdict, fast, verdicts

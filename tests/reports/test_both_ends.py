@@ -15,8 +15,8 @@ from harness.figures.cells import Cell
 from harness.figures.latency import WithinBudget
 from harness.figures.summary import RunSummary
 from harness.reports.charts import ecdf, over_run
-from harness.reports.charts.elo_latency import default_choice
-from harness.reports.charts.joint_picture import WIDE, draw
+from harness.reports.charts.elo_latency_chart import WIDE, draw
+from harness.reports.charts.elo_latency_points import default_choice
 from harness.reports.html import render
 from harness.reports.payload import OVER, UNDECIDED, index
 from harness.reports.session_view import TurnView

@@ -10,7 +10,7 @@ import pytest
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
 from harness.reports.markdown import markdown, plain
-from harness.reports.pictures import write_joint_picture, write_pictures
+from harness.reports.pictures import write_elo_latency_chart, write_pictures
 from harness.reports.view import PageView
 from harness.reports.write import write_exports
 from tests.present import present
@@ -79,7 +79,7 @@ def test_every_chart_becomes_a_picture_with_its_conditions(view: PageView, tmp_p
     made = [chart for section in charts(view).values() for chart in section]
     assert {"leaderboard", "ttfa_ecdf", "waterfall", "ttfa_differences", "interaction"} <= {c.name for c in made}
     chosen = [c for c in made if c.name == "waterfall"]
-    written = [*write_pictures(chosen, conditions(view), tmp_path), *write_joint_picture(view, tmp_path)]
+    written = [*write_pictures(chosen, conditions(view), tmp_path), *write_elo_latency_chart(view, tmp_path)]
     assert {path.name for path in written} == {f"{n}.{s}" for n in ("waterfall", "elo_latency") for s in ("png", "svg")}
     for path in written:
         content = path.read_bytes()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.reports.charts.elo_latency import offered
+from harness.reports.charts.elo_latency_points import offered
 from harness.reports.charts.registry import charts
 from harness.reports.html import render
 from tests.reports.invented import invented_view

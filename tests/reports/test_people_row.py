@@ -7,8 +7,8 @@ import pytest
 
 from harness.figures.seat import BesideSeat, Bounded, SeatSummary
 from harness.reports.board import board
-from harness.reports.charts.elo_latency import default_choice, frontier, points, references
-from harness.reports.charts.joint_picture import WIDE, draw
+from harness.reports.charts.elo_latency_chart import WIDE, draw
+from harness.reports.charts.elo_latency_points import default_choice, frontier, points, references
 from harness.reports.conditions import conditions
 from harness.reports.markdown import markdown
 from harness.reports.tables import tables

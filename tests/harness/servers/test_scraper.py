@@ -13,8 +13,9 @@ import pytest
 
 from harness.clock import now_ns
 from harness.servers import scraper
+from harness.servers.page import MOST_BYTES
 from harness.servers.samples import ServerSample, load_samples
-from harness.servers.scraper import ANSWER_S, MOST_BYTES, MetricsScraper, Target, next_in_s
+from harness.servers.scraper import ANSWER_S, MetricsScraper, Target, next_in_s
 from harness.timeline import NS_PER_MS
 
 Answer = Callable[[BaseHTTPRequestHandler, int], None]

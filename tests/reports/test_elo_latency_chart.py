@@ -7,8 +7,8 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from harness.ranking.board import QualityState
-from harness.reports.charts.elo_latency import Choice, choices, default_choice, frontier, points
-from harness.reports.charts.joint_picture import PHONE, SIZES, WIDE, Size, colour_and_shape, draw
+from harness.reports.charts.elo_latency_chart import PHONE, SIZES, WIDE, Size, colour_and_shape, draw
+from harness.reports.charts.elo_latency_points import Choice, choices, default_choice, frontier, points
 from harness.reports.charts.labels import Box, place, shortened, text_width
 from harness.reports.charts.scale import LogScale
 from harness.reports.view import PageView, RatingView, SliceView

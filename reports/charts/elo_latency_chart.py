@@ -17,7 +17,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from harness.reports.charts.elo_latency import PERCENTILES, Choice, Line, Point, frontier, points, references
+from harness.reports.charts.elo_latency_points import PERCENTILES, Choice, Line, Point, frontier, points, references
 from harness.reports.charts.labels import BESIDE_PX, DROP_EM, LINE_EM, Box, first_free, place, shortened, text_width
 from harness.reports.charts.scale import LinearScale, LogScale, latency_label
 from harness.reports.charts.theme import LIGHT_CATEGORY, LIGHT_INK
