@@ -26,23 +26,9 @@ PLAIN_WORD_CHARACTERS: Final = 15
 """Letters, dashes and underscores up to this length are a word (`english`), and no key, but under a name of a password."""
 
 _WORDS: Final = frozenset(
-    (
-        "auth",
-        "authorization",
-        "bearer",
-        "cookie",
-        "credential",
-        "dsn",
-        "header",
-        "jwt",
-        "pass",
-        "pat",
-        "pin",
-        "sas",
-        "signature",
-        "webhook",
-    )
-)
+    ("auth", "authorization", "bearer", "cookie", "credential", "dsn", "header", "jwt", "pass", "pat", "pin", "sas",
+     "signature", "webhook")
+)  # fmt: skip
 _ENDINGS: Final = ("key", "token", "secret", "password", "passphrase", "passwd", "passcode", "pwd", "pw")
 _PASSWORDS: Final = ("password", "passphrase", "passwd", "passcode", "pwd", "pw", "secret")
 _PASSWORD_WORDS: Final = frozenset(("pass", "pat", "jwt", "pin", "dsn"))

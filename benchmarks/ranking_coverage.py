@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ordinal_design
+from harness.ranking.bradley_terry import refit
 from harness.ranking.elo_intervals import Covariance, clustered, max_t, of_differences
 from harness.ranking.leaderboard import paper_half_width
 from harness.ranking.ordinal import pin
-from harness.ranking.refit import refit
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.ranking.verdicts import Votes
 from harness.statistics.arrays import Floats

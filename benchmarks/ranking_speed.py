@@ -19,7 +19,7 @@ import evalica
 import numpy as np
 
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ordinal_design
-from harness.ranking.refit import refit
+from harness.ranking.bradley_terry import refit
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.ranking.verdicts import Votes
 from harness.statistics.bootstrap import draw_contexts

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from harness.figures.quality_state import state_of
-from harness.ranking.chosen import judges_of
+from harness.ranking.board_rows import judges_of
 from harness.ranking.draw_pairs import DrawnPair, drawn
 from harness.reports.session_view import SessionView
 from harness.reports.shown_runs import Part, ShownRuns

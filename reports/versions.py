@@ -18,7 +18,7 @@ from harness.figures.paired_runs import counterparts, not_shared, refuse_other_c
 from harness.figures.quality_state import QUOTED, state_of
 from harness.figures.summary import RunSummary
 from harness.ranking.board import Board, QualityState
-from harness.ranking.chosen import judges_of
+from harness.ranking.board_rows import judges_of
 from harness.ranking.leaderboard import leaderboard
 from harness.reports.changes import ChangeRow, Version, apart, changed, changes, signed_ms
 from harness.reports.runs_differ import differences

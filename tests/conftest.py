@@ -14,6 +14,8 @@ import pytest
 
 from harness.models.store import CACHE_VARIABLE, cache_folder
 
+pytest_plugins = ("pytester",)
+
 HERE: Final = Path(__file__).parent
 ALONE: Final = (
     "agents/cascade/test_marks_truth.py",
@@ -22,7 +24,6 @@ ALONE: Final = (
     "agents/test_sip.py",
     "agents/test_webrtc.py",
     "harness/calibrate",
-    "harness/load",
     "harness/machine/test_call_watch.py",
     "harness/people/test_pages_by_ear.py",
     "harness/people/test_seat_by_ear.py",

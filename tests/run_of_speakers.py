@@ -49,8 +49,8 @@ def run_of_speakers(
     return store
 
 
-def answered_by_people(store: RunStore, persons: int = 4) -> None:
-    """People's replies to each conversation, in the run. Persons hardly differ; the callers whom they answer do."""
+def answered_by_people(store: RunStore, persons: int = 4) -> RunStore:
+    """`store`, with people's replies to each conversation. Persons hardly differ; the callers whom they answer do."""
     entry = AgentEntry(name="people", kind="person", profile_hash="q", profile_text="", runs_here=False)
     store.set_manifest(store.manifest.model_copy(update={"agents": [*store.manifest.agents, entry]}))
     for number, context in enumerate(store.contexts()):
@@ -60,6 +60,7 @@ def answered_by_people(store: RunStore, persons: int = 4) -> None:
         save_sitting(Sitting(f"person-{number % persons}", False, f"sitting-{number % persons}", f"take-{number}"), partial)
         speaker, turn = (int(part[1:]) for part in context.id.split("-"))
         store.commit_session(key, partial=partial, timing=_timing(100.0, speaker, turn), started_ns=number)
+    return store
 
 
 def _timing(wait_ms: float, speaker: int, turn: int) -> TurnTiming:

@@ -5,13 +5,13 @@ take its time (the language model's opinion costs about 40 ms), since the answer
 later; until then `longest_ms` applies. The evidence comes from a scorer (`turn_scorers`), which is a separate part.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,24 +144,16 @@ class BlendedScorer:
     settled: tuple[float, float] = (0.0, 1.0)
 
     async def probability_complete(self, evidence: PauseEvidence) -> float:
-        low, high = (_log_odds(p) if 0 < p < 1 else math.copysign(math.inf, p - 0.5) for p in self.settled)
+        low, high = (float(logit(p)) for p in self.settled)
         total = left = sum(weight for _, weight in self.scorers)
         odds = 0.0
         for scorer, weight in self.scorers:
             p = min(max(await scorer.probability_complete(evidence), 1 - _SUREST), _SUREST)
-            odds += weight / total * _log_odds(p)
+            odds += weight / total * float(logit(p))
             left -= weight
-            reach = left / total * _log_odds(_SUREST)
+            reach = left / total * float(logit(_SUREST))
             if odds + reach <= low:
-                return _probability(odds + reach)
+                return float(expit(odds + reach))
             if odds - reach >= high:
-                return _probability(odds - reach)
-        return _probability(odds)
-
-
-def _log_odds(p: float) -> float:
-    return math.log(p / (1 - p))
-
-
-def _probability(odds: float) -> float:
-    return 1 / (1 + math.exp(-odds))
+                return float(expit(odds - reach))
+        return float(expit(odds))

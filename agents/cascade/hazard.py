@@ -23,8 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
+from scipy.special import logit
 
 from harness.agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
 
@@ -85,8 +84,7 @@ class Head:
 
 def log_odds(p: float) -> float:
     """The log odds of a probability, bounded by `SUREST`."""
-    p = min(max(p, 1 - SUREST), SUREST)
-    return math.log(p / (1 - p))
+    return float(logit(min(max(p, 1 - SUREST), SUREST)))
 
 
 def load_head(without: str | None = None) -> Head:
@@ -123,12 +121,9 @@ class HazardSilence:
         return await self.voice[scorer].probability_complete(evidence)
 
     def silence_for_ms(self, weighed: Mapping[str, float]) -> float:
-        return float(self.silences_ms(np.asarray(self.head.log_odds(weighed))))
-
-    def silences_ms(self, odds: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The waits for log odds of an end."""
-        wait = PAUSE_FROM_MS * np.exp(np.minimum((self.price - odds) / (1 + PAUSE_EXPONENT), 10.0))
-        return np.where(odds >= self.sure_from, self.least_ms, np.clip(wait, self.least_ms, self.longest_ms))
+        odds = self.head.log_odds(weighed)
+        wait_ms = PAUSE_FROM_MS * math.exp(min((self.price - odds) / (1 + PAUSE_EXPONENT), 10.0))
+        return self.least_ms if odds >= self.sure_from else min(max(wait_ms, self.least_ms), self.longest_ms)
 
     async def silence_needed_ms(self, evidence: PauseEvidence) -> float:
         heard = [await self.weigh_voice(name, evidence) for name in self.voice]

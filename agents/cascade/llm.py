@@ -166,7 +166,7 @@ class CascadeLLM(OpenAILLMService):
         self._words.request()
         await super()._process_context(context)
         await self._speak(self._filter.flush(), last=True)
-        self._words.end(self._request)
+        self._words.pass_on(self._request)
         self._stamp_done()
 
     async def get_chat_completions(self, context: LLMContext) -> AsyncStream[ChatCompletionChunk]:
@@ -190,7 +190,7 @@ class CascadeLLM(OpenAILLMService):
         self._token_times.append(time.monotonic())
         if len(self._token_times) == 1:
             self._session.stamp(marks.LLM_FIRST_TOKEN, request=self._request)
-            self._words.first_token(self._request)
+            self._words.pass_on(self._request)
         await self._speak(answer)
 
     async def _speak(self, answer: str, last: bool = False) -> None:

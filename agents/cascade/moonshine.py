@@ -21,7 +21,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from harness.agents.cascade.recogniser import RATE_HZ, Heard, looks_looped, quietest_place
+from harness.agents.cascade.recogniser import RATE_HZ, Heard, looks_looped, on_threads, quietest_place
 from harness.agents.cascade.reply_loops import before_repetition
 
 _BEGIN: Final = 1
@@ -47,11 +47,7 @@ class Moonshine:
     stretch_most_s = _MOST_SAMPLES / RATE_HZ
 
     def __init__(self, weights: str, threads: int = 1) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        folder = Path(weights)
+        options, folder = on_threads(threads), Path(weights)
 
         def load(name: str) -> onnxruntime.InferenceSession:
             return onnxruntime.InferenceSession(folder / name, sess_options=options, providers=["CPUExecutionProvider"])

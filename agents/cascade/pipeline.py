@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Final, Literal, cast, get_args
+from typing import Any, Final, cast, get_args
 
 import httpx
 from fastapi import WebSocket
@@ -20,7 +20,7 @@ from pipecat.services.stt_service import STTService
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.agents.cascade.endpoint_policies import (
     AdaptiveSilence,
@@ -57,6 +57,7 @@ from harness.agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhispe
 from harness.agents.cascade.streaming_stt import StreamingSTT, SttTiming
 from harness.agents.cascade.turn_scorers import HesitationVeto, LastWordScorer, LengthScorer, LlmTurnScorer, SmartTurnScorer
 from harness.agents.cascade.wire import EvalTransport, MarkedTransport
+from harness.agents.message import Message
 
 _PIPECAT_OUTPUT_HZ: Final = 24_000
 
@@ -190,10 +191,6 @@ class Session:
             if self._prompt is not None:
                 await self._prompt.close()
 
-    async def stop(self) -> None:
-        """End the session from the agent's side."""
-        await self._worker.cancel()
-
     async def _on_client_disconnected(self, _transport: Any, _websocket: Any) -> None:
         await self._worker.cancel()
 
@@ -217,17 +214,10 @@ class Session:
         await rtvi.send_server_response(message, {"accepted": len(history)})
 
 
-class _Message(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    role: Literal["user", "assistant"]
-    text: str
-
-
 class _History(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    messages: list[_Message]
+    messages: list[Message]
 
 
 def parse_history(data: Any) -> list[dict[str, str]]:
@@ -236,8 +226,7 @@ def parse_history(data: Any) -> list[dict[str, str]]:
     Raises:
         pydantic.ValidationError: `data` is not `{"messages": [{"role": "user" | "assistant", "text": …}, …]}`.
     """
-    given = TypeAdapter(_History).validate_python(data)
-    return [{"role": message.role, "content": message.text} for message in given.messages]
+    return [{"role": turn.role, "content": turn.text} for turn in _History.model_validate(data).messages]
 
 
 _SLOW: Final[frozenset[ScorerName]] = frozenset(("llm", "smart-turn"))

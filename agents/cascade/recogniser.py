@@ -4,7 +4,7 @@ import threading
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,18 @@ _WORDS_PER_SECOND_LIMIT: Final = 6.0
 
 _QUIET_SAMPLES: Final = RATE_HZ // 20
 """50 ms: shorter than a gap between two words, as long as a stop's closure, which is as good a place to cut."""
+
+
+def on_threads(threads: int) -> Any:
+    """Options of an onnxruntime session whose threads sleep between its runs: by default they spin for work, which on a machine
+    of few cores takes these from the other stages."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options
 
 
 @dataclass(frozen=True, slots=True)

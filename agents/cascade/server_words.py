@@ -55,15 +55,8 @@ class ServerWords:
                     self._said[place] = numbers
         return True
 
-    def first_token(self, request: object) -> None:
-        """Pass on what came with the first answer token."""
-        self._stamp(request)
-
-    def end(self, request: object) -> None:
-        """Pass on what the server said at the end, if it said nothing with the first token."""
-        self._stamp(request)
-
-    def _stamp(self, request: object) -> None:
+    def pass_on(self, request: object) -> None:
+        """Pass on what came with the first answer token, or at the end by a server that said nothing before."""
         if self._stamped or not self._said:
             return
         self._stamped = True

@@ -39,6 +39,7 @@ from piper import PiperVoice
 from harness.agents import marks
 from harness.agents.cascade.clauses import ClauseAggregator
 from harness.agents.cascade.llm import REQUEST
+from harness.agents.cascade.recogniser import on_threads
 from harness.agents.cascade.session_marks import SessionMarks
 from harness.agents.cascade.settings import SettingsFailed, StockWhisper, TestDelays, TtsSettings, VadSettings
 
@@ -59,9 +60,7 @@ def load_whisper(settings: StockWhisper, weights: str) -> WhisperModel:
 
 
 def load_voice(settings: TtsSettings, weights: str) -> PiperVoice:
-    """A Piper voice whose threads sleep between syntheses; a `VoiceInParts` if the settings ask for one.
-
-    onnxruntime's threads spin for work by default, which on a machine of few cores takes them from the other stages.
+    """A Piper voice; a `VoiceInParts` if the settings ask for one.
 
     Raises:
         agents.cascade.settings.SettingsFailed: parts are asked for that this voice cannot give, or CUDA that is not there.
@@ -71,10 +70,7 @@ def load_voice(settings: TtsSettings, weights: str) -> PiperVoice:
     voice = PiperVoice.load(Path(weights), use_cuda=settings.use_cuda)
     if settings.use_cuda:
         _need_cuda(voice.session.get_providers(), "could not load it: the CUDA libraries of its version are not installed")
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = settings.threads
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options = on_threads(settings.threads)
     if settings.in_parts:
         from harness.agents.cascade.voice_in_parts import VoiceInParts
 
@@ -120,7 +116,6 @@ class MarkedWhisper(WhisperSTTService):
     async def run_stt(self, audio: bytes) -> AsyncGenerator[Frame, None]:
         self._session.stamp(marks.ASR_STARTED)
         await asyncio.sleep(self._delay_s)
-        text = ""
         frames = [frame async for frame in super().run_stt(audio)]
         text = " ".join(frame.text.strip() for frame in frames if isinstance(frame, TranscriptionFrame))
         self._session.stamp(marks.ASR_DONE, text=text)

@@ -16,7 +16,7 @@ Numbers, abbreviations and unknown words are hibari's own business; text without
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -27,6 +27,7 @@ from loguru import logger
 from numpy.typing import NDArray
 from onnx.utils import Extractor
 
+from harness.agents.cascade.recogniser import on_threads
 from harness.agents.cascade.settings import SettingsFailed
 from harness.audio.hibari_package import hibari_files
 from harness.audio.voice_error import VoiceError
@@ -115,7 +116,7 @@ class HibariVoice:
         self._g2p(_UNKNOWN_WORD)
         self._split = Hibari.split_sentences
         self._in_parts = in_parts
-        bins = _bins(self._decoder)
+        bins = int(self._decoder.get_outputs()[0].shape[1])
         pairs = np.random.default_rng(0).standard_normal((bins, 2 * _NOISE_FRAMES), dtype=np.float32)
         self._noise: Complex64 = pairs.view(np.complex64)
 
@@ -221,16 +222,4 @@ def _halves(network: bytes) -> tuple[bytes, bytes, str, str]:
 
 
 def _session(network: bytes, threads: int) -> Any:
-    """A session whose threads sleep between syntheses: onnxruntime's spin for work by default, which on a machine of few cores
-    takes them from the other stages."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(network, sess_options=options, providers=["CPUExecutionProvider"])
-
-
-def _bins(decoder: Any) -> int:
-    shape: Sequence[int | str] = decoder.get_outputs()[0].shape
-    return int(shape[1])
+    return onnxruntime.InferenceSession(network, sess_options=on_threads(threads), providers=["CPUExecutionProvider"])

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from harness.agents.connection import Connection
 from harness.agents.connections.carrier import CALLED, CALLER, RATE_HZ, CarrierWire, TelephoneBot, about_bot, call
+from harness.agents.connections.websocket import settings_of
 from harness.agents.connections.wire import Outgoing
 
 
@@ -27,8 +28,8 @@ class ExotelWire(CarrierWire):
     frames_a_message: ClassVar[int] = 5
     returns_marks_on_clear: ClassVar[bool] = False
 
-    def __init__(self, parameters: Mapping[str, str] | None = None, rate_hz: int = RATE_HZ) -> None:
-        super().__init__(parameters, heard="l16", said="l16", rate_hz=rate_hz)
+    def __init__(self, parameters: Mapping[str, str] | None = None, input_rate_hz: int = RATE_HZ) -> None:
+        super().__init__(parameters, heard="l16", said="l16", rate_hz=input_rate_hz)
         self._stream = secrets.token_hex(16)
         self._call = {"call_sid": secrets.token_hex(16), "account_sid": "harness"}
 
@@ -68,4 +69,4 @@ ABOUT: Final = about_bot(
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A call to a bot for Exotel; options: `parameters`, `input_rate_hz`, and every wire's."""
-    return call(url, ExotelWire(options.get("parameters"), int(options.get("input_rate_hz", RATE_HZ))), options, ABOUT)
+    return call(url, ExotelWire(**settings_of(options, "parameters", "input_rate_hz")), options, ABOUT)

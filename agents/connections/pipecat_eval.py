@@ -26,7 +26,7 @@ from harness.agents.connection import FELL_BACK, Capabilities, Cleared, Connecti
 from harness.agents.connections import pipecat_ws, rtvi
 from harness.agents.connections.about import METRICS, UVICORN, About
 from harness.agents.connections.start_request import StartedByRequest
-from harness.agents.connections.websocket import HUNG_UP, over_websocket, place_of
+from harness.agents.connections.websocket import HUNG_UP, over_websocket, place_of, settings_of
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
@@ -249,10 +249,6 @@ def connect(url: str, options: Mapping[str, Any]) -> Connection:
 
 
 def _evaluation(url: str, options: Mapping[str, Any]) -> Connection:
-    wire = PipecatEvalWire(
-        input_rate_hz=int(options.get("input_rate_hz", 16_000)),
-        accepts_history=bool(options.get("accepts_history", True)),
-        system_messages=tuple(options.get("system_messages", ())),
-    )
+    wire = PipecatEvalWire(**settings_of(options, "input_rate_hz", "accepts_history", "system_messages"))
     # The runner serves evaluations where telephones call, and starts them as such.
     return over_websocket(url, wire, options, route=ABOUT.route, transport="twilio", hint=_HINT)

@@ -18,7 +18,7 @@ from harness.agents.connection import Capabilities, Cleared, Connection, Connect
 from harness.agents.connections.about import METRICS, UVICORN, About
 from harness.agents.connections.rtvi import RtviSession
 from harness.agents.connections.start_request import StartedByRequest
-from harness.agents.connections.websocket import over_websocket
+from harness.agents.connections.websocket import over_websocket, settings_of
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
@@ -54,10 +54,10 @@ class PipecatWire(Wire):
     """One session with a pipecat bot."""
 
     def __init__(
-        self, input_rate_hz: int = 16_000, accepts_history: bool = False, speaks_rtvi: bool = True, address: str = ""
+        self, input_rate_hz: int = 16_000, accepts_history: bool = False, rtvi: bool = True, address: str = ""
     ) -> None:
         self.capabilities = Capabilities(accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None)
-        self._session = RtviSession(accepts_history, speaks_rtvi, address)
+        self._session = RtviSession(accepts_history, rtvi, address)
         self._proto = _frames()
 
     @property
@@ -91,8 +91,8 @@ class PipecatWire(Wire):
             case "interruption":
                 return Received(events=(Cleared(arrival_ns),))
             case "message":
-                told = self._session.receive(parse_object(frame.message.data), arrival_ns)
-                return Received(told.events, tuple(self._message(text) for text in told.replies))
+                rtvi = self._session.receive(parse_object(frame.message.data), arrival_ns)
+                return Received(rtvi.events, tuple(map(self._message, rtvi.replies)))
             case "transcription" if not self._session.speaks_rtvi:
                 return Received(events=(Transcript(arrival_ns, "user", frame.transcription.text, True),))
             case "text" if not self._session.speaks_rtvi:
@@ -115,7 +115,7 @@ class PipecatWire(Wire):
         self._session.heard(arrival_ns)
         return audio_of(_without_wav_header(audio.audio), audio.sample_rate, arrival_ns)
 
-    def _message(self, text: str) -> bytes:
+    def _message(self, text: Outgoing) -> bytes:
         proto = self._proto.Frame()
         proto.message.data = text
         return bytes(proto.SerializeToString())
@@ -155,11 +155,6 @@ ABOUT: Final = About(
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A connection to a pipecat bot; options: `input_rate_hz`, `accepts_history`, `rtvi`, and every wire's."""
-    wire = PipecatWire(
-        input_rate_hz=int(options.get("input_rate_hz", 16_000)),
-        accepts_history=bool(options.get("accepts_history", False)),
-        speaks_rtvi=bool(options.get("rtvi", True)),
-        address=url,
-    )
+    wire = PipecatWire(address=url, **settings_of(options, "input_rate_hz", "accepts_history", "rtvi"))
     hint = _RUNNER_HINT if urlsplit(url).path.rstrip("/") == "/ws" else ""
     return over_websocket(url, wire, options, route=ABOUT.route, transport="websocket", hint=hint)

@@ -21,6 +21,7 @@ from pydantic import model_validator
 
 from harness.agents.connection import Capabilities, Connection, Mark
 from harness.agents.connections.carrier import RATE_HZ, CarrierWire, Encoding, TelephoneBot, about_bot, call, inner
+from harness.agents.connections.websocket import settings_of
 from harness.agents.connections.wire import NOTHING, Garbage, Outgoing, Received, from_base64, shown
 
 _NAMES: Final[Mapping[Encoding, str]] = MappingProxyType({"ulaw": "audio/x-mulaw", "l16": "audio/x-l16"})
@@ -41,11 +42,11 @@ class PlivoWire(CarrierWire):
     returns_marks_on_clear: ClassVar[bool] = False
 
     def __init__(
-        self, parameters: Mapping[str, str] | None = None, encoding: Encoding = "ulaw", rate_hz: int = RATE_HZ
+        self, parameters: Mapping[str, str] | None = None, encoding: Encoding = "ulaw", input_rate_hz: int = RATE_HZ
     ) -> None:
-        super().__init__(parameters, heard=encoding, rate_hz=rate_hz)
-        self.capabilities = Capabilities(accepts_history=False, input_rate_hz=rate_hz, output_rate_hz=None)
-        self._heard_rate_hz = rate_hz
+        super().__init__(parameters, heard=encoding, rate_hz=input_rate_hz)
+        self.capabilities = Capabilities(accepts_history=False, input_rate_hz=input_rate_hz, output_rate_hz=None)
+        self._heard_rate_hz = input_rate_hz
         self._stream = str(uuid.uuid4())
         self._headers = ";".join(f"{name}={value}" for name, value in self._parameters.items())
         self._began_ms = time.time_ns() // 1_000_000
@@ -121,5 +122,4 @@ ABOUT: Final = about_bot(
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A call to a bot for Plivo; options: `parameters`, `encoding`, `input_rate_hz`, and every wire's."""
-    wire = PlivoWire(options.get("parameters"), options.get("encoding", "ulaw"), int(options.get("input_rate_hz", RATE_HZ)))
-    return call(url, wire, options, ABOUT)
+    return call(url, PlivoWire(**settings_of(options, "parameters", "encoding", "input_rate_hz")), options, ABOUT)

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from harness.agents.connection import AGENT_ERROR, NO_TIME_NS, Capabilities, Cleared, Connection, Event, Mark, Transcript
 from harness.agents.connections.about import TCP, About
-from harness.agents.connections.websocket import over_websocket
+from harness.agents.connections.websocket import over_websocket, settings_of
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
@@ -140,9 +140,5 @@ ABOUT: Final = About(
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A connection to a raw-PCM agent; options: `input_rate_hz`, `output_rate_hz`, `accepts_history`, and every wire's."""
-    wire = RawPcmWire(
-        input_rate_hz=int(options.get("input_rate_hz", 16_000)),
-        output_rate_hz=int(options.get("output_rate_hz", 16_000)),
-        accepts_history=bool(options.get("accepts_history", False)),
-    )
+    wire = RawPcmWire(**settings_of(options, "input_rate_hz", "output_rate_hz", "accepts_history"))
     return over_websocket(url, wire, options)

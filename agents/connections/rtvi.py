@@ -9,12 +9,11 @@ Source: the models of `pipecat.processors.frameworks.rtvi` in pipecat 1.14.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
 from harness.agents.connection import ConnectionFailed, Event, Mark, Transcript
 from harness.agents.connections.raw_pcm import mark_of
-from harness.agents.connections.wire import Garbage, refuse_history, shown
+from harness.agents.connections.wire import NOTHING, Garbage, Received, refuse_history, shown
 from harness.agents.message import Message
 from harness.agents.reply_signs import MORE_COMES
 
@@ -29,7 +28,7 @@ _NO_RTVI: Final = (
     "set rtvi = false in its profile, or switch RTVI on in the bot"
 )
 
-_TOLD: Final = frozenset(
+_MARKED: Final = frozenset(
     {
         "user-started-speaking", "user-stopped-speaking", "vad-user-started-speaking", "vad-user-stopped-speaking",
         "bot-llm-started", "bot-llm-text", "bot-llm-stopped", "bot-tts-started", "bot-tts-stopped",
@@ -90,14 +89,14 @@ class BotEvents:
                 return (mark_of(fields, arrival_ns),)
             case "user-transcription":
                 final = bool(fields.get("final", True))
-                told = (_told(kind, {}, arrival_ns),) if final else ()
-                return (*told, _said("user", fields, final, arrival_ns))
+                mark = (_mark(kind, {}, arrival_ns),) if final else ()
+                return (*mark, _transcript("user", fields, final, arrival_ns))
             case "bot-tts-text":
-                return (_said("assistant", fields, True, arrival_ns),)
+                return (_transcript("assistant", fields, True, arrival_ns),)
             case "bot-stopped-speaking" if self._more_comes:
-                return (_told(kind, {**fields, MORE_COMES: True}, arrival_ns),)
-            case _ if kind in _TOLD:
-                return (_told(kind, fields, arrival_ns),)
+                return (_mark(kind, {**fields, MORE_COMES: True}, arrival_ns),)
+            case _ if kind in _MARKED:
+                return (_mark(kind, fields, arrival_ns),)
         return ()
 
     @property
@@ -124,11 +123,11 @@ class BotEvents:
                 self._writing, self._unvoiced, self._answer_due = False, 0, False
 
 
-def _told(kind: str, fields: Mapping[str, Any], arrival_ns: int) -> Mark:
+def _mark(kind: str, fields: Mapping[str, Any], arrival_ns: int) -> Mark:
     return Mark(f"rtvi.{kind}", arrival_ns, arrival_ns, {**fields, "stamped": "arrival"})
 
 
-def _said(role: Literal["user", "assistant"], fields: Mapping[str, Any], final: bool, arrival_ns: int) -> Transcript:
+def _transcript(role: Literal["user", "assistant"], fields: Mapping[str, Any], final: bool, arrival_ns: int) -> Transcript:
     text = fields.get("text")
     if not isinstance(text, str):
         raise Garbage(f"a transcript without text: {shown(repr(dict(fields)))}")
@@ -136,17 +135,6 @@ def _said(role: Literal["user", "assistant"], fields: Mapping[str, Any], final: 
 
 
 _HISTORY_ID: Final = "history"
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """The events of one message, and the messages (JSON text) to answer."""
-
-    events: tuple[Event, ...] = ()
-    replies: tuple[str, ...] = ()
-
-
-_NOTHING: Final = Told()
 
 
 class RtviSession:
@@ -216,7 +204,7 @@ class RtviSession:
         self._history = tuple(history)
         return (client_ready(),)
 
-    def receive(self, message: Mapping[str, Any], arrival_ns: int) -> Told:
+    def receive(self, message: Mapping[str, Any], arrival_ns: int) -> Received:
         """The meaning of a message of the bot.
 
         Raises:
@@ -225,26 +213,26 @@ class RtviSession:
         """
         kind, fields = kind_of(message), fields_of(message)
         if kind is None:
-            return _NOTHING
+            return NOTHING
         match kind:
             case "bot-ready":
                 self._silent.discard(self._address)
                 return self._on_bot_ready()
             case "server-response" if message.get("id") == _HISTORY_ID:
                 self._history_taken = True
-                return _NOTHING
+                return NOTHING
             case "error-response" if message.get("id") == _HISTORY_ID:
                 raise ConnectionFailed(f"the bot refuses the history: {shown(str(fields.get('error')))}", "refused")
             case "error-response" if message.get("id") == CLIENT_READY:
                 raise ConnectionFailed(f"the bot refuses the client: {shown(str(fields.get('error')))}", "refused")
-        return Told(events=self._events.of(kind, fields, arrival_ns))
+        return Received(events=self._events.of(kind, fields, arrival_ns))
 
-    def _on_bot_ready(self) -> Told:
+    def _on_bot_ready(self) -> Received:
         if self._bot_ready:
-            return _NOTHING
+            return NOTHING
         self._bot_ready = True
         if self._history_taken:
-            return _NOTHING
+            return NOTHING
         turns = [{"role": turn.role, "text": turn.text} for turn in self._history]
         data = {"t": "history", "d": {"messages": turns}}
-        return Told(replies=(envelope("client-message", _HISTORY_ID, data),))
+        return Received(replies=(envelope("client-message", _HISTORY_ID, data),))

@@ -26,6 +26,7 @@ from harness.agents.connections.carrier import (
     about_bot,
     call,
 )
+from harness.agents.connections.websocket import settings_of
 from harness.agents.connections.wire import Outgoing
 
 Law = Literal["PCMU", "PCMA"]
@@ -86,5 +87,4 @@ ABOUT: Final = about_bot(
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A call to a bot for Telnyx; options: `parameters`, `encoding`, `reply_encoding`, and every wire's."""
-    wire = TelnyxWire(options.get("parameters"), options.get("encoding", "PCMU"), options.get("reply_encoding", "PCMU"))
-    return call(url, wire, options, ABOUT)
+    return call(url, TelnyxWire(**settings_of(options, "parameters", "encoding", "reply_encoding")), options, ABOUT)

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from harness.agents.connection import Connection
 from harness.agents.connections.carrier import RATE_HZ, CarrierWire, TelephoneBot, about_bot, call
+from harness.agents.connections.websocket import settings_of
 from harness.agents.connections.wire import Garbage, Outgoing
 
 
@@ -62,4 +63,4 @@ ABOUT: Final = about_bot("Twilio Media Streams")
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A call to a bot for Media Streams; options: `parameters` (strings by name), and every wire's."""
-    return call(url, TwilioWire(options.get("parameters")), options, ABOUT)
+    return call(url, TwilioWire(**settings_of(options, "parameters")), options, ABOUT)

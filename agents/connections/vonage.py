@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from harness.agents.connection import Connection
 from harness.agents.connections.carrier import CarrierWire, TelephoneBot, about_bot, call
+from harness.agents.connections.websocket import settings_of
 from harness.agents.connections.wire import NOTHING, NotOfThisWire, Outgoing, Received, parse_object, shown
 
 WIDE_HZ: Final = 16_000
@@ -24,8 +25,8 @@ class VonageWire(CarrierWire):
     kind = "vonage"
     returns_marks_on_clear: ClassVar[bool] = False
 
-    def __init__(self, parameters: Mapping[str, str] | None = None, rate_hz: int = WIDE_HZ) -> None:
-        super().__init__(parameters, heard="l16", said="l16", rate_hz=rate_hz)
+    def __init__(self, parameters: Mapping[str, str] | None = None, input_rate_hz: int = WIDE_HZ) -> None:
+        super().__init__(parameters, heard="l16", said="l16", rate_hz=input_rate_hz)
 
     def begin(self) -> Sequence[Outgoing]:
         form = f"audio/l16;rate={self._rate_hz}"
@@ -70,4 +71,4 @@ ABOUT: Final = about_bot(
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A call to a bot for Vonage; options: `parameters`, `input_rate_hz`, and every wire's."""
-    return call(url, VonageWire(options.get("parameters"), int(options.get("input_rate_hz", WIDE_HZ))), options, ABOUT)
+    return call(url, VonageWire(**settings_of(options, "parameters", "input_rate_hz")), options, ABOUT)

@@ -39,7 +39,7 @@ from harness.agents.connections.rtp_stream import RtpPacket, RtpStream
 from harness.agents.connections.rtvi import RtviSession
 from harness.agents.connections.websocket import place_of
 from harness.agents.connections.what_to_check import sentence
-from harness.agents.connections.wire import Garbage, parse_object, shown
+from harness.agents.connections.wire import Garbage, Outgoing, parse_object, shown
 from harness.agents.message import Message
 from harness.agents.profile_spoken import KeyedBot, WebAddress
 
@@ -238,13 +238,13 @@ class WebRtcConnection:
             if isinstance(inner := data.get("message"), dict) and inner.get("type") == "peerLeft":
                 self._on_gone()
             return
-        told = self._session.receive(data, arrival_ns)
-        for event in told.events:
+        received = self._session.receive(data, arrival_ns)
+        for event in received.events:
             self._inbox.put(event)
-        for reply in told.replies:
+        for reply in received.replies:
             self._say(reply)
 
-    def _say(self, text: str) -> None:
+    def _say(self, text: Outgoing) -> None:
         if self._channel is not None and self._channel.readyState == "open":
             self._channel.send(text)
 

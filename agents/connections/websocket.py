@@ -273,6 +273,11 @@ def place_of(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
+def settings_of(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The options of these names that are given; the others have the wire's own defaults."""
+    return {name: options[name] for name in names if name in options}
+
+
 def over_websocket(
     url: str, wire: Wire, options: Mapping[str, Any], *, route: str = "", transport: str = "", hint: str = ""
 ) -> WebSocketConnection:

@@ -83,12 +83,12 @@ def load(
         if minutes is not None and not request.arrivals:
             _tell_soak(*asyncio.run(soak_agent(request, minutes, progress)), folder, as_json)
             return
-        played = asyncio.run(load_agent(request, progress, lambda run, result: write_load(run, result)))
-        text, page = write_load(played.run, played.result)
+        run, result = asyncio.run(load_agent(request, progress, write_load))
+        text, page = write_load(run, result)
     if as_json:
         print(text)
     else:
-        tell_load(played.manifest, played.result, page)
+        tell_load(run.manifest, result, page)
 
 
 def _request(

@@ -1,12 +1,9 @@
 """Search of a finished run for secrets, before it is shared: every file, read as any recipient can read it.
 
-Output is masked when it is written; this is a second check, on the files themselves, for secrets stored by an older
-harness, copied into the folder by hand or spoken by an agent that was not expected to know them. It searches for secrets that
-this machine knows (variables, the run's profiles if they still exist), and for text that is a secret by its place or shape. A
-finding names the place and the kind, never the secret itself.
-
-Rules depend on the file. Logs, tables and JSON are searched by every rule. In a page and in binary files only known
-values and issuers' prefixes count: scripts are full of `key=` and pictures of random letters.
+Output is masked when it is written; this is a second check on the files, for secrets of an older harness, of a person's hand,
+or spoken by an agent. It knows the secrets of this machine (variables, the run's profiles) and text that is one by its place
+or shape; a finding names the place and the kind, never the secret. In a page and in binary files only known values and
+issuers' prefixes count: scripts are full of `key=` and pictures of random letters.
 """
 
 import base64

@@ -14,7 +14,7 @@ from harness.figures.latency import differs, filler_first, quantiles
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, board_table, contexts_of, people_or_why
 from harness.ranking.board import QualityState
-from harness.ranking.chosen import judges_of
+from harness.ranking.board_rows import judges_of
 from harness.statistics.interval import Interval
 from harness.store.manifest import AgentEntry
 from harness.store.selection import Selection

@@ -18,7 +18,7 @@ from harness.figures.quality_state import in_its_state
 from harness.figures.rated_on import rated_on
 from harness.figures.seat import PERSON, by_person
 from harness.figures.silence import not_voted_on, votes_with_silences
-from harness.ranking import chosen
+from harness.ranking import board_rows
 from harness.ranking.board import Board
 from harness.ranking.joint import JointPoint, Turn, deciding
 from harness.ranking.peoples_axis import Pairs, PeoplesAxis, axis_of
@@ -116,7 +116,7 @@ def rated(selection: Selection, place: Place) -> Rated:
     people, refused = None, ""
     if place.presentation == selection.quoted(place.condition):
         people, refused = people_or_why(selection, place.condition, inside)
-    elif not chosen.judges_of(table):
+    elif not board_rows.judges_of(table):
         people, refused = people_or_why(selection, place.condition, inside, place.presentation)
     asked = RatingQuestion(
         measured=measured(selection, place.condition, place.presentation, inside),
@@ -173,7 +173,7 @@ def pairs_of(selection: Selection, condition: str, inside: Contexts, without: Co
 def board_table(selection: Selection, place: Place, inside: Contexts) -> JudgmentTable:
     """The verdicts of one board, as columns."""
     table = selection.table
-    mine = chosen.of_one_board(table, place.presentation, place.condition)
+    mine = board_rows.of_one_board(table, place.presentation, place.condition)
     known = np.array([name in inside for name in table.contexts], dtype=bool)
     return table.where(mine & known[table["context"]] if known.size else mine)
 
@@ -187,7 +187,7 @@ def rated_table(
     """
     if people is not None:
         return Rated(people.board, _points(people, asked, valid), people=people)
-    verdicts = of_verdicts(table, asked, bootstrap=False) if chosen.judges_of(table) else None
+    verdicts = of_verdicts(table, asked, bootstrap=False) if board_rows.judges_of(table) else None
     if verdicts is None:
         return Rated(None, {}, people_refused=refused)
     with_length = with_length_term(verdicts, lengths_of(asked.measured.texts))

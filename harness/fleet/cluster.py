@@ -1,11 +1,8 @@
 """The part of Ray that a run needs: connecting to a cluster, its nodes' resources, and streams of messages from tasks.
 
-Streams are Ray's generator tasks: each message is an object that its consumer fetches once and releases, so a run of any length
-has a few sessions in memory at a time. Ray's own retries stay off, because a task that is run again from its beginning would
-play calls again: the rest of a shard is known where its sessions arrive (`harness.fleet.scheduler`).
-
-Ray's exceptions are converted to one line here, and no other file imports it: it is an extra, and takes a second to
-load.
+Each message of Ray's generator tasks is fetched once and released, so a run of any length has a few sessions in memory. Ray's
+own retries stay off, because a task that is run again would play calls again (`harness.fleet.scheduler` knows the rest). No
+other file imports Ray: it is an extra, and takes a second to load.
 """
 
 import os

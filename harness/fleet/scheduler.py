@@ -1,11 +1,8 @@
 """The scheduler of a cluster's run: each shard is assigned to a task until all of it is stored, even if machines are lost.
 
-A lost machine loses only its current work, a call or a question. Its finished work has already arrived,
-so its shard is given to another machine with a list of it, and only the rest is done. A shard is given up when it was lost
-several times in a row without a result: then the shard itself is the likely cause, not chance.
-
-A shard whose process gives a reason (an agent that cannot start, a missing weight) is not tried again: the reason is
-reported, the other shards continue, and the run can be resumed once the cause is fixed.
+A lost machine loses only its current call or question: its shard is given to another one with a list of what has arrived. A
+shard that is lost several times in a row without a result is given up, since the shard itself is the likely cause. One whose
+process gives a reason (an agent that cannot start) is not tried again: the others continue, and the run can be resumed.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

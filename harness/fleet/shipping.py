@@ -1,9 +1,7 @@
 """Sessions packed for transfer between machines: a small run folder as one piece of bytes.
 
-A session travels in its form on disk, with its manifest, so that it is read, checked and added to a run by
-the code that reads, checks and merges shards. Sessions are sent one by one, once they are finished: a machine lost afterwards
-loses only the call that it was playing. The rest of a shard (figures and transcripts from later steps, logs,
-samples of the machine) is sent once, at its end, without the recordings sent before.
+A session travels in its form on disk, so that the code of shards reads and checks it. Sessions are sent one by one, once they
+are finished; the rest of a shard (later figures, logs, samples of the machine) is sent at its end, without these recordings.
 """
 
 import io

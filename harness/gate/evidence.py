@@ -19,7 +19,7 @@ from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.session_figures import Pair, heard_pairs, understood_pairs, unspoken_chances, word_errors
 from harness.ranking.board import Board
-from harness.ranking.chosen import judges_of
+from harness.ranking.board_rows import judges_of
 from harness.ranking.elo_bounds import EloOverReference
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.peoples_axis import PeoplesAxis

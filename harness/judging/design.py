@@ -1,13 +1,9 @@
-"""Design of the comparisons: the pairs and their order, balanced and connected, in per-context blocks, from one recorded seed.
+"""Design of the comparisons: pairs within a context, balanced and connected, from one recorded seed.
 
-A pair is only ever formed inside a context, because that is where two replies answer the same words. A full round robin
-of 18 systems over 300 contexts is 45,900 questions; a balanced tenth of it loses about 0.01 of Kendall's τ, and adaptive
-pairing gained nothing more in simulation, so the reduced design is static. Inside a block pairs are chosen greedily:
-first a pair that joins parts not yet joined, then the pair, then the systems, asked least so far, then at random. Every block
-is thereby as connected as its size allows, and the whole stays balanced.
-
-The reply that is shown first is drawn at random per question and recorded; a tenth is asked again in the other order (flip
-rate) and a twentieth again in the same order (self-consistency). Both kinds are labelled, so that a fit can leave them out.
+A full round robin of 18 systems over 300 contexts is 45,900 questions; a balanced tenth loses about 0.01 of Kendall's τ, and
+adaptive pairing gained nothing more in simulation. Pairs are chosen greedily: one that joins parts, then the pair and the
+systems asked least so far. The reply shown first is drawn at random; a tenth is asked again in the other order (flip rate) and
+a twentieth in the same (self-consistency), labelled so that a fit can leave them out.
 """
 
 import random

@@ -1,12 +1,9 @@
 """One question to a model behind an OpenAI-compatible endpoint or Anthropic's Messages API, and a judge made of it.
 
-One question is one request, tried a bounded number of times. Temporary failures (429, 5xx, time-outs, cut connections,
-an answer that breaks the schema) are tried again after an exponential, jittered wait that honours Retry-After; permanent ones
-(another 4xx, a refusal) are not. After the last try the question is *missing*: nothing is ever guessed. A malformed answer
-is asked again with the same words, because quoting the bad answer back would give a reply under judgment a second chance to
-influence the judge.
-
-httpx is used directly and not the openai client, so that one retry policy with one count serves all APIs.
+Temporary failures (429, 5xx, time-outs, cut connections, an answer that breaks the schema) are tried again after a jittered
+wait that honours Retry-After, up to a bound; another 4xx and a refusal are not. Then the question is *missing*: nothing is
+guessed. A malformed answer is asked for again in the same words, because quoting it would give the reply under judgment a
+second chance to influence the judge. httpx and not a client library, so that one retry policy serves all APIs.
 """
 
 import asyncio

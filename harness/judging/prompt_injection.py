@@ -1,13 +1,9 @@
 """Test for sentences that speak to the judge, and not to the seeker.
 
-Such a sentence is an attack on the judge, so it costs much; a mistake then costs an honest reply as much. So no word alone is
-enough: supporters say "they will judge you", "pick up a phone", "prefer this job" and "<3". Only sentences count that no
-supporter says: an order to forget instructions, a verdict on a reply, a choice among replies, a call upon the judge, a form
-that only a program reads, or the rubric's own terms. Transcripts have neither capitals nor punctuation, so only the lone
-letters A and B hangs on either.
-
-Chosen on supporters' turns of ESConv's training part (Liu et al. 2021), which are honest and by strangers;
-docs/evidence/judges.md has the share that it takes of those held out.
+A mistake costs an honest reply much, so no word alone is enough: only sentences count that no supporter says (an order to
+forget instructions, a verdict on a reply, a choice among replies, a call upon the judge, a form for programs, the rubric's own
+terms). Transcripts have neither capitals nor punctuation, so only the lone letters A and B hang on either. Chosen on
+supporters' turns of ESConv's training part (Liu et al. 2021).
 """
 
 import re

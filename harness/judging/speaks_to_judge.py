@@ -1,17 +1,9 @@
 """True for a reply that speaks to whoever judges it: a flag for readers, which decides nothing.
 
-The embedded judge's filter (`harness.judging.prompt_injection`) lowers a score, so it must be nearly certain, and whoever knows
-it evades it: with another language, letters that look alike, or dots between letters. A flag may be bolder, because it only
-says "listen to this one". It is made from the reply's text wherever that is read, so it is the same for every judge.
-
-A text is searched in four spellings: as written (after NFKC, without invisible characters); in Latin letters without accents,
-look-alikes replaced; in one spelling (leet and letters set apart undone); and without any space. English has patterns, and
-the filter's. Other languages have stems, of which two kinds must be near each other: an order to forget and instructions, a
-choice and this reply, a judge and either. All are on file (`data/to_judge.toml`).
-
-They were chosen on the cases of the test of this module and on supporters' turns of ESConv's training part;
-docs/evidence/judges.md has what they find and how often they are wrong elsewhere. What must be decoded first
-(base64, acrostics) and languages without stems are not found.
+It may be bolder than the embedded judge's filter, which lowers a score, because it only says "listen to this one". A text is
+searched as written, in Latin letters without accents and look-alikes, in one spelling, and without spaces. English has
+patterns; other languages have stems of two kinds that must be near each other (`data/to_judge.toml`). What must be decoded
+first, and languages without stems, are not found; docs/judging.md has how often it is right.
 """
 
 import re

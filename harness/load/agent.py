@@ -7,7 +7,7 @@ caches, so that the first step does not pay for what is paid once.
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Final
@@ -65,24 +65,11 @@ class LoadRequest:
     budget_ms: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
-    """A load test that was played: its run, and the result."""
-
-    run: RunStore
-    result: LoadResult
-
-    @property
-    def manifest(self) -> RunManifest:
-        """The manifest of the run."""
-        return self.run.manifest
-
-
 Finished = Callable[[RunStore, LoadResult], object]
 """Shows the result so far, once the rows of its last step are stored."""
 
 
-async def load_agent(request: LoadRequest, progress: RunProgress, finished: Finished) -> Played:
+async def load_agent(request: LoadRequest, progress: RunProgress, finished: Finished) -> tuple[RunStore, LoadResult]:
     """Start the agent, play the steps, stop the agent. The run has a step's rows once the step is over.
 
     Raises:
@@ -90,40 +77,31 @@ async def load_agent(request: LoadRequest, progress: RunProgress, finished: Fini
         AgentError: the agent cannot start.
         StorageError: the disk has no room, or is full; finished steps are saved.
     """
-    known = metrology_agent(1, REFERENCE_CALLS, keep_arrivals=False, delay_ms=DELAY_MS)
     ready = _prepared(request, progress)
 
     def store(calls: Sequence[UnrecordedCall], result: LoadResult) -> None:
         finished(ready.store(calls, result), result)
 
-    async with known as reference:
-        each = Load(
-            call=_not_yet,
+    known = metrology_agent(1, REFERENCE_CALLS, keep_arrivals=False, delay_ms=DELAY_MS)
+    async with known as reference, _started(ready, request, progress) as started:
+        progress.phase("Calls")
+        steps = Load(
+            call=started.calls.plan,
+            key=started.calls.key,
             vocal=silero(),
             reference=Reference(reference),
             budget_ms=request.budget_ms,
             progress=lambda step, done, total: progress.status(f"{step}: {done} of {total}"),
             finished=store,
+            samples=started.samples,
+            watched=started.telemetry.watch,
             within=request.folder,
         )
-        async with _started(ready, request, progress) as started:
-            progress.phase("Calls")
-            steps = replace(
-                each,
-                call=started.calls.plan,
-                key=started.calls.key,
-                samples=started.samples,
-                watched=started.telemetry.watch,
-            )
-            if request.arrivals:
-                result = await load_rates(steps, request.arrivals)
-            else:
-                result = await load(steps, request.callers, rounds=request.rounds)
-    return Played(ready.store((), result), result)
-
-
-def _not_yet(number: int) -> SessionPlan:
-    raise AssertionError(f"call {number} is planned before its agent runs")
+        if request.arrivals:
+            result = await load_rates(steps, request.arrivals)
+        else:
+            result = await load(steps, request.callers, rounds=request.rounds)
+    return ready.store((), result), result
 
 
 async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress) -> tuple[RunManifest, SoakResult]:
@@ -155,10 +133,10 @@ async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress
 class _Calls:
     """The calls of a load test, in turn over the pack's contexts."""
 
-    def __init__(self, ready: "_Prepared", running: RunningAgents, greetings: Greetings) -> None:
+    def __init__(self, ready: "_Prepared", running: RunningAgents) -> None:
         self._plan, self._turns, self._running = ready.plan, ready.turns, running
         self._keys = self._plan.session_keys()
-        self._greetings = greetings
+        self._greetings = Greetings()
         self._planned = lru_cache(maxsize=None)(self._of_key)
 
     @property
@@ -270,22 +248,12 @@ async def _started(ready: _Prepared, request: LoadRequest, progress: RunProgress
     """The agent, started, while this machine is sampled."""
     profile = ready.profile
     async with RunningAgents(ready.plan.profiles, ready.weights, request.folder / "logs", progress) as running:
-        with Telemetry(ready.sampled, running.pids(), _companions(profile)) as telemetry:
-            calls = await _called(ready, running, Greetings(), progress)
+        also = {profile.name: companions_of(profile).pids} if profile.runs_here or profile.also else {}
+        with Telemetry(ready.sampled, running.pids(), also) as telemetry:
+            calls = _Calls(ready, running)
+            progress.phase("A first call, in no figure")
+            await calls.find_out()
             yield _Started(calls, running.pids().get(profile.name), partial(running.server_samples, profile.name), telemetry)
-
-
-def _companions(profile: AgentProfile) -> Mapping[str, Sequence[int]]:
-    """The processes that work for the agent and were not started by it."""
-    return {profile.name: companions_of(profile).pids} if profile.runs_here or profile.also else {}
-
-
-async def _called(ready: _Prepared, running: RunningAgents, greetings: Greetings, progress: RunProgress) -> _Calls:
-    """The calls to an agent that was called once."""
-    calls = _Calls(ready, running, greetings)
-    progress.phase("A first call, in no figure")
-    await calls.find_out()
-    return calls
 
 
 def _refuse_without_room(plan: RunPlan, request: LoadRequest) -> None:

@@ -1,23 +1,23 @@
-"""The instants at which callers come in an open loop, drawn before the step and never moved.
+"""The callers of an open loop: instants that are drawn before the step from a seed, and never moved.
 
-In a closed loop a caller waits for its reply before the next one comes, so a slow agent is called less often, and the queue
-that it would have had is never seen. People call whether or not an agent keeps up. So the instants are drawn ahead from a seed;
-nobody waits for anybody, and a call that lasts long, or fails, moves no other.
+In a closed loop a slow agent is called less often, and the queue that it would have had is never seen. People call whether or
+not an agent keeps up: nobody waits for anybody here, and a call that lasts long, or fails, moves no other.
 
-* `poisson`: gaps between callers are exponential, as those of many people who know nothing of each other.
-* `burst`: gaps have a Gamma law of shape 1/2 with the same mean, so their standard deviation is 1.4 times their mean. It is
-  the law that BurstGPT (Wang et al., arXiv 2401.17644) fits to the requests of services on Azure, and that `vllm bench serve
-  --burstiness` and NVIDIA's AIPerf (`--arrival-pattern gamma`) draw. The shape is a choice: of a smaller one a tenth of the
-  gaps would be shorter than a timer's own error, so that no machine could follow it.
+* `poisson`: exponential gaps, as of many people who know nothing of each other.
+* `burst`: gaps by a Gamma law of shape 1/2, the law of requests of services on Azure (BurstGPT, arXiv 2401.17644). The shape
+  is a choice: of a smaller one a tenth of the gaps would be shorter than a timer's own error.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal, get_args
+from typing import Final, Literal, TypeVar, get_args
 
 import numpy as np
 
+from harness.caller.pacer import until
+from harness.clock import now_ns
 from harness.errors import UserError
 from harness.statistics.arrays import Floats
 from harness.store.load_part import ArrivalFigures
@@ -29,6 +29,9 @@ SHAPES: Final = MappingProxyType[Law, float]({"poisson": 1.0, "burst": 0.5})
 MOST_LATE_MS: Final = 20.0
 """A frame: callers that come later than that come at another rate than was asked."""
 HIGHEST_RATE: Final = 1_000.0
+LEAD_NS: Final = 3 * NS_PER_S
+"""How far ahead an order is given: a plan is written, read and brought to the line's rate in well under a second."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,28 @@ class Arrivals:
             gaps_s = rng.gamma(shape, 1.0 / (shape * self.rate), size=max(64, round(self.rate * self.lasts_s)))
             at_s = np.concatenate([at_s, (at_s[-1] if at_s.size else 0.0) + np.cumsum(gaps_s)])
         return tuple(round(at * NS_PER_S) for at in at_s[at_s < self.lasts_s])
+
+
+async def arrive(
+    offsets_ns: Sequence[int], call: Callable[[int, int], Coroutine[None, None, T]], lead_ns: int = LEAD_NS
+) -> list[T]:
+    """The results of all calls, in the order of the schedule. `call`: plays the n-th call, which dials at an instant.
+
+    The schedule begins `lead_ns` from now. Orders go to the caller processes that much ahead, so that neither writing a plan
+    nor the run's own event loop can delay a call; the process that dials waits for the instant itself.
+    """
+    begin_ns = now_ns() + lead_ns
+    calls: list[asyncio.Task[T]] = []
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for number, offset_ns in enumerate(offsets_ns):
+                await until(begin_ns + offset_ns - lead_ns)
+                calls.append(group.create_task(call(number, begin_ns + offset_ns)))
+    except BaseExceptionGroup as stopped:
+        # The other calls were only cancelled: the first error is the cause.
+        raise stopped.exceptions[0] from stopped
+    return [task.result() for task in calls]
 
 
 def arrival_figures(arrivals: Arrivals, due_ns: Sequence[int], begun_ns: Sequence[int]) -> ArrivalFigures | None:

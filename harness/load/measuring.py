@@ -1,9 +1,8 @@
 """The measurement of a step's calls once the last of them has ended: one row for each turn, and how the step went.
 
-Recordings are read one by one and forgotten, because a step may have thousands. In an open loop the first callers find an idle
-agent and the last ones an agent that empties, so turns count only while the load is full: from the time by which as many calls
-have ended as begin, until the last caller comes. A turn is in or out by its own end, which the caller decides, and never by its
-answer, so that slow answers are not left out.
+Recordings are read one by one and forgotten, because a step may have thousands. In an open loop turns count only while the load
+is full: from the time by which as many calls have ended as begin, until the last caller comes. A turn is in or out by its own
+end, which the caller decides, and never by its answer, so that slow answers are not left out.
 """
 
 import asyncio

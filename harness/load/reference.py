@@ -1,9 +1,7 @@
 """The caller's own error during a step: TTFA of an agent whose answers are known to the microsecond.
 
-Where every core is busy, a late TTFA may be the agent's or the caller's, and pacing tells half of it: it shows when frames
-left, not when answers were stamped. So one more caller speaks to the metrology agent (`harness.calibrate`) while the step is
-played, one call after another, on each caller process in turn. That agent stamps its own first message, so the error of the
-measurement under exactly this load is known, and is in the step's row. It costs one caller, and an agent that does little.
+Where every core is busy, a late TTFA may be the agent's or the caller's, and pacing shows only when frames left. So one more
+caller speaks to the metrology agent (`harness.calibrate`) during the step; the error under exactly this load is in its row.
 """
 
 import asyncio

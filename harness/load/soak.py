@@ -1,9 +1,7 @@
 """A soak test: the same number of callers, wave after wave, and the drift of each figure.
 
-A small loss is not visible in one call: a few kilobytes, a descriptor, a microsecond per second. So after each wave, when
-no call is open and nothing is stored for one, the caller and the agent are measured: memory and open descriptors of all their
-processes, the wall clock against the monotonic clock that everything is timed by, and the wave's own pacing and TTFA. A drift
-is the slope over all waves by Theil and Sen (the median of the slopes between every two, P. K. Sen, J. Am. Stat. Assoc. 63,
+After each wave, when no call is open, memory and open descriptors of caller and agent, the wall clock against the monotonic
+clock, and the wave's pacing and TTFA are noted. A drift is the slope over all waves by Theil and Sen (J. Am. Stat. Assoc. 63,
 1968), because one wave that the machine disturbed moves it little; its interval is 95 %.
 """
 

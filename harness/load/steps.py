@@ -1,10 +1,8 @@
 """Steps of rising load, each measured like any call, to find how many callers an agent or this machine can serve.
 
-A step of a *closed* loop is a wave: all its callers speak at once, each in a phase of its own within the 20 ms frame. In an
-*open* loop callers come at a rate, at instants that were drawn before (`harness.load.arrivals`). Nothing is analysed until the
-last call of a step has ended. A step is *within bounds* when callers came, frames left and answers were stamped on time; other
-steps show the machine's limit or the caller's and say nothing about the agent. If a caller process filled its core, the step is
-played again by twice as many. A p95 needs 60 turns, so small waves have none unless they are repeated.
+A step of a *closed* loop is a wave: all its callers speak at once. In an *open* loop callers come at a rate, at instants that
+were drawn before. Nothing is analysed until the last call of a step has ended. If a caller process filled its core, the step is
+played again by twice as many.
 """
 
 import asyncio
@@ -20,18 +18,23 @@ from typing import Final
 from harness.audio.vocal import VocalDetector
 from harness.caller import Callers, SessionPlan
 from harness.figures.steps import step_figures
-from harness.load.arrivals import Arrivals
+from harness.load.arrivals import Arrivals, arrive
 from harness.load.limits import filled_its_core
 from harness.load.measuring import Call, Offered, Samples, measured_step, no_samples
-from harness.load.open_loop import arrive
 from harness.load.pressure import Pressure
 from harness.load.reference import Reference
 from harness.load.result import LoadResult, Step
-from harness.load.search import MOST, next_callers, rounds_for
 from harness.run.plan import REPLY_S
+from harness.statistics.interval import TURNS_FOR_P95
 from harness.store.load_part import LoadPart, StepRecord
 from harness.store.session import SessionKey, UnrecordedCall
 
+FIRST: Final = 4
+"""Callers of the first step: with fewer a p95 takes more than fifteen rounds. If it fails, fewer are tried."""
+MOST: Final = 1_000
+"""Most callers of a search: no step has paced as many."""
+CLOSE: Final = 0.1
+"""Precision, as a share of the ceiling: nobody plans for a finer figure, and it varies more than that from hour to hour."""
 STAGGER_S: Final = 0.02
 """Interval between the starts of a wave's calls: opening a hundred at one instant measures opening, not speaking."""
 
@@ -219,3 +222,25 @@ async def wave(
         return Call(before + k, key, outcome, folder)
 
     return list(await asyncio.gather(*(play(k, key, plan) for k, (key, plan) in enumerate(plans))))
+
+
+def next_callers(within: Mapping[int, bool], most: int = MOST) -> int | None:
+    """The next number of callers, from the steps so far (callers → within bounds); None if the ceiling is known.
+
+    They double until a step fails, and then halve the distance: a step costs minutes. A failed step is not tried again: the
+    ceiling is what this machine could do at this hour, not the best of several tries.
+    """
+    best = max((callers for callers, met in within.items() if met), default=0)
+    worst = min((callers for callers, met in within.items() if not met), default=None)
+    if worst is None:
+        following = min(best * 2 or FIRST, most)
+        return following if following > best else None
+    best = max((callers for callers, met in within.items() if met and callers < worst), default=0)
+    if worst - best <= max(1, round(CLOSE * best)):
+        return None
+    return (best + worst) // 2
+
+
+def rounds_for(callers: int) -> int:
+    """The number of times to play a step so that it has a p95."""
+    return -(-TURNS_FOR_P95 // callers)

@@ -1,13 +1,9 @@
 """Samples of the kernel's counters during one call, fifty times a second.
 
-What others could have caused is bounded between each two samples by itself, so the finer they are, the tighter the bound:
-others' work in one fiftieth of a second says nothing of the agent's waiting in another. A sample takes about 0.1 ms of a
-processor, as the files stay open; samples are as far apart as it takes for all samplers together to use no more than a fiftieth
-of a core. The names of other programs are read once a second.
-
-It runs in a thread of the run's own process, never in the caller's. Under load samples are late, which the counters allow.
-Calls that overlap share one sampler (`Watches`): with a thread each, two hundred callers would read the counters of two hundred
-threads ten thousand times a second.
+What others could have caused is bounded between each two samples by itself, so finer samples give a tighter bound. One takes
+about 0.1 ms, and all samplers together use no more than a fiftieth of a core. It runs in a thread of the run's own process, and
+calls that overlap share it (`Watches`): two hundred threads would read the counters of two hundred threads ten thousand times a
+second.
 """
 
 import os

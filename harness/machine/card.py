@@ -1,12 +1,8 @@
 """One NVIDIA GPU as its driver describes it (NVML): its facts before a run, and its figures during one.
 
-NVML averages its utilisation over a sixth of a second to a second, and since Ampere (but for A100) power over a second, so that
-a stage of 50 ms cannot be seen in them. Clocks, memory and the reasons for a lower clock are those of the moment, which is why
-they are read fifty times a second. What belongs to processes is renewed by the driver itself only a few times a second, and
-each such question is a walk through all of them: these are read five times a second.
-
-A driver gives different figures for different GPUs. One that it refuses is left out, and not asked for again if the driver will
-never give it.
+NVML averages utilisation and power over up to a second; clocks, memory and the reasons for a lower clock are of the moment and
+are read fifty times a second, what belongs to processes five times. A figure that a driver refuses is left out, and not asked
+for again if the driver will never give it.
 """
 
 from collections.abc import Callable, Mapping

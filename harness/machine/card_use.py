@@ -1,14 +1,8 @@
 """The samples of a run's GPUs, reduced to what a reader of its latencies must know.
 
-A GPU lowers its clock when it is hot, when it reaches its power cap, and when it has nothing to do. Only the first two change a
-latency from one hour to the next, so clocks are compared under load alone: samples with a utilisation of 30 % and more in which
-the driver does not say that it idles. They are compared as medians of ten parts of the load, because single samples differ all
-the time; whether the clock falls or rises between them, the run was not played on one clock.
-
-The driver's reasons alone slow nothing. One that is set counts where the clock of its sample is lower than the GPU could have
-had: than the highest of all samples, or the one that was chosen before. On an H200 the bit of the power cap was set in bursts
-of 50 ms whose mean power (the driver gives no other) was a third of the cap, and the clock was lower by 2 to 4 %; under steady
-load it was lower by 28 %. The bit does not tell one from the other, so a statement has both clocks.
+Clocks are compared under load alone (a utilisation of 30 % and more, not idling by the driver's word), as medians of ten parts
+of it. A reason of the driver counts where the clock of its sample is lower than the GPU could have had: on an H200 the bit of
+the power cap came with clocks lower by 2 to 4 % in bursts and by 28 % under steady load, so a statement has both clocks.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,12 +1,9 @@
 """Processes that work for an agent but were not started by it: the agent behind an address of this machine, and its model
-servers (an Ollama, a vLLM).
+servers.
 
-Their work is the agent's, and their waiting delays it. If they counted as other programs, an agent whose model runs in a server
-beside it would be reported as disturbed by its own model. They are found by every port of this machine that the profile names
-in an address, and by `[process] also`, which names a program, as in a process list, or a port.
-
-They are searched for when a call begins, because a server may have been restarted: 20 to 60 ms on a machine with a
-hundred processes, before the agent is dialled.
+Their work is the agent's, or an agent would be reported as disturbed by its own model. They are found by every port of this
+machine in the profile's addresses and by `[process] also`, which names a program or a port; searched for when a call begins,
+since a server may have been restarted (20 to 60 ms).
 """
 
 import os

@@ -1,12 +1,8 @@
-"""Linux's counters of the control groups of an agent's processes: the time that a quota stopped them, and their wait for a
-processor.
+"""Linux's counters of an agent's control groups: the time that a quota stopped them, and their wait for a processor.
 
-A container's `--cpus 1.5` is a quota: when a group has used its share of a period (100 ms by default), the kernel
-stops all of it until the next. No other program runs instead and no thread waits in a queue, so no other counter shows it.
-Quotas apply at every level, so those of all visible parent groups count.
-
-Both versions of the interface are read (Documentation/admin-guide/cgroup-v2.rst; Documentation/scheduler/sched-bwc.rst):
-`cpu.stat` with `throttled_usec`, or `throttled_time` in ns. `cpu.pressure` (Documentation/accounting/psi.rst) is of version 2.
+A group that has used its share of a period is stopped until the next, and no other counter shows it. Quotas of all visible
+parents count. Read are version 2 (`throttled_usec`, `cpu.pressure`) and version 1 (`throttled_time`) of the interface
+(Documentation/admin-guide/cgroup-v2.rst, scheduler/sched-bwc.rst).
 """
 
 import re

@@ -1,14 +1,8 @@
-"""Linux's counters of each processor: its idle time and the time taken by a hypervisor; and the processors that a process
-may use.
+"""Linux's counters of each processor: its idle time, the time taken by a hypervisor, and which ones a process may use.
 
-`/proc/stat` (proc(5)) shows the machine's processors inside a container and under a cpuset too, so its first line
-includes processors that an agent cannot use. Each has its own line, and `Cpus_allowed_list` of `/proc/PID/status`
-says which ones count.
-
-Busy means not idle. The columns of work are inexact: the kernel charges a whole tick to the thread that runs at its end,
-and over a second and a half of half a core that errs by 40 ms either way (binomial, at 250 Hz), more than a figure may lose.
-Idle time is measured from one sleep of the processor to the next and is only rounded down to 10 ms for display. For all
-processors together `/proc/uptime` shows it rounded once, while `/proc/stat` rounds that of each.
+`/proc/stat` has a line for each, also those that an agent cannot use (`Cpus_allowed_list`). Busy means not idle: the columns of
+work err by 40 ms over a second and a half of half a core, as a whole tick is charged to the thread at its end, while idle time
+is measured and only rounded to 10 ms for display (`/proc/uptime` rounds it once for all processors).
 """
 
 import gzip

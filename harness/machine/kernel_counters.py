@@ -1,20 +1,10 @@
-"""Linux's counters of its scheduler, for the machine and for the processes of an agent.
+"""Linux's counters of its scheduler, for the machine and for an agent's processes (proc(5), psi.rst, sched-stats.rst): the
+processor clock of a process, the time of each thread *ready but waiting*, the pressure on the machine, and throttling where it
+is counted at all.
 
-In addition to `cpu_times` and `control_group`, read from the kernel (proc(5); Documentation/accounting/psi.rst and
-Documentation/scheduler/sched-stats.rst):
-
-* a process's own processor clock (`clock_getcpuclockid(3)`): the time of all its threads, those that have ended included, in
-  ns, for one call and without a file.
-* `/proc/PID/task/*/schedstat`: of each thread, the time *ready but waiting* for a processor. In ns, counted when the wait ends.
-* `/proc/pressure/cpu`: the time that some thread of the machine waited.
-* `thermal_throttle/core_throttle_count` and `cpufreq/scaling_cur_freq` below `/sys/devices/system/cpu/cpu*`, where a machine
-  has them; most virtual ones do not.
-
-A thread's counters disappear when it ends, so the last values of every thread are stored and the sums never fall. Threads are
-listed only if one was born anywhere: the last process id that the kernel gave, at the end of `/proc/loadavg`, tells that for
-2 µs. Children are searched for less often, because that opens a file for every thread. A child that is found later counts with
-its processor time from then on, and with all its waiting: other programs' work may be overestimated, the agent's waiting never
-underestimated, but for that of a thread that lives for less than one period.
+A thread's counters disappear when it ends, so its last values are stored and sums never fall; threads are listed anew only if
+the last process id in `/proc/loadavg` has changed. A child that is found later counts with its processor time from then on and
+with all its waiting: others' work may be overestimated, the agent's waiting not underestimated.
 """
 
 import os

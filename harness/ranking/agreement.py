@@ -54,7 +54,17 @@ class Agreement:
 
 
 def agreement(judgments: Iterable[Judgment], *, draws: int = DRAWS, margin: float = MARGIN, seed: int = 0) -> Agreement:
-    """All agreement figures of one set of rows (of one presentation)."""
+    """All agreement figures of one set of rows (of one presentation).
+
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> rows = [Judgment.model_validate(said | {"context": f"c{n}", "winner": "ab"[n % 4 == 0]}) for n in range(12)]
+    >>> people = [row.model_copy(update={"source": "human", "judge": name}) for row in rows for name in ("ann", "ben", "cy")]
+    >>> judges = [row.model_copy(update={"judge": name}) for row in rows for name in ("j1", "j2", "j3")]
+    >>> found = agreement([*people, *judges], draws=100)
+    >>> found.judge_human.value, found.inter_human.value, found.equivalence.equivalent
+    (1.0, 1.0, True)
+    """
     rows = list(judgments)
     cast = ballots(rows)
     by_axis = {axis: _axis_kappa(rows, axis, draws, seed) for axis in AXES}

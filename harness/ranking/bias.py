@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from harness.ranking import bradley_terry
-from harness.ranking import connectivity as reach
+from harness.ranking import bradley_terry, connectivity
 from harness.ranking.elo_intervals import clustered
 from harness.ranking.ordinal_design import Penalty
 from harness.ranking.verdicts import Texts, Votes, gather
@@ -52,6 +51,12 @@ def audits(
 ) -> tuple[Audit, ...]:
     """Position for each judge, and for people together; length and formatting where `texts` (the replies as judged) are
     known; self-preference where families are known. Empty for no judgments.
+
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> votes = [said | {"context": f"c{n // 2}", "winner": "a", "shown_first": "ab"[n % 2]} for n in range(24)]
+    >>> [(audit.name, audit.rows) for audit in audits([Judgment.model_validate(vote) for vote in votes])]
+    [('position: j', 24)]
     """
     if not judgments:
         return ()
@@ -103,8 +108,10 @@ def _fit_with(votes: Votes, x: Floats) -> list[tuple[float, Interval | None, flo
     rows[np.arange(n), votes.second] = -1.0
     rows[:, size:] = x
     y = (1 + np.sign(votes.level)) / 2
-    bounded = reach.is_bounded(bradley_terry.wins_by_context(votes, weighted=False).sum(axis=0))
-    ridge = np.concatenate([np.full(size, 0.0 if bounded else reach.PRIOR_PRECISION), np.full(extra, Penalty().nuisance)])
+    bounded = connectivity.is_bounded(bradley_terry.wins_by_context(votes, weighted=False).sum(axis=0))
+    ridge = np.concatenate(
+        [np.full(size, 0.0 if bounded else connectivity.PRIOR_PRECISION), np.full(extra, Penalty().nuisance)]
+    )
     beta = np.zeros(size + extra)
     for _ in range(bradley_terry.STEPS):
         p = 1 / (1 + np.exp(-rows @ beta))

@@ -155,6 +155,10 @@ class Board:
 
 
 def swept_gap(contexts: int, error: float = 0.05) -> float:
-    """The least Elo by which a system is ahead of one that it beat in every comparison in this many contexts."""
+    """The least Elo by which a system is ahead of one that it beat in every comparison in this many contexts.
+
+    >>> round(swept_gap(12))
+    219
+    """
     share = swept_share(contexts, error)
     return float(ELO_PER_LOGIT * np.log(share / (1 - share)))

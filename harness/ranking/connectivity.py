@@ -18,7 +18,11 @@ PRIOR_PRECISION = 1.0 / PRIOR_SD**2
 
 
 def is_bounded(wins: Floats) -> bool:
-    """True if the unpenalised fit has a finite maximum: the graph of wins is strongly connected."""
+    """True if the unpenalised fit has a finite maximum: the graph of wins is strongly connected.
+
+    >>> is_bounded(np.array([[0, 3], [1, 0]])), is_bounded(np.array([[0, 3], [0, 0]]))
+    (True, False)
+    """
     count, _ = connected_components(csr_array(wins > 0), directed=True, connection="strong")
     return bool(count == 1)
 

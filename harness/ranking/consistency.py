@@ -35,7 +35,14 @@ def _couples_within(known: Counter[tuple[str, str | None]], part: int) -> int:
 
 
 def consistency(judgments: Iterable[Judgment]) -> tuple[Consistency, ...]:
-    """One row per judge or rater, by name."""
+    """One row per judge or rater, by name.
+
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> asked = [Judgment.model_validate(said | {"winner": "a", "shown_first": side}) for side in "ab"]
+    >>> consistency(asked)[0].flip_rate
+    0.0
+    """
     asked: dict[str, dict[tuple[str, str, str, str, int], list[tuple[str | None, str | None]]]] = defaultdict(
         lambda: defaultdict(list)
     )

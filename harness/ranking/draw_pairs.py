@@ -1,19 +1,10 @@
 """Order of the pairs of replies that people are asked about: every pair is drawn at its rate, and every prefix is spread.
 
-People's log-odds rest on a draw whose rates are known (`prediction_powered`), and an interval rests on many conversations,
-so a few votes must meet all of both. Sorting pairs by any rule makes rates unequal and unknown. Here the rule arranges the
-pairs in a *circle*, as well as it can, and then a start is drawn, each place as likely as any other: whatever the
-circle, a pair is among the first n of N with the chance n/N. So the rule may be a heuristic, and the rate is exact.
-
-A vote says most where a judge that people agree with is in doubt, because elsewhere the judge predicts it. So `by_doubt`, of a
-large run some of the pairs of which judges are sure are left out by lot before the circle is made. A pair's rate is its chance
-to stay, and so exact for any number of votes. The doubt of a judge that is not borne out says nothing, and would cost votes.
-
-On the circle the conversations of each subset take turns, so that as many votes as there are conversations meet nearly all
-of them. At its turn a conversation gives the pair whose systems, and whose third of the judge's doubt, have had the least of
-their share.
-
-The same argument serves several people with one circle, or with one part of it: each starts at a place of their own.
+People's log-odds rest on a draw of known rates, and an interval on many conversations. So the pairs are arranged in a *circle*,
+as evenly as a rule can, and a start is drawn: whatever the circle, a pair is among the first n of N with the chance n/N. On it
+the conversations of each subset take turns, and each gives the pair whose systems and third of the judge's doubt had the least
+of their share. `by_doubt`: of a large run some of the pairs of which judges are sure are left out by lot before, because a vote
+says most where a judge that people agree with is in doubt; a pair's rate is its chance to stay.
 """
 
 import random
@@ -49,7 +40,11 @@ class DrawnPair:
 
 
 def chance_to_stay(certainty: float | None) -> float:
-    """Chance that a pair of a large run is drawn from at all, `SUREST_STAYS` to 1."""
+    """Chance that a pair of a large run is drawn from at all, `SUREST_STAYS` to 1.
+
+    >>> chance_to_stay(None), chance_to_stay(3.0), chance_to_stay(5.0)
+    (1.0, 0.75, 0.5)
+    """
     sure = min(max((certainty or 0.0) - 1.0, 0.0) / 4.0, 1.0)
     return 1.0 - (1.0 - SUREST_STAYS) * sure
 
@@ -60,6 +55,10 @@ def drawn(
     """The first `most` pairs of a random order with their rates, each as likely as its rate says at every length.
 
     `pairs`: all pairs of replies of a run that no rule has decided. `by_doubt`: judges that are borne out gave the certainties.
+
+    >>> pairs = [DrawnPair(f"c{n}", "regular", "x", other) for n in range(3) for other in "yz"]
+    >>> sorted(pair.context for pair in drawn(pairs, "a seed", 3))  # few votes meet all conversations
+    ['c0', 'c1', 'c2']
     """
     rng = random.Random(seed)
     some = _thinned(pairs, rng) if by_doubt and len(pairs) >= FEWEST_THINNED else list(pairs)

@@ -1,13 +1,9 @@
 """Standard errors clustered by conversation.
 
-Judges of one context see the same seeker and the same replies, so their verdicts are one observation of that context, not
-many. Fisher information, and the row sandwich of the arena boards, treat them as many and cover the truth far too seldom
-(docs/evidence/ranking.md). The context-clustered sandwich does not:  V = H⁻¹ (Σ_c s_c s_cᵀ) H⁻¹, with s_c the slope that
-context c contributes and H minus the Hessian.
-
-A score computed at a fit that the context itself influenced is too small, and few contexts make that matter. So the scores are
-those of the fit without the context (one Newton step of the jackknife, "CR3"; MacKinnon, Nielsen & Webb 2023), and the
-quantile is Student's with contexts − 1 degrees of freedom.
+Judges of one context see the same replies, so their verdicts are one observation of it; Fisher information and row sandwiches
+cover the truth far too seldom (docs/evidence/ranking.md). Here V = H⁻¹ (Σ_c s_c s_cᵀ) H⁻¹ with the scores of the fit without
+the context (one Newton step of the jackknife, "CR3"; MacKinnon, Nielsen & Webb 2023) and Student's quantile with contexts − 1
+degrees.
 """
 
 from dataclasses import dataclass

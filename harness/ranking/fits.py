@@ -12,11 +12,11 @@ from typing import Final
 import numpy as np
 
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ordinal_design
+from harness.ranking.bradley_terry import refit
 from harness.ranking.elo_intervals import LEAST_SHARE, Covariance, at_least, clustered, two_way, unclustered
 from harness.ranking.model import Method
 from harness.ranking.ordinal import OrdinalFit
 from harness.ranking.ordinal_design import Penalty
-from harness.ranking.refit import refit
 from harness.ranking.verdicts import Votes
 from harness.statistics.arrays import Bools, Floats, Ints
 from harness.statistics.interval import FEWEST_CLUSTERS

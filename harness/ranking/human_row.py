@@ -55,7 +55,14 @@ def people_ratings(
     *,
     seed: int = 0,
 ) -> HumanRatings | None:
-    """People's ratings; None when no system is human by `is_human`, or when nobody else competed with them."""
+    """People's ratings; None when no system is human by `is_human`, or when nobody else competed with them.
+
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> votes = [said | {"context": f"c{n}", "system_a": f"human:{n % 3}", "winner": "ab"[n % 4 == 0]} for n in range(12)]
+    >>> round(people_ratings(map(Judgment.model_validate, votes), lambda name: name.startswith("human:")).random.elo)
+    1595
+    """
     rows = table_of(judgments)
     human = np.array([is_human(name) for name in rows.systems], dtype=bool)
     first, second = human[rows["first"]], human[rows["second"]]

@@ -1,19 +1,10 @@
-"""Quality and latency together, from one bootstrap of the same conversations.
+"""Quality and latency together, from one bootstrap of the same conversations: how often a system is on the frontier, and how
+often it is the best of those within the budget.
 
-Both axes of the joint figure come from the same replies, so they are resampled together: a draw takes contexts, each with
-its verdicts *and* its latencies. That gives intervals on both axes which belong to one another, and answers that neither
-axis gives alone: how often a system is on the Pareto frontier, and how often it is the best of those within the budget. Elo
-and its interval are the board's own, so that a system has one of each wherever it is shown; the draws serve figures that no
-board has. Systems that no chain of comparisons connects are neither better nor worse than one another: that is unknown.
-
-Latencies are those of every turn of a system, context by context; repeats of a context are replicates that are drawn with it.
-Their percentiles are the latency table's own (`percentiles`), so that a point and the table agree. A missing reply is
-slower than any reply, so a percentile may be infinite; that is a result, not a gap. A slope needs six systems.
-
-Others on an agent's machine can only delay it, so a turn may have a low and a high end. Each system's chance is least where it
-is at its high end and all others are at their low ones, and greatest the other way round: on a frontier and within a budget
-nobody gains by being slower, nor by a faster rival. The least is the chance that is quoted, so that no busy machine flatters,
-and both are given. A slope has no side that flatters; its two ends are those of the medians that make it least and greatest.
+Elo and its interval are the board's own, percentiles the latency table's. Repeats of a context are drawn with it, a missing
+reply is slower than any, and systems that no chain connects are neither better nor worse than one another. A turn may have a
+low and a high end, as others on the machine can only delay it: a chance is least where its system is at its high end and all
+others are at their low ones. The least is quoted, so that no busy machine flatters. A slope needs six systems.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +14,7 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS
-from harness.ranking import chosen
+from harness.ranking import board_rows
 from harness.ranking.board import Board, Ends
 from harness.ranking.columns import CountedBoard
 from harness.ranking.fits import refits
@@ -192,12 +183,19 @@ def joint_figure(
 
     Raises harness.errors.UserError: no rows, several presentations, no system with both verdicts and latencies, or
     `audio_with_delay`, which would put latency on both axes.
+
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> rows = [Judgment.model_validate(said | {"context": f"c{n}", "winner": "ab"[n % 4 == 0]}) for n in range(12)]
+    >>> waits = {name: {f"c{n}": [ms] for n in range(12)} for name, ms in (("warm", 900.0), ("curt", 400.0))}
+    >>> [(p.system, p.latency.p50, p.p_frontier > 0.9) for p in joint_figure(rows, waits, draws=200).points]
+    [('warm', 900.0, True), ('curt', 400.0, True)]
     """
     table = table_of(judgments)
-    rows = table.where(chosen.once(table)[0])
+    rows = table.where(board_rows.once(table)[0])
     if rows.named("presentation", "audio_with_delay").any():
         raise UserError("the joint figure takes no audio_with_delay judgments: latency would be on both axes")
-    counted = model.counted(rows.where(chosen.of_source(rows, chosen.one_source(rows))))
+    counted = model.counted(rows.where(board_rows.of_source(rows, board_rows.one_source(rows))))
     board = board or rate_counted(counted, model)
     drawn = resample(counted, [latencies], model, board=board, draws=draws, seed=seed)
     return lay_over(drawn, latencies, budget_ms=budget_ms)

@@ -1,13 +1,9 @@
-"""One judge beside a few people: its agreement on winners with them, and the correlation of the two boards.
+"""One judge beside a few people: its agreement on winners with each of them, and the correlation of the two boards.
 
-A majority takes three voters, and most runs have one judge and a few raters. So each judge is also compared with each person
-who read the same pair: a pair of replies weighs the same however many people judged it. Ties are counted in two ways,
-because a judge that may not tie loses every pair on which a person saw no difference: *with ties*, where a tie is a
-separate label, and *without*, where only pairs count that both decided. κ is the agreement beyond chance; where its interval
-includes 0, the judge is not distinguished from chance, and that is stated.
-
-The two boards are shown side by side and are never pooled here. Their rank correlation has no interval: it rests on systems, of
-which a run has few.
+A pair of replies weighs the same however many people judged it. Ties count in two ways, because a judge that may not tie loses
+every pair on which a person saw no difference: *with ties* as a label of their own, and *without*, where both decided. Where
+the interval of κ includes 0, the judge is not distinguished from chance. The boards' correlation has no interval: systems are
+few.
 """
 
 from collections.abc import Callable, Iterable, Mapping

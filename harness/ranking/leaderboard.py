@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.ranking import bradley_terry, chosen
-from harness.ranking import connectivity as reach
+from harness.ranking import board_rows, bradley_terry, connectivity
 from harness.ranking import unbounded as edge
 from harness.ranking.board import Board, Ends, SystemRating
-from harness.ranking.chosen import Source
+from harness.ranking.board_rows import Source
 from harness.ranking.columns import Counted, CountedBoard
 from harness.ranking.elo_intervals import SMALL_SAMPLE, Covariance, max_t
 from harness.ranking.fits import Fitted, fit_votes, refits
@@ -40,9 +39,18 @@ def leaderboard(
     """Rate the systems. `bootstrap_draws` adds the interval of resampled conversations to the sandwich's.
 
     Raises harness.errors.UserError: no rows, rows of several presentations with none chosen, bad axis weights.
+
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> rows = [Judgment.model_validate(said | {"context": f"c{n}", "winner": "ab"[n % 4 == 0]}) for n in range(12)]
+    >>> board = leaderboard(rows)
+    >>> [(row.system, round(row.elo), row.win_rate) for row in board.systems]
+    [('warm', 1595, 0.75), ('curt', 1405, 0.25)]
+    >>> [round(end) for end in board.difference("warm", "curt").interval]  # twelve conversations do not decide
+    [-75, 457]
     """
     table = table_of(judgments)
-    rows, notes = chosen.once(table, presentation, source=source)
+    rows, notes = board_rows.once(table, presentation, source=source)
     return rate(table.where(rows), model, notes=notes, bootstrap_draws=bootstrap_draws, seed=seed)
 
 
@@ -226,7 +234,7 @@ def _contexts_between(votes: Votes, one: int, other: int) -> int:
 
 def _warnings(whole: Counted, found: Sequence[_Part]) -> tuple[str, ...]:
     votes = whole.votes
-    notes = [text for part in found for text in reach.explain(part.wins, part.votes.systems)]
+    notes = [text for part in found for text in connectivity.explain(part.wins, part.votes.systems)]
     contexts = len(votes.contexts)
     if contexts < FEWEST_CLUSTERS:
         notes.append(f"{contexts} contexts are too few for an interval (at least {FEWEST_CLUSTERS}).")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.errors import UserError
-from harness.ranking.chosen import weighted
+from harness.ranking.board_rows import weighted
 from harness.ranking.columns import CountedBoard, count
 from harness.ranking.verdicts import Lengths
 from harness.store.judgment_table import JudgmentTable
@@ -32,6 +32,9 @@ _TERM_WORDS = {"position": "position of each judge", "length": "length of the re
 class RatingModel:
     """The settings of a rating. `axis_weights`: verdicts are made anew from the axis marks. `lengths` (words of each reply):
     the ordinal fit has a length term, and rates replies as if they were of equal length. Raises UserError: no such method.
+
+    >>> RatingModel("plain").title(())
+    'Bradley–Terry, a tie half a win'
     """
 
     method: Method = "ordinal"

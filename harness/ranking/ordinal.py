@@ -1,18 +1,13 @@
 """Ordinal (cumulative-logit) Bradley–Terry: the primary fit.
 
-A verdict is one of ordered levels, from "b, decisively" over a tie to "a, decisively": ten for a judge who must choose
-with strength 1–5, five for a person. Counting strength as repeated wins loses the order and stretches θ; here a
-latent preference η + noise falls between cuts, so strength informs the rating and P(win) keeps its meaning:
+A verdict is one of ordered levels, from "b, decisively" over a tie to "a, decisively". Counting strength as repeated wins would
+stretch θ; here a latent preference η + noise falls between cuts, so P(win) keeps its meaning:
 
     P(level ≤ k) = σ(cut_k − η),   η = θ_a − θ_b + position_judge · shown + length · log(length ratio)
 
-The cuts are symmetric about zero, because which reply is called `a` means nothing; they differ between judges and people,
-who use different scales. Each judge has a position term (people share one), so that a judge's bias to the first reply
-does not change the rating of a system. With three levels this is the model of Rao and Kupper (1967). The log-likelihood is
-concave.
-
-Its derivatives need only σ at the finite cuts around each verdict: it is a logistic regression with one row for each
-such cut (`Design.rows`), plus one term for each level that has a cut on both sides (`Design.spans`).
+Cuts are symmetric about zero and differ between judges and people; each judge has a position term (people share one). With
+three levels this is Rao and Kupper's model (1967). The log-likelihood is concave, and a logistic regression with one row for
+each finite cut around a verdict (`Design.rows`), plus a term for each level between two cuts (`Design.spans`).
 """
 
 from dataclasses import dataclass, replace

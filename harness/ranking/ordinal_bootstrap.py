@@ -1,14 +1,9 @@
 """A thousand clustered refits of the ordinal model in seconds.
 
-Three things make it fast. Verdicts of all contexts share few distinct rows of the likelihood, so a draw is a count of each of
-them, and all draws' counts are one product. The rows are sparse (two systems, a cut, a position term), so latent values, slopes
-and Hessians of many draws are sparse products too. And a draw's Hessian, taken once at the fit of the whole data, serves for
-several steps (chord steps) with exact slopes, so they converge to the draw's own fit, not to an approximation of it.
-
-Where one conversation has a large part of the verdicts, draws with and without it are far from the fit of the whole data, and
-chord steps stop shrinking: two draws in five of a board of 26 systems over 89 very unequal contexts. Such draws get a fresh
-Hessian at their current parameters, all that need one together; a draw that does not converge then either is fitted alone from
-the start.
+Verdicts share few distinct rows of the likelihood, so a draw is a count of each; rows are sparse, so slopes and Hessians of
+many draws are sparse products; and a draw's Hessian at the fit of the whole data serves for several steps with exact slopes.
+Where one conversation has a large part of the verdicts such steps stop shrinking: those draws get a fresh Hessian at their
+parameters, and one that does not converge then either is fitted alone.
 """
 
 from dataclasses import dataclass, replace

@@ -16,7 +16,7 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.ranking.board import Board, SystemRating
-from harness.ranking.chosen import each_once, of_source, repeats_in_words
+from harness.ranking.board_rows import each_once, of_source, repeats_in_words
 from harness.ranking.columns import must_fit
 from harness.ranking.connectivity import is_bounded
 from harness.ranking.elo_intervals import SMALL_SAMPLE, max_t

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.errors import UserError
-from harness.ranking import chosen
+from harness.ranking import board_rows
 from harness.ranking.board import Board
 from harness.ranking.columns import CountedBoard
 from harness.ranking.joint import JointFigure, Latencies, Resampled, lay_over, resample, resample_people
@@ -32,7 +32,7 @@ class OfVerdicts:
     @property
     def judges(self) -> tuple[str, ...]:
         """Judges whose verdicts rate it; none where people's votes do."""
-        return chosen.judges_of(self.rows)
+        return board_rows.judges_of(self.rows)
 
 
 def of_verdicts(table: JudgmentTable, asked: RatingQuestion, *, bootstrap: bool = True) -> OfVerdicts | None:
@@ -43,13 +43,13 @@ def of_verdicts(table: JudgmentTable, asked: RatingQuestion, *, bootstrap: bool 
     Raises UserError: no rows, several presentations or conditions with none chosen, bad axis weights, or no
     judge where judges are asked for.
     """
-    kept, notes = chosen.once(table, asked.presentation, asked.condition)
+    kept, notes = board_rows.once(table, asked.presentation, asked.condition)
     rows = table.where(kept)
-    source = "judge" if asked.by_people is False else chosen.one_source(rows)
+    source = "judge" if asked.by_people is False else board_rows.one_source(rows)
     if source == "human" and asked.model is None:
         return None
-    rating = rows.where(chosen.of_source(rows, source))
-    if asked.by_people is False and not chosen.judges_of(rating):
+    rating = rows.where(board_rows.of_source(rows, source))
+    if asked.by_people is False and not board_rows.judges_of(rating):
         raise UserError("no judge has rated these replies, so there is no board of judges: leave --judges out")
     model = asked.model or PRIMARY
     counted = model.counted(rating)

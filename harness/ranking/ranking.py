@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Final
 
 from harness.errors import UserError
-from harness.ranking import chosen
+from harness.ranking import board_rows
 from harness.ranking.agreement import Agreement, agreement
 from harness.ranking.bias import Audit, audits
 from harness.ranking.board import Board, QualityState
@@ -105,11 +105,18 @@ def rank(judgments: Iterable[Judgment], asked: RatingQuestion | None = None) -> 
 
     Raises UserError: no rows, several presentations or conditions with none chosen, bad axis weights, or votes that give no
     interval where they are asked for, or are all there is.
+
+    >>> from harness.store.judgment import Judgment
+    >>> said = {"context": "c", "subset": "regular", "system_a": "warm", "system_b": "curt", "source": "judge", "judge": "j"}
+    >>> rows = [Judgment.model_validate(said | {"context": f"c{n}", "winner": "ab"[n % 4 == 0]}) for n in range(12)]
+    >>> from harness.ranking.question import RatingQuestion
+    >>> rank(rows, RatingQuestion(draws=20)).board["warm"].win_rate
+    0.75
     """
     asked = asked or RatingQuestion()
     given = [row for row in judgments if asked.condition in (None, row.condition)]
     ranking = rank_table(table := table_of(given), asked)
-    kept, _ = chosen.once(table, asked.presentation or ranking.board.presentation)
+    kept, _ = board_rows.once(table, asked.presentation or ranking.board.presentation)
     rows = [row for row, stays in zip(given, kept.tolist(), strict=True) if stays]
     seed, texts, families = asked.drawn_by, asked.measured.texts, asked.scores.families
     return replace(

@@ -79,7 +79,11 @@ def codebook() -> tuple[Skill, ...]:
 
 
 def code_by_rules(rationale: str) -> frozenset[str]:
-    """Names of the skills whose cues occur in a reason."""
+    """Names of the skills whose cues occur in a reason.
+
+    >>> sorted(code_by_rules("It names the feeling and asks one question."))
+    ['asks a fitting question', 'names the feeling']
+    """
     return frozenset(skill.name for skill in codebook() if skill.cues.search(rationale))
 
 

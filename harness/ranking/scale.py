@@ -16,7 +16,11 @@ ELO_PER_LOGIT = 400.0 / np.log(10.0)
 
 
 def to_elo(theta: Floats) -> Floats:
-    """Log-odds (…, systems) → Elo, with the mean of the last axis at 1500."""
+    """Log-odds (…, systems) → Elo, with the mean of the last axis at 1500.
+
+    >>> to_elo(np.log([1.0, 10.0])).round().tolist()  # ten times the odds
+    [1300.0, 1700.0]
+    """
     return on_scale(theta - theta.mean(axis=-1, keepdims=True))
 
 

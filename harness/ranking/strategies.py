@@ -91,7 +91,11 @@ class LabellerCheck:
 
 
 def occurs(evidence: str, text: str) -> bool:
-    """True if a snippet occurs in the text, whatever its letter case and spacing; False for an empty snippet."""
+    """True if a snippet occurs in the text, whatever its letter case and spacing; False for an empty snippet.
+
+    >>> occurs("No  wonder", "Oh, no wonder you're tired."), occurs("", "Oh.")
+    (True, False)
+    """
     snippet = " ".join(evidence.casefold().split())
     return bool(snippet) and snippet in " ".join(text.casefold().split())
 
@@ -109,7 +113,13 @@ def backed(labels: Iterable[StrategyLabel], texts: Mapping[tuple[str, str], str]
 def usage(
     labels: Iterable[StrategyLabel], *, families: Mapping[str, str] | None = None, draws: int = DRAWS, seed: int = 0
 ) -> tuple[Usage, ...]:
-    """Figures of each system, or of each family where `families` (system → family) is given; by name."""
+    """Figures of each system, or of each family where `families` (system → family) is given; by name.
+
+    >>> label = {"context": "c", "system": "mine", "state": "present"}
+    >>> (used,) = usage([StrategyLabel(strategy=name, **label) for name in ("clarification", "offer hope")])
+    >>> used.coverage, used.unique_per_reply.value, used.entropy_bits.value
+    (('clarification', 'offer hope'), 2.0, 1.0)
+    """
     states: dict[str, dict[tuple[str, str], dict[str, State]]] = defaultdict(lambda: defaultdict(dict))
     for label in labels:
         group = label.system if families is None else families.get(label.system)
@@ -173,7 +183,12 @@ def heatmap(used: Sequence[Usage]) -> tuple[tuple[str, ...], tuple[str, ...], Fl
 
 
 def check_labeller(labels: Iterable[StrategyLabel], humans: Iterable[StrategyLabel]) -> LabellerCheck:
-    """F1 of `present` for every strategy, on replies that both sides labelled."""
+    """F1 of `present` for every strategy, on replies that both sides labelled.
+
+    >>> labels = [StrategyLabel(context="c", system="s", strategy=name, state="present") for name in STRATEGIES[:2]]
+    >>> check_labeller(labels, [labels[0], labels[1].model_copy(update={"state": "absent"})]).macro_f1
+    0.5
+    """
     theirs = {(x.context, x.system, x.strategy): x.state == "present" for x in humans}
     ours = {(x.context, x.system, x.strategy): x.state == "present" for x in labels}
     shared = set(theirs) & set(ours)

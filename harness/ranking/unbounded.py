@@ -1,13 +1,9 @@
 """Bounds for a system that won, or lost, every comparison with the others.
 
-Such a system has no highest (or lowest) rating that the verdicts would contradict, so an interval around its fitted Elo, which
-is the prior's, would be an invention. One end can be known, without any model of how verdicts of one conversation
-depend on each other: let X be the share that it won in a conversation. It is between 0 and 1 with mean p, so P(X = 1) ≤ p, and
-n conversations that were won throughout have a chance of at most pⁿ. The 95 % bound is where that is 5 %: p = 0.05^(1/n). The
-Elo at which the system would be expected to win this share of the comparisons that it had is its bound.
-
-A rating is a distance from the mean of a board, which itself has no bound where a system on it has none. So the mean is that of
-the core: the largest set of systems that won and lost among one another.
+One end can be known without a model of how verdicts of a conversation depend on each other: with X the share won in one, of
+mean p, P(X = 1) ≤ p, so n conversations won throughout have a chance of at most pⁿ, and the 95 % bound is p = 0.05^(1/n). The
+Elo at which the system would be expected to win this share is its bound. The mean of a board is that of the core: the largest
+set of systems that won and lost among one another.
 """
 
 from dataclasses import dataclass
@@ -67,7 +63,11 @@ def levels(wins: Floats) -> Ints:
 
 
 def swept_share(contexts: int, error: float = 0.05) -> float:
-    """The least share of wins that leaves `contexts` conversations won throughout a chance of `error`."""
+    """The least share of wins that leaves `contexts` conversations won throughout a chance of `error`.
+
+    >>> round(swept_share(12), 2)
+    0.78
+    """
     return float(error ** (1 / contexts))
 
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 from harness.errors import UserError
 from harness.ranking.board import Board
-from harness.ranking.chosen import Source, one_source
+from harness.ranking.board_rows import Source, one_source
 from harness.ranking.leaderboard import rate, rate_counted
 from harness.ranking.model import Method
 from harness.ranking.quoted_board import OfVerdicts

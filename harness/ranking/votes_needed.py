@@ -1,14 +1,11 @@
 """Votes that an interval of a wished width takes, and the minutes for them, before anybody has voted.
 
-A person who is asked for votes wants to know how many, and for how long. The answer must not need votes, so it is the closed
-form of the people-only fit: n votes by a few people, on pairs drawn from all pairs of k systems, leave a rating the variance
+It is the closed form of the people-only fit: n votes on pairs of k systems over c conversations leave a rating the variance
 
     (k − 1)² / (2 k n v)  +  (1 − 1/k) s² / c
 
-in log-odds. The first part is the chance in a vote, v the variance of one. The second is that of the c conversations, on which
-a system is better or worse than it is on average, with the spread s; no number of votes removes it. A judge can only make the
-interval narrower than this (`prediction_powered`). On simulated boards the median is within 10 % of it
-(docs/evidence/peoples-axis.md, "Votes needed").
+in log-odds, v the variance of one vote and s the spread of a system over conversations, which no number of votes removes. A
+judge can only narrow it. On simulated boards the median is within 10 % of it (docs/evidence/peoples-axis.md).
 """
 
 import math
@@ -35,7 +32,11 @@ DECIDING_S: Final = 4.0
 
 
 def half_width_elo(systems: int, contexts: int, votes: int) -> float:
-    """Half width in Elo that the 95 % interval of a rating is expected to have; infinite where it would have none."""
+    """Half width in Elo that the 95 % interval of a rating is expected to have; infinite where it would have none.
+
+    >>> round(half_width_elo(5, 80, 120))
+    87
+    """
     # Pairs are drawn so that conversations take turns (`draw_pairs`).
     reached = min(votes, contexts)
     if systems < 2 or reached < FEWEST_CLUSTERS:
@@ -48,6 +49,9 @@ def votes_needed(systems: int, contexts: int, wished_elo: float = HALF_WIDTH_ELO
     """Fewest votes, each on another pair, with which a rating is known to ± `wished_elo`.
 
     None: not even a vote on every pair of replies to these conversations gives that.
+
+    >>> votes_needed(5, 80, 100.0), votes_needed(5, 8, 100.0)
+    (89, None)
     """
     most = contexts * systems * (systems - 1) // 2
     if half_width_elo(systems, contexts, most) > wished_elo:
@@ -60,5 +64,9 @@ def votes_needed(systems: int, contexts: int, wished_elo: float = HALF_WIDTH_ELO
 
 
 def minutes(votes: int, *, words: float = 0.0, sound_s: float = 0.0) -> int:
-    """Whole minutes for these votes. `words` are read and `sound_s` heard for one vote: conversation and both replies."""
+    """Whole minutes for these votes. `words` are read and `sound_s` heard for one vote: conversation and both replies.
+
+    >>> minutes(60, words=238)
+    64
+    """
     return max(1, math.ceil(votes * (words / READING_WORDS_PER_S + sound_s + DECIDING_S) / 60))

@@ -100,7 +100,11 @@ def later_than_seat(
 
 
 def share_over_seat(won: Sequence[tuple[str, str, float]]) -> tuple[float | None, Interval | None]:
-    """The share of comparisons that were won, of (context, person, 1, 0 or ½ for a tie); None without one."""
+    """The share of comparisons that were won, of (context, person, 1, 0 or ½ for a tie); None without one.
+
+    >>> share_over_seat([("c1", "ann", 1.0), ("c2", "ben", 0.5)])
+    (0.75, None)
+    """
     if not won:
         return None, None
     share, by_context = clustered_share([(context, value) for context, _, value in won])

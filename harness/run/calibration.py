@@ -1,11 +1,8 @@
 """A short calibration of the measurement in the first run on a machine, right after its last call.
 
-A figure without its error cannot be judged, and nobody calibrates unasked. So if this machine has no calibration by the
-current method, a short one is made between the last call and the report, with the agents still loaded as during
-calls, and stored. It is not made before the first call, when a user waits for a first figure, nor during rendering, loading or
-downloading, which take the processor from the measurement (docs/decisions/first-figure.md). Later runs quote it. It
-uses the same caller process as the calls, because that is what is calibrated. `harness calibrate` makes the long
-one, which takes precedence.
+A figure without its error cannot be judged, and nobody calibrates unasked. It is made with the agents still loaded and by the
+same caller process, because that is what is calibrated; not earlier, when a user waits for a first figure. Later runs quote it;
+`harness calibrate` makes the long one, which takes precedence.
 """
 
 import asyncio

@@ -1,13 +1,10 @@
 """Agents that greet: how a run finds them, and how its caller treats a greeting.
 
-Stock bots greet a caller. A caller that begins after 0.5 s talks over that, and the agent is charged for a cut-in that was
-the caller's. So the caller lets a greeting end. An agent's profile can say that it greets; otherwise the calls find out.
-
-The first call of a run waits long enough to hear most greetings begin, and no longer: some agents hang up on a silent line, or
-ask if anybody is there. A later greeting is heard while the caller speaks, where it cannot be distinguished from a
-cut-in by its sound, but by waiting: the same call is made again, by a caller that says nothing for as long as any
-reply may take. If the agent greets, that call counts and every later one waits; if it is silent, it cut in, and the first call
-counts as it was. So a greeting is not counted against the agent, and no cut-in is forgiven by a second call.
+A caller that talks over a greeting would be charged to the agent as a cut-in, so the caller lets it end. A profile can say
+that its agent greets; otherwise the first call waits `FIND_OUT_S`, and no longer, since some agents hang up on a silent line.
+A later greeting cannot be told from a cut-in by its sound: the same call is made again by a caller that waits as long as any
+reply may take. If the agent greets then, that call counts and every later one waits; if not, it cut in, and the first call
+counts.
 """
 
 from typing import Final, Literal

@@ -1,11 +1,9 @@
 """The sessions of a plan, played one after another (or K at once), each stored as soon as it ends.
 
-A session's row is written before the next call starts, and a session that cannot be played becomes a *named failure* of that
-session, never the end of the run. Analysis happens between calls when they come one at a time, and after all of them
-when several run at once, because it would take the processor from an agent that is being timed.
-
-A run that is stopped (by a person, or by an error in one of its lanes) ends every lane before any agent is closed, so that
-no session can fail because its agent was closed: an unfinished session leaves no row, and `--resume` plays it.
+A session that cannot be played becomes a *named failure* of that session, never the end of the run. Analysis happens between
+calls when they come one at a time, and after all of them when several run at once, because it would take the processor from an
+agent that is being timed. A run that is stopped ends every lane before any agent is closed, so that no session fails because
+its agent was closed: an unfinished session leaves no row, and `--resume` plays it.
 """
 
 import asyncio

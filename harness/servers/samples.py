@@ -7,11 +7,11 @@ programs' records of the same server. A page that could not be read is a sample 
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Final, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from harness.errors import UserError
 from harness.servers.adapter import Column
@@ -34,25 +34,14 @@ class ServerSample:
     agent: str
     stage: ServedStage
     server: str = ""
-    columns: Mapping[str, float] = field(default_factory=dict)
+    columns: Mapping[str, Annotated[float, Field(allow_inf_nan=False)]] = field(default_factory=dict)
     error: str = ""
     """The reason why there are no columns, as the end of a sentence."""
     apart_s: float | None = None
     """How far the server's clock is ahead of this one's, by its `Date` header; None where it sends none. Good to 1 s."""
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    at_ns: int
-    answered_ns: int
-    wall_ns: int
-    agent: str
-    stage: ServedStage
-    server: str = ""
-    columns: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(default_factory=dict)
-    error: str = ""
-    apart_s: float | None = None
+_ROW: Final = TypeAdapter(ServerSample)
 
 
 def as_row(sample: ServerSample) -> str:
@@ -86,8 +75,7 @@ def load_samples(folder: Path) -> tuple[ServerSample, ...]:
 def _read(rows: Iterable[str]) -> Iterable[ServerSample]:
     for row in rows:
         try:
-            found = _Row.model_validate_json(row)
+            sample = _ROW.validate_json(row)
         except ValidationError:
             continue
-        known = {name: value for name, value in found.columns.items() if name in COLUMNS}
-        yield ServerSample(**{**dict(found), "columns": known})
+        yield replace(sample, columns={name: value for name, value in sample.columns.items() if name in COLUMNS})

@@ -1,10 +1,8 @@
 """Judging of a run in parts: each shard asks its own questions, and all answers end in one store.
 
-A question belongs to the shard that its key gives, and the key contains everything that could change the answer; so the same
-question never belongs to two shards, on any machine and in any order. A shard stores its answers in a separate file,
-since machines that write one SQLite file over a network would damage it, and writes nothing else: neither rows nor checks.
-`harness judge run RUN` then reads all answers, asks the rest (the check, the canaries, a shard that failed), and writes the
-rows as if it had asked alone.
+A question belongs to the shard that its key gives, and the key contains everything that could change the answer. A shard stores
+its answers in a file of its own, since machines that write one SQLite file over a network would damage it. `harness judge run
+RUN` then reads all answers, asks the rest, and writes the rows as if it had asked alone.
 """
 
 import re

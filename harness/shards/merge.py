@@ -1,11 +1,8 @@
 """The merge of shards: one run made of parts that many machines played, to be judged and ranked once.
 
-Merging reads finished sessions and writes them in the places and the order of a whole run, so that everything
-after the calls is the same. It can be repeated at any time, in any order, with more shards or the same:
-an existing session is not copied again. All errors in the input are found before the first byte is written.
-
-Data that depend on a machine stay with it: each session names the machine that played it, and each machine has its calibration,
-its pacing and its idle load.
+Finished sessions are written in the places and the order of a whole run, so that everything after the calls is the same. It can
+be repeated at any time, in any order, with more shards or the same; all errors in the input are found before the first byte is
+written. Data that depend on a machine stay with it: its calibration, its pacing and its idle load.
 """
 
 import shutil

@@ -1,12 +1,9 @@
 """The division of a run's contexts into shards, so that each shard is a small image of the whole.
 
-A context is in one shard with all its agents, conditions and repeats: comparisons are between replies of one machine and
-one hour, as in an undivided run. Contexts are assigned by subset and emotion, the longest first, each to the
-shard that has the fewest of that kind, and among those to the one that has the fewest words to speak so far (longest-first
-list scheduling: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969). Then contexts are
-exchanged between the shard with the most words and others, as long as that brings the two closer: assigned by kind alone, one
-of seven shards of the open pack had twice the words of another. No two shards ever differ by more than one context in any kind
-or subset. Nothing is random: the same plan is divided the same way on every machine.
+A context is in one shard with all its agents, conditions and repeats: comparisons are between replies of one machine and one
+hour. Contexts are assigned by subset and emotion, the longest first, each to the shard with the fewest of that kind, then the
+fewest words (R. L. Graham, SIAM J. Appl. Math. 17, 1969); then exchanged as long as that brings the shard with the most words
+closer to another. No two shards differ by more than one context in any kind or subset. Nothing is random.
 """
 
 import re

@@ -1,16 +1,9 @@
 """The change of a figure between two runs of the same conversations, paired by conversation.
 
-Two versions of an agent that hear the same callers differ by far less than two callers do, so the callers' part is subtracted
-before anything is bounded: each turn is compared with the same turn of the other run. Conversations stay the only independent
-observations, and the bounds are those of `harness.statistics.bounds`, here of differences:
-
-* of times, the *median change*: half of the turns became slower by at most this much. It is bounded between order statistics of
-  the differences, whatever their law (for one turn a conversation: the sign test's interval);
-* of shares, the mean change: a turn that is within the budget in one run alone counts +1 or −1, and the mean of such values
-  over conversations has Gaffke's bounds, moved from 0…1 to −1…1.
-
-A median change is not the change of the medians, and where they differ it is the answer to the user's question: the callers are
-the same. Positive is worse, for every figure.
+The callers' part is subtracted before anything is bounded: each turn is compared with the same turn of the other run. Of times
+it is the *median change*, bounded between order statistics of the differences; of shares the mean change, whose values of −1, 0
+and 1 have Gaffke's bounds, moved from 0…1 to −1…1. A median change is not the change of the medians, and where they differ it
+is the answer to the user's question. Positive is worse.
 """
 
 from dataclasses import dataclass

@@ -58,12 +58,18 @@ def _reads(method: "Callable[Concatenate[RunStore, _P], _T]") -> "Callable[Conca
 
     @wraps(method)
     def read(store: "RunStore", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        try:
+        with _naming_damage(store.folder):
             return method(store, *args, **kwargs)
-        except DAMAGE as error:
-            raise damaged(store.folder, error) from error
 
     return read
+
+
+@contextmanager
+def _naming_damage(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except DAMAGE as error:
+        raise damaged(folder, error) from error
 
 
 class RunStore:
@@ -136,8 +142,11 @@ class RunStore:
 
     def set_manifest(self, manifest: RunManifest) -> None:
         """Replace the manifest (after calls: pacing, validity, idle load)."""
+        self._write("UPDATE manifest SET json = ?", redact(manifest.model_dump_json()))
+
+    def _write(self, statement: str, *values: object) -> None:
         with self._db:
-            self._db.execute("UPDATE manifest SET json = ?", (redact(manifest.model_dump_json()),))
+            self._db.execute(statement, values)
 
     def add_contexts(self, contexts: Sequence[Context]) -> None:
         """Add conversations to the run: they come after those that it has, in its manifest too."""
@@ -269,11 +278,9 @@ class RunStore:
 
     def calls_of(self, step: str) -> Iterator[Session]:
         """The calls of one step, one at a time in the order played: a million turns as objects are gigabytes."""
-        try:
+        with _naming_damage(self.folder):
             for row in self._db.execute("SELECT * FROM sessions WHERE step = ? ORDER BY rowid", (step,)):
                 yield session_of(row, self.folder)
-        except DAMAGE as error:
-            raise damaged(self.folder, error) from error
 
     def _put_session(self, row: Mapping[str, Any]) -> None:
         columns, places = ", ".join(row), ", ".join("?" * len(row))
@@ -327,30 +334,22 @@ class RunStore:
 
     def set_timing(self, session_id: str, timings: Sequence[TurnTiming]) -> None:
         """Store the figures of a session's turns; the last is that of the judged reply."""
-        with self._db:
-            self._db.execute(
-                "UPDATE sessions SET timing = ?, turn_timings = ? WHERE id = ?",
-                (TIMING.dump_json(timings[-1]).decode(), TIMINGS.dump_json(tuple(timings)).decode(), session_id),
-            )
+        last, all_of_them = TIMING.dump_json(timings[-1]).decode(), TIMINGS.dump_json(tuple(timings)).decode()
+        self._write("UPDATE sessions SET timing = ?, turn_timings = ? WHERE id = ?", last, all_of_them, session_id)
 
     def set_heard(self, session_id: str, text: str, words: Sequence[tuple[str, float, float]]) -> None:
         """Store the transcript of the agent's audio."""
-        with self._db:
-            self._db.execute(
-                "UPDATE sessions SET heard_text = ?, heard_words = ? WHERE id = ?",
-                (text, WORDS.dump_json(tuple(words)).decode(), session_id),
-            )
+        spans = WORDS.dump_json(tuple(words)).decode()
+        self._write("UPDATE sessions SET heard_text = ?, heard_words = ? WHERE id = ?", text, spans, session_id)
 
     def set_step_failure(self, failure: StepFailure) -> None:
         """Store that a step after the call failed for a session; a later failure of the same step replaces it."""
-        with self._db:
-            row = (failure.session, failure.step, failure.kind, failure.detail)
-            self._db.execute("INSERT OR REPLACE INTO step_failures VALUES (?, ?, ?, ?)", row)
+        row = (failure.session, failure.step, failure.kind, failure.detail)
+        self._write("INSERT OR REPLACE INTO step_failures VALUES (?, ?, ?, ?)", *row)
 
     def clear_step_failure(self, session_id: str, step: str) -> None:
         """Delete the failure of a step that has succeeded for the session since."""
-        with self._db:
-            self._db.execute("DELETE FROM step_failures WHERE session = ? AND step = ?", (session_id, step))
+        self._write("DELETE FROM step_failures WHERE session = ? AND step = ?", session_id, step)
 
     @_reads
     def step_failures(self) -> list[StepFailure]:
@@ -366,7 +365,10 @@ class RunStore:
                 " AND json_extract(json, '$.condition') = ?",
                 [(judge, presentation, condition) for judge in sorted(judges)],
             )
-            self._insert_judgments(rows)
+            added = [(row.source, row.judge, row.context, redact(row.model_dump_json())) for row in rows]
+            self._db.executemany("INSERT INTO judgments (judge, context, json) VALUES (?, ?, ?)", [row[1:] for row in added])
+            if any(source == "judge" for source, *_ in added):
+                self._db.execute("DELETE FROM notes WHERE code = ?", (JUDGED_ACROSS_CONDITIONS,))
 
     @_reads
     def judgments(self) -> list[Judgment]:
@@ -375,11 +377,9 @@ class RunStore:
 
     def stored_judgments(self) -> Iterator[dict[str, Any]]:
         """The same verdicts one at a time, as plain objects: of a hundred thousand rows few need to be in memory at once."""
-        try:
+        with _naming_damage(self.folder):
             for (text,) in self._db.execute("SELECT json FROM judgments ORDER BY id"):
                 yield from_json(text)
-        except DAMAGE as error:
-            raise damaged(self.folder, error) from error
 
     @_reads
     def judged_contexts(self) -> dict[str, int]:
@@ -389,10 +389,7 @@ class RunStore:
 
     def add_judge_check(self, check: JudgeCheck) -> None:
         """Store a judge's check on pairs with known answers; a later check of the same judge replaces it."""
-        with self._db:
-            self._db.execute(
-                "INSERT OR REPLACE INTO judge_checks VALUES (?, ?)", (check.judge, redact(check.model_dump_json()))
-            )
+        self._write("INSERT OR REPLACE INTO judge_checks VALUES (?, ?)", check.judge, redact(check.model_dump_json()))
 
     @_reads
     def judge_checks(self) -> list[JudgeCheck]:
@@ -412,12 +409,6 @@ class RunStore:
             if read_only:
                 raise UserError(f"{self.folder}: another process was writing this run when it was opened; try again")
             yield
-
-    def _insert_judgments(self, rows: Iterable[Judgment]) -> None:
-        kept = [(row.source, row.judge, row.context, redact(row.model_dump_json())) for row in rows]
-        self._db.executemany("INSERT INTO judgments (judge, context, json) VALUES (?, ?, ?)", [row[1:] for row in kept])
-        if any(source == "judge" for source, *_ in kept):
-            self._db.execute("DELETE FROM notes WHERE code = ?", (JUDGED_ACROSS_CONDITIONS,))
 
 
 def is_load(folder: Path) -> bool:

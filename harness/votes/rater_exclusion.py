@@ -1,14 +1,9 @@
 """Rule for raters that count: the same for votes from a file and from a listening test.
 
-HEART leaves out raters who fail half or more of the quality checks or have anomalous completion times (section 9.6), and does
-not define such times; here they are times in which nobody can have heard or read both replies and decided, and times far from
-all other raters', to either side. A rater who gives the same answer to everything is left out as well (ITU-T P.808): where
-nothing was timed, that is the sign of clicking through. Somebody who took the time to look may see no difference anywhere:
-agents with one model often say the same. No vote is deleted: the reasons are printed, and all raters can be counted again in
-Python, on the command line and on the page.
-
-The robust distance is taken on log times, where people differ by factors. At five deviations, none under 30 %, fewer than one
-in a hundred simulated raters who did nothing wrong is left out, and one who took fifty times as long as others is.
+HEART leaves out raters who fail half of the checks or have anomalous times (section 9.6): here times in which nobody can have
+heard or read both replies and decided, and times far from all others'. So are raters with one answer to everything (ITU-T
+P.808), unless they took the time to look. Nobody's vote is deleted. The robust distance is of log times; at five deviations,
+none under 30 %, fewer than one in a hundred simulated honest raters is left out.
 """
 
 from collections import defaultdict

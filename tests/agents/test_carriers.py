@@ -207,7 +207,7 @@ def test_telnyx_takes_the_law_that_was_agreed_for_replies() -> None:
 
 
 def test_plivo_states_and_takes_l16_at_16_khz(profile_of: ProfileOf) -> None:
-    wire = PlivoWire(encoding="l16", rate_hz=16_000)
+    wire = PlivoWire(encoding="l16", input_rate_hz=16_000)
     start = json.loads(wire.hello(())[0])
     assert start["start"]["mediaFormat"] == {"encoding": "audio/x-l16", "sampleRate": 16_000}
     media = {"contentType": "audio/x-l16", "sampleRate": 16_000, "payload": "AQACAA=="}

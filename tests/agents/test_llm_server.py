@@ -50,7 +50,7 @@ async def _asked(server: LlmServer, text: str) -> tuple[Wait, ServerSplit]:
         if words.hear(chunk, 1) and chunk.choices and chunk.choices[0].delta.content and not first_ns:
             session.stamp("llm_first_token", request=1)
             first_ns = time.monotonic_ns()
-            words.first_token(1)
+            words.pass_on(1)
     said, begun = session.last("llm_timings"), session.last("llm_begun")
     assert said is not None
     assert begun is not None

@@ -54,6 +54,7 @@ async def test_a_stock_bot_answers_the_telephone(peers: Path, start: StartPeer, 
     assert events[-1] == Closed(events[-1].arrival_ns)
 
 
+@pytest.mark.alone
 async def test_marks_come_back_when_played_or_cleared(peers: Path, start: StartPeer, call: Call, spoken: bytes) -> None:
     profile = load_profile(peers / "twilio-marks.toml")
     agent = await start(profile)

@@ -120,7 +120,7 @@ def test_raw_pcm_takes_anything(messages: list[str | bytes], accepts: bool) -> N
 @settings(max_examples=150, deadline=None)
 @given(st.lists(ANYTHING, max_size=8), st.booleans(), st.booleans())
 def test_pipecat_takes_anything(messages: list[str | bytes], accepts: bool, rtvi: bool) -> None:
-    wire = PipecatWire(accepts_history=accepts and rtvi, speaks_rtvi=rtvi)
+    wire = PipecatWire(accepts_history=accepts and rtvi, rtvi=rtvi)
     wire.hello([Message("user", "hi")] if accepts and rtvi else ())
     can_be_kept(fed(wire, messages))
 

@@ -99,10 +99,27 @@ def harness_here(
         with monkeypatch.context() as masked:
             masked.setattr(sys, "stdout", sys.stdout)
             masked.setattr(sys, "stderr", sys.stderr)
+            masked.setenv("HEART_HARNESS_DEBUG", "")
             with pytest.raises(SystemExit) as ended:
                 main()
         assert isinstance(ended.value.code, int)
         return Finished(ended.value.code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def harness_virtual(
+    harness_here: Callable[..., Finished], monkeypatch: pytest.MonkeyPatch, virtual_time: None
+) -> Callable[..., Finished]:
+    """`harness` in this process, with its calls in virtual time: as `harness_command`, without a process that imports."""
+    del virtual_time
+
+    def call(*arguments: object, **environment: str) -> Finished:
+        with monkeypatch.context() as of_the_command:
+            for name, value in environment.items():
+                of_the_command.setenv(name, value)
+            return harness_here(*arguments)
 
     return call
 

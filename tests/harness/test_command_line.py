@@ -1,5 +1,6 @@
 """The command itself, before it does anything."""
 
+import doctest
 import io
 import os
 import subprocess
@@ -15,6 +16,7 @@ from typer.main import get_command
 
 from harness import progress
 from harness.cli import _run, app
+from harness.commands import old_words
 from harness.commands.old_words import in_words_of_today
 from harness.commands.screen import print_table, screen
 from harness.errors import UserError
@@ -85,6 +87,12 @@ def test_a_line_of_an_earlier_version_is_one_of_today(old: str, new: str) -> Non
     assert in_words_of_today(old.split()) == new.split()
     known = {name.removeprefix("harness ") for name, command in commands() if not command.hidden}
     assert not new or " ".join(new.split()[: 2 if new.startswith(("scenarios", "models")) else 1]) in known
+
+
+def test_the_examples_of_old_words_run() -> None:
+    found = doctest.testmod(old_words)
+    assert found.failed == 0
+    assert found.attempted
 
 
 @pytest.mark.parametrize("words", [("plan",), ("plan", "--out", "x", "--estimate")])

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.cli import app
-from harness.commands import report_index
+from harness.commands import report
 from harness.errors import UserError
 from harness.figures.summarise import summarise
 from harness.reports.index.page import index_json, render_index
@@ -247,7 +247,7 @@ def test_progress_is_shown_once_reading_takes_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, soon_s: float, shown: bool
 ) -> None:
     nights(tmp_path, [400.0, 470.0])
-    monkeypatch.setattr(report_index, "_SOON_S", soon_s)
+    monkeypatch.setattr(report, "_SOON_S", soon_s)
     told = CliRunner().invoke(app, ["report", "--index", str(tmp_path)])
     assert ("Reading runs (2)" in told.stderr) == shown
     assert "Reading" not in told.stdout

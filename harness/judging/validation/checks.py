@@ -1,16 +1,9 @@
 """Pairs with known answers, asked of a judge before its verdicts count and, as canaries, in the midst of every batch.
 
-*Check.* Each pair is asked in both orders. Accuracy is the share of right verdicts (a judge that is asked in one order counts
-each order by half); the flip rate is the share of pairs whose *single-order* verdict changes with the order. Position bias is
-how far the first place is favoured, length bias how far longer replies are. Intervals resample conversations. The meaning of
-the figures for the judge's ratings is in `trust`. Answers are stored with those of the batch (see `cache`), so that a run that
-is continued pays for its check once.
-
-*Canaries.* A hosted model may change under a fixed name between the check and the batch. Canaries are drawn from the easy and
-medium pairs by the batch's seed and spread evenly through the batch. An answer is stored for the same batch only: one that is
-continued after it was killed does not pay for a canary twice, and the next batch asks anew, or it would notice nothing.
-`drifted` compares the share of wrong canaries with the share that the check makes likely, by a one-sided binomial tail, because
-one wrong canary of ten proves nothing.
+Each pair is asked in both orders: accuracy is the share of right verdicts, the flip rate that of pairs whose verdict changes
+with the order; position and length bias are how far the first place and longer replies are favoured. Intervals resample
+conversations. Canaries are easy and medium pairs spread through a batch, whose answers are stored for that batch only;
+`drifted` compares the share of wrong ones with what the check makes likely, because one wrong canary of ten proves nothing.
 """
 
 import random

@@ -1,14 +1,8 @@
-"""Files of people's labels, told apart by their columns: scores, comparisons, or ranks.
+"""Files of people's labels (CSV or JSON Lines), told apart by their columns: scores, comparisons, or ranks.
 
-| columns | one row is |
-|---|---|
-| `context, reply, rater, dimension, score` | one rater's score for one reply on one dimension |
-| `context, reply_a, reply_b, rater, preferred` | one rater's vote between two replies: `a`, `b` or `tie` |
-| `context, reply, rater, rank` | one rater's rank of one reply among those to this conversation, 1 the best |
-
-They are CSV or JSON Lines. A rank says which of two replies one person found better and nothing of how much, so every two
-replies that one rater ranked are a comparison by that rater. Such files are made by other programs: errors name file and line.
-Folders and files as others published them are read in `published_labels`.
+A row is one rater's score for a reply on one dimension; one rater's vote between two replies (`a`, `b` or `tie`); or one
+rater's rank of a reply among those to a conversation, 1 the best. A rank says nothing of how much better a reply was, so every
+two replies that one rater ranked are a comparison. Folders and files as others published them are read in `published_labels`.
 """
 
 import hashlib

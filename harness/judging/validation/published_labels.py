@@ -1,17 +1,10 @@
-"""People's judgements in the layouts in which others published them, so that nobody has to convert a file to check a judge.
+"""People's judgements in the layouts in which others published them, so that nobody has to convert a file.
 
-Two are read. Kumar et al. 2025 ("When LLMs are reliable for judging empathic communication") published a folder, whose
-`lend_an_ear` has experts' ratings of whole conversations on three prompts: conversations on one prompt are pairs, the
-supporter's turns joined.
-
-iEval (Svikhnushina et al. 2022, CC BY 4.0) is one file of JSON: each of 240 people talked with four chatbots about one happy
-and one sad event and rated them over all, from 1 to 3, by rank. Two chats of one person on one event are a comparison by that
-person; equal ratings are none. A whole chat is shown as in `lend_an_ear`: the conversation is the person's opening, which is
-the same for all four bots, and the reply is all that the bot said, its turns joined, because that is what the person judged.
-The person's later turns differ from bot to bot and are not shown: before the reply they would answer questions that the reply
-has yet to ask. Shown instead with each chat before its last turn, a judge is asked about a third of what the person judged. The
-spaces that some bots put before punctuation are taken out, or "that ' s" would count as three words. One person's pairs depend
-on each other, so intervals resample persons.
+Kumar et al. 2025: the folder's `lend_an_ear` has experts' ratings of whole conversations; those on one prompt are pairs, the
+supporter's turns joined. iEval (Svikhnushina et al. 2022, CC BY 4.0): each of 240 people talked with four chatbots about two
+events and ranked them, so two chats of one person on one event are a comparison, and intervals resample persons. A whole chat
+is shown as the person's opening, the same for all bots, and the bot's turns joined, because that is what the person judged.
+Spaces before punctuation are taken out, or "that ' s" would count as three words.
 """
 
 import hashlib

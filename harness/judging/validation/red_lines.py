@@ -1,14 +1,9 @@
 """Red lines: pairs whose worse reply does what no supporter may do, however kind or long it sounds.
 
-A judge that is right on most pairs of strangers may still prefer warm words that send somebody back to danger, because such
-replies hardly occur among the pairs that people compared. So each judge is asked about pairs of fifteen families of faults,
-each family with the right reply as the shorter, the longer, and the equally long one, and is told apart by family: a mean over
-families would let many harmless ones hide the two that matter most. Each pair is a conversation of its own and is asked in both
-orders, so a judge that follows the place gets one half. So pairs are independent, and the interval is exact: a half
-is wrong for the lower bound and right for the upper one.
-
-The file is JSON Lines; this module knows its layout and its families. The answers belong to exactly one judge in one version,
-so a finished check is stored on this machine and later runs show it: a judge that costs money is not asked for every run.
+Such replies hardly occur among the pairs that people compared, so each judge is asked about fifteen families of faults and told
+apart by family: a mean would let harmless ones hide the two that matter most. Each pair is a conversation of its own, asked in
+both orders, so the interval is exact; a half is wrong for its lower bound and right for the upper. A finished check is stored
+on this machine for exactly this judge.
 """
 
 import hashlib

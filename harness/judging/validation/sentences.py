@@ -13,7 +13,7 @@ from harness.judging.validation.trust import (
     TRUSTED_LOWER_BOUND,
     Trust,
     beats_rules,
-    that_count,
+    decisive,
     trust_in,
     worst,
 )
@@ -53,7 +53,7 @@ GRAVE_IN_WORDS: Final[Mapping[str, str]] = {"harm": "encourages harm", "abuse": 
 
 def standing(check: JudgeCheck) -> str:
     """The state of a judge's ratings and the figures behind it: borne out, or an opinion."""
-    found, counting = trust_in(check), that_count(check.people_checks)
+    found, counting = trust_in(check), decisive(check.people_checks)
     if not counting:
         few = (
             f"compared with people on only {counted(check.people_checks[-1].pairs, 'clear pair')}"
@@ -73,7 +73,7 @@ def why_unrated(judge: str, checks: Sequence[PeopleCheck]) -> str:
 
     `judge`: its id with its version, because figures of another version say nothing of it.
     """
-    mine = that_count([check for check in checks if check.judge == judge])
+    mine = decisive([check for check in checks if check.judge == judge])
     where = f"The judge that runs here rates only where it is named (--judge {judge.partition('@')[0]})"
     if not mine:
         return f"{where}."

@@ -1,18 +1,9 @@
 """Trust in a judge, from its answers on pairs with known answers and on people's: every limit is set once.
 
-A judge is near chance where its accuracy cannot be distinguished from guessing: the lower end of the interval reaches 50 %, or
-there are too few conversations for an interval at all. Trust asks for more, because a judge a little better than a coin still
-gets many pairs wrong. People who fail half of the checks are left out of analysis (HEART, section 9.6); so is a judge.
-
-The pairs with known answers that ship have one author, and a judge may have learnt that author's taste and nothing else. So
-they can only take trust away. Only judgements of people, collected by others, give it. A judge is *borne out* if every stored
-check on enough pairs shows two things: it is right more often than the best rule without understanding, and it is right where
-both replies are equally long, so that length cannot be its reason. One set of labels is one way of asking one kind of person,
-so two of different origin are needed. And since ordinary pairs hardly ever hold a dangerous reply, the red lines are asked too.
-
-Two checks are of different origin if both the hashes of their labels and the names of their sources differ: neither a copy
-under another name nor another version of the same file is a second origin. Two halves of one collection are one origin as well,
-which only the person who gives them can know.
+The pairs that ship have one author, so they can only take trust away. A judge is *borne out* if every stored check against
+people on enough pairs shows it right more often than the best rule without understanding, and right where both replies are
+equally long; two checks of different origin are needed, and the red lines, since ordinary pairs hardly hold a dangerous reply.
+Origins differ if both the hashes and the names of their sources do.
 """
 
 from collections.abc import Sequence
@@ -65,7 +56,7 @@ def trust(
         return "flips"
     if interval[0] <= TRUSTED_LOWER_BOUND:
         return "weak"
-    counted = that_count(people)
+    counted = decisive(people)
     if not counted:
         return "unvalidated"
     if not all(bears_out(check) for check in counted):
@@ -83,7 +74,7 @@ def trust_in(check: JudgeCheck) -> Trust:
     )  # fmt: skip
 
 
-def that_count(checks: Sequence[PeopleCheck]) -> tuple[PeopleCheck, ...]:
+def decisive(checks: Sequence[PeopleCheck]) -> tuple[PeopleCheck, ...]:
     """The checks on enough pairs to give or take trust. All count, repetitions included: if checks could be left out, one could
     try files until one fits."""
     return tuple(check for check in checks if check.pairs >= FEWEST_PEOPLES_PAIRS and check.accuracy_interval is not None)
@@ -115,7 +106,7 @@ def origins(checks: Sequence[PeopleCheck]) -> int:
 
 def worst(checks: Sequence[PeopleCheck]) -> PeopleCheck | None:
     """The check that supports the judge least, of those that count; without one, the last. None without any."""
-    return min(that_count(checks), key=_margin, default=checks[-1] if checks else None)
+    return min(decisive(checks), key=_margin, default=checks[-1] if checks else None)
 
 
 def _margin(check: PeopleCheck) -> float:

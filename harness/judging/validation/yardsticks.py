@@ -1,20 +1,9 @@
-"""Figures that a judge's accuracy on people's pairs is read beside: rules that it must beat, raters whom it cannot, and its own
-stated strength.
+"""Figures beside a judge's accuracy on people's pairs: rules that it must beat, raters whom it cannot, and its own strength.
 
-*Baselines.* Raters of other people's data often prefer the longer reply, or the one that asks; how often they do differs from
-set to set. So each rule, without any understanding, is applied to the same pairs, and shown with how often the judge and people
-chose the side that the rule chooses: a judge that follows a rule more often than people do has learnt a style. Where two
-replies are about equally long, the strongest of these rules has nothing to go by; accuracy there is the judge's own.
-
-*Agreement* is Cohen's κ of single persons, because a mean over raters is steadier than any of them: a judge that agrees with
-one rater as far as another rater does is as good as a person (Kumar et al. 2025 compare so). Both κ are of the same pairs.
-Replies come in random order, so both sides choose each place half of the time, and κ is 2 × agreement − 1; a rater's tie counts
-one half.
-
-*Reliability.* A strength is useful only if it predicts being right. A judge that states 5 and is right no more often than at 4
-adds nothing by it, but a rating that weighs by strength counts it all the same. Judges that know their own odds are grouped by
-the probability that these odds give, all others by their strength 1 to 5 (DeGroot and Fienberg 1983, "The comparison and
-evaluation of forecasters").
+*Baselines*: raters often prefer the longer reply, or the one that asks, so each rule is applied to the same pairs; a judge that
+follows it more often than people do has learnt a style. *Agreement* is Cohen's κ of single persons (Kumar et al. 2025): replies
+come in random order, so it is 2 × agreement − 1, a tie one half. *Reliability* groups judges that know their odds by the
+probability that these give, all others by strength (DeGroot and Fienberg 1983).
 """
 
 import math

@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from harness.agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
 from harness.agents.cascade.fitted_scorers import SpokenCompletenessScorer, features, log_odds, words_of
@@ -23,7 +24,8 @@ def policy(price: float = 2.0, sure_from: float = math.inf, head: Head = EVEN) -
 
 
 def waits(asked: HazardSilence, *odds: float) -> list[float]:
-    return [float(w) for w in asked.silences_ms(np.array(odds))]
+    # The even head's weight is one: its log odds are those of the probability, within its bound.
+    return [asked.silence_for_ms({"voice": float(expit(each))}) for each in odds]
 
 
 def test_the_surer_the_end_the_shorter_the_wait() -> None:

@@ -40,9 +40,9 @@ async def test_begin_and_timings_are_stamped_once_and_the_chunk_that_says_only_t
     assert not words.hear(chunk(prompt_progress=progress), 3)
     assert not words.hear(chunk(prompt_progress={**progress, "processed": 211}), 3)
     assert words.hear(chunk("The", timings=LLAMA), 3)
-    words.first_token(3)
+    words.pass_on(3)
     assert words.hear(chunk(" sea", timings={**LLAMA, "predicted_ms": 39.3}), 3)
-    words.end(3)
+    words.pass_on(3)
     begun, timings = await stamped(session)
     assert (begun["name"], begun["detail"]) == (marks.LLM_BEGUN, {"request": 3, "progress": progress})
     assert (timings["name"], timings["detail"]) == (marks.LLM_TIMINGS, {"request": 3, "timings": LLAMA})
@@ -60,11 +60,11 @@ async def test_a_server_that_speaks_at_the_end_alone_is_heard_then() -> None:
     words = ServerWords(session)
     words.request()
     assert words.hear(chunk("The"), 1)
-    words.first_token(1)
+    words.pass_on(1)
     facts = {"queue_time_ms": 5.5, "time_to_first_token_ms": 80.25, "mean_itl_ms": None}
     assert words.hear(chunk(metrics=facts), 1)
     assert words.hear(chunk(choice={"meta_info": {"queue_time": 0.25}}), 1)
-    words.end(1)
+    words.pass_on(1)
     (found,) = await stamped(session)
     assert found["detail"] == {
         "request": 1, "metrics": {"queue_time_ms": 5.5, "time_to_first_token_ms": 80.25}, "meta_info": {"queue_time": 0.25},
@@ -78,8 +78,8 @@ async def test_a_request_without_words_stamps_nothing_and_words_belong_to_one_re
     words.hear(chunk("a", timings=LLAMA), 1)
     words.request()
     words.hear(chunk("b"), 2)
-    words.first_token(2)
-    words.end(2)
+    words.pass_on(2)
+    words.pass_on(2)
     assert await stamped(session) == []
 
 
@@ -89,7 +89,7 @@ async def test_only_numbers_are_passed_on(said: object) -> None:
     words = ServerWords(session)
     words.request()
     assert words.hear(chunk("a", timings=said), 1)
-    words.first_token(1)
+    words.pass_on(1)
     assert await stamped(session) == []
 
 
@@ -99,7 +99,7 @@ async def test_a_server_cannot_stamp_marks_of_its_own_making() -> None:
     words.request()
     words.hear(chunk(prompt_progress={"at_ns": 7, "request": 9, "time_ms": 1}), 1)
     words.hear(chunk("a", timings={"at_ns": 7, "x" * 5_000: 1, **{f"n{k}": k for k in range(100)}}), 1)
-    words.first_token(1)
+    words.pass_on(1)
     begun, timings = await stamped(session)
     assert begun["at_ns"] != 7
     assert begun["detail"]["request"] == 1
@@ -121,7 +121,7 @@ async def test_the_stops_of_the_model_during_the_wait_are_passed_on() -> None:
     session.stamp(marks.LLM_REQUESTED, at_ns=10, request=1)
     words.hear(chunk("a", timings=LLAMA), 1)
     session.stamp(marks.LLM_FIRST_TOKEN, at_ns=30, request=1)
-    words.first_token(1)
+    words.pass_on(1)
     assert asked == [(10, 30)]
     assert (await stamped(session))[-1]["detail"]["stopped_ns"] == [[10, 30]]
 
@@ -132,7 +132,7 @@ async def test_without_the_mark_of_a_request_its_stops_are_not_known() -> None:
     words.request()
     words.hear(chunk("a", timings=LLAMA), 1)
     session.stamp(marks.LLM_FIRST_TOKEN, at_ns=30, request=1)
-    words.first_token(1)
+    words.pass_on(1)
     assert (await stamped(session))[-1]["detail"].get("stopped_ns") is None
 
 

@@ -22,6 +22,7 @@ from harness.judging import Completion, judge_pairs, load_judge_settings, open_j
 from harness.judging.judge import installed_judges
 from harness.scenarios.pack import load_pack
 from harness.voices.choice import open_voices
+from tests.harness.conftest import VIRTUAL_TIME
 
 EXAMPLE = Path(__file__).parents[2] / "example_package"
 PACK = """
@@ -151,7 +152,8 @@ def test_all_three_join_one_run(site: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "harness", "run", "--agent", "example.toml", "--pack", "hummed.yaml", "--judge", "asks-back",
          "--out", "run", "--json"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(site)}, capture_output=True, text=True, timeout=300, check=False,
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{VIRTUAL_TIME['PYTHONPATH']}"},
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.doctor import LOOKS, Finding, examine, installed, processor
+from harness.doctor import LOOKS, examine, installed, processor
 from harness.doctor import storage_and_ports as room
+from harness.doctor.result import Finding
 from harness.models import catalogue
 from tests.harness.conftest import Finished
 
@@ -18,8 +19,8 @@ def states(found: list[Finding]) -> dict[str, str]:
     return {f.part: f.state for f in found}
 
 
-def test_it_tells_of_every_part_and_ends_as_it_found(harness_command: Callable[..., Finished]) -> None:
-    done = harness_command("doctor", "--json")
+def test_it_tells_of_every_part_and_ends_as_it_found(harness_virtual: Callable[..., Finished]) -> None:
+    done = harness_virtual("doctor", "--json")
     told = done.json
     assert told["schema"] == 1
     assert {*LOOKS} - {"disk"} <= {f["part"] for f in told["findings"]}
@@ -32,8 +33,8 @@ def test_it_tells_of_every_part_and_ends_as_it_found(harness_command: Callable[.
     assert not [f for f in told["findings"] if f["state"] == "broken"]
 
 
-def test_a_person_reads_one_line_a_part(harness_command: Callable[..., Finished]) -> None:
-    done = harness_command("doctor")
+def test_a_person_reads_one_line_a_part(harness_virtual: Callable[..., Finished]) -> None:
+    done = harness_virtual("doctor")
     assert done.code in (0, 1)
     assert "processor " in done.out
     assert done.out.rstrip().endswith("ready to measure." if done.code == 0 else "to fix before figures are quoted.")

@@ -130,20 +130,20 @@ def test_an_ordinary_run_is_clean_and_looking_changes_nothing(run: Path) -> None
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
 
-def test_the_command_names_places_and_no_secret(run: Path, harness_command: Command) -> None:
+def test_the_command_names_places_and_no_secret(run: Path, harness_virtual: Command) -> None:
     in_log(run, f"the key is {SECRET} and the other {ISSUED}")
-    done = harness_command("doctor", run, "--leaks", SOME_API_KEY=SECRET)
+    done = harness_virtual("doctor", run, "--leaks", SOME_API_KEY=SECRET)
     assert done.code == 1
     assert done.out.splitlines() == [
         f"{run}/logs/bot.log, line 2: the value of SOME_API_KEY",
         f"{run}/logs/bot.log, line 2: a key with the prefix of an issuer",
         "2 places to check before this run is shared.",
     ]
-    assert json.loads(harness_command("doctor", run, "--leaks", "--json").out)["clean"] is False
+    assert json.loads(harness_virtual("doctor", run, "--leaks", "--json").out)["clean"] is False
 
 
-def test_what_is_no_run_and_half_an_order_are_refused(harness_command: Command, tmp_path: Path) -> None:
+def test_what_is_no_run_and_half_an_order_are_refused(harness_virtual: Command, tmp_path: Path) -> None:
     for words in ((tmp_path, "--leaks"), ("--leaks",)):
-        done = harness_command("doctor", *words)
+        done = harness_virtual("doctor", *words)
         assert done.code == 2
         assert len(done.err.splitlines()) == 1

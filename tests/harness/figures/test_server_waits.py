@@ -32,6 +32,7 @@ def test_means_of_the_parts_sum_to_the_mean_wait_and_have_intervals_from_eight_c
     assert row.queue_ms.interval is not None
     assert row.queue_ms.interval[0] < row.queue_ms.mean < row.queue_ms.interval[1]  # type: ignore[operator]
     assert row.explained == pytest.approx(0.9)
+    assert row.explained_interval == pytest.approx((0.9, 0.9))
     assert (row.turns, row.split, row.sources, row.left_out) == (9, 9, {"request": 9}, 0)
     (few,) = server_waits({"c": [TURN, scaled(2)]}, seed=1)
     assert few.queue_ms.interval is None

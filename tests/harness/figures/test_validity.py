@@ -4,21 +4,25 @@ from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from harness.commands.table import print_summary
 from harness.figures.latency import TurnFigures, turn_figures
 from harness.figures.summarise import summarise
-from harness.figures.validity import with_validity
+from harness.figures.validity import sessions_at_fault, with_validity
+from harness.recording.record import FRAME_MS, CallerTrack, Recording, SpokenTurn
 from harness.reports.assemble import assemble
 from harness.reports.markdown import markdown
 from harness.reports.shown_runs import alone
 from harness.reports.tables import tables
 from harness.store.run_store import RunStore
+from harness.store.selection import Selection
+from harness.timeline import NS_PER_MS
 from harness.timing.figures import Contention, TurnTiming
 from harness.turns.bounded import Bounded
-from tests.made_run import made_run, play
+from tests.made_run import agent, made_run, play
 from tests.present import present
 
 FIGURES = ("ttfa", "ttft")
@@ -122,3 +126,46 @@ def test_every_place_that_shows_a_figure_says_what_of_it_could_be_others(run: Ru
     assert "494–516 had the machine been its own" in markdown(view)
     shown = view.contexts[0].sessions[0].last
     assert shown.times_ms["first_substance"] == Bounded(200.0, 900.0)
+
+
+def _call(late_ms: float = 0.0, lag_ms: float = 0.0) -> Recording:
+    """A call of a second whose last frame left late, or in which the event loop stopped."""
+    said = np.full(16_000, 1_000, np.int16)
+    due = 10**9 + (np.arange(50, dtype=np.int64) + 1) * FRAME_MS * NS_PER_MS
+    due[-1] += int(late_ms * NS_PER_MS)
+    caller = CallerTrack(
+        rate_hz=16_000, dry=said, played=said, t0_ns=10**9, departures_ns=due, speech_start_sample=0,
+        speech_end_sample=said.size, turns=(SpokenTurn(0, said.size),),
+    )  # fmt: skip
+    return Recording(caller=caller, agent_rate_hz=16_000, agent_pcm=said, loop_lag_ms=(lag_ms,))
+
+
+def test_the_harness_s_own_faults_make_a_run_invalid_and_name_their_sessions(tmp_path: Path) -> None:
+    store = made_run(tmp_path / "run", agents=[agent("a"), agent("written", "text")], repeats=12)
+    for repeat in range(4):
+        play(store, repeat=repeat, recording=_call(late_ms=40.0), timing=replace(TURN, realtime_ratio=0.9999))
+    for repeat in range(4, 7):
+        play(store, repeat=repeat, recording=_call(lag_ms=500.0), timing=replace(TURN, realtime_ratio=1.0002))
+    sound = [play(store, repeat=repeat, recording=_call(late_ms=-4.0, lag_ms=2.0)) for repeat in range(7, 10)]
+    play(store, repeat=10, recording=_call(lag_ms=900.0), failure_kind="flood")
+    play(store, agent="written", recording=_call(lag_ms=900.0))
+    play(store, repeat=11)
+    manifest = with_validity(store)
+    assert manifest.invalid == [
+        *["c1 · a: pacing p99 20.4 ms is over 5 ms"] * 4, "c1 · a: event-loop lag 500.0 ms is over 20 ms", "and 2 more",
+    ]  # fmt: skip
+    figures = present(manifest.pacing)
+    assert (figures.frames, figures.realtime_ratio, figures.loop_lag_max_ms) == (500, 1.0002, 500.0)
+    assert (figures.max_error_ms, figures.p99_error_ms) == (40.0, 4.0)
+    wrong = {s.id for s in store.sessions() if s.key.repeat < 7 and s.key.agent == "a"}
+    assert sessions_at_fault(store, Selection(store)) == wrong
+    assert wrong.isdisjoint(s.id for s in sound)
+
+
+def test_a_run_with_five_faults_names_each_and_one_without_frames_has_no_pacing(tmp_path: Path) -> None:
+    store = made_run(tmp_path / "run", repeats=5)
+    assert with_validity(store).pacing is None
+    for repeat in range(5):
+        play(store, repeat=repeat, recording=_call(lag_ms=500.0))
+    assert with_validity(store).invalid == ["c1 · a: event-loop lag 500.0 ms is over 20 ms"] * 5
+    assert present(with_validity(store).pacing).realtime_ratio is None

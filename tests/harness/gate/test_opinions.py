@@ -9,6 +9,7 @@ import pytest
 
 from harness.figures.rank import Place
 from harness.gate.evidence import Cells
+from harness.ranking.elo_bounds import EloOverReference
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
@@ -16,7 +17,6 @@ from tests.borne_out import AN_OPINION, BORNE_OUT
 from tests.harness.conftest import Finished
 from tests.judged import put
 from tests.made_run import agent, made_run
-from tests.present import present
 from tests.reports.conftest import context
 
 CONTEXTS = 24
@@ -146,5 +146,6 @@ def test_votes_on_pairs_drawn_at_random_are_not_mixed_with_others(tmp_path: Path
         )
         for n in range(CONTEXTS)
     ])  # fmt: skip
-    found = present(Cells(Selection(store)).evidence("elo_over.ref:careful", "mine", Place("clean", HEARD)))
-    assert found.contexts == met
+    found = Cells(Selection(store)).evidence("elo_over.ref:careful", "mine", Place("clean", HEARD))
+    assert isinstance(found, EloOverReference)
+    assert (found.contexts, found.met) == (met, met)

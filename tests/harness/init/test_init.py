@@ -66,10 +66,10 @@ def step_named(name: str, folder: Path = Path()) -> Any:
     return next(step for step in job(folder / GITHUB)["steps"] if step.get("name", "").startswith(name))
 
 
-def test_a_limit_that_the_pack_cannot_decide_is_a_comment(harness_command: Command, tmp_path: Path) -> None:
+def test_a_limit_that_the_pack_cannot_decide_is_a_comment(harness_virtual: Command, tmp_path: Path) -> None:
     for pack, pauses in (("heart-mini", 0.75), ("heart-open", 0.35)):
         folder = tmp_path / pack
-        assert harness_command("init", folder, "--kind", "demo", "--budget-ttfa", 500, "--pack", pack, "--ci", "none").code == 0
+        assert harness_virtual("init", folder, "--kind", "demo", "--budget-ttfa", 500, "--pack", pack, "--ci", "none").code == 0
         text = (folder / BUDGETS).read_text(encoding="utf-8")
         limits = {limit.figure: limit.bound for limit in read_budgets(folder / BUDGETS).limits}
         assert limits == {"ttfa_ms.p50": 500, "pauses_cut_share": pauses}
@@ -77,24 +77,24 @@ def test_a_limit_that_the_pack_cannot_decide_is_a_comment(harness_command: Comma
         assert re.search(r"silent in 0, 1, 2 % of their turns, four in five pass with 55, \d+, \d+ conversations", text)
 
 
-def test_the_harness_s_own_source_is_no_place_for_a_user_s_files(harness_command: Command, tmp_path: Path) -> None:
+def test_the_harness_s_own_source_is_no_place_for_a_user_s_files(harness_virtual: Command, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "heart-voice-harness"\n', encoding="utf-8")
-    done = harness_command("init", "--kind", "demo", "--ci", "none")
+    done = harness_virtual("init", "--kind", "demo", "--ci", "none")
     assert done.code == 2
     assert "the harness's own source" in done.err
     assert [path.name for path in tmp_path.iterdir()] == ["pyproject.toml"]
 
 
-def test_options_answer_all_and_nothing_is_written_over(harness_command: Command, tmp_path: Path) -> None:
+def test_options_answer_all_and_nothing_is_written_over(harness_virtual: Command, tmp_path: Path) -> None:
     asked = ("init", "mine", "--kind", "raw-pcm", "--url", "ws://localhost:8080/", "--name", "support", "--budget-ttfa", "650",
              "--install", "voice harness.whl")  # fmt: skip
-    done = harness_command(*asked, "--ci", "gitlab", "--json")
+    done = harness_virtual(*asked, "--ci", "gitlab", "--json")
     assert done.code == 0, done.err
     assert done.json["files"] == ["mine/support.toml", "mine/budgets.yaml", "mine/.gitlab-ci.yml"]
     assert load_profile(tmp_path / "mine" / "support.toml").running_url == "ws://localhost:8080/"
     assert read_budgets(tmp_path / "mine" / "budgets.yaml").limits[0].bound == 650
     before = (tmp_path / "mine" / "budgets.yaml").read_bytes()
-    again = harness_command(*asked, "--ci", "github")
+    again = harness_virtual(*asked, "--ci", "github")
     assert again.code == 2
     assert "is there already" in again.err
     assert (tmp_path / "mine" / "budgets.yaml").read_bytes() == before
@@ -128,10 +128,10 @@ def test_wrong_answers_are_one_line_and_write_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_of_the_page_does_what_it_says(harness_command: Command, tmp_path: Path) -> None:
+def test_the_command_of_the_page_does_what_it_says(harness_virtual: Command, tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "gate.md").read_text(encoding="utf-8")
     line = next(line for line in page.splitlines() if line.startswith("harness init --kind"))
-    done = harness_command(*shlex.split(line)[1:], "--install", ".")  # a developer's installation has no address
+    done = harness_virtual(*shlex.split(line)[1:], "--install", ".")  # a developer's installation has no address
     assert done.code == 0, done.err
     assert (tmp_path / GITHUB).exists()
     assert not (tmp_path / GITLAB).exists()
@@ -183,9 +183,9 @@ def _until(terminal: int, words: bytes) -> bytes:
     return told
 
 
-def test_a_pack_too_small_for_any_limit_is_refused(harness_command: Command, tmp_path: Path) -> None:
+def test_a_pack_too_small_for_any_limit_is_refused(harness_virtual: Command, tmp_path: Path) -> None:
     (tmp_path / "two-words.yaml").write_text(PACK, encoding="utf-8")
-    done = harness_command("init", "mine", "--kind", "raw-pcm", "--pack", "two-words.yaml", "--ci", "none")
+    done = harness_virtual("init", "mine", "--kind", "raw-pcm", "--pack", "two-words.yaml", "--ci", "none")
     assert done.code == 2
     assert re.search(r"--pack two-words: no run of it can pass .*at least \d+\); name a larger pack", done.err)
     assert not (tmp_path / "mine").exists()

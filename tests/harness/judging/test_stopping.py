@@ -10,8 +10,7 @@ from harness.judging import Completion, Design, judge_pairs
 from harness.judging.design import plan_comparisons
 from harness.judging.record import JudgingRecord, read_records, record_of, write_record
 from harness.ranking import leaderboard
-from harness.ranking.separation import gaps
-from harness.ranking.stopping import UntilSeparated, pairs_in_question, planned_looks
+from harness.ranking.stopping import UntilSeparated, gaps, pairs_in_question, planned_looks
 from harness.scenarios.context import Context
 from harness.store.judgment import Judgment
 from tests.harness.judging.conftest import RuleJudge

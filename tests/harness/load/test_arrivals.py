@@ -16,8 +16,7 @@ from harness.caller import CallerTurn, Limits, Pacer, SessionPlan, play_session
 from harness.caller.pacer import precise_loop, until
 from harness.clock import now_ns
 from harness.errors import UserError
-from harness.load.arrivals import Arrivals, Law, arrival_figures, late_arrivals, parse_law, parse_rates
-from harness.load.open_loop import arrive
+from harness.load.arrivals import Arrivals, Law, arrival_figures, arrive, late_arrivals, parse_law, parse_rates
 from harness.load.result import LoadResult
 from harness.load.steps import Load, load_rates
 from harness.store.session import UnrecordedCall
@@ -113,7 +112,7 @@ async def test_a_thousand_calls_begin_by_the_law_on_the_machine_s_own_clock(tmp_
 async def test_a_caller_process_dials_at_the_instant_that_it_is_given(tmp_path: Path) -> None:
     """In real time, so what is held to is the order: an agent that dawdles with one call is called on time by the next."""
     rows: list[UnrecordedCall] = []
-    async with metrology_agent(1, 40, keep_arrivals=False, delay_ms=200) as agent:
+    async with metrology_agent(1, 16, keep_arrivals=False, delay_ms=200) as agent:
         calls = iter(range(1_000))
         limits = Limits(quiet_s=0.2, no_reply_s=2.0, total_s=4.0)
         each = Load(

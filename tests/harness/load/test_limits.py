@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from harness.figures.steps import step_figures
-from harness.load.result import LoadResult, Step
-from harness.load.search import MOST, next_callers, rounds_for
+from harness.load.result import LoadResult, Step, without_nan
+from harness.load.steps import MOST, next_callers, rounds_for
 from harness.statistics.interval import TURNS_FOR_P95
 from harness.store.load_part import LoadPart, StepRecord, Used
 from harness.timing.quantiles import Quantiles
@@ -95,3 +95,10 @@ def test_the_ladder_finds_what_an_agent_stands_to_a_tenth_in_few_steps(stands: i
 
 def test_every_step_has_turns_enough_for_a_p95() -> None:
     assert all(callers * rounds_for(callers) >= TURNS_FOR_P95 for callers in range(1, 200))
+
+
+def test_numbers_that_json_does_not_have_are_null_in_whatever_they_are() -> None:
+    nan, infinite = float("nan"), float("inf")
+    assert without_nan({"a": nan, "b": [infinite, 1.5, (2.0, nan)], "c": "nan"}) == {
+        "a": None, "b": [None, 1.5, [2.0, None]], "c": "nan",
+    }  # fmt: skip

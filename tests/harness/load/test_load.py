@@ -27,6 +27,7 @@ def _calls(line: Callable[[int], ConnectionSpec]) -> Callable[[int], SessionPlan
 
 
 @pytest.mark.long
+@pytest.mark.alone
 async def test_every_step_has_its_pacing_and_its_latency() -> None:
     seen: list[tuple[str, int, int]] = []
     async with metrology_agent(1, 9, keep_arrivals=False, delay_ms=DELAY_MS) as agent:
@@ -49,6 +50,7 @@ async def test_every_step_has_its_pacing_and_its_latency() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.alone
 async def test_as_many_callers_are_tried_as_hold_and_no_more() -> None:
     async with metrology_agent(1, 40, keep_arrivals=False, delay_ms=DELAY_MS) as agent:
 

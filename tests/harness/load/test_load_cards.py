@@ -37,15 +37,15 @@ async def test_a_card_below_its_chosen_clock_is_in_the_files_and_among_the_cauti
         seen.append(run.manifest.cards)
 
     asked = Experiment().with_named({"agents": [str(peer("raw-pcm-echo"))], "pack": str(pack)})
-    played = await load_agent(LoadRequest(asked, folder, callers=(1,)), RunProgress(quiet=True), finished)
-    made = made_of(played.manifest)
+    run, _ = await load_agent(LoadRequest(asked, folder, callers=(1,)), RunProgress(quiet=True), finished)
+    made = made_of(run.manifest)
     assert made["gpus"]["gpus"] == "NVIDIA H100 80GB HBM3"
     assert made["gpus"]["gpu0_chosen_sm_clock_mhz"] == 1755
-    use = played.manifest.cards["gpu0"]
+    use = run.manifest.cards["gpu0"]
     assert use.loaded == use.samples > 100
     assert use.most_power_w == 351.2, "a folder that is used again has no samples of an earlier test"
     assert use.slowed_sm_clock_mhz == (1425.0, 1755.0)
-    (clock,) = cautions(played.manifest)
+    (clock,) = cautions(run.manifest)
     assert "to 1,425 MHz of 1,755 in the median" in clock.text
     assert seen[0]["gpu0"].slowed == {"power": 1.0}
     assert json.loads(json.dumps(made)) == json.loads(json.dumps(made | {"cards": {"gpu0": asdict(use)}}))

@@ -156,3 +156,10 @@ def test_one_call_out_of_pace_among_hundreds_sets_no_step_apart_and_some_do(coun
     ratios = [1.0001] * (200 - count) + [off] * count
     calls = [replace(spoken(k, 6.0), errors_ms=np.full(50, 0.2), realtime_ratio=ratio) for k, ratio in enumerate(ratios)]
     assert bool(_record(OPEN, calls, used, None).out_of_bounds) is apart
+
+
+async def test_each_call_that_is_measured_is_shown() -> None:
+    seen: list[tuple[int, int]] = []
+    calls = [failed(k, "refused") for k in range(3)]
+    await measured_step(OPEN, calls, None, used, progress=lambda done, of: seen.append((done, of)))
+    assert seen == [(1, 3), (2, 3), (3, 3)]

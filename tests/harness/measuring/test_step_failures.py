@@ -1,9 +1,6 @@
 """What one session does to a step after its call is named, ends nothing, and is mended by running the step again."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +21,7 @@ from harness.reports.write import write_joint_report
 from harness.run.sessions import measure_missing
 from harness.store.run_store import RunStore
 from harness.store.step_failure import LONGEST_DETAIL, StepFailure, attempt
+from tests.harness.conftest import Finished
 from tests.made_run import made_run, play
 
 
@@ -87,14 +85,11 @@ def test_measuring_again_names_what_it_cannot_measure_and_goes_on(store: RunStor
     assert store.sessions()[0].timing == before
 
 
-def test_a_damaged_recording_is_that_session_s_failure_alone(store: RunStore) -> None:
+def test_a_damaged_recording_is_that_session_s_failure_alone(store: RunStore, harness_here: Callable[..., Finished]) -> None:
     (store.sessions()[0].folder / AGENT_FILE).write_bytes(b"no FLAC at all")
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", "remeasure", str(store.folder), "--json"],
-        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-    )  # fmt: skip
-    assert done.returncode == 3, done.stderr
-    (told,) = json.loads(done.stdout)["failed"]
+    done = harness_here("remeasure", store.folder, "--json")
+    assert done.code == 3, done.err
+    (told,) = json.loads(done.out)["failed"]
     assert told["kind"] == "recording_unreadable"
     assert [s.timing is not None for s in store.sessions()] == [False, True, True]
     store.set_manifest(with_validity(store))

@@ -68,3 +68,15 @@ def test_a_turn_between_is_skipped_and_names_the_programs(call: Callable[[TurnTi
     with pytest.raises(pytest.skip.Exception) as skipped:
         call(busy(527.0, 30.0)).over(ttfa_ms=500)
     assert str(skipped.value) == "turn 1: ttfa_ms: this machine cannot tell: 30 ms others' (chromium .4 cores); budget: 500"
+
+
+@pytest.mark.parametrize(("budget", "says"), [(0, ["turn 1: cut_ins 1 is over the budget of 0"]), (1, [])])
+def test_a_count_may_be_as_large_as_its_budget(call: Callable[[TurnTiming], Call], budget: float, says: list[str]) -> None:
+    assert call(turn(400.0, cut_in=True)).over(cut_ins=budget) == says
+
+
+def test_a_figure_that_the_turn_does_not_have_is_said_to_be_unknown(call: Callable[[TurnTiming], Call]) -> None:
+    made = call(turn(400.0))
+    (said,) = made.over(dead_air_ms=300)
+    assert said.startswith("turn 1: dead_air_ms is unknown for this turn (budget: 300)")
+    assert "dead_air_ms —" in made.figures()[1]

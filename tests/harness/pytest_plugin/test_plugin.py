@@ -1,4 +1,4 @@
-"""The plugin as its users meet it: pytest in a process and a folder of its own, on an agent whose every delay is known."""
+"""The plugin as its users meet it: pytest in a folder of its own, on an agent whose every delay is known."""
 
 import os
 import re
@@ -34,9 +34,12 @@ def test_no_agent_at_all():
     pass
 """
 
+OPTIONS = ("-p", "harness.pytest_plugin", "-p", "no:cacheprovider", "-rA", "-W", "ignore")
+
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "two-words.yaml").write_text(PACK, encoding="utf-8")
     text = peer("scripted").read_text(encoding="utf-8")
     (tmp_path / "my.toml").write_text(text, encoding="utf-8")
@@ -47,26 +50,45 @@ def folder(tmp_path: Path) -> Path:
 def run(folder: Path, *arguments: str, clock: Mapping[str, str] = VIRTUAL_TIME) -> tuple[int, str]:
     """How pytest ended, and what it said. `clock`: empty for calls that take their real time."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "harness.pytest_plugin", "-p", "no:cacheprovider", "-rA",
-         "-W", "ignore", *arguments],
-        cwd=folder, env={**os.environ, **clock}, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "pytest", *OPTIONS, *arguments],
+        cwd=folder,
+        env={**os.environ, **clock},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     return done.returncode, done.stdout + done.stderr
 
 
-def test_without_an_agent_it_stays_out_of_the_way(folder: Path) -> None:
+Here = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def here(folder: Path, pytester: pytest.Pytester) -> Here:
+    """Pytest in this process, for what plays nothing: a process of its own would mostly import."""
+
+    def call(*arguments: str) -> tuple[int, str]:
+        os.chdir(folder)
+        done = pytester.runpytest_inprocess("--rootdir", str(folder), *OPTIONS, *arguments)
+        return int(done.ret), f"{done.stdout}\n{done.stderr}"
+
+    return call
+
+
+def test_without_an_agent_it_stays_out_of_the_way(here: Here, folder: Path) -> None:
     (folder / "test_mine.py").write_text(TESTS, encoding="utf-8")
-    code, said = run(folder)
+    code, said = here()
     assert code == 0, said
     assert "1 passed, 3 skipped" in said
     assert "name a voice agent with --agent" in said
 
 
-def test_the_tests_of_the_page_are_cases(folder: Path) -> None:
+def test_the_tests_of_the_page_are_cases(here: Here, folder: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "pytest.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     (folder / "test_page.py").write_text(shown, encoding="utf-8")
-    code, said = run(folder, "--agent", "my.toml", "--agent-limit", "2", "--collect-only", "-q")
+    code, said = here("--agent", "my.toml", "--agent-limit", "2", "--collect-only", "-q")
     assert code == 0, said
     assert "test_page.py::test_it_waits_for_the_end_and_asks[my-mini-night-shift-exam]" in said
     assert said.count("test_page.py::test_nobody_is_left_in_silence[") == 2
@@ -79,17 +101,20 @@ def test_the_tests_of_the_page_are_cases(folder: Path) -> None:
         (["--agent", "my.toml", "--agent-pack", "nothing"], "nothing"),
         (["--agent", "my.toml", "--agent-budgets", "none.yaml"], "cannot be read"),
         (["--agent", "my.toml", "--budget-ttfa", "0"], "--budget-ttfa 0: must be at least 1"),
+        (["--agent", "my.toml", "--agent-concurrency", "0"], "concurrency"),
     ],
 )
-def test_what_is_wrong_is_one_line_before_anything_is_played(folder: Path, arguments: list[str], says: str) -> None:
-    code, said = run(folder, *arguments)
+def test_what_is_wrong_is_one_line_before_anything_is_played(here: Here, folder: Path, arguments: list[str], says: str) -> None:
+    code, said = here(*arguments)
     assert code == 4, said
     assert says in said
     assert "Traceback" not in said
     assert not (folder / "voice-runs").exists()
 
 
-def test_no_test_passes_on_an_invalid_run_and_no_agent_is_blamed_for_it(folder: Path, old_run: Callable[[str], Path]) -> None:
+def test_no_test_passes_on_an_invalid_run_and_no_agent_is_blamed_for_it(
+    here: Here, folder: Path, old_run: Callable[[str], Path]
+) -> None:
     kept = old_run("one-condition")
     store = RunStore.open(kept)
     store.set_manifest(store.manifest.model_copy(update={"invalid": ["c1 · prompt: its event loop stood still for 26.5 ms"]}))
@@ -100,7 +125,7 @@ def test_no_test_passes_on_an_invalid_run_and_no_agent_is_blamed_for_it(folder: 
     (folder / "budgets.yaml").write_text(budgets, encoding="utf-8")
     asked = ("--agent", "prompt.toml", "--agent-pack", "two-words.yaml", "--agent-out", str(kept))
 
-    code, said = run(folder, *asked, "--agent-budgets", "budgets.yaml")
+    code, said = here(*asked, "--agent-budgets", "budgets.yaml")
     assert code == 1, said
     assert "2 failed, 1 skipped" in said, "a call fails, and a limit cannot be told"
     assert "INVALID RUN: The harness was at fault, not the agent" in said
@@ -109,14 +134,14 @@ def test_no_test_passes_on_an_invalid_run_and_no_agent_is_blamed_for_it(folder: 
     assert "cannot tell: The run is invalid through no fault of the agent" in said
 
     (folder / "test_mine.py").write_text("def test_it(voice_call):\n    pass\n", encoding="utf-8")
-    code, said = run(folder, *asked)
+    code, said = here(*asked)
     assert code == 1, said
     assert "2 errors" in said, "the fixture cannot give a call, which is an error of the test and no failed assertion"
     assert "passed" not in said.splitlines()[-1]
 
 
 def test_a_limit_and_a_call_that_others_alone_leave_open_are_skipped_with_their_programs(
-    folder: Path, busy_run: RunStore
+    here: Here, folder: Path, busy_run: RunStore
 ) -> None:
     busy_run.close()
     (busy_run.folder / "report.html").write_text("", encoding="utf-8")
@@ -130,12 +155,12 @@ def test_a_limit_and_a_call_that_others_alone_leave_open_are_skipped_with_their_
     )
     (folder / "budgets.yaml").write_text(f"schema: 1\nlimits:\n{limits}", encoding="utf-8")
     asked = ("--agent", str(peer("raw-pcm-echo")), "--agent-pack", "heart-open", "--agent-out", str(busy_run.folder))
-    code, said = run(folder, *asked, "--agent-budgets", "budgets.yaml", "-k", "ttfa_ms")
+    code, said = here(*asked, "--agent-budgets", "budgets.yaml", "-k", "ttfa_ms")
     assert code == 1, said
     assert "1 failed, 1 passed, 1 skipped" in said, said
     assert "cannot tell: This machine cannot tell: 700 ms others' (chromium" in said
 
-    code, said = run(folder, *asked, "--budget-ttfa", "2000")
+    code, said = here(*asked, "--budget-ttfa", "2000")
     assert code == 1, said
     assert "10 failed, 62 skipped" in said, "quiet calls are over the budget; of the others this machine cannot tell"
     assert "ttfa_ms 2500 is over the budget of 2000" in said
@@ -166,7 +191,7 @@ PLUGINS_CODE = ("harness/pytest_plugin", "def over(", "def assert_within", "shar
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
 def test_a_failed_assertion_prints_figures_stages_and_sound_and_no_code_of_the_plugin(
-    folder: Path, old_run: Callable[[str], Path], workers: tuple[str, ...]
+    here: Here, folder: Path, old_run: Callable[[str], Path], workers: tuple[str, ...]
 ) -> None:
     kept = old_run("one-condition")
     store = RunStore.open(kept)
@@ -177,7 +202,7 @@ def test_a_failed_assertion_prints_figures_stages_and_sound_and_no_code_of_the_p
     (folder / "my.toml").rename(folder / "prompt.toml")
     (folder / "test_mine.py").write_text(OWN, encoding="utf-8")
     asked = ("--agent", "prompt.toml", "--agent-pack", "two-words.yaml", "--agent-out", str(kept), "-k", "first or nothing")
-    code, said = run(folder, *asked, *workers)
+    code, said = run(folder, *asked, *workers) if workers else here(*asked)
     assert code == 1, said
     assert "4 failed" in said
     assert said.count("\nprompt in first\n") == 3, "the figures of its call beside each failed test that has one"
@@ -193,13 +218,6 @@ def test_a_failed_assertion_prints_figures_stages_and_sound_and_no_code_of_the_p
     assert "<call of prompt in first>" in said
     for code_of_plugin in PLUGINS_CODE:
         assert code_of_plugin not in said
-
-
-def test_calls_at_once_are_at_least_one(folder: Path) -> None:
-    code, said = run(folder, "--agent", "my.toml", "--agent-concurrency", "0")
-    assert code == 4, said
-    assert "concurrency" in said
-    assert "Traceback" not in said
 
 
 @pytest.mark.models

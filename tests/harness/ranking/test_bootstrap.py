@@ -6,9 +6,9 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ordinal_design
+from harness.ranking.bradley_terry import refit
 from harness.ranking.connectivity import PRIOR_PRECISION, are_bounded, is_bounded
 from harness.ranking.fits import fit_votes
-from harness.ranking.refit import refit
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.ranking.verdicts import Votes, gather
 from harness.statistics.bootstrap import draw_contexts, percentile_interval

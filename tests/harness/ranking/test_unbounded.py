@@ -18,7 +18,7 @@ from harness.ranking.model import Method
 from harness.ranking.question import Measured, RatingQuestion
 from harness.ranking.ranking import rank
 from harness.ranking.ranking_object import as_object
-from harness.ranking.separation import gaps
+from harness.ranking.stopping import gaps
 from harness.ranking.unbounded import standing, swept_share
 from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate

@@ -41,20 +41,19 @@ def test_an_agent_that_nobody_started_is_named_before_anything_is_made(harness_h
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.alone
 @pytest.mark.models
-def test_words_are_transcribed_only_where_a_limit_needs_them(harness_command: Command, tmp_path: Path) -> None:
+def test_words_are_transcribed_only_where_a_limit_needs_them(harness_virtual: Command, tmp_path: Path) -> None:
     limits, run = tmp_path / "limits.yaml", tmp_path / "run"
     limits.write_text(LIMITS, encoding="utf-8")
     with answering(tmp_path, "fast") as fast:
         played = ("--agent", fast, "--pack", short_pack(tmp_path), "--judge", "none", "--concurrency", 14, "--out", run)
-        done = harness_command("check", *played, "--budgets", limits)
+        done = harness_virtual("check", *played, "--budgets", limits)
         assert done.code in (0, 4), done.err  # 4: this machine could not pace the calls
         assert "Transcribing" not in done.err
         assert all(session.heard_text is None for session in RunStore.open(run).sessions())
 
         limits.write_text(LIMITS + "  - {figure: heard_wer, at_most: 0.9}\n", encoding="utf-8")
-        done = harness_command("check", *played, "--resume", "--budgets", limits)
+        done = harness_virtual("check", *played, "--resume", "--budgets", limits)
         assert done.code in (0, 1, 4), done.err
         assert "Transcribing the replies" in done.err
         assert any(session.heard_text for session in RunStore.open(run).sessions())

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.store.run_store import RunStore
-from tests.harness.conftest import peer
+from tests.harness.conftest import VIRTUAL_TIME, peer
 from tests.marked import Mark
 
 GREETING_S = 60.0
@@ -21,11 +21,12 @@ def _in_terminal(folder: Path, pack: Path, agent: str, mark: Mark, *, nohup: boo
     """A run that leads the session of a terminal: its process and the terminal's other end."""
     words = [sys.executable, "-m", "harness", "run", "--agent", str(peer(agent)), "--pack", str(pack), "--out", str(folder)]
     words += ["--wait-for-quiet", "0"]  # nobody answers a question
+    words += ["--limit", "1"]
     child, terminal = pty.fork()
     if child == 0:
         # The tests themselves may run under `nohup`, which a child inherits.
         signal.signal(signal.SIGHUP, signal.SIG_IGN if nohup else signal.SIG_DFL)
-        os.execve(words[0], words, {**os.environ, **mark.environment})
+        os.execve(words[0], words, {**os.environ, **VIRTUAL_TIME, **mark.environment})
     return child, terminal
 
 
@@ -58,5 +59,5 @@ def test_a_run_under_nohup_goes_on_without_its_terminal(pack: Path, tmp_path: Pa
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     store = RunStore.open(folder)
-    assert len(store.sessions()) == 2
+    assert len(store.sessions()) == 1
     store.close()

@@ -21,7 +21,7 @@ def hits(texts: dict[str, str], secrets: dict[str, str]) -> list[str]:
             for form in forms(value) if form in text]  # fmt: skip
 
 
-def test_what_opens_a_door_is_left_nowhere(harness_command: Command, pack: Path, tmp_path: Path) -> None:
+def test_what_opens_a_door_is_left_nowhere(harness_virtual: Command, pack: Path, tmp_path: Path) -> None:
     with (tmp_path / "tokens").open("w") as told:
         door = subprocess.Popen([sys.executable, str(PEERS / "telltale_door.py")], stdout=subprocess.PIPE, stderr=told)
     try:
@@ -32,15 +32,15 @@ def test_what_opens_a_door_is_left_nowhere(harness_command: Command, pack: Path,
         (tmp_path / "keyed.toml").write_text(f'kind = "raw-pcm"\nurl = "{url}"\n{keyed}')
         (tmp_path / "started.toml").write_text(f'kind = "twilio"\nstart_url = "http://127.0.0.1:{port}/start"\n{keyed}')
         agents = [word for name in ("keyed", "started") for word in ("--agent", tmp_path / f"{name}.toml")]
-        done = harness_command(
+        done = harness_virtual(
             "run", *agents, "--mode", "replay", "--pack", pack, "--limit", 1, "--judge", "none", "--debug",
             "--out", tmp_path / "r", **SECRETS,
         )  # fmt: skip
         tried = [
-            harness_command("agents", "try", tmp_path / f"{name}.toml", *more, **SECRETS)
+            harness_virtual("agents", "try", tmp_path / f"{name}.toml", *more, **SECRETS)
             for name, more in (("keyed", ()), ("started", ("--json",)))
         ]
-        shown = harness_command("agents", "show", tmp_path / "keyed.toml", **SECRETS)
+        shown = harness_virtual("agents", "show", tmp_path / "keyed.toml", **SECRETS)
     finally:
         door.kill()
         door.wait()

@@ -28,12 +28,12 @@ CUT = {"after_sentence": (1, 2), "mid_sentence": (1, 2)}
 
 
 def test_known_pauses_are_cut_by_length_and_dead_air_is_the_agents_own_wait(
-    harness_command: Callable[..., Finished], harness_here: Callable[..., Finished], tmp_path: Path
+    harness_virtual: Callable[..., Finished], harness_here: Callable[..., Finished], tmp_path: Path
 ) -> None:
     pack = tmp_path / "pauses.yaml"
     pack.write_text(PACK, encoding="utf-8")
     folder = tmp_path / "r"
-    done = harness_command("run", "--agent", peer("raw-pcm-answers"), "--pack", pack, "--json", "--out", folder)
+    done = harness_virtual("run", "--agent", peer("raw-pcm-answers"), "--pack", pack, "--json", "--out", folder)
     assert done.code == 0, done.err
     (cell,) = done.json["cells"]
     rows = {(row["kind"], tuple(row["pause_ms"])): (row["cut"], row["of"]) for row in cell["endpointing"]}

@@ -155,7 +155,7 @@ def test_recordings_without_text_are_not_judged() -> None:
 
 @pytest.mark.models
 def test_the_questions_are_those_of_the_run_that_was_played(
-    tmp_path: Path, pack: Path, harness_command: Callable[..., Finished]
+    tmp_path: Path, pack: Path, harness_virtual: Callable[..., Finished]
 ) -> None:
     serve = [sys.executable, str(PEERS / "endpoint.py"), str(tmp_path / "asked.jsonl")]
     with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as serving:
@@ -163,9 +163,9 @@ def test_the_questions_are_those_of_the_run_that_was_played(
         url = serving.stdout.readline().strip()
         (tmp_path / "writer.toml").write_text(f'name = "writer"\nkind = "text"\nmodel = "m"\nbase_url = "{url}/r/v1"\n')
         asked = ["--agent", tmp_path / "writer.toml", "--pack", pack, "--repeats", 2]
-        told = harness_command("plan", *asked, "--estimate", "--judge", JUDGE, "--json")
+        told = harness_virtual("plan", *asked, "--estimate", "--judge", JUDGE, "--json")
         assert told.code == 0, told.err
-        done = harness_command("run", *asked, "--out", "run")
+        done = harness_virtual("run", *asked, "--out", "run")
         assert done.code == 0, done.err
         serving.kill()
     (planned,) = told.json["judges"]
@@ -182,7 +182,7 @@ def test_the_questions_are_those_of_the_run_that_was_played(
 
 @pytest.mark.models
 def test_the_time_is_that_of_calls_that_were_played(
-    tmp_path: Path, pack: Path, harness_command: Callable[..., Finished]
+    tmp_path: Path, pack: Path, harness_virtual: Callable[..., Finished]
 ) -> None:
     # The echo replies with as many words as it hears: some twenty, where a reply has at most forty.
     text, longer = pack.read_text(encoding="utf-8"), "And I have read the same page so often that none of it stays with me."
@@ -190,9 +190,9 @@ def test_the_time_is_that_of_calls_that_were_played(
         text = text.replace(said, f"{said} {longer}")
     pack.write_text(text, encoding="utf-8")
     asked = ["--agent", peer("raw-pcm-echo"), "--pack", pack, "--mode", "replay"]
-    told = harness_command("plan", *asked, "--estimate", "--json")
+    told = harness_virtual("plan", *asked, "--estimate", "--json")
     assert told.code == 0, told.err
-    assert harness_command("run", *asked, "--out", "run").code == 0
+    assert harness_virtual("run", *asked, "--out", "run").code == 0
     store = RunStore.open(tmp_path / "run")
     lasted_s = sum(len(store.recording(s).caller.departures_ns) * FRAME_MS / 1000 for s in store.sessions())
     store.close()

@@ -41,12 +41,12 @@ def reply(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.models
 @pytest.mark.long
 def test_each_row_says_what_the_agent_really_did(
-    harness_command: Callable[..., Finished], pack: Path, reply: Path, tmp_path: Path
+    harness_virtual: Callable[..., Finished], pack: Path, reply: Path, tmp_path: Path
 ) -> None:
     events, folder = tmp_path / "events.yaml", tmp_path / "r"
     events.write_text(f"events: [{{sound: cough, at_ms: {AT_MS}}}, {{sound: nothing, at_ms: {AT_MS}}}]\n", encoding="utf-8")
     agents = [word for way in FATES for word in ("--agent", peer(f"talker-{way}"))]
-    done = harness_command(
+    done = harness_virtual(
         "run", *agents, "--pack", pack, "--events", events, "--concurrency", 4, "--json", "--out", folder,
         PEER_REPLY=str(reply), PEER_WORDS=REPLY,
     )  # fmt: skip
@@ -65,7 +65,7 @@ def test_each_row_says_what_the_agent_really_did(
     # Clopper and Pearson for 0 and for 1 of 1.
     assert rows["goes-on", "cough"]["interval"] == pytest.approx([0.0, 0.975])
     assert rows["stops", "cough"]["interval"] == pytest.approx([0.025, 1.0])
-    _says_it_in_words(harness_command, folder)
+    _says_it_in_words(harness_virtual, folder)
     _keeps_it(folder, str(events))
 
 
@@ -73,11 +73,11 @@ def _fates(row: dict[str, Any]) -> tuple[int, ...]:
     return row["of"], row["stopped"], row["fell_silent"], row["restarted"], row["went_on_later"]
 
 
-def _says_it_in_words(harness_command: Callable[..., Finished], folder: Path) -> None:
+def _says_it_in_words(harness_virtual: Callable[..., Finished], folder: Path) -> None:
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert 'id="events"' in page
     assert "no sound (control)" in page
-    again = harness_command("remeasure", folder, "--json")
+    again = harness_virtual("remeasure", folder, "--json")
     assert again.code == 0, again.err
     assert again.json["changed"] == []
 

@@ -27,38 +27,27 @@ def new_machine(tmp_path: Path) -> dict[str, str]:
     return {"HEART_HARNESS_CACHE": str(cache)}
 
 
-def test_a_first_run_calibrates_once_and_a_later_one_quotes_it(
-    pack: Path, tmp_path: Path, new_machine: dict[str, str], harness_command: Callable[..., Finished]
+def test_a_first_run_calibrates_once_a_later_one_quotes_it_and_one_that_was_stopped_before_makes_it_up(
+    pack: Path, tmp_path: Path, new_machine: dict[str, str], harness_virtual: Callable[..., Finished]
 ) -> None:
-    quoted = []
-    for name in ("one", "two"):
-        done = harness_command(
-            "run", "--agent", peer("raw-pcm-echo"), "--pack", pack, "--limit", 1, "--judge", "none", "--json",
-            "--out", tmp_path / name, **new_machine,
-        )  # fmt: skip
-        assert done.code == 0, done.err
-        assert ("Calibrating" in done.err) == (name == "one")
-        quoted.append(done.json["calibration"])
-        said = {caution["code"]: caution["text"] for caution in done.json["cautions"]}
-        assert "all of" in said["measurement_error"]
-    assert quoted[0] == quoted[1]
-    assert quoted[0]["ttfa_p95_error_ms"] is None
+    asked = ("--agent", peer("raw-pcm-echo"), "--pack", pack, "--limit", 1, "--judge", "none", "--json", "--out")
+    first, later = (harness_virtual("run", *asked, tmp_path / name, **new_machine) for name in ("one", "two"))
+    assert (first.code, later.code) == (0, 0), first.err + later.err
+    assert first.err.index("Calls") < first.err.index("Calibrating")
+    assert "Calibrating" not in later.err
+    quoted = first.json["calibration"]
+    assert later.json["calibration"] == quoted
+    assert quoted["ttfa_p95_error_ms"] is None
+    said = {caution["code"]: caution["text"] for caution in later.json["cautions"]}
+    assert "all of" in said["measurement_error"]
 
-
-def test_a_run_that_was_stopped_before_its_calibration_makes_it_up(
-    pack: Path, tmp_path: Path, new_machine: dict[str, str], harness_command: Callable[..., Finished]
-) -> None:
-    asked = ("--pack", pack, "--limit", 1, "--judge", "none", "--json", "--out", tmp_path / "r")
-    done = harness_command("run", "--agent", peer("raw-pcm-echo"), *asked, **new_machine)
-    assert done.code == 0, done.err
-    assert done.err.index("Calls") < done.err.index("Calibrating")
-    store = RunStore.open(tmp_path / "r")
+    store = RunStore.open(tmp_path / "two")
     store.set_manifest(store.manifest.model_copy(update={"calibration": None}))
     store.close()
     for kept in (tmp_path / "cache").iterdir():
         if kept.name.startswith("calibration"):
             shutil.rmtree(kept) if kept.is_dir() else kept.unlink()
-    again = harness_command("run", "--resume", "--out", tmp_path / "r", "--judge", "none", "--json", **new_machine)
+    again = harness_virtual("run", "--resume", "--judge", "none", "--json", "--out", tmp_path / "two", **new_machine)
     assert again.code == 0, again.err
     assert "Calibrating" in again.err
     assert again.json["calibration"] is not None

@@ -67,7 +67,7 @@ def telltale() -> Iterator[str]:
 
 @pytest.mark.parametrize("repeats", [1, pytest.param(len(SECRETS), marks=pytest.mark.long)])
 def test_what_is_said_is_left_nowhere(
-    harness_command: Command, pack: Path, tmp_path: Path, telltale: str, repeats: int
+    harness_virtual: Command, pack: Path, tmp_path: Path, telltale: str, repeats: int
 ) -> None:
     (tmp_path / "texts.json").write_text(json.dumps([secret.text for secret in SECRETS]))
     (tmp_path / "telltale.toml").write_text(
@@ -94,14 +94,14 @@ def test_what_is_said_is_left_nowhere(
     words += [word for name in ("fair", "broken") for word in ("--judge", tmp_path / f"{name}.toml")]
     value = {"BOT_VALUE": VARIABLE}
     run = tmp_path / "r"
-    done = harness_command("run", "--pack", pack, *words, "--repeats", repeats, "--out", run, "--debug", **value)
+    done = harness_virtual("run", "--pack", pack, *words, "--repeats", repeats, "--out", run, "--debug", **value)
     assert done.code == 3, done.err
-    tried = harness_command("agents", "try", tmp_path / "telltale.toml", "--json", "--debug", **value)
-    shown = harness_command("agents", "show", tmp_path / "started.toml", **value)
+    tried = harness_virtual("agents", "try", tmp_path / "telltale.toml", "--json", "--debug", **value)
+    shown = harness_virtual("agents", "show", tmp_path / "started.toml", **value)
     assert "127.0.0.1:9/***" in shown.out
-    exported = harness_command("export-traces", run, "--out", run / "spans.pb", "--json", **value)
+    exported = harness_virtual("export-traces", run, "--out", run / "spans.pb", "--json", **value)
     (tmp_path / "limits.yaml").write_text("ttfa_ms: {p50: 500}\n")
-    checked = harness_command(
+    checked = harness_virtual(
         "check", run, "--budgets", tmp_path / "limits.yaml", "--junit", run / "junit.xml", "--summary", run / "s.md", **value
     )
     texts = all_that_is_left(run)

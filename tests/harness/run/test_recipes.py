@@ -16,7 +16,7 @@ RECIPES = Path(__file__).parents[3] / "docs" / "recipes"
 
 
 @pytest.fixture
-def plan(tmp_path: Path, pack: Path, harness_command: Callable[..., Finished]) -> Iterator[Path]:
+def plan(tmp_path: Path, pack: Path, harness_virtual: Callable[..., Finished]) -> Iterator[Path]:
     """A plan of two contexts and a text agent, and a `harness` on the path."""
     commands = tmp_path / "bin"
     commands.mkdir()
@@ -36,7 +36,7 @@ def plan(tmp_path: Path, pack: Path, harness_command: Callable[..., Finished]) -
         url = serving.stdout.readline().strip()
         (tmp_path / "writer.toml").write_text(f'name = "writer"\nkind = "text"\nmodel = "m"\nbase_url = "{url}/r/v1"\n')
         path = tmp_path / "plan.json"
-        done = harness_command("plan", "--agent", tmp_path / "writer.toml", "--pack", pack, "--out", path)
+        done = harness_virtual("run", "--agent", tmp_path / "writer.toml", "--pack", pack, "--write-plan", path)
         assert done.code == 0, done.err
         yield path
         serving.kill()
@@ -50,8 +50,8 @@ def run_here(tmp_path: Path, line: list[str], environment: Mapping[str, str]) ->
     assert done.returncode == 0, done.stderr
 
 
-def merged_whole(harness_command: Callable[..., Finished], shards: Path, tmp_path: Path) -> None:
-    done = harness_command("merge", *sorted(shards.iterdir()), "--out", tmp_path / "run", "--json")
+def merged_whole(harness_virtual: Callable[..., Finished], shards: Path, tmp_path: Path) -> None:
+    done = harness_virtual("merge", *sorted(shards.iterdir()), "--out", tmp_path / "run", "--json")
     assert done.code == 0, done.err
     assert (done.json["sessions"], done.json["left"]) == (2, 0)
 
@@ -61,12 +61,12 @@ def asked(tmp_path: Path) -> int:
 
 
 @pytest.mark.models
-def test_slurm(plan: Path, tmp_path: Path, harness_command: Callable[..., Finished]) -> None:
+def test_slurm(plan: Path, tmp_path: Path, harness_virtual: Callable[..., Finished]) -> None:
     line = ["bash", str(RECIPES / "slurm.sh"), "plan.json", "shards", "2"]
     for task, tasks in (("2", "2"), ("1", "1"), ("2", "1")):
         run_here(tmp_path, line, {"SLURM_ARRAY_TASK_ID": task, "SLURM_ARRAY_TASK_COUNT": tasks})
     assert asked(tmp_path) == 2, "a task that is repeated alone is the shard that it was"
-    merged_whole(harness_command, tmp_path / "shards", tmp_path)
+    merged_whole(harness_virtual, tmp_path / "shards", tmp_path)
     assert plan.exists()
     told = subprocess.run(
         line[:-1], capture_output=True, text=True, check=False, env={**os.environ, "SLURM_ARRAY_TASK_ID": "1"}
@@ -77,7 +77,7 @@ def test_slurm(plan: Path, tmp_path: Path, harness_command: Callable[..., Finish
 
 @pytest.mark.models
 @pytest.mark.long
-def test_kubernetes(plan: Path, tmp_path: Path, harness_command: Callable[..., Finished]) -> None:
+def test_kubernetes(plan: Path, tmp_path: Path, harness_virtual: Callable[..., Finished]) -> None:
     job = yaml.safe_load((RECIPES / "kubernetes.yaml").read_text())
     (container,) = job["spec"]["template"]["spec"]["containers"]
     (line,) = container["args"]
@@ -88,15 +88,15 @@ def test_kubernetes(plan: Path, tmp_path: Path, harness_command: Callable[..., F
         named = ["unshare", "--user", "--map-root-user", "--uts", "sh", "-c", 'hostname "$HOSTNAME"; exec "$@"', "sh", *here]
         run_here(tmp_path, named, {"JOB_COMPLETION_INDEX": index, "HOSTNAME": host})
     assert asked(tmp_path) == 2, "the pod that took a lost one's place went on with its shard"
-    merged_whole(harness_command, tmp_path / "shards", tmp_path)
+    merged_whole(harness_virtual, tmp_path / "shards", tmp_path)
 
 
 @pytest.mark.models
 @pytest.mark.long
-def test_ssh(plan: Path, tmp_path: Path, harness_command: Callable[..., Finished]) -> None:
+def test_ssh(plan: Path, tmp_path: Path, harness_virtual: Callable[..., Finished]) -> None:
     for host in ("one", "two"):
         (tmp_path / host).mkdir()
     for _ in range(2):
         run_here(tmp_path, ["bash", str(RECIPES / "ssh.sh"), str(plan), "shards", "one", "two"], {})
     assert asked(tmp_path) == 2, "nothing was played twice"
-    merged_whole(harness_command, tmp_path / "shards", tmp_path)
+    merged_whole(harness_virtual, tmp_path / "shards", tmp_path)

@@ -16,6 +16,7 @@ from tests.harness.run.test_run_resume import begun
 Command = Callable[..., Finished]
 FAILS_AS = {"garbage": "garbage", "floods": "flood", "closes-early": "closed_early", "dies": "agent_died"}
 """What each bad agent of tests/peers does, and the failure it is named."""
+NOT_STARTED = "raw-pcm-refuses-to-start"
 
 
 def left_running(marker: Path) -> list[str]:
@@ -74,16 +75,16 @@ def test_a_malformed_pack_names_file_item_and_field(harness_here: Command, pack:
         assert word in done.err
 
 
-def test_an_error_is_one_object_for_a_program(harness_command: Command) -> None:
-    done = harness_command("run", "--agent", "nobody", "--json")
+def test_an_error_is_one_object_for_a_program(harness_virtual: Command) -> None:
+    done = harness_virtual("run", "--agent", "nobody", "--json")
     assert done.code == 2
     assert done.err == ""
     assert done.json["error"]["kind"] == "input"
     assert "nobody" in done.json["error"]["message"]
 
 
-def test_the_traceback_is_shown_to_who_asks(harness_command: Command) -> None:
-    assert "Traceback" in harness_command("run", "--agent", "nobody", "--debug").err
+def test_the_traceback_is_shown_to_who_asks(harness_virtual: Command) -> None:
+    assert "Traceback" in harness_virtual("run", "--agent", "nobody", "--debug").err
 
 
 def test_a_folder_with_another_run_is_refused(harness_here: Command, pack: Path, tmp_path: Path) -> None:
@@ -96,9 +97,9 @@ def test_a_folder_with_another_run_is_refused(harness_here: Command, pack: Path,
 
 
 def test_an_agent_that_cannot_start_shows_its_last_words_and_exits_3(
-    harness_command: Command, pack: Path, tmp_path: Path
+    harness_virtual: Command, pack: Path, tmp_path: Path
 ) -> None:
-    done = harness_command(
+    done = harness_virtual(
         "run", "--agent", peer("raw-pcm-refuses-to-start"), "--pack", pack, "--judge", "none", "--out", tmp_path / "r"
     )
     assert done.code == 3
@@ -109,28 +110,12 @@ def test_an_agent_that_cannot_start_shows_its_last_words_and_exits_3(
     assert not left_running(tmp_path)
 
 
-def test_an_agent_that_cannot_start_does_not_cost_the_others_their_sessions(
-    harness_command: Command, pack: Path, tmp_path: Path
-) -> None:
-    done = harness_command(
-        "run", "--agent", peer("raw-pcm-refuses-to-start"), "--agent", peer("raw-pcm-echo"), "--pack", pack,
-        "--judge", "none", "--json", "--out", tmp_path / "r",
-    )  # fmt: skip
-    assert done.code == 3, done.err
-    assert done.json["agents"]["raw-pcm-echo"]["turns"] == 2
-    first, second = done.json["failures"]
-    assert {(f["agent"], f["kind"]) for f in (first, second)} == {("raw-pcm-refuses-to-start", "not_played")}
-    assert first["detail"].splitlines()[-1] == "no model at /models/none.gguf"
-    assert {s.key.agent for s in RunStore.open(tmp_path / "r").sessions()} == {"raw-pcm-echo"}
-    assert not left_running(tmp_path)
-
-
 @pytest.fixture(scope="module")
 def among_bad_ones(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Path]:
-    """A good agent and bad ones of every kind in one run, all called at once."""
+    """A good agent and bad ones of every kind in one run, all called at once, and one that cannot start."""
     place = tmp_path_factory.mktemp("among-bad-ones")
     (place / "pack.yaml").write_text(PACK, encoding="utf-8")
-    behaviours = ["echo", "never-answers", *FAILS_AS]
+    behaviours = ["echo", "never-answers", "refuses-to-start", *FAILS_AS]
     agents = [word for behaviour in behaviours for word in ("--agent", str(peer(f"raw-pcm-{behaviour}")))]
     done = subprocess.run(
         [sys.executable, "-m", "harness", "run", *agents, "--pack", "pack.yaml", "--limit", "1", "--judge", "none", "--json",
@@ -154,13 +139,16 @@ def test_a_bad_agent_is_a_named_failure(among_bad_ones: tuple[Finished, Path], b
 def test_the_good_agent_among_bad_ones_is_kept(among_bad_ones: tuple[Finished, Path]) -> None:
     done, folder = among_bad_ones
     assert done.json["agents"]["raw-pcm-echo"]["turns"] == 1
-    sessions = RunStore.open(folder).sessions()
-    assert {s.key.agent: s.status for s in sessions}["raw-pcm-echo"] == "finished"
+    sessions = {s.key.agent: s.status for s in RunStore.open(folder).sessions()}
+    assert sessions["raw-pcm-echo"] == "finished"
+    assert NOT_STARTED not in sessions
+    (failure,) = (f for f in done.json["failures"] if f["agent"] == NOT_STARTED)
+    assert (failure["kind"], failure["detail"].splitlines()[-1]) == ("not_played", "no model at /models/none.gguf")
 
 
 def test_an_agent_that_never_answers_is_no_failure_and_measured_as_no_reply(among_bad_ones: tuple[Finished, Path]) -> None:
     done, _ = among_bad_ones
-    assert {f["agent"] for f in done.json["failures"]} == {f"raw-pcm-{behaviour}" for behaviour in FAILS_AS}
+    assert {f["agent"] for f in done.json["failures"]} == {NOT_STARTED, *(f"raw-pcm-{behaviour}" for behaviour in FAILS_AS)}
     figures = done.json["agents"]["raw-pcm-never-answers"]
     assert figures["no_reply"] == figures["turns"] == 1
     assert figures["ttfa_ms"]["p50"] is None

@@ -134,11 +134,11 @@ def test_an_agent_that_falls_silent_on_the_way_is_charged_with_the_turn_it_left(
 
 
 def test_an_agent_that_accepts_no_history_is_replayed_to_without_the_greeting(
-    harness_command: Callable[..., Finished], replayed: tuple[Finished, Path], tmp_path: Path
+    harness_here: Callable[..., Finished], replayed: tuple[Finished, Path], tmp_path: Path
 ) -> None:
     _, folder = replayed
     pack = folder.parent / "kitchen.yaml"
-    seeded = harness_command("run", "--agent", peer("raw-pcm-deaf"), "--pack", pack, "--out", tmp_path / "r")
+    seeded = harness_here("run", "--agent", peer("raw-pcm-deaf"), "--pack", pack, "--out", tmp_path / "r")
     assert seeded.code == 2
     assert "--mode replay" in seeded.err
     session, recording = session_of(folder, "raw-pcm-deaf")

@@ -61,7 +61,7 @@ def wait_until_gone(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 
 def test_a_stopped_run_leaves_nothing_running_and_goes_on_where_it_was(
-    harness_command: Callable[..., Finished], pack: Path, tmp_path: Path
+    harness_virtual: Callable[..., Finished], pack: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "r"
     running = begin(folder, pack)
@@ -75,7 +75,7 @@ def test_a_stopped_run_leaves_nothing_running_and_goes_on_where_it_was(
 
     kept = {s.id: s.started_ns for s in RunStore.open(folder).sessions() if s.status == "finished"}
     assert 0 < len(kept) < 4
-    done = harness_command("run", "--resume", "--out", folder, "--judge", "none", "--json")
+    done = harness_virtual("run", "--resume", "--out", folder, "--judge", "none", "--json")
     assert done.code == 0, done.err
     after = {s.id: s.started_ns for s in RunStore.open(folder).sessions()}
     assert len(after) == 4
@@ -83,44 +83,41 @@ def test_a_stopped_run_leaves_nothing_running_and_goes_on_where_it_was(
     assert done.json["agents"]["raw-pcm-echo"]["turns"] == 4
 
 
-def test_a_changed_profile_or_pack_is_not_resumed(harness_command: Callable[..., Finished], pack: Path, tmp_path: Path) -> None:
+def test_a_changed_profile_or_pack_is_not_resumed(harness_virtual: Callable[..., Finished], pack: Path, tmp_path: Path) -> None:
     folder = tmp_path / "r"
-    done = harness_command(
-        "run", "--agent", peer("raw-pcm-echo"), "--pack", pack, "--limit", 1, "--judge", "none", "--out", folder
-    )
-    assert done.code == 0, done.err
+    begun(folder, pack, limit=1)
     pack.write_text(pack.read_text().replace("I miss them.", "I miss her."))
-    changed = harness_command("run", "--resume", "--out", folder, "--agent", peer("raw-pcm-echo"))
+    changed = harness_virtual("run", "--resume", "--out", folder, "--agent", peer("raw-pcm-echo"))
     assert changed.code == 2
     assert "context first has changed" in changed.err
     assert len(changed.err.strip().splitlines()) == 1
-    wider = harness_command("run", "--resume", "--out", folder, "--agent", peer("raw-pcm-echo"), "--limit", 2)
+    wider = harness_virtual("run", "--resume", "--out", folder, "--agent", peer("raw-pcm-echo"), "--limit", 2)
     assert wider.code == 2
     assert "contexts" in wider.err
 
 
 def test_two_versions_are_not_pooled_and_a_finished_run_is_read_by_any(
-    harness_command: Callable[..., Finished], pack: Path, tmp_path: Path
+    harness_virtual: Callable[..., Finished], pack: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "r"
-    done = harness_command("run", "--agent", peer("raw-pcm-echo"), "--pack", pack, "--judge", "none", "--out", folder)
+    done = harness_virtual("run", "--agent", peer("raw-pcm-echo"), "--pack", pack, "--judge", "none", "--out", folder)
     assert done.code == 0, done.err
     begun_by(folder, "0.0.9")
-    whole = harness_command("run", "--resume", "--out", folder, "--judge", "none")
+    whole = harness_virtual("run", "--resume", "--out", folder, "--judge", "none")
     assert whole.code == 0, whole.err
     with closing(RunStore.open(folder)) as store, store.lock():
         assert store.manifest.harness_version == "0.0.9"
         last = store.sessions()[-1]
     with closing(sqlite3.connect(folder / "run.sqlite")) as database, database:
         database.execute("DELETE FROM sessions WHERE id = ?", (last.id,))
-    half = harness_command("run", "--resume", "--out", folder, "--judge", "none")
+    half = harness_virtual("run", "--resume", "--out", folder, "--judge", "none")
     assert half.code == 2
     (line,) = half.err.strip().splitlines()
     assert f"0.0.9 (now {version(HARNESS)})" in line
     assert "start a new run in another --out" in line
     limits = tmp_path / "limits.yaml"
     limits.write_text("schema: 1\nlimits:\n  - {figure: ttfa_ms.p50, at_most: 1000}\n")
-    grown = harness_command("check", folder, "--budgets", limits, "--until-clear", "--minutes", 1)
+    grown = harness_virtual("check", folder, "--budgets", limits, "--until-clear", "--minutes", 1)
     assert grown.code == 2, grown.err
     assert "0.0.9" in grown.err
 
@@ -134,12 +131,12 @@ def test_a_run_of_which_nothing_was_finished_is_this_versions_own(pack: Path, tm
 
 
 def test_a_run_goes_on_with_as_many_calls_at_once_as_it_began_with(
-    harness_command: Callable[..., Finished], pack: Path, tmp_path: Path
+    harness_virtual: Callable[..., Finished], pack: Path, tmp_path: Path
 ) -> None:
     """Callers share the machine and the agent: sessions at different loads would be pooled into one TTFA."""
     folder = tmp_path / "r"
     begun(folder, pack, limit=1)
-    changed = harness_command("run", "--resume", "--out", folder, "--concurrency", 4, "--judge", "none")
+    changed = harness_virtual("run", "--resume", "--out", folder, "--concurrency", 4, "--judge", "none")
     assert changed.code == 2, changed.err
     (line,) = changed.err.strip().splitlines()
     assert "concurrency was 1, is now 4" in line

@@ -117,7 +117,7 @@ def hits(texts: dict[str, str], secrets: dict[str, str]) -> list[str]:
     ]
 
 
-def test_no_key_of_any_door_is_left_or_shown(harness_command: Command, pack: Path, tmp_path: Path, telltale: str) -> None:
+def test_no_key_of_any_door_is_left_or_shown(harness_virtual: Command, pack: Path, tmp_path: Path, telltale: str) -> None:
     secrets = {door: key(door) for door in DOORS} | WORDS | {"met": MET}
     process = (
         f'[process]\nready_timeout_s = 60\nenv = {{ AUTH = "Bearer {key("bearer")}", DB_PASS = "{WORDS["profile"]}",'
@@ -163,7 +163,7 @@ def test_no_key_of_any_door_is_left_or_shown(harness_command: Command, pack: Pat
     }
 
     def run(out: str, *arguments: object) -> Finished:
-        done = harness_command("run", "--pack", pack, "--limit", 1, "--out", tmp_path / out, *arguments, **environment)
+        done = harness_virtual("run", "--pack", pack, "--limit", 1, "--out", tmp_path / out, *arguments, **environment)
         said = {f"{out}: standard output": done.out, f"{out}: standard error": done.err}
         assert hits({**all_that_is_left(tmp_path / out), **said}, secrets) == []
         return done
@@ -187,7 +187,7 @@ def test_no_key_of_any_door_is_left_or_shown(harness_command: Command, pack: Pat
     assert f'MODE = "{hidden("test")}"' in store.manifest.agents[0].profile_text
     store.close()
 
-    asked = harness_command(
+    asked = harness_virtual(
         "judge", tmp_path / "seeded", "--judge", tmp_path / "broken-judge.toml", "--keep-excluded", **environment
     )
     left = {**all_that_is_left(tmp_path / "seeded"), "judge": asked.out + asked.err}
@@ -201,6 +201,6 @@ def test_no_key_of_any_door_is_left_or_shown(harness_command: Command, pack: Pat
     replayed = run("replayed", "--agent", tmp_path / "away.toml", "--mode", "replay", "--judge", "none", "--debug")
     assert replayed.code == 3, replayed.err
     assert "127.0.0.1:9/media?token=***" in replayed.err
-    shown = harness_command("agents", "show", tmp_path / "away.toml")
+    shown = harness_virtual("agents", "show", tmp_path / "away.toml")
     assert hits({"agents show": shown.out}, secrets) == []
     assert f'language = "{hidden("en")}"' in shown.out

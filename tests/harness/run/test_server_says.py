@@ -29,11 +29,11 @@ asyncio.run(main())
 """.replace("KEY", KEY)
 
 
-def test_the_words_of_the_server_are_where_the_turn_is(harness_command: Command, pack: Path, tmp_path: Path) -> None:
+def test_the_words_of_the_server_are_where_the_turn_is(harness_virtual: Command, pack: Path, tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(AGENT)
     profile = tmp_path / "mine.toml"
     profile.write_text('kind = "raw-pcm"\ngreets = false\n[process]\ncommand = ["{python}", "bot.py"]\n')
-    done = harness_command(
+    done = harness_virtual(
         "run", "--agent", profile, "--mode", "replay", "--pack", pack, "--limit", 1, "--judge", "none", "--json",
         "--out", tmp_path / "r",
     )  # fmt: skip

@@ -73,7 +73,7 @@ def stop(running: subprocess.Popen[str], how: signal.Signals) -> tuple[float, st
     return took, err
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_calls_at_once_end_and_nobody_is_blamed(pack: Path, tmp_path: Path, how: signal.Signals) -> None:
     deaf = tmp_path / "deaf.py"
     deaf.write_text(DEAF_TO_SIGTERM.format(peers=str(PEERS), agent=str(PEERS / "agent.py")))

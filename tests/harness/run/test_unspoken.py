@@ -1,6 +1,7 @@
 """Calls that end before their caller has spoken all turns: said on the terminal, on the page, in the JSON and by the gate."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -40,10 +41,13 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Played:
     return played(tmp_path_factory.mktemp("broken"), "scripted-defect", "raw-pcm-echo")
 
 
-def checked(folder: Path, *limits: str) -> tuple[Finished, dict[tuple[str, str], Any], Path]:
+Command = Callable[..., Finished]
+
+
+def checked(here: Command, folder: Path, *limits: str) -> tuple[Finished, dict[tuple[str, str], Any], Path]:
     budgets, junit = folder.parent / "limits.yaml", folder.parent / "junit.xml"
     budgets.write_text("schema: 1\nlimits:\n" + "".join(f"  - {{{limit}}}\n" for limit in limits), encoding="utf-8")
-    done = harness(folder.parent, "check", folder, "--budgets", budgets, "--junit", junit, "--json")
+    done = here("check", folder, "--budgets", budgets, "--junit", junit, "--json")
     return done, {(one["agent"], one["figure"]): one for one in done.json["limits"]}, junit
 
 
@@ -71,9 +75,12 @@ def test_each_session_that_ended_early_is_listed_with_its_reason(cut_short: Play
     assert "over its length in the reply to turn 1" in details["raw-pcm-goes-on-and-on", "kitchen"]
 
 
-def test_the_terminal_has_a_line_and_a_column_only_where_turns_are_unspoken(cut_short: Played) -> None:
+def test_the_terminal_has_a_line_and_a_column_only_where_turns_are_unspoken(
+    harness_here: Command, cut_short: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, folder = cut_short
-    told = harness(folder.parent, "report", folder, COLUMNS="200").out
+    monkeypatch.setenv("COLUMNS", "200")
+    told = harness_here("report", folder).out
     assert re.search(r"^Unspoken turns: .*raw-pcm-says-goodbye: 1 of 3 turns spoken; unspoken: 2 because the agent", told, re.M)
     assert "spoken" in told.split("raw-pcm-echo")[0]
     assert re.search(r"^raw-pcm-echo .* 0/3 ", told, re.M)
@@ -89,16 +96,18 @@ def test_the_page_has_a_caution_a_column_and_a_row_for_each_unspoken_turn(cut_sh
 
 
 @pytest.mark.parametrize(("agent", "verdict"), [("raw-pcm-says-goodbye", "fail"), ("raw-pcm-echo", "cannot tell")])
-def test_the_share_can_be_limited(cut_short: Played, agent: str, verdict: str) -> None:
-    done, limits, _ = checked(cut_short[1], f"figure: unspoken_share, agent: {agent}, at_most: 0.01")
+def test_the_share_can_be_limited(harness_here: Command, cut_short: Played, agent: str, verdict: str) -> None:
+    done, limits, _ = checked(harness_here, cut_short[1], f"figure: unspoken_share, agent: {agent}, at_most: 0.01")
     assert limits[agent, "unspoken_share"]["value"] == (2 / 3 if verdict == "fail" else 0)
     assert limits[agent, "unspoken_share"]["verdict"] in (verdict, "cannot tell")
     assert done.code in (1, 4)
 
 
-def test_turns_that_the_agent_left_unspoken_stop_no_other_limit_and_are_said(cut_short: Played) -> None:
+def test_turns_that_the_agent_left_unspoken_stop_no_other_limit_and_are_said(harness_here: Command, cut_short: Played) -> None:
     agent = "raw-pcm-says-goodbye"
-    _, limits, junit = checked(cut_short[1], f"figure: ttfa_ms.p50, agent: {agent}, at_most: 20000, missing: fail")
+    _, limits, junit = checked(
+        harness_here, cut_short[1], f"figure: ttfa_ms.p50, agent: {agent}, at_most: 20000, missing: fail"
+    )
     (found,) = limits.values()
     assert found["unspoken"] == {"agent hung up": 2}
     assert found["value"] is not None
@@ -107,14 +116,14 @@ def test_turns_that_the_agent_left_unspoken_stop_no_other_limit_and_are_said(cut
     assert "never spoken: 2 because the agent hung up" in " ".join([*told, *attributes])
 
 
-def test_a_fault_of_ours_is_charged_to_nobody_and_the_gate_cannot_tell(broken: Played) -> None:
+def test_a_fault_of_ours_is_charged_to_nobody_and_the_gate_cannot_tell(harness_here: Command, broken: Played) -> None:
     done, folder = broken
     assert done.code == 3, "its sessions failed"
     agent = done.json["agents"]["scripted-defect"]
     assert agent["unspoken"].keys() == {"ours"}
     assert agent["unspoken_share"] in (0, None)
     assert {f["kind"] for f in done.json["failures"]} == {"defect"}, "a failed session is listed once"
-    checked_run, limits, junit = checked(folder, "figure: no_reply_rate, at_most: 0.99")
+    checked_run, limits, junit = checked(harness_here, folder, "figure: no_reply_rate, at_most: 0.99")
     assert checked_run.code == 4
     assert limits["scripted-defect", "no_reply_rate"]["verdict"] == "cannot tell"
     assert limits["scripted-defect", "no_reply_rate"]["unspoken"] == agent["unspoken"]

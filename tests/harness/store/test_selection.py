@@ -11,7 +11,7 @@ import pytest
 
 from harness.figures.rank import measured
 from harness.figures.summarise import summarise
-from harness.ranking.chosen import of_one_board
+from harness.ranking.board_rows import of_one_board
 from harness.store.judgment import JudgeCheck, Judgment, Presentation
 from harness.store.run_store import RunStore
 from harness.store.selection import (

@@ -122,12 +122,12 @@ def test_a_writer_killed_at_any_moment_leaves_only_whole_sessions(store: RunStor
             from harness.store.run_store import RunStore
             from harness.store.session import SessionKey
             store = RunStore.open(Path(sys.argv[1]))
-            print("ready", flush=True)
             for n in range(len(store.sessions()), 100_000):
                 key = SessionKey("c1", "h", "agent-x", "p", "seeded", "clean", n)
                 partial = store.partial_folder(key)
                 (partial / "recording.json").write_text("{" + "x" * 200_000 + "}")
                 store.commit_session(key, partial=partial)
+                print(n, flush=True)
             """
         )
     )
@@ -135,16 +135,15 @@ def test_a_writer_killed_at_any_moment_leaves_only_whole_sessions(store: RunStor
     for wait_s in (0.05, 0.2):
         writer = subprocess.Popen([sys.executable, str(script), str(store.folder)], stdout=subprocess.PIPE)
         assert writer.stdout is not None
-        assert writer.stdout.readline() == b"ready\n"
+        assert writer.stdout.readline()
         time.sleep(wait_s)
         os.kill(writer.pid, signal.SIGKILL)
         writer.wait()
         sessions = RunStore.open(store.folder).sessions()
-        assert len(sessions) >= before
+        assert len(sessions) > before
         before = len(sessions)
         for session in sessions:
             assert (session.folder / "recording.json").stat().st_size == 200_002
-    assert before > 0
 
 
 @pytest.mark.parametrize("moment", ["shutil.rmtree", "pathlib.Path.rename"])

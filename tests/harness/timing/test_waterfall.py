@@ -1,12 +1,16 @@
 """The waterfall against marks whose every time is programmed."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from benchmarks.made_recordings import Said, make_recording, onset_ms, voice
 from harness.agents import marks
 from harness.agents.connection import Mark
 from harness.timing import measure
-from harness.timing.figures import Waterfall
+from harness.timing.figures import TurnTiming, Waterfall
+from tests.present import present
 
 PLAIN = (
     (marks.SILENCE_SEEN, 0.200, None),
@@ -27,16 +31,22 @@ STAGES_MS = {
 }  # fmt: skip
 
 
-def _waterfall(steps: tuple[tuple[str, float, int | None], ...], arrived_s: float) -> tuple[Waterfall, float]:
-    made = make_recording()
-    stamped = [
-        Mark(name, made.ms(at_s), made.ms(at_s + 0.001), {} if request is None else {"request": request})
-        for name, at_s, request in steps
-    ]
-    timing = measure(make_recording(Said(arrived_s, voice(1.0)), marks=stamped).recording)
-    assert timing.waterfall is not None
-    assert timing.ttfa_ms is not None
-    return timing.waterfall, timing.ttfa_ms
+Steps = tuple[tuple[str, float, int | None], ...]
+
+
+def _measured(
+    steps: Steps, arrived_s: float = ARRIVED_S, detailed: Sequence[tuple[str, float, dict[str, Any]]] = (), grid_s: float = 1e-9
+) -> TurnTiming:
+    """A turn of an agent whose clock moves in steps of a grid. `detailed`: further marks, each with what it says."""
+    made, grid_ns = make_recording(), round(grid_s * 1e9)
+    every = [*((name, at_s, {} if request is None else {"request": request}) for name, at_s, request in steps), *detailed]
+    stamped = [Mark(name, made.ms(at_s) // grid_ns * grid_ns, made.ms(at_s + 0.001), says) for name, at_s, says in every]
+    return measure(make_recording(Said(arrived_s, voice(1.0)), marks=stamped).recording)
+
+
+def _waterfall(steps: Steps, arrived_s: float = ARRIVED_S, grid_s: float = 1e-9) -> tuple[Waterfall, float]:
+    timing = _measured(steps, arrived_s, grid_s=grid_s)
+    return present(timing.waterfall), present(timing.ttfa_ms)
 
 
 def _stages(waterfall: Waterfall) -> dict[str, float]:
@@ -130,18 +140,13 @@ SCORED = (
 
 
 def _held(cause: str, scored_s: float) -> dict[str, float]:
-    made = make_recording()
-    steps = [(n, at, r) for n, at, r in HELD if n != marks.TURN_DECIDED]
-    stamped = [Mark(n, made.ms(at), made.ms(at), {} if r is None else {"request": r}) for n, at, r in steps]
-    for name, at_s, detail in (
+    steps = tuple(step for step in HELD if step[0] != marks.TURN_DECIDED)
+    decided: list[tuple[str, float, dict[str, Any]]] = [
         (marks.TURN_SCORED, scored_s, {}),
         (marks.ENDPOINT_REACHED, 0.462, {"cause": cause}),
         (marks.TURN_DECIDED, 0.465, {}),
-    ):
-        stamped.append(Mark(name, made.ms(at_s), made.ms(at_s), detail))
-    timing = measure(make_recording(Said(0.470, voice(1.0)), marks=stamped).recording)
-    assert timing.waterfall is not None
-    return _stages(timing.waterfall)
+    ]
+    return _stages(present(_measured(steps, 0.470, decided).waterfall))
 
 
 def test_what_the_endpoint_says_it_waited_for_outweighs_how_close_things_lie() -> None:
@@ -183,44 +188,25 @@ def test_an_effect_before_its_cause_is_refused_by_name() -> None:
 )
 def test_a_stage_longer_than_the_turn_is_refused_by_name(requested_s: float, why: str) -> None:
     wrong = tuple((n, requested_s if n == marks.LLM_REQUESTED else at, r) for n, at, r in PLAIN)
-    made = make_recording()
-    stamped = [Mark(n, made.ms(at), made.ms(at), {} if r is None else {"request": r}) for n, at, r in wrong]
-    timing = measure(make_recording(Said(ARRIVED_S, voice(1.0)), marks=stamped).recording)
+    timing = _measured(wrong)
     assert timing.refused == (f"llm_requested stamped {why}",)
     assert timing.ttft_ms is None
-    assert timing.waterfall is not None
-    assert "llm" not in _stages(timing.waterfall)
-    assert sum(_stages(timing.waterfall).values()) == pytest.approx(timing.ttfa_ms)
+    stages = _stages(present(timing.waterfall))
+    assert "llm" not in stages
+    assert sum(stages.values()) == pytest.approx(timing.ttfa_ms)
 
 
 def test_streaming_figures_are_those_of_the_request_that_was_spoken() -> None:
-    made = make_recording()
-    plain = [Mark(n, made.ms(at), made.ms(at), {} if r is None else {"request": r}) for n, at, r in PLAIN]
-    after = made.ms(2.0)
-    done = [
-        Mark(marks.LLM_DONE, after, after, {"request": 1, "tokens_per_s": 40.0, "inter_token_gap_p95_ms": 30}),
-        Mark(marks.LLM_DONE, after, after, {"request": 2, "tokens_per_s": 1.0}),
-        Mark(marks.TTS_DONE, after, after, {"request": 1, "piece": 1, "audio_ms": 1_000, "real_time_factor": 0.1}),
-        Mark(marks.TTS_DONE, after, after, {"request": 1, "piece": 2, "audio_ms": 3_000, "real_time_factor": 0.5}),
+    done: list[tuple[str, float, dict[str, Any]]] = [
+        (marks.LLM_DONE, 2.0, {"request": 1, "tokens_per_s": 40.0, "inter_token_gap_p95_ms": 30}),
+        (marks.LLM_DONE, 2.0, {"request": 2, "tokens_per_s": 1.0}),
+        (marks.TTS_DONE, 2.0, {"request": 1, "piece": 1, "audio_ms": 1_000, "real_time_factor": 0.1}),
+        (marks.TTS_DONE, 2.0, {"request": 1, "piece": 2, "audio_ms": 3_000, "real_time_factor": 0.5}),
     ]
-    timing = measure(make_recording(Said(ARRIVED_S, voice(1.0)), marks=[*plain, *done]).recording)
+    timing = _measured(PLAIN, detailed=done)
     assert timing.tokens_per_s == 40
     assert timing.inter_token_gap_p95_ms == 30
     assert timing.tts_real_time_factor == pytest.approx(0.4)
-
-
-def _on_a_clock(grid_s: float, steps: tuple[tuple[str, float, int | None], ...] = PLAIN) -> tuple[Waterfall, float]:
-    """The waterfall of an agent whose clock moves in steps of a grid."""
-    made = make_recording()
-    grid_ns = round(grid_s * 1e9)
-    stamped = [
-        Mark(n, made.ms(at) // grid_ns * grid_ns, made.ms(at + 0.001), {} if r is None else {"request": r})
-        for n, at, r in steps
-    ]
-    timing = measure(make_recording(Said(ARRIVED_S, voice(1.0)), marks=stamped).recording)
-    assert timing.waterfall is not None
-    assert timing.ttfa_ms is not None
-    return timing.waterfall, timing.ttfa_ms
 
 
 CACHED = (
@@ -234,11 +220,9 @@ CACHED = (
 
 @pytest.mark.parametrize("grid_s", [0.001, 0.010, 0.100, 1.0])
 @pytest.mark.parametrize("steps", [PLAIN, CACHED, HELD, SCORED])
-def test_a_clock_of_any_grid_gives_stages_that_sum_to_ttfa(
-    grid_s: float, steps: tuple[tuple[str, float, int | None], ...]
-) -> None:
-    waterfall, ttfa_ms = _on_a_clock(grid_s, steps)
-    exact = _stages(_on_a_clock(1e-9, steps)[0])
+def test_a_clock_of_any_grid_gives_stages_that_sum_to_ttfa(grid_s: float, steps: Steps) -> None:
+    waterfall, ttfa_ms = _waterfall(steps, grid_s=grid_s)
+    exact = _stages(_waterfall(steps)[0])
     assert all(stage.duration_ms >= 0 for stage in waterfall.stages)
     assert sum(_stages(waterfall).values()) == pytest.approx(ttfa_ms, abs=1e-6)
     if not waterfall.refused and grid_s < 0.1:

@@ -15,8 +15,9 @@ from harness.scenarios import load_pack
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.mark_pack import write_people_pauses
 from harness.scenarios.pack import Pack
-from harness.scenarios.turn_ends import Instant, instants
+from harness.scenarios.turn_ends import Instant, InstantKind, instants
 from harness.statistics.auc import separation
+from harness.turn_taking.detectors import DETECTORS
 from harness.turn_taking.packs import hear, listen_for_ends
 from harness.turn_taking.scores import Heard, length_gives_it_away, summarised, words_separation
 from harness.voices.choice import open_voices
@@ -124,6 +125,32 @@ def invented(contexts: int) -> list[Heard]:
         end = Instant(f"c{k}", 0, "end", ("I", "and", "left."), None)
         found += [Heard(pause, 1.0, -1.0, -1.0, 0.1), Heard(end, 2.0, 3.0, 3.0, 0.9)]
     return found
+
+
+def test_words_pauses_and_turns_are_counted_by_hand() -> None:
+    def heard(k: int, kind: InstantKind, words: int, pause_ms: int | None = None) -> Heard:
+        return Heard(Instant(f"c{k}", 0, kind, ("word",) * words, pause_ms), 1.0, None, None, 0.4 if pause_ms else 0.6)
+
+    ends = [heard(k, "end", words) for k, words in enumerate((1, 2, 3, 4, 6, 9, 13, 18, 24, 31, 39))]
+    pauses = [heard(0, "mid_sentence", 1, 300), heard(0, "after_sentence", 1, 700), heard(1, "mid_sentence", 1, 2_000)]
+    found = summarised([*ends, *pauses], every_turn=True, recordings=2)
+    assert (found.turns, found.without_pause, found.recordings, found.every_turn) == (11, 9, 2, True)
+    assert found.words == (2.0, 3.5, 9.0, 21.0, 31.0)
+    assert found.pauses_ms == (300, 700, 2_000)
+    assert {kind: (share.value, share.of) for kind, share in found.finished.items()} == {
+        "end": (1.0, 11), "mid_sentence": (0.0, 2), "after_sentence": (0.0, 1),
+    }  # fmt: skip
+    assert [round(3 * (share.value or 0)) for share in found.longer.values()] == [2, 2, 1, 1]
+
+
+def test_published_curves_fall_from_many_pauses_cut_to_few() -> None:
+    for detector in DETECTORS:
+        times, shares = zip(*detector.points, strict=True)
+        assert all(250 <= ms <= 1_600 for ms in times), detector.name
+        assert all(0.04 < share < 0.6 for share in shares), detector.name
+        assert list(shares) == sorted(shares, reverse=True), detector.name
+        assert {0.10, 0.05} <= {*shares}, detector.name
+    assert DETECTORS[0].points == ((295, 0.10), (300.0, 0.099), (543, 0.05), (600.0, 0.045))
 
 
 def test_the_table_and_the_picture_say_every_figure(tmp_path: Path) -> None:

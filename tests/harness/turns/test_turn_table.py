@@ -2,15 +2,22 @@
 
 import tracemalloc
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from harness.timing.figures import Contention, Endpointing, InnerPause, TurnTiming
+from harness.statistics.interval import TURNS_FOR_P95
+from harness.store.session import SessionKey, UnrecordedCall
+from harness.timing.figures import Contention, Endpointing, InnerPause, TurnTiming, Utterance, UtteranceKind
 from harness.timing.unknown_waits import NO_LATENCY
 from harness.turns import TurnTable, change, estimate
 from harness.turns.bounded import Bounded, bounded
-from harness.turns.table import TurnKey
+from harness.turns.catalogue import BY_PATH
+from harness.turns.estimate import Estimate
+from harness.turns.of_run import rows_of_call
+from harness.turns.table import Cluster, TurnKey, begins_with_filler
+from tests.present import present
 
 
 def turn(ttfa_ms: float | None, owed_ms: float = 0.0, **more: object) -> TurnTiming:
@@ -186,3 +193,47 @@ def test_a_row_takes_under_700_bytes() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak / rows < 700
+
+
+def test_a_p95_over_stretches_of_time_needs_sixty_turns_and_other_figures_do_not() -> None:
+    def over(figure: str, turns: int, cluster: Cluster = "stretch") -> Estimate | None:
+        rows = ((TurnKey(agent="a", context=f"c{k}", stretch=f"s{k % 10}"), turn(300.0 + k)) for k in range(turns))
+        return estimate(TurnTable.of(rows), figure, cluster=cluster)
+
+    assert over("ttfa_ms.p95", TURNS_FOR_P95 - 1) is None
+    assert present(over("ttfa_ms.p95", TURNS_FOR_P95)).turns == 60
+    assert present(over("ttfa_ms.p50", 20)).value == pytest.approx(309.5)
+    assert present(over("cut_in_rate", 20)).value == 0
+    assert present(over("ttfa_ms.p95", 20, "conversation")).turns == 20
+
+
+@pytest.mark.parametrize(
+    ("answer_ms", "kind", "filler"),
+    [(500.0, "answer", False), (900.0, "answer", True), (None, "answer", False), (None, "filler", True)],
+)
+def test_a_reply_begins_with_a_filler_where_its_answer_is_later_or_missing(
+    answer_ms: float | None, kind: UtteranceKind, filler: bool
+) -> None:
+    assert begins_with_filler(turn(500.0, answer_ms=answer_ms, utterances=(Utterance(500.0, 900.0, kind),))) is filler
+    assert not begins_with_filler(turn(None, answer_ms=answer_ms))
+
+
+def test_a_turn_of_a_load_test_begins_at_the_end_of_its_caller_s_words() -> None:
+    key = SessionKey("c", "h", "my", "p", "seeded", "noisy", 3, "step-1")
+
+    def rows(failure: str | None) -> list[tuple[TurnKey, TurnTiming]]:
+        call = UnrecordedCall(key, 5_000_000_000, (turn(400.0), replace(turn(None), spoken_end_ms=2_500.0)), failure)
+        return list(rows_of_call(call))
+
+    found = [of for of, _ in rows(None)]
+    assert [one.began_ns for one in found] == [5_000_000_000, 7_500_000_000]
+    assert {(one.agent, one.context, one.condition, one.step, one.repeat) for one in found} == {
+        ("my", "c", "noisy", "step-1", "3")
+    }
+    assert (len(rows("agent_died")), len(rows("defect"))) == (2, 0)
+
+
+def test_only_these_figures_are_better_when_higher() -> None:
+    assert {path for path, figure in BY_PATH.items() if figure.higher_is_better} == {
+        "within_budget.ttfa", "within_budget.answer", "within_budget.ttft", "continuity", "win_rate", "people.win_rate",
+    }  # fmt: skip

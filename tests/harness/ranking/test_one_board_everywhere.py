@@ -1,4 +1,4 @@
-"""Equal rows give equal ratings by every door, to the last digit."""
+"""Equal rows give equal ratings in every output, to the last digit."""
 
 import csv
 from dataclasses import replace
@@ -37,12 +37,12 @@ def _figures(board: Board) -> dict[str, tuple[float, Ends | None]]:
 
 
 def _as_told(figures: dict[str, tuple[float, Ends | None]]) -> dict[str, tuple[float | None, list[float | None] | None]]:
-    """An Elo of which no end is known is told by no door."""
+    """An Elo of which no end is known is in no output."""
     return {s: (None, None) if interval is None else (elo, list(interval)) for s, (elo, interval) in figures.items()}
 
 
 @pytest.mark.parametrize("name", BOARDS)
-def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_path: Path, name: str) -> None:
+def test_every_output_has_the_boards_elo_and_interval(simulate: Simulate, tmp_path: Path, name: str) -> None:
     rows = simulate(seed=3, **BOARDS[name])
     # All conversations are of one subset, so "all" and "regular" are the same rows.
     rows = [row.model_copy(update={"subset": "regular", "presentation": "heard_text"}) for row in rows]
@@ -81,7 +81,7 @@ def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_pa
 
 
 @pytest.mark.parametrize(("contexts", "timed"), [(4, 4), (7, 7), (12, 7)])
-def test_no_door_tells_a_chance_or_an_elo_of_what_has_no_bound(simulate: Simulate, contexts: int, timed: int) -> None:
+def test_no_output_shows_a_chance_or_an_elo_of_what_has_no_bound(simulate: Simulate, contexts: int, timed: int) -> None:
     rows = simulate(contexts, 3, 2, seed=3)
     latencies = {s: {row.context: [300.0 + 50 * k] for row in rows} for k, s in enumerate(("s0", "s1", "s2"))}
     latencies["s2"] = dict(list(latencies["s2"].items())[:timed])
