@@ -93,6 +93,8 @@ class Mark:
     names in `harness.agents.marks`, or any other string, stored unchanged.
     """
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
     name: str
     at_ns: int
     arrival_ns: int

@@ -56,28 +56,28 @@ _GREETS: Final = "# greets = true   # it speaks first: the caller lets it finish
 
 def commented_profile(kind: str, url: str | None = None, command: Sequence[str] = ()) -> str:
     """The text of a profile. `url`: address of a running agent; otherwise `command` starts it (default: an example)."""
-    told = _NO_WIRE.get(kind) or about(kind)
-    assert told is not None, f"{kind} has no words of its own"
-    lines = [*told.comment, f'kind = "{kind}"']
+    wire = _NO_WIRE.get(kind) or about(kind)
+    assert wire is not None, f"{kind} has no words of its own"
+    lines = [*wire.comment, f'kind = "{kind}"']
     if kind == "text":
         lines.append(f"base_url = {json.dumps(url or 'https://api.example.org/v1')}")
-    elif told.url:
-        lines.append(f"url = {json.dumps(url or told.url)}")
-    lines += told.settings
-    if told.url:
+    elif wire.url:
+        lines.append(f"url = {json.dumps(url or wire.url)}")
+    lines += wire.settings
+    if wire.url:
         takes_a_key = "api_key_env" in profile_class(kind).model_fields
-        if url is not None and takes_a_key and not any("api_key_env" in line for line in told.settings):
+        if url is not None and takes_a_key and not any("api_key_env" in line for line in wire.settings):
             lines.append(_KEY)
         lines.append(_GREETS)
-        lines += _process(told, command) if url is None else []
+        lines += _process(wire, command) if url is None else []
     return "\n".join(lines) + "\n"
 
 
-def _process(told: About, command: Sequence[str]) -> list[str]:
+def _process(wire: About, command: Sequence[str]) -> list[str]:
     return [
         "",
         "[process]                  # how it is started; {port} becomes a free port",
-        f"command = {json.dumps(list(command) or shlex.split(told.command))}",
+        f"command = {json.dumps(list(command) or shlex.split(wire.command))}",
         'cwd = "."                  # relative to this file',
-        told.ready,
+        wire.ready,
     ]

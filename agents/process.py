@@ -241,8 +241,8 @@ class AgentProcess:
                 "ready_url": self.at_its_port(settings.ready_url) if settings.ready_url else None,
             }
         )
-        told = {**self._environment, **_clean_environment()}
-        env = {**told, **{name: self.at_its_port(value) for name, value in settings.env.items()}}
+        inherited = {**self._environment, **_clean_environment()}
+        env = {**inherited, **{name: self.at_its_port(value) for name, value in settings.env.items()}}
         return _Launch(given, self._profile.folder / settings.cwd, env, self.at_its_port(url) if url else None)
 
     def _refuse_without_cuda(self) -> None:

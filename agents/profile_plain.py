@@ -1,15 +1,12 @@
 """The plain settings of a profile, which may be stored in clear: a typed list. All others are stored as a short hash.
 
-Runs are shared, and a profile can contain a secret anywhere: in a word of the command, in a parameter, in a comment. So
-the list names what cannot be secret: a setting is stored in clear if it is on this list and of the form given
-there. A setting of a new wire format is hidden until it is added to the list. Comments are left out.
+Runs are shared, and a profile can contain a secret anywhere: in a word of the command, in a parameter, in a comment. So a
+setting is stored in clear only if it is on this list and of the form given there; one of a new wire is hidden until it is
+added.
 
-The hash shows if two runs had the same value, and must not reveal the value to someone who tries all short passwords. A
-longer hash would: with the other settings known, each guess can be checked, however the hash is made, and a secret that
-belongs to the machine could not be compared between machines. So it is short: two digits are 8 bits (for each different
-string that contains it), for any hidden value and any computing time. A million common passwords leave 3,900 that fit,
-10,000 PINs leave 39. The price is that one change in 256 of a hidden setting goes unseen by `--resume`; changes of plain
-settings are all seen.
+The hash shows if two runs had the same value, and must not reveal it to someone who tries all short passwords, however long
+they compute. So it is short: of a million common passwords 3,900 fit 8 bits, of 10,000 PINs 39. The price is that one change
+in 256 of a hidden setting goes unseen by `--resume`; changes of plain settings are all seen.
 """
 
 import hashlib

@@ -196,12 +196,8 @@ def _what_wakes(agent: int) -> tuple[list[int], float]:
 
 
 def _close_the_life_line(*_: object) -> None:
-    signal.signal(signal.SIGTERM, _end_the_grace)
+    signal.signal(signal.SIGTERM, lambda *_: _impatient.set())
     os.close(0)
-
-
-def _end_the_grace(*_: object) -> None:
-    _impatient.set()
 
 
 def _start(orders: Orders, tell: Callable[[dict[str, object]], None]) -> tuple["subprocess.Popen[bytes]", _Log]:
@@ -239,8 +235,10 @@ def _end_all(agent: "subprocess.Popen[bytes]", log: _Log, orders: Orders) -> int
     agent.poll()
     left = _descendants()
     _signal_all(left, signal.SIGTERM)
-    begun = time.monotonic()
-    while left and time.monotonic() - begun < _grace_s(orders) and not _impatient.is_set():
+    begun, grace_s = time.monotonic(), orders.grace_s
+    while left and time.monotonic() - begun < grace_s and not _impatient.is_set():
+        if os.getppid() != orders.harness_pid:
+            grace_s = min(grace_s, _ORPHANS_GRACE_S)
         time.sleep(0.02)
         log.take()
         agent.poll()
@@ -256,10 +254,6 @@ def _end_all(agent: "subprocess.Popen[bytes]", log: _Log, orders: Orders) -> int
     code = agent.wait()
     log.take()
     return code
-
-
-def _grace_s(orders: Orders) -> float:
-    return orders.grace_s if os.getppid() == orders.harness_pid else min(orders.grace_s, _ORPHANS_GRACE_S)
 
 
 def _descendants() -> set[int]:

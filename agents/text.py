@@ -201,7 +201,7 @@ class _Endpoint:
         rules = p.system_prompt or (HEART_PROMPT if p.prompt == "heart" else system_instruction(ReplySettings()))
         newer = urlsplit(self.where).hostname == "api.openai.com" or p.thinks
         refuses = refuses_sampling(p.model)
-        told: dict[str, float | str] = {
+        sampling: dict[str, float | str] = {
             "temperature": p.temperature if p.temperature is not None else "model" if refuses else 0,
             "top_p": p.top_p if p.top_p is not None else "model" if refuses else 1,
         }
@@ -211,7 +211,7 @@ class _Endpoint:
                 {"role": "system", "content": rules},
                 *({"role": turn.role, "content": turn.text} for turn in history),
             ],
-            **{name: value for name, value in told.items() if value != "model"},
+            **{name: value for name, value in sampling.items() if value != "model"},
             **({"reasoning_effort": p.reasoning_effort} if p.reasoning_effort else {}),
             "stream": True,
             "max_completion_tokens" if newer else "max_tokens": self._most_tokens(),

@@ -105,7 +105,8 @@ def check_emotion(emotion: str, pairs: Sequence[tuple[ProsodyMeasures, ProsodyMe
         raise ValueError("no turns to compare")
     expected = rendered_emotion(emotion).expected
     differences: dict[Measure, float] = {
-        measure: float(np.mean([told.value(measure) - plain.value(measure) for told, plain in pairs])) for measure in MEASURES
+        measure: float(np.mean([rendered.value(measure) - plain.value(measure) for rendered, plain in pairs]))
+        for measure in MEASURES
     }
     hits = tuple(measure for measure in MEASURES if expected.get(measure, 0) * differences[measure] > 0)
     return EmotionCheck(emotion, len(pairs), differences, hits, len(expected))

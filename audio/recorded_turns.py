@@ -65,7 +65,7 @@ class TooNoisy(NoTurn):
 
 
 @dataclass(frozen=True, slots=True)
-class FoundTurn:
+class RecordedTurn:
     """One turn, in seconds of the recording. `pauses` are its silences of 200 ms and more."""
 
     start_s: float
@@ -127,13 +127,13 @@ def swells(level: NDArray[np.float64], speech: float) -> float:
     return float(np.percentile(noise, SWELL_PERCENTILE)) if len(noise) * WINDOW_S >= LEAST_NOISE_S else 0.0
 
 
-def one_turn(speech: Sequence[Span]) -> FoundTurn:
+def one_turn(speech: Sequence[Span]) -> RecordedTurn:
     """All speech of a recording as one turn."""
     gaps = tuple((before[1], after[0]) for before, after in pairwise(speech))
-    return FoundTurn(speech[0][0], speech[-1][1], gaps)
+    return RecordedTurn(speech[0][0], speech[-1][1], gaps)
 
 
-def turns_beside(speech: Sequence[Span], other: Sequence[Span]) -> tuple[FoundTurn, ...]:
+def turns_beside(speech: Sequence[Span], other: Sequence[Span]) -> tuple[RecordedTurn, ...]:
     """The turns of one side of a call, separated by speech of the other side, or by a silence of over five seconds.
 
     >>> [turn.span for turn in turns_beside([(0.0, 1.0), (1.5, 2.0), (4.0, 5.0)], [(2.2, 3.8)])]

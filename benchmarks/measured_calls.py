@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.calls.as_run import CallsAsked, measure_calls
-from harness.calls.found import find_calls
+from harness.calls.recordings import find_calls
 from harness.progress import RunProgress
 from harness.store.run_store import RunStore
 from harness.timing.figures import TurnTiming

@@ -90,8 +90,8 @@ def picked_by_length(contexts: Sequence[Context]) -> float | None:
     One half means that length has no effect. Equal lengths count one half.
     """
     wins = [_longer_wins(a, b) for c in contexts for k, a in enumerate(c.references) for b in c.references[k + 1 :]]
-    told = [win for win in wins if win is not None]
-    return sum(told) / len(told) if told else None
+    decided = [win for win in wins if win is not None]
+    return sum(decided) / len(decided) if decided else None
 
 
 def _longer_wins(a: Reference, b: Reference) -> float | None:

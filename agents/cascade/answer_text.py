@@ -36,7 +36,8 @@ class AnswerFilter:
                 self._thinking = not self._thinking
                 self.thought = True
                 continue
-            keep = _longest_start_of(mark, self._held)
+            # The longest end of the text that may be the beginning of the mark.
+            keep = next((n for n in range(len(mark) - 1, 0, -1) if self._held.endswith(mark[:n])), 0)
             free = self._held[: len(self._held) - keep]
             self._held = self._held[len(self._held) - keep :]
             return out + ("" if self._thinking else free)
@@ -46,10 +47,6 @@ class AnswerFilter:
         """The rest, which was delayed because it might have begun a mark."""
         rest, self._held = ("" if self._thinking else self._held), ""
         return rest
-
-
-def _longest_start_of(mark: str, text: str) -> int:
-    return next((n for n in range(min(len(mark) - 1, len(text)), 0, -1) if text.endswith(mark[:n])), 0)
 
 
 @dataclass(slots=True)

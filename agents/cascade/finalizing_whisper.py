@@ -1,16 +1,13 @@
 """Whisper in the place of a vendor's streaming recogniser, for pipecat's default turn strategies.
 
-pipecat's own Whisper service is slow in a way that the services most bots use are not: an earlier stretch can arrive after the
-caller has gone on, and it counts as the turn's last words (docs/evidence/endpointing.md). What pipecat's default
-strategies are worth can only be seen beside a recogniser that streams. This one behaves as pipecat's Deepgram service does:
-when the VAD has heard its stop, the audio so far is finalized, and the transcript is marked as final only if it answers the
-newest request, so that an earlier stretch never ends a turn. It differs in two ways: the words are decoded here,
-over a window only as long as the stretch, and there are no interim transcripts. Those could only open a turn that
+With pipecat's own Whisper service an earlier stretch can arrive after the caller has gone on, and counts as the turn's last
+words (docs/performance.md, "Agents"). What the default strategies are worth can only be seen beside a recogniser that streams.
+This one behaves as pipecat's Deepgram service does: when the VAD has heard its stop, the audio so far is finalized, and the
+transcript is final only if it answers the newest request. There are no interim transcripts, which could only open a turn that
 the VAD opens anyway.
 """
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
@@ -25,7 +22,7 @@ from pipecat.transcriptions.language import Language
 from pipecat.utils.time import time_now_iso8601
 
 from harness.agents import marks
-from harness.agents.cascade.recogniser import RATE_HZ, Heard
+from harness.agents.cascade.recogniser import RATE_HZ, timed
 from harness.agents.cascade.session_marks import SessionMarks
 from harness.agents.cascade.short_context_whisper import ShortContextWhisper
 
@@ -92,14 +89,10 @@ class FinalizingWhisperSTT(STTService):
             self._session.stamp(marks.ASR_STARTED, audio_ms=round(len(samples) / RATE_HZ * 1000))
             await asyncio.sleep(self._delay_s)
             loop = asyncio.get_running_loop()
-            heard, done_ns = await loop.run_in_executor(self._worker, self._timed, samples)
+            heard, done_ns = await loop.run_in_executor(self._worker, timed, self._recogniser, samples)
             self._session.stamp(marks.ASR_DONE, at_ns=done_ns, text=heard.text, retries=heard.retries or None)
             if any(character.isalnum() for character in heard.text):
                 if request == self._request:
                     # Without effect if the caller has gone on: the VAD's start withdraws the request.
                     self.confirm_finalize()  # type: ignore[no-untyped-call]
                 await self.push_frame(TranscriptionFrame(heard.text, self._user_id, time_now_iso8601(), Language.EN))
-
-    def _timed(self, samples: NDArray[np.float32]) -> tuple[Heard, int]:
-        heard = self._recogniser.transcribe(samples)
-        return heard, time.monotonic_ns()

@@ -1,19 +1,13 @@
 """The wait before a reply, from words, voice and people's pause lengths: short if an end is likely, long if not.
 
-A silence grows, and the longer it lasts the fewer pauses are left that could still be it: beyond 200 ms a pause is longer
-than x with probability (0.2 s / x)^1.43 (people talking to agents; LiveKit's eot-bench, 705 pauses). Weighing dead air
-after ends against pauses cut, the least mean wait at a given share of pauses cut is found where each end's odds, times the
-rate at which pauses still end, equal one price for all: a silence of 200 ms · exp((price − log odds) / 2.43). So there is
-no threshold at which a caller is finished or not, only a wait that shrinks as the evidence grows.
+Beyond 200 ms a pause is longer than x with probability (0.2 s / x)^1.43 (people talking to agents; LiveKit's eot-bench, 705
+pauses). The least mean wait at a given share of pauses cut is found where each end's odds, times the rate at which pauses
+still end, equal one price for all: a silence of 200 ms · exp((price − log odds) / 2.43). So there is no threshold at which a
+caller is finished or not, only a wait that shrinks as the evidence grows. From `sure_from` on the silence is `least_ms`, which
+buys the median with few pauses; `longest_ms` ends every other turn (at 2.4 s it cuts 2 % of people's pauses).
 
-A mean is not all: half of the ends are heard as ends by voice and words. From `sure_from` on the silence is `least_ms`,
-which buys the median with few pauses. `longest_ms` ends every other turn, so that nobody waits for ever; it alone cuts 2 % of
-people's pauses at 2.4 s. A longer one for what sounds clearly unfinished would save 0.7 of these two, and now and then let a
-caller who trails off ("but.") wait for as long.
-
-Voice: an ear for "um", drawn-out syllables and level pitch (`HoldingCuesScorer`), and smart-turn, asked once the silence is as
-long as it was trained with; the profiles that ship leave it out. Words: `SpokenCompletenessScorer`. A fitted head joins
-their log odds (docs/decisions/agent-endpointing.md).
+A fitted head joins the log odds of `SpokenCompletenessScorer`, `HoldingCuesScorer` and smart-turn, which is asked once the
+silence is as long as it was trained with (docs/decisions/agent-endpointing.md).
 """
 
 import json

@@ -178,10 +178,10 @@ class CascadeLLM(OpenAILLMService):
         def heard(chunk: ChatCompletionChunk) -> bool:
             return self._words.hear(chunk, request)
 
-        return cast(AsyncStream[ChatCompletionChunk], _Until(stream, heard, self._has_said_enough))
+        def enough() -> bool:
+            return (self._limiter is not None and self._limiter.done) or (self._loops is not None and self._loops.looped)
 
-    def _has_said_enough(self) -> bool:
-        return (self._limiter is not None and self._limiter.done) or (self._loops is not None and self._loops.looped)
+        return cast(AsyncStream[ChatCompletionChunk], _Until(stream, heard, enough))
 
     async def _push_llm_text(self, text: str) -> None:
         answer = self._filter.push(text)

@@ -1,12 +1,9 @@
 """Moonshine tiny, a recogniser that costs as much as there is to hear, and continues from words that it has heard before.
 
 Whisper's encoder runs over eight seconds at least (`short_context_whisper`), and CTranslate2 takes as long for a text whose
-beginning is known as for a new one. Moonshine's encoder has no least window, and its decoder takes the known beginning in
-one step. Side by side on two AVX2 cores beside other work, the shortest times for 2, 3, 4 and 6 s of speech: Whisper tiny.en
-115, 120, 180 and 200 ms; Moonshine on one thread, all but the last three tokens known, 50, 50, 65 and 100 ms. Word errors on
-the last turns of 40 contexts of `heart-open`: 7.8 % against Whisper's 8.1 %.
-
-So words are transcribed while they are spoken, and only the last of them are left when the caller falls silent.
+beginning is known as for a new one. Moonshine's encoder has no least window, and its decoder takes the known beginning in one
+step, so words are transcribed while they are spoken, and only the last are left when the caller falls silent. Measured beside
+Whisper tiny.en: a third to half of the time for 2 to 6 s of speech, at 7.8 % against 8.1 % word errors (docs/performance.md).
 
 Source: Jeffries et al. 2024, "Moonshine: Speech Recognition for Live Transcription and Voice Commands"; weights and their
 tokeniser are those of the package `moonshine-voice` (MIT).

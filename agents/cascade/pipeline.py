@@ -91,9 +91,11 @@ class Session:
         llm_class = DeliberateLLM if settings.reply.revisions else CascadeLLM
         stops = models.server.stopped_between if models.server is not None else None
         self._llm = llm_class(models.endpoint, settings, self._marks, system, stops)
+        # A tuned profile has the voice's own rate, since resampling delays a piece's end.
+        output_hz = models.voice.config.sample_rate if settings.tts.native_rate else _PIPECAT_OUTPUT_HZ
         self._worker = PipelineWorker(
             Pipeline(self._processors(models)),
-            params=PipelineParams(audio_in_sample_rate=16_000, audio_out_sample_rate=self._output_rate_hz(models)),
+            params=PipelineParams(audio_in_sample_rate=16_000, audio_out_sample_rate=output_hz),
             # Drafts and dropped speculation are not what is said; the synthesis messages are. In writing there are neither.
             rtvi_observer_params=RTVIObserverParams(bot_llm_enabled=written, user_llm_enabled=False),
             idle_timeout_secs=None,
@@ -101,11 +103,6 @@ class Session:
         )
         self._worker.rtvi.event_handler("on_client_message")(self._on_client_message)
         self._transport.event_handler("on_client_disconnected")(self._on_client_disconnected)
-
-    def _output_rate_hz(self, models: Models) -> int:
-        """The output rate: pipecat's default, or the voice's own in a tuned profile, since resampling delays a piece's end."""
-        own_hz: int = models.voice.config.sample_rate
-        return own_hz if self._settings.tts.native_rate else _PIPECAT_OUTPUT_HZ
 
     def _processors(self, models: Models) -> list[FrameProcessor]:
         settings = self._settings

@@ -1,6 +1,7 @@
 """The part of a cascade that turns a caller's sound into words, whichever model does it."""
 
 import threading
+import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,6 +67,17 @@ class Recogniser(Protocol):
 
     def agreed(self, one: Sequence[int], other: Sequence[int]) -> tuple[int, ...]:
         """The beginning of two transcripts of the same sound that more sound will hardly change; () if none can be reused."""
+
+
+def timed(
+    recogniser: Recogniser,
+    samples: NDArray[np.float32],
+    least_words: int = 0,
+    known: tuple[int, ...] = (),
+    stop: threading.Event | None = None,
+) -> tuple[Heard, int]:
+    """The words in `samples`, and when they were known on the monotonic clock."""
+    return recogniser.transcribe(samples, least_words, known, stop), time.monotonic_ns()
 
 
 def looks_looped(text: str, seconds: float) -> bool:

@@ -42,7 +42,8 @@ class LoopStop:
         if self.looped:
             return ""
         self.said += delta
-        begin = self._repetition()
+        found = (self._phrase_again(), self._said_before(_SENTENCE), self._said_before(_CLAUSE))
+        begin = min((begin for begin in found if begin is not None), default=None)
         if begin is not None:
             self.looped = True
             self.said = self.said[:begin]
@@ -70,11 +71,6 @@ class LoopStop:
         if any(word.startswith(begun) for word in words[:-_SHORT]):
             doubtful.append(self._position)
         return min(doubtful)
-
-    def _repetition(self) -> int | None:
-        """The begin of a repetition that has just become whole."""
-        found = (self._phrase_again(), self._said_before(_SENTENCE), self._said_before(_CLAUSE))
-        return min((begin for begin in found if begin is not None), default=None)
 
     def _phrase_again(self) -> int | None:
         for begin, word in self._new_words():

@@ -1,7 +1,7 @@
 """pipecat's own Whisper, Piper, silero and turn aggregation with marks, known delays, and models loaded beforehand.
 
-Nothing here changes what the services do: each subclass hands over a model that is already in memory, because one pipeline
-is made for each connection and loading takes seconds, and stamps a mark where its parent does the thing.
+Nothing here changes what the services do: each subclass hands over a model that is already in memory, because one pipeline is
+made for each connection and loading takes seconds, and stamps a mark where its parent does the thing.
 """
 
 import asyncio

@@ -12,13 +12,11 @@ together while the caller speaks on.
 """
 
 import asyncio
-import math
 import threading
-import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -44,11 +42,11 @@ from pipecat.utils.time import time_now_iso8601
 from harness.agents import marks
 from harness.agents.cascade.endpoint_policies import EndpointPolicy, PauseEvidence
 from harness.agents.cascade.hazard import ListeningPolicy
-from harness.agents.cascade.recogniser import RATE_HZ, Heard, Recogniser, quietest_place
+from harness.agents.cascade.recogniser import RATE_HZ, Heard, Recogniser, quietest_place, timed
 from harness.agents.cascade.session_marks import SessionMarks
-from harness.agents.cascade.turn_text import TurnText
+from harness.agents.cascade.turn_text import Pause, TurnText, least_words
 from harness.agents.cascade.turn_tracker import GOES_ON_WITHIN_SAMPLES, WINDOW_SAMPLES, LevelGate, SpeechEvent, TurnTracker
-from harness.agents.cascade.voice_edge import VoiceEdge, voice_edge
+from harness.agents.cascade.voice_edge import voice_edge
 
 LEAD_IN_SAMPLES: Final = RATE_HZ // 4
 """Audio before the start of detected speech: speech begins before silero is sure of it, and this saves first consonants."""
@@ -74,28 +72,6 @@ _DOUBT_S: Final = 0.1
 _LOOK_S: Final = 0.01
 """Interval of checks of the silence: audio arrives every 20 ms."""
 _Answer = TypeVar("_Answer")
-
-
-def least_words(heard_before: int) -> int:
-    """Least credible number of words in a piece that has only grown since: corrections remove one or two."""
-    return math.floor(0.6 * heard_before)
-
-
-@dataclass(slots=True)
-class _Pause:
-    """One pause of the caller, from its first silent window until speech resumes or the turn ends."""
-
-    needed_ms: float
-    silent_from: int
-    """The sample from which the silence is counted."""
-    edge: VoiceEdge | None = None
-    text: str | None = None
-    piece: str = ""
-    task: asyncio.Task[None] | None = None
-    listening: asyncio.Task[None] | None = None
-    """The scoring of the voice, if the policy uses it."""
-    words: Mapping[str, float] | None = None
-    voice: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +128,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         self._audio = np.zeros(0, np.int16)
         self._audio_start = 0
         self._turn: TurnText | None = None
-        self._pause: _Pause | None = None
+        self._pause: Pause | None = None
         self._ended: tuple[int, str] | None = None
 
     @property
@@ -205,7 +181,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         elif event is SpeechEvent.FELL_SILENT:
             self._session.stamp(marks.SILENCE_SEEN)
             self._partial_stop.set()
-            self._pause = _Pause(self._policy.longest_ms, self._tracker.silence_start)
+            self._pause = Pause(self._policy.longest_ms, self._tracker.silence_start)
             self._pause.task = self.create_task(self._hear(self._pause))
             if isinstance(self._policy, ListeningPolicy):
                 self._pause.listening = self.create_task(self._listen(self._policy, self._pause))
@@ -218,7 +194,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             return ""
         return self._ended[1]
 
-    async def _resume(self, pause: _Pause) -> None:
+    async def _resume(self, pause: Pause) -> None:
         self._pause = None
         for task in (pause.task, pause.listening):
             # A question about words that are no longer the last ones would keep the model from the next.
@@ -251,7 +227,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             cut = quietest_place(samples)
             samples = samples[:cut]
         loop = asyncio.get_running_loop()
-        heard, _ = await loop.run_in_executor(self._worker, self._timed, samples, 0, () if cut else before, stop)
+        heard, _ = await loop.run_in_executor(self._worker, timed, self._recogniser, samples, 0, () if cut else before, stop)
         if stop.is_set() or turn is not self._turn or piece_start != turn.piece_start:
             return
         if cut:
@@ -285,7 +261,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             # The next answer comes later for it, and that is all.
             logger.warning("nothing was made of the words so far: {!r}", failed)
 
-    async def _hear(self, pause: _Pause) -> None:
+    async def _hear(self, pause: Pause) -> None:
         """Transcribe the words before a pause, ask the policy about them, and offer them for an answer."""
         await asyncio.sleep(self._eager_wait_s)
         async with self._transcribing:
@@ -316,7 +292,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         pause.text = text
         await self._end_turn_if_due(marks.TURN_SCORED)
 
-    async def _listen(self, policy: ListeningPolicy, pause: _Pause) -> None:
+    async def _listen(self, policy: ListeningPolicy, pause: Pause) -> None:
         """Score the voice, after the silence that the policy needs."""
         until = self._tracker.silence_start + round(policy.listens_ms / 1000 * RATE_HZ)
         if not await self._heard_until(until, pause):
@@ -332,13 +308,13 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
                 asyncio.get_running_loop().call_later(_ALONE_S, quiet.close)
                 await asyncio.gather(*(self._score(policy, pause, name, evidence) for name in policy.voices))
 
-    async def _score(self, policy: ListeningPolicy, pause: _Pause, scorer: str, evidence: PauseEvidence) -> None:
+    async def _score(self, policy: ListeningPolicy, pause: Pause, scorer: str, evidence: PauseEvidence) -> None:
         pause.voice[scorer] = await self._asked(policy.weigh_voice(scorer, evidence), NOT_HEARD)
         if pause is self._pause:
             self._weigh(policy, pause)
             await self._end_turn_if_due(marks.TURN_SCORED)
 
-    def _weigh(self, policy: ListeningPolicy, pause: _Pause) -> None:
+    def _weigh(self, policy: ListeningPolicy, pause: Pause) -> None:
         """Set the silence that the scores so far ask for: the quickest of the voice need not wait for the slowest."""
         if pause.words is None or not pause.voice:
             return
@@ -347,7 +323,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         scores = {name: round(p, 3) for name, p in weighed.items()}
         self._session.stamp(marks.TURN_SCORED, needed_ms=round(pause.needed_ms), scores=scores)
 
-    async def _heard_until(self, position: int, pause: _Pause) -> bool:
+    async def _heard_until(self, position: int, pause: Pause) -> bool:
         """Wait for audio up to a position; False if the pause is over before."""
         while self._audio_start + len(self._audio) < position:
             await asyncio.sleep(_LOOK_S)
@@ -367,15 +343,9 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         loop = asyncio.get_running_loop()
         self._session.stamp(marks.ASR_STARTED, audio_ms=round(len(samples) / RATE_HZ * 1000))
         await asyncio.sleep(self._delay_s)
-        heard, done_ns = await loop.run_in_executor(self._worker, self._timed, samples, least_words, known, None)
+        heard, done_ns = await loop.run_in_executor(self._worker, timed, self._recogniser, samples, least_words, known, None)
         self._session.stamp(marks.ASR_DONE, at_ns=done_ns, text=heard.text, retries=heard.retries or None)
         return heard
-
-    def _timed(
-        self, samples: NDArray[np.float32], least_words: int, known: tuple[int, ...], stop: threading.Event | None
-    ) -> tuple[Heard, int]:
-        heard = self._recogniser.transcribe(samples, least_words, known, stop)
-        return heard, time.monotonic_ns()
 
     async def _end_turn_if_due(self, waited_for: str) -> None:
         pause = self._pause
@@ -396,7 +366,7 @@ class StreamingSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             await self.push_frame(TranscriptionFrame(pause.text, "", time_now_iso8601(), Language.EN, finalized=True))
         await self.push_frame(ProposedUserStoppedSpeakingFrame())
 
-    def _may_be_going_on(self, pause: _Pause, now: int) -> bool:
+    def _may_be_going_on(self, pause: Pause, now: int) -> bool:
         """True if there is sound in the newest audio that the detector has not judged yet."""
         if pause.edge is None or now - pause.silent_from > round((pause.needed_ms / 1000 + _DOUBT_S) * RATE_HZ):
             return False

@@ -6,10 +6,35 @@ when the caller falls silent, while the pieces before it are heard again as one 
 nobody waits. Over the 60 regular turns of heart-open as they were played, pieces alone misheard 11.1 % of the words.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.agents.cascade.recogniser import RATE_HZ, Recogniser
+from harness.agents.cascade.voice_edge import VoiceEdge
+
+
+def least_words(heard_before: int) -> int:
+    """Least credible number of words in a piece that has only grown since: corrections remove one or two."""
+    return math.floor(0.6 * heard_before)
+
+
+@dataclass(slots=True)
+class Pause:
+    """One pause of the caller, from its first silent window until speech resumes or the turn ends."""
+
+    needed_ms: float
+    silent_from: int
+    """The sample from which the silence is counted."""
+    edge: VoiceEdge | None = None
+    text: str | None = None
+    piece: str = ""
+    task: asyncio.Task[None] | None = None
+    listening: asyncio.Task[None] | None = None
+    """The scoring of the voice, if the policy uses it."""
+    words: Mapping[str, float] | None = None
+    voice: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -1,17 +1,12 @@
 """The voice of the package `hibari-tts`, whose sound begins before the rest of a piece has been made.
 
-Hibari's network works in two steps: all phonemes become frames of 12.5 ms with an F0, and a decoder makes spectra of the
-frames, of which plain signal processing makes sound. The first step takes a third of the time. The second looks a few
-frames to either side, so the first 300 ms of sound are decoded, given out and heard while the rest is made.
+Hibari's network works in two steps: all phonemes become frames of 12.5 ms with an F0, and a decoder, which looks a few frames
+to either side, makes spectra of them. The first 300 ms are decoded, given out and heard while the rest is made. Joined parts
+are one synthesis but for the decoder's 8-bit rounding: phases run on through the whole F0, and noise has a place on the time
+axis.
 
-Joined parts are one synthesis: phases run on through the whole F0, and noise is drawn once and has a place on the time axis.
-Only the decoder's 8-bit rounding differs, because it adapts to the frames that it gets: log spectra of a part are within 0.04
-(0.35 dB, root mean square) of those of a whole decoding.
-
-Hibari says 0.3 s of near-silence before a piece and 0.4 s after it. The first would be heard as delay, and the second as a
-break where a piece ends inside a sentence; its own durations say where speech begins, its loudness where it ends.
-
-Numbers, abbreviations and unknown words are hibari's own business; text without anything to say is silence and no error.
+Hibari says 0.3 s of near-silence before a piece and 0.4 s after it, which would be heard as delay and as breaks; its own
+durations say where speech begins, its loudness where it ends. Text without anything to say is silence and no error.
 """
 
 import json

@@ -1,14 +1,12 @@
 """A Piper voice that outputs the beginning of a piece while the rest of it is still being decoded.
 
-Piper's networks work in two steps: the whole text becomes a sequence of frames, and a decoder makes sound of these. The
-second step takes two thirds of the time and looks only a few frames to either side, so it need not wait for itself: the first
-quarter of a second is decoded, given out and heard while the next part is made. The parts are each decoded with a margin of
-frames that is thrown away, and are then what one decoding would have given, to the last bits of a float. Side by side on
-two cores with nothing else to do, the first sound of three, four and ten words came after 60, 56 and 48 % of the time that
-one decoding took (38, 36 and 44 ms), and all of it after 1.2 to 1.3 times that time.
+Piper's networks work in two steps: the whole text becomes frames, and a decoder, which takes two thirds of the time and looks
+a few frames to either side, makes sound of these. The parts are each decoded with a margin of frames that is thrown away, and
+are then what one decoding would have given. On two idle cores the first sound of three, four and ten words came after 60, 56
+and 48 % of the time that one decoding took.
 
-Piper scales every piece to full range, and the loudest sample is known only when all is decoded. Here one factor holds for
-all that the voice says; it also keeps the pieces of a reply equally loud.
+Piper scales every piece to full range, and the loudest sample is known only when all is decoded. Here one factor holds for all
+that the voice says; it also keeps the pieces of a reply equally loud.
 """
 
 from collections.abc import Iterable, Iterator

@@ -218,7 +218,7 @@ class SipLine:
             self._uac, self._account.identity, registrar, expires=REGISTERED_FOR_S, auth=self._auth,
             registrar_uri=f"sip:{domain}", user_agent=_USER_AGENT,
         )  # fmt: skip
-        self._registration.on_registered = self._on_registered
+        self._registration.on_registered = lambda _: setattr(self, "trying", True)
         self._registration.on_failed = self._on_not_registered
         self._registration.register()
         return await asyncio.shield(self._outcome)
@@ -304,10 +304,6 @@ class SipLine:
     def _on_rejected(self, call: OutgoingCall, status: int, phrase: str) -> None:
         del call
         self._fail(sip_causes.refusal(status, phrase, self.rang, self._moved_to))
-
-    def _on_registered(self, registration: Registration) -> None:
-        del registration
-        self.trying = True
 
     def _on_not_registered(self, registration: Registration, status: int, phrase: str) -> None:
         del registration

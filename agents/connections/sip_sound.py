@@ -212,17 +212,14 @@ class CallSound:
 
     def _on_sound(self, data: bytes, sender: Address, arrival_ns: int) -> None:
         with self._inbox.ours("on a packet"):
-            self._sort(data, sender, arrival_ns)
-
-    def _sort(self, data: bytes, sender: Address, arrival_ns: int) -> None:
-        packet = unpacked(data, arrival_ns)
-        if packet is None or self._inbox.ended is not None:
-            return
-        if self._far_end is None:
-            self.early_packets += 1
-            self._before.append((packet, sender))
-        elif self._far_end.takes(sender):
-            self._take(packet)
+            packet = unpacked(data, arrival_ns)
+            if packet is None or self._inbox.ended is not None:
+                return
+            if self._far_end is None:
+                self.early_packets += 1
+                self._before.append((packet, sender))
+            elif self._far_end.takes(sender):
+                self._take(packet)
 
     def _take(self, packet: RtpPacket) -> None:
         self.packets += 1
@@ -241,7 +238,10 @@ class CallSound:
             return
         codec = self._agreed.payload_types.get(packet.payload_type)
         if codec is None:
-            self._is_foreign(packet.payload_type)
+            self._foreign += 1
+            if self._foreign >= MOST_FOREIGN:
+                what = f"the agent sends a codec (payload type {packet.payload_type}) that was not agreed"
+                self._inbox.end(what, "garbage")
             return
         voice = self._voices[codec.name]
         pcm = voice.decode(packet.payload)
@@ -256,11 +256,6 @@ class CallSound:
             self._inbox.put(AudioChunk(packet.arrival_ns, pcm, rate_hz, MediaStamp(media_ns, self._lost)))
             self._listen(packet.arrival_ns, pcm, rate_hz)
         self._lost = 0
-
-    def _is_foreign(self, payload_type: int) -> None:
-        self._foreign += 1
-        if self._foreign >= MOST_FOREIGN:
-            self._inbox.end(f"the agent sends a codec (payload type {payload_type}) that was not agreed", "garbage")
 
     def _listen(self, arrival_ns: int, pcm: bytes, rate_hz: int) -> None:
         samples = np.frombuffer(pcm, "<i2").astype(np.float64)

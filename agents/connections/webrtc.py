@@ -31,8 +31,8 @@ from harness.agents.connection import (
 )
 from harness.agents.connections import opus
 from harness.agents.connections.about import METRICS, UVICORN, About
+from harness.agents.connections.access import Access
 from harness.agents.connections.diagnosis import timed_out
-from harness.agents.connections.door import Door
 from harness.agents.connections.http_request import post
 from harness.agents.connections.inbox import Inbox, Limits, dialled
 from harness.agents.connections.rtp_stream import RtpPacket, RtpStream
@@ -54,8 +54,8 @@ class WebRtcConnection:
 
     def __init__(self, url: str, options: Mapping[str, Any]) -> None:
         self._url = url
-        self._door = Door.of(url, options, ABOUT.route)
-        self._limits = Limits(open_timeout_s=self._door.timeout_s)
+        self._access = Access.of(url, options, ABOUT.route)
+        self._limits = Limits(open_timeout_s=self._access.timeout_s)
         self._ice_servers = tuple(options.get("ice_servers", ()))
         accepts_history = bool(options.get("accepts_history", False))
         self.capabilities = Capabilities(accepts_history, input_rate_hz=opus.CLOCK_HZ, output_rate_hz=opus.CLOCK_HZ)
@@ -90,7 +90,7 @@ class WebRtcConnection:
         if self._up and self._session.unanswered():
             return None
         if not self._waits_for:
-            return await timed_out(self._url, self._door.place)
+            return await timed_out(self._url, self._access.place)
         return ConnectionFailed(f"{self._waits_for} did not come within {self._limits.open_timeout_s:g} s", "open_timeout")
 
     def send(self, frame: bytes) -> None:
@@ -138,9 +138,9 @@ class WebRtcConnection:
         self._peer.on("connectionstatechange", self._on_state)
         await self._peer.setLocalDescription(await self._peer.createOffer())
         offer = {"sdp": self._peer.localDescription.sdp, "type": "offer"}
-        url, headers = await self._door.opened()
+        url, headers = await self._access.opened()
         # Source: `pipecat.transports.smallwebrtc.request_handler` of pipecat 1.14.
-        answer = await post(url, offer, headers, self._door.place)
+        answer = await post(url, offer, headers, self._access.place)
         if not isinstance(answer.get("sdp"), str) or answer.get("type") != "answer":
             raise ConnectionFailed('answered without {"sdp", "type": "answer"}: is it a SmallWebRTC address?', "garbage")
         self._payload_type = opus_of(answer["sdp"])
@@ -182,7 +182,7 @@ class WebRtcConnection:
                     self._inbox.put(report)
                     last = report
                 if not self._inbox.heard_audio and time.monotonic_ns() - opened_ns > SILENT_LINE_S * 1e9:
-                    place = replace(self._door.place, timeout_s=SILENT_LINE_S)
+                    place = replace(self._access.place, timeout_s=SILENT_LINE_S)
                     self._inbox.end(sentence("no_packets", place), "no_media")
 
     async def _report(self) -> LineReport | None:

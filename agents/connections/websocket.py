@@ -27,8 +27,8 @@ from harness.agents.connection import (
     Event,
     FailureKind,
 )
+from harness.agents.connections.access import Access
 from harness.agents.connections.diagnosis import explained, explained_status, settled, timed_out, trusted
-from harness.agents.connections.door import Door
 from harness.agents.connections.inbox import Inbox, Limits, dialled
 from harness.agents.connections.what_to_check import ROWS, Fault, failed, sentence
 from harness.agents.connections.wire import Garbage, Outgoing, Wire, shown
@@ -69,15 +69,17 @@ _LEAVES: Final = MappingProxyType({1001: "it goes away", 1012: "its service rest
 class WebSocketConnection:
     """A `Connection` that gives a `Wire` a socket."""
 
-    def __init__(self, url: str, wire: Wire, limits: Limits | None = None, door: Door | None = None, hint: str = "") -> None:
-        """Make a connection. `door`: how it is dialled, if it takes more than `url`; `hint` is advice for an agent that does
+    def __init__(
+        self, url: str, wire: Wire, limits: Limits | None = None, access: Access | None = None, hint: str = ""
+    ) -> None:
+        """Make a connection. `access`: how it is dialled, if it takes more than `url`; `hint` is advice for an agent that does
         not become ready."""
         self._url = url
         self._wire = wire
         self.capabilities = wire.capabilities
         self._limits = limits or Limits()
-        self._door = door or Door(url, timeout_s=self._limits.open_timeout_s)
-        self._dialled = self._door.start_url or url
+        self._access = access or Access(url, timeout_s=self._limits.open_timeout_s)
+        self._dialled = self._access.start_url or url
         self._hint = f" ({hint})" if hint else ""
         self._socket: _StampedConnection | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -102,7 +104,7 @@ class WebSocketConnection:
 
     async def _too_late(self) -> ConnectionFailed | None:
         if self._socket is None:
-            return await timed_out(self._dialled, self._door.place)
+            return await timed_out(self._dialled, self._access.place)
         if self._wire.unanswered():
             return None
         why = f"{self._wire.waits_for} did not come within {self._limits.open_timeout_s:g} s{self._hint}"
@@ -141,8 +143,8 @@ class WebSocketConnection:
         await self._hang_up()
 
     async def _dial(self) -> _StampedConnection:
-        self._dialled, headers = await self._door.opened()
-        place = self._door.place
+        self._dialled, headers = await self._access.opened()
+        place = self._access.place
         try:
             socket = await Dialling(
                 self._dialled,
@@ -232,9 +234,9 @@ class WebSocketConnection:
         if closed.rcvd.code not in (1000, 1001, 1005):
             why = f"code {closed.rcvd.code}{f': {shown(closed.rcvd.reason)}' if closed.rcvd.reason else ''}"
             if closed.rcvd.code == _TRY_LATER and not self._inbox.heard_audio:
-                return sentence("busy", self._door.place, status=why), ROWS["busy"].kind
+                return sentence("busy", self._access.place, status=why), ROWS["busy"].kind
             if closed.rcvd.code in _REFUSES_KEYS and not self._inbox.heard_audio:
-                return sentence("hung_up_on_key", self._door.place, detail=why), ROWS["hung_up_on_key"].kind
+                return sentence("hung_up_on_key", self._access.place, detail=why), ROWS["hung_up_on_key"].kind
             return f"the agent hung up with an error ({why})", "closed_early"
         if not self._inbox.heard_audio:
             return "the agent hung up before it said anything", "closed_early"
@@ -243,7 +245,7 @@ class WebSocketConnection:
     @property
     def _where(self) -> str:
         """The address for display; of one that only the answer to a request named, the host alone."""
-        if self._url.startswith("ws") or self._dialled == self._door.start_url:
+        if self._url.startswith("ws") or self._dialled == self._access.start_url:
             return place_of(self._url)
         return place_of(urlunsplit((*urlsplit(self._dialled)[:2], "", "", "")))
 
@@ -285,5 +287,5 @@ def over_websocket(
 
     `route`: where agents of the kind usually answer; `transport`: its name in a request that starts a bot.
     """
-    door = Door.of(url, options, route, transport)
-    return WebSocketConnection(url, wire, Limits(open_timeout_s=door.timeout_s), door, hint)
+    access = Access.of(url, options, route, transport)
+    return WebSocketConnection(url, wire, Limits(open_timeout_s=access.timeout_s), access, hint)

@@ -149,7 +149,7 @@ _HUNG_UP: Final = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a sentence says of a door. `route`: where agents of the kind usually serve it; `keys`: variables of the key."""
+    """What a sentence says of an address. `route`: where agents of the kind usually serve it; `keys`: variables of the key."""
 
     scheme: str = "wss"
     route: str = ""

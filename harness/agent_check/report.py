@@ -217,15 +217,15 @@ def _figures(profile: AgentProfile, trial: Trial) -> Iterator[Measurable]:
     assert recording is not None
     assert timing is not None
     yield Measurable("TTFA, cut-ins, pauses cut, yield", True, "from the sound")
-    told = about(profile.kind)
-    yield _or_what_brings("conversation so far (seeded)", trial.history_given, "", (told and told.brings_history) or _NO_WAY)
+    wire = about(profile.kind)
+    yield _or_what_brings("conversation so far (seeded)", trial.history_given, "", (wire and wire.brings_history) or _NO_WAY)
     source = IN_FULL[timing.stages_from] if timing.stages_from else ""
     traced = _TRACES if profile.process_settings is not None else _TRACES_IF_STARTED
-    brings = (told and told.brings_ttft) or traced
+    brings = (wire and wire.brings_ttft) or traced
     yield _or_what_brings("TTFT", timing.ttft_ms is not None, source, brings)
     yield _or_what_brings("waterfall", bool(timing.stages_from), _explained(timing), brings)
     words = understood(recording) is not None
-    yield _or_what_brings("word errors of its recogniser", words, "", (told and told.brings_words) or _NO_WAY)
+    yield _or_what_brings("word errors of its recogniser", words, "", (wire and wire.brings_words) or _NO_WAY)
 
 
 def _or_what_brings(figure: str, there: bool, detail: str, brings: str) -> Measurable:

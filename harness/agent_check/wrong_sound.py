@@ -40,7 +40,7 @@ def why_no_answer(recording: Recording, vocal: VocalDetector, settings: Set[str]
         return f"no reply: {named}"
     place = Place(timeout_s=NO_REPLY_MS / 1000)
     pcm, rate_hz = recording.agent_pcm, recording.agent_rate_hz
-    if _audible(pcm, rate_hz):
+    if np.any(block_power(pcm, max(1, rate_hz // 50)) > (AUDIBLE_RMS / FULL_SCALE) ** 2):
         found = {rate: _speech_s(pcm, rate, vocal) for rate in RATES_HZ if rate != rate_hz}
         best = max(found, key=found.__getitem__)
         named = next((setting for setting in OF_THE_SOUND if setting in settings), "the rate that the agent states")
@@ -52,10 +52,6 @@ def why_no_answer(recording: Recording, vocal: VocalDetector, settings: Set[str]
     if sign := _sign_of_hearing(recording):
         return sentence("one_way", place, detail=sign)
     return sentence("silent", place, detail="only silence" if len(pcm) else "no sound")
-
-
-def _audible(pcm: Int16, rate_hz: int) -> bool:
-    return bool(np.any(block_power(pcm, max(1, rate_hz // 50)) > (AUDIBLE_RMS / FULL_SCALE) ** 2))
 
 
 def _speech_s(pcm: Int16, rate_hz: int, vocal: VocalDetector) -> float:

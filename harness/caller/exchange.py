@@ -16,8 +16,8 @@ from harness.agents.connections import ConnectionSpec
 from harness.agents.message import Message
 from harness.agents.secrets import redact
 from harness.caller.plan import CallerTurn, Greeting, Limits, SessionPlan
-from harness.recording.parts import pairs_of, pauses_of, put_together, taken_apart
-from harness.recording.record import Recording
+from harness.recording.parts import Facts, put_together, taken_apart
+from harness.recording.record import Pause, Recording
 
 _PLAN = "plan"
 _RAW = "raw"
@@ -31,7 +31,7 @@ def write_plan(plan: SessionPlan, folder: Path) -> None:
         arrays[f"played{k}"] = turn.played
         if turn.dry is not None:
             arrays[f"dry{k}"] = turn.dry
-        turns.append({"pauses": pairs_of(turn.pauses), "start": turn.start, "offset_ms": turn.offset_ms, "event": turn.event})
+        turns.append({"pauses": turn.pauses, "start": turn.start, "offset_ms": turn.offset_ms, "event": turn.event})
     if plan.line_noise is not None:
         arrays["line_noise"] = plan.line_noise
     _write(folder, _PLAN, arrays, {
@@ -49,7 +49,14 @@ def read_plan(folder: Path, connection: ConnectionSpec) -> SessionPlan:
     """The plan that `write_plan` wrote, with a connection that was passed separately."""
     arrays, data = _read(folder, _PLAN)
     turns = tuple(
-        CallerTurn(arrays[f"played{k}"], arrays.get(f"dry{k}"), pauses_of(t["pauses"]), t["start"], t["offset_ms"], t["event"])
+        CallerTurn(
+            arrays[f"played{k}"],
+            arrays.get(f"dry{k}"),
+            tuple(Pause(*pair) for pair in t["pauses"]),
+            t["start"],
+            t["offset_ms"],
+            t["event"],
+        )
         for k, t in enumerate(data["turns"])
     )
     return SessionPlan(
@@ -72,7 +79,8 @@ def write_raw(recording: Recording, folder: Path) -> None:
 
 def take_raw(folder: Path) -> Recording:
     """Read the recording that `write_raw` wrote, and remove it together with the plan."""
-    recording = put_together(*_read(folder, _RAW))
+    arrays, facts = _read(folder, _RAW)
+    recording = put_together(arrays, Facts.model_validate(facts))
     remove(folder)
     return recording
 

@@ -28,21 +28,15 @@ Tick = Callable[[int], bool]
 
 
 def precise_loop() -> asyncio.AbstractEventLoop:
-    """An event loop whose timers are good to some tens of microseconds. Without epoll it serves about 1,000 open sockets."""
-    return asyncio.SelectorEventLoop(_precise_selector())
+    """An event loop whose timers are good to some tens of microseconds."""
+    return asyncio.SelectorEventLoop(_PreciseEpoll())
 
 
-def _precise_selector() -> selectors.BaseSelector:
-    if not hasattr(selectors, "EpollSelector"):
-        return selectors.SelectSelector()
-
-    class PreciseEpoll(selectors.EpollSelector):
-        def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-            if timeout is None or timeout > 0:
-                select.select((self,), (), (), timeout)
-            return super().select(0)
-
-    return PreciseEpoll()
+class _PreciseEpoll(selectors.EpollSelector):
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None or timeout > 0:
+            select.select((self,), (), (), timeout)
+        return super().select(0)
 
 
 async def until(at_ns: int) -> None:

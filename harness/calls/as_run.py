@@ -22,7 +22,7 @@ from harness.agents.profile_base import AgentName
 from harness.audio.conditions import CLEAN
 from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.calls.as_recording import as_recording
-from harness.calls.found import FoundCall
+from harness.calls.recordings import CallRecording
 from harness.calls.sound import CallSound, NotMeasurable, Side, read_call
 from harness.errors import UserError
 from harness.experiment import Experiment
@@ -55,7 +55,7 @@ _HASH: Final = hashlib.sha256(KIND.encode()).hexdigest()
 class CallsAsked:
     """The calls to measure. `source`: as the user named it; `ttfa_ms`, `ttft_ms`: the budgets, None: as they are."""
 
-    calls: tuple[FoundCall, ...]
+    calls: tuple[CallRecording, ...]
     source: Path
     agent: str
     out: Path
@@ -86,7 +86,8 @@ def measure_calls(asked: CallsAsked, progress: RunProgress, vocal: VocalDetector
     except DetectorMissing as error:
         raise UserError(str(error)) from error
     is_new = not (asked.resume and (asked.out / "run.sqlite").exists())
-    store = _created(asked) if is_new else _continued(asked, progress)
+    contexts = [_context(call) for call in asked.calls]
+    store = RunStore.create(asked.out, _manifest(asked, contexts), contexts) if is_new else _continued(asked, progress)
     again = command("measure", asked.source, "--resume", "--out", store.folder)
     with store.lock(), storage_named(store.folder, lambda: f"measured calls are saved; free some space, then: {again}"):
         store.drop_partial_folders()
@@ -104,17 +105,16 @@ def measure_calls(asked: CallsAsked, progress: RunProgress, vocal: VocalDetector
             first = next(session for session in sessions if session.failure_kind)
             if is_new:
                 store.discard()
-            raise UserError(_of_all(first.failure_detail, len(sessions)))
+            of_all = f"none of {counted(len(sessions), 'call')} can be measured; the first: " if len(sessions) > 1 else ""
+            raise UserError(of_all + first.failure_detail)
     return store
 
 
-def _of_all(first: str, calls: int) -> str:
-    return first if calls == 1 else f"none of {counted(calls, 'call')} can be measured; the first: {first}"
-
-
-def _created(asked: CallsAsked) -> RunStore:
-    contexts = [_context(call) for call in asked.calls]
-    return RunStore.create(asked.out, _manifest(asked, contexts), contexts)
+def note(store: RunStore, **changed: object) -> None:
+    """Note facts of the measured calls in the run's manifest."""
+    manifest = store.manifest
+    if manifest.calls is not None:
+        store.set_manifest(manifest.model_copy(update={"calls": manifest.calls.model_copy(update=changed)}))
 
 
 def _continued(asked: CallsAsked, progress: RunProgress) -> RunStore:
@@ -147,7 +147,7 @@ def _continued(asked: CallsAsked, progress: RunProgress) -> RunStore:
     return store
 
 
-def _callers(calls: Sequence[FoundCall], ids: Mapping[str, str]) -> dict[str, Side]:
+def _callers(calls: Sequence[CallRecording], ids: Mapping[str, str]) -> dict[str, Side]:
     """Call → its caller's channel, where one is named. `ids`: content → id of the calls that the run has."""
     return {ids.get(call.content, call.id): call.files.caller for call in calls if call.files.caller is not None}
 
@@ -173,7 +173,7 @@ def _manifest(asked: CallsAsked, contexts: Sequence[Context]) -> RunManifest:
     return with_budgets(manifest, asked.ttfa_ms, asked.ttft_ms)
 
 
-def _context(call: FoundCall) -> Context:
+def _context(call: CallRecording) -> Context:
     return Context(
         id=call.id,
         subset="regular",
@@ -186,11 +186,11 @@ def _context(call: FoundCall) -> Context:
     )
 
 
-def _key(call: FoundCall, agent: str) -> SessionKey:
+def _key(call: CallRecording, agent: str) -> SessionKey:
     return SessionKey(call.id, call.content, agent, _HASH, MODE, CLEAN, 0)
 
 
-def _measured(store: RunStore, call: FoundCall, agent: str, vocal: VocalDetector, progress: RunProgress) -> Session:
+def _measured(store: RunStore, call: CallRecording, agent: str, vocal: VocalDetector, progress: RunProgress) -> Session:
     """Commit one call and its figures, or its failure."""
     key = _key(call, agent)
     progress.status(call.files.name)
@@ -199,15 +199,15 @@ def _measured(store: RunStore, call: FoundCall, agent: str, vocal: VocalDetector
         sound = read_call(call.files)
         recording = _recording(sound, vocal)
     except NotMeasurable as fault:
-        told = f"{call.files.name}: {fault}"
-        progress.step(told, keep=True)
-        return store.commit_session(key, partial=folder, failure_kind=fault.kind, failure_detail=told)
+        why = f"{call.files.name}: {fault}"
+        progress.step(why, keep=True)
+        return store.commit_session(key, partial=folder, failure_kind=fault.kind, failure_detail=why)
     save(recording, folder)
     session = store.commit_session(key, partial=folder)
     found = timings_of(session.id, lambda: recording, lambda: None, vocal)
     keep_timings(store, session.id, found)
-    if sound.looks_swapped:
-        _note_swapped(store, call.id)
+    if sound.looks_swapped and store.manifest.calls is not None:
+        note(store, look_swapped=list(dict.fromkeys([*store.manifest.calls.look_swapped, call.id])))
     progress.step(_line(call, sound, found), keep=True)
     return session
 
@@ -229,14 +229,7 @@ def _time_the_rest(store: RunStore, vocal: VocalDetector) -> None:
             keep_timings(store, session.id, found)
 
 
-def _note_swapped(store: RunStore, call: str) -> None:
-    manifest = store.manifest
-    if manifest.calls is not None and call not in manifest.calls.look_swapped:
-        calls = manifest.calls.model_copy(update={"look_swapped": [*manifest.calls.look_swapped, call]})
-        store.set_manifest(manifest.model_copy(update={"calls": calls}))
-
-
-def _line(call: FoundCall, sound: CallSound, found: tuple[TurnTiming, ...] | StepFailure) -> str:
+def _line(call: CallRecording, sound: CallSound, found: tuple[TurnTiming, ...] | StepFailure) -> str:
     side = f", the caller {sound.caller}" if sound.caller else ""
     if isinstance(found, StepFailure):
         return f"{call.files.name}: could not be measured ({found.detail})"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from harness import models
 from harness.audio.pcm import Float32, resample_float, to_float
 from harness.audio.transcribe import WHISPER_RATE_HZ, Transcriber
+from harness.calls.as_run import note
 from harness.measuring.transcribe import TRANSCRIBER, Hears, transcribe_all
 from harness.progress import RunProgress
 from harness.recording.record import Recording
@@ -47,8 +48,8 @@ def add_words(store: RunStore, progress: RunProgress, ear: Ear | None = None) ->
     progress.phase("Naming languages", len(waiting))
     for session in waiting:
         language, sure = ear.language_of(_beginning(session, store.recording(session)))
-        if language != WRITES and sure >= SURE:
-            _note_language(store, session, language)
+        if language != WRITES and sure >= SURE and store.manifest.calls is not None:
+            note(store, other_language={**store.manifest.calls.other_language, session.key.context_id: language})
         progress.step(session.key.context_id)
     calls = store.manifest.calls
     transcribe_all(store, progress, ear.transcribe, TRANSCRIBER, calls.other_language if calls is not None else {})
@@ -64,11 +65,3 @@ def _beginning(session: Session, recording: Recording) -> Float32:
     begin = round(max(0.0, min(spoken, default=0.0)) / 1_000 * rate_hz)
     part = recording.agent_pcm[begin : begin + round(LISTENS_S * rate_hz)]
     return resample_float(to_float(part), rate_hz, WHISPER_RATE_HZ)
-
-
-def _note_language(store: RunStore, session: Session, language: str) -> None:
-    manifest = store.manifest
-    if manifest.calls is not None:
-        languages = {**manifest.calls.other_language, session.key.context_id: language}
-        calls = manifest.calls.model_copy(update={"other_language": languages})
-        store.set_manifest(manifest.model_copy(update={"calls": calls}))

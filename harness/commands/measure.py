@@ -55,7 +55,7 @@ def measure(
 ) -> int:
     """Measure calls that already happened. Exit codes: 3 if a call cannot be measured; with --budgets those of `check`."""
     from harness.calls.as_run import CallsAsked, is_agent_name, measure_calls
-    from harness.calls.found import find_calls
+    from harness.calls.recordings import find_calls
     from harness.commands.check import CODES, print_check
     from harness.commands.check_files import refuse_unwritable, told
     from harness.commands.table import print_summary

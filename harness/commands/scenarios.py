@@ -192,7 +192,7 @@ def _counted(counts: Mapping[str, Any], voices: "Voices") -> Iterator[str]:
         yield f"{counts['recorded']} spoken by recordings; {counts['timing_alone']} without text, for timing alone, not judged"
     if counts["voices"]:
         yield "voices: " + ", ".join(
-            f"{n} {name}" + ("" if voices.knows(name) else f" (unknown here: {voices.chosen(name)} speaks)")
+            f"{n} {name}" + ("" if voices.knows(name) else f" (unknown here: {voices.name_of(name)} speaks)")
             for name, n in counts["voices"].items()
         )
     pauses = counts["pauses"]

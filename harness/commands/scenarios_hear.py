@@ -86,7 +86,7 @@ def _voice(voices: Voices, name: str, spoken: list[tuple[Context, int, Turn]]) -
     from harness.audio.caller_voices import CALLER_VOICES
     from harness.reports.callers import VoiceOnPage
 
-    about = voices.chosen(name) if name in voices.services else CALLER_VOICES[name].about
+    about = voices.name_of(name) if name in voices.services else CALLER_VOICES[name].about
     samples = [_sample(context, k, turn, voices.render(turn, name)) for context, k, turn in spoken]
     return VoiceOnPage(name, about, tuple(samples))
 

@@ -175,7 +175,7 @@ def _to_play_again(store: RunStore, left_s: float, votes: Votes) -> tuple[frozen
         return frozenset(), "people have voted on every session in which the harness was at fault" if faulty else ""
     pace_s = seconds_a_conversation(store)
     a_conversation = len(store.manifest.played) * len(store.manifest.conditions) * store.manifest.repeats
-    room = len(again) if pace_s is None else int(left_s * a_conversation / (RESERVE * pace_s))
+    room = int(left_s * a_conversation / (RESERVE * pace_s)) if pace_s else len(again)
     if left_s <= 0 or room < 1:
         many = counted(len(again), "session")
         return frozenset(), f"the time is too short to play again {many} in which the harness was at fault"

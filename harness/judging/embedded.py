@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +90,8 @@ class EmbeddedJudge(JudgeOfSettings):
                 (second,) = await asyncio.to_thread(self._scores, question.second_turns, (question.second,))
         difference = first - second
         winner: Place = "first" if difference > 0 or (difference == 0 and question.first <= question.second) else "second"
-        return Verdict(winner, _strength(difference))
+        strength = 1 + sum(abs(difference) >= step for step in STRENGTH_STEPS)
+        return Verdict(winner, strength)
 
     def _scores(self, turns: tuple[Turn, ...], replies: Sequence[str]) -> list[float]:
         if self._encoder is None:
@@ -115,7 +116,3 @@ def load_head() -> Head:
     """The head that ships."""
     with resources.as_file(_DATA / "head.npz") as path, np.load(path, allow_pickle=False) as data:
         return Head(data["overall"].astype(np.float64), str(data["version"]))
-
-
-def _strength(difference: float) -> Literal[1, 2, 3, 4, 5]:
-    return 1 + sum(abs(difference) >= step for step in STRENGTH_STEPS)  # type: ignore[return-value]

@@ -119,10 +119,10 @@ def download_wheel(wheel: Wheel, folder: Path, progress: ByteProgress | None) ->
                 process.wait()
     found = sorted(folder.glob("*.whl"))
     if process.returncode != 0 or not found:
-        told = log.read_text(errors="replace")
-        if os.strerror(errno.ENOSPC) in told:
+        printed = log.read_text(errors="replace")
+        if os.strerror(errno.ENOSPC) in printed:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        raise Unavailable(_last_word(told))
+        raise Unavailable(_last_word(printed))
     if progress is not None:
         progress(wheel.size_bytes, wheel.size_bytes)
     return found[0]

@@ -130,7 +130,7 @@ def co_mention(
             continue
         winner, loser = (ballot.first, ballot.second) if people == 0 else (ballot.second, ballot.first)
         pair = (ballot.context, ballot.first, ballot.second, ballot.condition, ballot.replicate)
-        here = [r for r in by_pair[pair] if r.rationale.strip() and _winner(r) == winner]
+        here = [r for r in by_pair[pair] if r.rationale.strip() and {"a": r.system_a, "b": r.system_b}.get(r.winner) == winner]
         sides = [[r for r in here if r.source == source] for source in ("human", "judge")]
         if not all(sides):
             continue
@@ -159,10 +159,6 @@ def co_mention(
         len(cells),
         _associations(table, np.array(covariates), skills),
     )
-
-
-def _winner(row: Judgment) -> str | None:
-    return {"a": row.system_a, "b": row.system_b}.get(row.winner)
 
 
 def _shown_first(row: Judgment, winner: str) -> float:

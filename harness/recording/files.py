@@ -8,18 +8,17 @@ JSON, because resampling is a method, and methods may improve after the run. Eve
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import ValidationError
 
-from harness.agents.connection import LineReport, Transcript
 from harness.audio.sound_file import Bounds, SoundFault, flac, read_int16
 from harness.errors import UserError
 from harness.files import write_whole
 from harness.foreign_files import first_fault
-from harness.recording.parts import put_together, taken_apart
+from harness.recording.parts import CallerFacts, Count, Facts, put_together, taken_apart
 from harness.recording.record import FRAME_MS, Recording
 from harness.recording.span_file import load_spans
 from harness.timeline import samples_to_ns
@@ -32,59 +31,18 @@ BOUNDS = Bounds(longest_s=2 * 3_600.0, most_channels=1)
 """Twice the longest call that is measured."""
 
 
-_Rate = Annotated[int, Field(ge=1, le=655_350)]
-"""Sample rates that FLAC can store."""
-_Count = Annotated[int, Field(ge=0)]
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _Mark(_Model):
-    name: str
-    at_ns: int
-    arrival_ns: int
-    detail: dict[str, JsonValue] = {}
-
-
-class _Turn(_Model):
-    start_sample: int
-    end_sample: int
-    pauses: list[tuple[int, int]]
-    kind: Literal["turn", "barge_in", "event"]
-    event: str = ""
-
-
-class _Caller(_Model):
-    rate_hz: _Rate
-    t0_ns: int
+class _Caller(CallerFacts):
     lateness_ns: list[int]
     """For each frame, departure minus deadline, where frame k is due at t0 + (k + 1) × 20 ms."""
-    speech_start_sample: int
-    speech_end_sample: int
-    pauses: list[tuple[int, int]]
-    turns: list[_Turn] = []
     dry_is_played: bool
 
 
-class _File(_Model):
+class _File(Facts):
     schema_version: Literal[1] = 1
     caller: _Caller
-    agent_rate_hz: _Rate
-    arrivals: list[tuple[int, _Count, _Count]]
-    clears_ns: list[int]
-    marks: list[_Mark]
-    transcripts: list[Transcript]
-    loop_lag_ms: list[float]
-    ended: str
-    detail: str
-    conditions: list[str]
-    planned_turns: _Count | None = None
-    agent_own: list[tuple[_Count, _Count]] | None = None
-    media: list[tuple[int, _Count]] = []
+    arrivals: list[tuple[int, Count, Count]]
+    media: tuple[tuple[int, Count], ...] = ()
     """For each arrival, on lines with a media clock: its time on that clock (ns), packets lost before it."""
-    line_reports: list[LineReport] = []
 
 
 def deadlines_ns(t0_ns: int, rate_hz: int, frames: int) -> NDArray[np.int64]:
@@ -142,7 +100,7 @@ def load(folder: Path) -> Recording:
         "arrivals": np.array(file.arrivals, np.int64),
         "media": np.array(file.media, np.int64),
     }
-    recording = put_together(arrays, file.model_dump())
+    recording = put_together(arrays, file)
     spans = load_spans(folder)
     return replace(recording, marks=(*recording.marks, *(span.as_mark() for span in spans))) if spans else recording
 

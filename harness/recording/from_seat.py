@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import soxr
-from numpy.typing import NDArray
 
+from harness.audio.pcm import Int16, resample
 from harness.recording.record import FRAME_MS, Arrival, CallerTrack, Pause, Recording, SpokenTurn
 from harness.timeline import NS_PER_MS
 
@@ -21,7 +20,6 @@ RATE_HZ: Final = 48_000
 """Rate of the browser's one audio clock, and of the heard track, so that nothing is resampled."""
 _FRAME: Final = RATE_HZ * FRAME_MS // 1000
 
-Int16 = NDArray[np.int16]
 Stretch = tuple[int, int]
 """From one sample to another."""
 
@@ -64,12 +62,8 @@ def caller_sound(track: CallerTrack) -> CallerSound:
     def at(sample: int) -> int:
         return round((sample - begin) * scale)
 
-    dry = track.dry[begin:end]
-    if track.rate_hz != RATE_HZ:
-        wide = soxr.resample(dry.astype(np.float32), track.rate_hz, RATE_HZ, quality="HQ")
-        dry = np.clip(np.round(wide), -32768, 32767).astype(np.int16)
     return CallerSound(
-        dry,
+        resample(track.dry[begin:end], track.rate_hz, RATE_HZ),
         tuple(
             SpokenTurn(
                 at(turn.start_sample),

@@ -5,12 +5,13 @@ stored on disk as FLAC and JSON. Both use this module, so that a field is never 
 agent's words (marks, transcripts, the reason of its goodbye) are in no file before keys are masked in them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
 
 from harness.agents.connection import LineReport, Mark, MediaStamp, Transcript
 from harness.agents.secrets import masked_values, redact_foreign
@@ -23,12 +24,45 @@ Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 """`dry`, `played`, `agent_pcm`: int16; `departures_ns`, `arrivals` (n, 3) and `media` (n, 2): int64.
 
 `media` is empty for lines without a media clock."""
-Facts: TypeAlias = Mapping[str, Any]
-"""Everything else, as values that JSON can store."""
+Count = Annotated[int, Field(ge=0)]
+Rate = Annotated[int, Field(ge=1, le=655_350)]
+"""Sample rates that FLAC can store."""
+
+
+class CallerFacts(BaseModel):
+    """Everything of a caller's track but its arrays."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rate_hz: Rate
+    t0_ns: int
+    speech_start_sample: int
+    speech_end_sample: int
+    pauses: tuple[Pause, ...]
+    turns: tuple[SpokenTurn, ...] = ()
+
+
+class Facts(BaseModel):
+    """Everything of a recording but its arrays. Fields that an older run has not are as `Recording` has them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    caller: CallerFacts
+    agent_rate_hz: Rate
+    clears_ns: tuple[int, ...]
+    marks: tuple[Mark, ...]
+    transcripts: tuple[Transcript, ...]
+    loop_lag_ms: tuple[float, ...]
+    ended: str
+    detail: str
+    conditions: tuple[str, ...]
+    planned_turns: Count | None = None
+    agent_own: tuple[tuple[Count, Count], ...] | None = None
+    line_reports: tuple[LineReport, ...] = ()
 
 
 def taken_apart(recording: Recording) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays and the facts of a recording."""
+    """The arrays of a recording, and its facts as values that JSON can store."""
     caller = recording.caller
     arrays: dict[str, NDArray[Any]] = {
         "dry": caller.dry,
@@ -42,8 +76,7 @@ def taken_apart(recording: Recording) -> tuple[dict[str, NDArray[Any]], dict[str
         **_fields_of(recording, "agent_pcm", "arrivals"),
         "caller": {
             **_fields_of(caller, "dry", "played", "departures_ns"),
-            "pauses": pairs_of(caller.pauses),
-            "turns": [{**_fields_of(turn), "pauses": pairs_of(turn.pauses)} for turn in caller.turns],
+            "turns": [_fields_of(turn) for turn in caller.turns],
         },
         "marks": masked_values([{**_fields_of(mark), "detail": dict(mark.detail)} for mark in recording.marks]),
         "transcripts": masked_values([_fields_of(transcript) for transcript in recording.transcripts]),
@@ -59,51 +92,17 @@ def _fields_of(record: "DataclassInstance", *left_out: str) -> dict[str, Any]:
 
 def put_together(arrays: Arrays, facts: Facts) -> Recording:
     """The recording made of its parts."""
-    caller = facts["caller"]
+    caller = {name: getattr(facts.caller, name) for name in CallerFacts.model_fields}
+    others = {name: getattr(facts, name) for name in Facts.model_fields if name != "caller"}
     return Recording(
-        caller=CallerTrack(
-            rate_hz=caller["rate_hz"],
-            dry=arrays["dry"],
-            played=arrays["played"],
-            t0_ns=caller["t0_ns"],
-            departures_ns=arrays["departures_ns"],
-            speech_start_sample=caller["speech_start_sample"],
-            speech_end_sample=caller["speech_end_sample"],
-            pauses=pauses_of(caller["pauses"]),
-            turns=tuple(
-                SpokenTurn(t["start_sample"], t["end_sample"], pauses_of(t["pauses"]), t["kind"], t.get("event", ""))
-                for t in caller["turns"]
-            ),
-        ),
-        agent_rate_hz=facts["agent_rate_hz"],
+        caller=CallerTrack(dry=arrays["dry"], played=arrays["played"], departures_ns=arrays["departures_ns"], **caller),
         agent_pcm=arrays["agent_pcm"],
         arrivals=_arrivals(arrays["arrivals"].reshape(-1, 3).tolist(), arrays["media"].reshape(-1, 2).tolist()),
-        clears_ns=tuple(facts["clears_ns"]),
-        marks=tuple(Mark(**mark) for mark in facts["marks"]),
-        transcripts=tuple(Transcript(**transcript) for transcript in facts["transcripts"]),
-        loop_lag_ms=tuple(facts["loop_lag_ms"]),
-        ended=facts["ended"],
-        detail=facts["detail"],
-        conditions=tuple(facts["conditions"]),
-        planned_turns=facts.get("planned_turns"),
-        agent_own=tuple((int(a), int(b)) for a, b in facts["agent_own"]) if facts.get("agent_own") is not None else None,
-        line_reports=tuple(LineReport(**report) for report in facts["line_reports"]),
+        **others,
     )
 
 
 def _arrivals(rows: list[list[int]], media: list[list[int]]) -> tuple[Arrival, ...]:
     """The arrivals; either all of a line have a time on its media clock, or none has."""
-    if len(media) != len(rows):
-        return tuple(Arrival(at_ns, offset, count) for at_ns, offset, count in rows)
-    stamps = (MediaStamp(at_ns, lost) for at_ns, lost in media)
-    return tuple(Arrival(*row, stamp) for row, stamp in zip(((a, b, c) for a, b, c in rows), stamps, strict=True))
-
-
-def pairs_of(pauses: Iterable[Pause]) -> list[tuple[int, int]]:
-    """Pauses as (first, last) samples."""
-    return [(p.start_sample, p.end_sample) for p in pauses]
-
-
-def pauses_of(pairs: Iterable[Iterable[int]]) -> tuple[Pause, ...]:
-    """Pauses from (first, last) samples."""
-    return tuple(Pause(*pair) for pair in pairs)
+    stamps = [MediaStamp(*stamp) for stamp in media] if len(media) == len(rows) else [None] * len(rows)
+    return tuple(Arrival(at_ns, offset, count, stamp) for (at_ns, offset, count), stamp in zip(rows, stamps, strict=True))

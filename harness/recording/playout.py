@@ -22,6 +22,8 @@ from harness.audio.level import AUDIBLE_RMS
 from harness.recording.record import Arrival, Recording
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 
+Float32 = NDArray[np.float32]
+Int16 = NDArray[np.int16]
 METHOD: Final = "playout-2"
 HEARD_RATE_HZ: Final = 48_000
 """A whole multiple of every common agent rate, so that resampling moves no sample."""
@@ -72,7 +74,7 @@ class Underrun:
 class HeardTrack:
     """The agent as heard: float32 in ±1 at 48 kHz; sample m sounds at `t0 + m / 48000` of the recording's timeline."""
 
-    samples: NDArray[np.float32]
+    samples: Float32
     pieces: tuple[Piece, ...]
     underruns: tuple[Underrun, ...]
     t0_ns: int
@@ -150,7 +152,7 @@ def _by_media_clock(recording: Recording, are_quiet: Sequence[bool]) -> tuple[Pi
     return tuple(pieces)
 
 
-def _quiet(recording: Recording, sound: NDArray[np.float32]) -> list[bool]:
+def _quiet(recording: Recording, sound: Float32) -> list[bool]:
     """For each message, True if it may be dropped, by its level."""
     parts = (sound[a.offset_samples : a.offset_samples + a.count_samples] for a in recording.arrivals)
     levels = np.array([np.sqrt(np.mean(part.astype(np.float64) ** 2)) if len(part) else 0.0 for part in parts])
@@ -172,7 +174,8 @@ def heard(recording: Recording) -> HeardTrack:
     )
     samples = np.zeros(_heard_index(length_ns) + 1, np.float32)
     for run in runs:
-        sound = _resampled(np.concatenate([sent[p.offset_samples : p.offset_samples + p.count_samples] for p in run]), rate)
+        said = np.concatenate([sent[p.offset_samples : p.offset_samples + p.count_samples] for p in run])
+        sound = _resampled(said, rate)
         at = _heard_index(run[0].start_ns - t0_ns)
         if at < 0:
             sound, at = sound[-at:], 0
@@ -190,26 +193,25 @@ def heard(recording: Recording) -> HeardTrack:
     return HeardTrack(samples, pieces, underruns, t0_ns, dropped, stalls)
 
 
-def resample(pcm: NDArray[np.int16], rate_hz: int) -> NDArray[np.float32]:
+def resample(pcm: Int16, rate_hz: int) -> Float32:
     """PCM16 at any rate as float32 at 48 kHz."""
     return _resampled(pcm.astype(np.float32) / np.float32(32768.0), rate_hz)
 
 
-def _resampled(samples: NDArray[np.float32], rate_hz: int) -> NDArray[np.float32]:
+def _resampled(samples: Float32, rate_hz: int) -> Float32:
     if rate_hz == HEARD_RATE_HZ or not len(samples):
         return samples
-    out: NDArray[np.float32] = soxr.resample(samples, rate_hz, HEARD_RATE_HZ, quality="HQ")
-    return out
+    return np.asarray(soxr.resample(samples, rate_hz, HEARD_RATE_HZ, quality="HQ"), np.float32)
 
 
-def stereo(recording: Recording, track: HeardTrack | None = None) -> NDArray[np.int16]:
+def stereo(recording: Recording, track: HeardTrack | None = None) -> Int16:
     """Both sides as one would hear them, 48 kHz, shape (samples, 2): the caller left, the agent right."""
     agent = (track or heard(recording)).samples
     caller = resample(recording.caller.played, recording.caller.rate_hz)
     out = np.zeros((max(len(agent), len(caller)), 2), np.float32)
     out[: len(caller), 0] = caller
     out[: len(agent), 1] = agent
-    mixed: NDArray[np.int16] = np.clip(np.round(out * 32767.0), -32768, 32767).astype(np.int16)
+    mixed: Int16 = np.clip(np.round(out * 32767.0), -32768, 32767).astype(np.int16)
     return mixed
 
 
@@ -264,7 +266,7 @@ LEAST_OFFSET: Final = 10 ** (-70 / 20)
 100 replies each of two synthesisers (Piper joe, hibari) the largest mean was at −82 dB."""
 
 
-def around_zero(pcm: NDArray[np.int16], rate_hz: int) -> NDArray[np.float32]:
+def around_zero(pcm: Int16, rate_hz: int) -> Float32:
     """The samples as float32 in ±1, mono at `rate_hz`, without a constant offset, and with constant fills as silence.
 
     A bad converter adds an offset to every sample, and code that fills a μ-law buffer with the byte 0x00 sends −32,124 for
@@ -283,7 +285,7 @@ def around_zero(pcm: NDArray[np.int16], rate_hz: int) -> NDArray[np.float32]:
     return samples
 
 
-def _fills(pcm: NDArray[np.int16], least: int) -> NDArray[np.bool_]:
+def _fills(pcm: Int16, least: int) -> NDArray[np.bool_]:
     """For each sample, True if it lies in a run of one value of at least `least` samples."""
     edges = np.concatenate([[0], np.flatnonzero(np.diff(pcm)) + 1, [len(pcm)]])
     lengths = np.diff(edges)

@@ -8,10 +8,11 @@ machine).
 """
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict
 
 from harness.agents.connection import LineReport, Mark, MediaStamp, Transcript
 
@@ -21,8 +22,7 @@ HAPPENED = "happened"
 """`Recording.ended` of a call that already happened: a recording of others, of which nobody says how it ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(NamedTuple):
     """A marked pause inside the caller's turn, in samples of the caller's signal: true silence from start to end."""
 
     start_sample: int
@@ -35,6 +35,8 @@ class SpokenTurn:
 
     An `event` sounds beside it and is no turn: a "mm-hm", a cough.
     """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     start_sample: int
     end_sample: int

@@ -104,7 +104,7 @@ def render_turns(plan: RunPlan, progress: RunProgress) -> CallerTurns:
     events = EventTurns()
     if plan.events is not None:
         events = render_events(plan.events, plan.contexts, voices, wishes, plan.options.seed)
-    chosen = {context: voices.chosen(wish) for context, wish in wishes.items()}
+    chosen = {context: voices.name_of(wish) for context, wish in wishes.items()}
     return CallerTurns(plan, rendered, barge_in, chosen, events)
 
 

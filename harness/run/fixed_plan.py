@@ -42,7 +42,7 @@ def fixed(plan: RunPlan) -> FixedPlan:
         pack=plan.pack.name,
         pack_hash=plan.pack.hash,
         events=plan.events.events if plan.events is not None else (),
-        voices={c.id: voices.chosen(voices.wish_of(c)) for c in plan.whole} if spoken else {},
+        voices={c.id: voices.name_of(voices.wish_of(c)) for c in plan.whole} if spoken else {},
         weights={name: pin_of(name) for name in sorted(weights)},
         contexts={c.id: context_hash(c) for c in plan.whole},
     )

@@ -5,7 +5,7 @@ and then returns to where it was is two processes behind one address, whose page
 decided from the process's own start where a page has it, else from the counters. Pure.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -65,11 +65,8 @@ def _other_process(before: ServerSample, after: ServerSample) -> bool:
     began, begun = before.columns.get("started"), after.columns.get("started")
     if began is not None and begun is not None:
         return began != begun
-    return any(after.columns[name] < before.columns[name] for name in _both(before, after))
-
-
-def _both(first: ServerSample, second: ServerSample) -> Iterator[Column]:
-    return (name for name in COUNTERS if name in first.columns and name in second.columns)
+    both = (name for name in COUNTERS if name in before.columns and name in after.columns)
+    return any(after.columns[name] < before.columns[name] for name in both)
 
 
 def _two(samples: Sequence[ServerSample]) -> bool:
@@ -140,16 +137,13 @@ def idle_ns(trust: Trust, begin_ns: int, end_ns: int) -> int | None:
     known, total = False, 0
     for k, (first, second) in enumerate(pairwise(trust.samples)):
         overlap = min(end_ns, second.at_ns) - max(begin_ns, first.answered_ns)
-        if overlap <= 0 or k + 1 in trust.began_again or not _knows_idle(first, second):
+        known_idle = all("work" in s.columns and "running" in s.columns for s in (first, second))
+        if overlap <= 0 or k + 1 in trust.began_again or not known_idle:
             continue
         known = True
         if _is_free(first) and _is_free(second) and first.columns["work"] == second.columns["work"]:
             total += overlap
     return total if known else None
-
-
-def _knows_idle(first: ServerSample, second: ServerSample) -> bool:
-    return all("work" in s.columns and "running" in s.columns for s in (first, second))
 
 
 def _is_free(sample: ServerSample) -> bool:

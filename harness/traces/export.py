@@ -82,7 +82,7 @@ def _of_call(store: RunStore, session: Session, recording: Recording, ahead_ns: 
 def _of_wait(call: RunSpan, k: int, timing: TurnTiming, spoken_ns: int) -> Iterator[RunSpan]:
     """The wait for the answer, its stages, and the answer."""
     figures = {f"heart.{name}": float(value) for name, read in _FIGURES.items() if (value := read(timing)) is not None}
-    told = {"heart.turn": float(k), "heart.no_reply": timing.no_reply, "heart.cut_in": timing.cut_in, **figures}
+    attributes = {"heart.turn": float(k), "heart.no_reply": timing.no_reply, "heart.cut_in": timing.cut_in, **figures}
     for split in timing.servers:
         parts = {
             "queue": split.queue_ms,
@@ -90,12 +90,12 @@ def _of_wait(call: RunSpan, k: int, timing: TurnTiming, spoken_ns: int) -> Itera
             "idle": split.idle_ms,
             "unexplained": split.unexplained_ms,
         }
-        told |= {f"heart.{split.stage}.{name}_ms": value for name, value in parts.items() if value is not None}
+        attributes |= {f"heart.{split.stage}.{name}_ms": value for name, value in parts.items() if value is not None}
     if timing.ttfa_ms is None:
-        yield _inside(call, f"wait {k}", "wait", spoken_ns, spoken_ns, told)
+        yield _inside(call, f"wait {k}", "wait", spoken_ns, spoken_ns, attributes)
         return
     onset_ns = spoken_ns + round(timing.ttfa_ms * NS_PER_MS)
-    wait = _inside(call, f"wait {k}", "wait", spoken_ns, onset_ns, told)
+    wait = _inside(call, f"wait {k}", "wait", spoken_ns, onset_ns, attributes)
     yield wait
     for stage in timing.waterfall.stages if timing.waterfall else ():
         begin_ns = spoken_ns + round(stage.start_ms * NS_PER_MS)

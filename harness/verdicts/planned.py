@@ -29,7 +29,12 @@ def estimate_planned(
     judged = [context for context in contexts if not context.timing_alone]
     if not judged:
         return []
-    replies = [Completion(context.id, system, _stand_in(system)) for context in judged for system in systems]
+    # Of the usual length, with the system's name: the same words twice would be a tie without a question.
+    replies = [
+        Completion(context.id, system, " ".join([system, *[_WORD] * (REPLY_WORDS - 1)]))
+        for context in judged
+        for system in systems
+    ]
     competing = (*replies, *reference_completions(judged))
 
     def of(judge: str) -> Estimate:
@@ -42,8 +47,3 @@ def estimate_planned(
         return with_check(total(batches), settings, check)
 
     return [of(judge) for judge in judges]
-
-
-def _stand_in(system: str) -> str:
-    """A reply of the usual length that no other system gives: the same words twice would be a tie without a question."""
-    return " ".join([system, *[_WORD] * (REPLY_WORDS - 1)])

@@ -3,6 +3,7 @@
 The same core as for a run, so that the whole board can be run on text alone (`harness judge run FILE.jsonl`).
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -127,7 +128,7 @@ def as_object(
         "cached": sum(o.cached for o in outcomes),
         "missing": sum(len(o.missing) for o in outcomes),
         "unasked": sum(o.unasked for o in outcomes),
-        "missing_by_kind": _kinds(outcomes),
+        "missing_by_kind": dict(sorted(Counter(m.kind for o in outcomes for m in o.missing).items())),
         "judges": judges,
         "stop": None if stop is None else stop.model_dump(),
         "heard_wer": dict(heard_wer or {}),
@@ -135,8 +136,3 @@ def as_object(
     if estimates:
         found["dry_run"] = [asdict(e) for e in estimates]
     return found
-
-
-def _kinds(outcomes: Sequence[JudgingOutcome]) -> dict[str, int]:
-    kinds = [m.kind for o in outcomes for m in o.missing]
-    return {kind: kinds.count(kind) for kind in sorted(set(kinds))}

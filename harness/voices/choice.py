@@ -52,7 +52,7 @@ class Voices:
         """The wish for a context: the voice that its pack names, or a drawn one. The user's own voices are never redrawn."""
         return context.voice if context.voice in self.services else cast(context.voice, context.id, self.seed, self.taken)
 
-    def chosen(self, wish: str) -> str:
+    def name_of(self, wish: str) -> str:
         """The name of the voice for a wish."""
         service = self.services.get(wish)
         if service:

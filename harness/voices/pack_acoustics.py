@@ -120,13 +120,13 @@ def measure_pack(
         for k, turn in enumerate(context.turns)
         if turn.role == "seeker" and (every_turn or turn is context.spoken)
     ]
-    told = [
+    emotional = [
         (context, turn)
         for context, turn, _ in spoken
         if pack.recording_of(turn) is None and RENDERED_AS[_emotion(turn)] != "neutral"
     ]
     wanted = [(turn, voices.wish_of(context)) for context, turn, _ in spoken]
-    wanted += [(_neutral(turn), voices.wish_of(context)) for context, turn in told]
+    wanted += [(_neutral(turn), voices.wish_of(context)) for context, turn in emotional]
     phase("Rendering the callers", len(wanted))
     voices.prepare(wanted, lambda: step("rendered"))
     phase("Transcribing them", len(spoken))
@@ -135,7 +135,7 @@ def measure_pack(
         turns.append(_hear(context, turn, k, voices, transcriber))
         step(f"{turns[-1].place}: {turns[-1].wer:.0%} of words wrong")
     pairs: dict[str, list[tuple[ProsodyMeasures, ProsodyMeasures]]] = {}
-    for context, turn in told:
+    for context, turn in emotional:
         both = [measure_prosody(voices.render(each, voices.wish_of(context))) for each in (turn, _neutral(turn))]
         pairs.setdefault(_emotion(turn), []).append((both[0], both[1]))
     return PackAcoustics(tuple(turns), tuple(check_emotion(name, pairs[name]) for name in sorted(pairs)))
@@ -150,7 +150,7 @@ def _hear(context: Context, turn: Turn, k: int, voices: Voices, transcriber: Tra
         context_id=context.id,
         turn=k,
         last=turn is context.spoken,
-        voice=voices.chosen(wish),
+        voice=voices.name_of(wish),
         emotion=_emotion(turn),
         duration_s=rendered.duration_s,
         words=len(meant),

@@ -18,7 +18,7 @@ import numpy as np
 from harness.audio.onset import CLOSURE_S
 from harness.audio.pcm import Float32, Int16, to_int16
 from harness.audio.recorded_edges import true_edges
-from harness.audio.recorded_turns import LEAST_PAUSE_S, FoundTurn, NoTurn, Span, one_turn, speech_in, turns_beside
+from harness.audio.recorded_turns import LEAST_PAUSE_S, NoTurn, RecordedTurn, Span, one_turn, speech_in, turns_beside
 from harness.audio.sound_file import flac
 from harness.audio.speech import RATE_HZ
 from harness.audio.vocal import VocalDetector
@@ -145,7 +145,7 @@ def write_pack(pack: RecordedPack, out: Path, about: str = ABOUT) -> Path:
 
 def _turns_of(
     file: Recorded, caller_channel: int | None, vocal: VocalDetector, table: Corrected | None
-) -> tuple[Float32, tuple[FoundTurn, ...]]:
+) -> tuple[Float32, tuple[RecordedTurn, ...]]:
     """The caller's signal, and its turns as found and corrected by the table."""
     if caller_channel is None:
         if len(file.channels) == 2 and not file.is_one_signal:
@@ -185,7 +185,7 @@ def _heard_beside(other: Float32, vocal: VocalDetector) -> tuple[Span, ...]:
         return ()
 
 
-def _corrected(turns: tuple[FoundTurn, ...], table: Corrected, file: Recorded) -> tuple[FoundTurn, ...]:
+def _corrected(turns: tuple[RecordedTurn, ...], table: Corrected, file: Recorded) -> tuple[RecordedTurn, ...]:
     """The turns with the table's pauses, and with each end in the table in place of the end of the turn around it."""
     starts = [turn.start_s for turn in turns]
     ends = {k: turn.end_s for k, turn in enumerate(turns)}
@@ -199,7 +199,7 @@ def _corrected(turns: tuple[FoundTurn, ...], table: Corrected, file: Recorded) -
     for k, turn in enumerate(turns):
         inside = tuple(p for p in left if turn.start_s < p[0] and p[1] < ends[k])
         left = [p for p in left if p not in inside]
-        mended.append(FoundTurn(turn.start_s, ends[k], inside))
+        mended.append(RecordedTurn(turn.start_s, ends[k], inside))
     if left:
         start, end = left[0]
         raise UserError(f"{file.name} at {start:.3f} s: the pause to {end:.3f} s is not inside a turn of the caller")
@@ -212,7 +212,7 @@ def _refuse_outside(table: Corrected, file: Recorded) -> None:
             raise UserError(f"{file.name} at {instant:.3f} s: {TABLE} names an instant outside the file ({file.lasts_s:.2f} s)")
 
 
-def _published_turn(row: EotRow, file: Recorded) -> FoundTurn:
+def _published_turn(row: EotRow, file: Recorded) -> RecordedTurn:
     for span in row.silence_spans:
         reaches = span.start if span is row.silence_spans[-1] else span.end
         if reaches > file.lasts_s + OUTSIDE_S:
@@ -221,7 +221,7 @@ def _published_turn(row: EotRow, file: Recorded) -> FoundTurn:
     start = row.silence_spans[0].end if row.silence_spans[0].start == 0 and len(row.silence_spans) > 1 else 0.0
     if row.end_s <= start:
         raise UserError(f"{file.name} at {row.end_s:.3f} s: the last silence begins before any speech")
-    return FoundTurn(start, min(row.end_s, file.lasts_s), tuple(p for p in inner if p[1] - p[0] >= LEAST_PAUSE_S))
+    return RecordedTurn(start, min(row.end_s, file.lasts_s), tuple(p for p in inner if p[1] - p[0] >= LEAST_PAUSE_S))
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class Origin:
     history: Sequence[Mapping[str, str]] = ()
 
 
-def add_turn(contexts: list[Context], sounds: dict[str, Int16], signal: Float32, turn: FoundTurn, origin: Origin) -> None:
+def add_turn(contexts: list[Context], sounds: dict[str, Int16], signal: Float32, turn: RecordedTurn, origin: Origin) -> None:
     """Add one turn to a pack in the making: its context and its sound. Raises `UserError` with the place."""
     name, place = origin.name, origin.place
     if turn.end_s - turn.start_s > MOST_SECONDS:
@@ -253,9 +253,9 @@ def add_turn(contexts: list[Context], sounds: dict[str, Int16], signal: Float32,
     pauses = tuple((round(a - turn.start_s, 3), round(b - turn.start_s, 3)) for a, b in turn.pauses)
     spoken = {"role": "seeker", "text": origin.text, "audio": audio, "pauses_s": pauses}
     facts = {"id": name, "problem": "recorded", "source": origin.about, "licence": origin.licence}
-    told = {**DEFAULTS, **facts, "turns": (*origin.history, spoken)}
+    fields = {**DEFAULTS, **facts, "turns": (*origin.history, spoken)}
     try:
-        contexts.append(valid_context(told, place))
+        contexts.append(valid_context(fields, place))
     except ImportFault as fault:
         raise UserError(str(fault)) from None
 

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from harness.audio.pcm import Float32, Int16
-from harness.audio.recorded_turns import FoundTurn
+from harness.audio.recorded_turns import RecordedTurn
 from harness.audio.speech import RATE_HZ
 from harness.errors import UserError
 from harness.scenarios.context import Context
@@ -60,7 +60,7 @@ def pack_of_turnbench(path: Path, *, step: Step | None = None) -> RecordedPack:
             name = as_id(f"{talk.conversation_id}-{turn.speaker}-{k + 1}")
             speaker = as_id(f"turnbench-{talk.conversation_id}-{turn.speaker}")
             about = f"speaker {speaker}, about talk-{as_id(talk.conversation_id)}; TurnBench, {turn.start_s:.2f} s"
-            found = FoundTurn(0.0, cut.size / RATE_HZ, tuple((a - turn.start_s, b - turn.start_s) for a, b in turn.pauses))
+            found = RecordedTurn(0.0, cut.size / RATE_HZ, tuple((a - turn.start_s, b - turn.start_s) for a, b in turn.pauses))
             origin = Origin(name, place, about, LICENCE, turn.text, _history(turns[:k], turn.speaker))
             add_turn(contexts, sounds, cut, found, origin)
         notes += [f"{place}: turns left out: {count}: {why}" for why, count in sorted(left.items())]

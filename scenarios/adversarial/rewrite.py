@@ -128,12 +128,12 @@ def _spread(bases: Sequence[Context], seed: int) -> Iterator[Context]:
 
 def _messages(base: Context, profile: EscalationProfile, wrong: Sequence[str]) -> list[Message]:
     seekers = sum(turn.role == "seeker" for turn in base.turns)
-    told = {
+    conversation = {
         "situation": base.situation,
         "turns": [{"role": turn.role, "text": turn.plain} for turn in base.turns],
         "hostility_of_each_seeker_turn": [round(level) for level in target_curve(profile, seekers)],
     }
-    messages = [{"role": "system", "content": _TASK}, {"role": "user", "content": as_json(told)}]
+    messages = [{"role": "system", "content": _TASK}, {"role": "user", "content": as_json(conversation)}]
     if wrong:
         messages.append({"role": "user", "content": "Your last answer was refused: " + "; ".join(wrong) + ". Try again."})
     return messages

@@ -100,7 +100,7 @@ def build(
         candidates = [c for c in candidates if not _removed_by(second, c, report)]
         report.second_screen = f"run over {report.steps['at most two a dialogue']} candidates"
         report.steps["past the second screen"] = len(candidates)
-    kept = chosen(
+    kept = fill_places(
         candidates,
         {k: (c.dialogue.emotion, c.dialogue.problem) for k, c in enumerate(candidates)},
         {k: potential(c.seeker.text).score for k, c in enumerate(candidates)},
@@ -323,7 +323,7 @@ def places(available: Mapping[Cell, int], total: int, cap: int) -> dict[Cell, in
     return given
 
 
-def chosen(
+def fill_places(
     candidates: Sequence[T], cell_of: Mapping[int, Cell], score_of: Mapping[int, float], total: int, seed: int
 ) -> list[T]:
     """The candidates that fill the places, by index into `candidates`: best score first, equals in seeded order."""

@@ -87,8 +87,8 @@ def _weight(plain: str, kind: str) -> float:
 def _lists() -> dict[str, tuple[float, tuple[tuple[float, re.Pattern[str]], ...]]]:
     raw = yaml.load((Path(__file__).parent / "potential.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
     return {
-        kind: (float(told["cap"]), tuple((float(w), _any_of(words.split())) for w, words in told["words"].items()))
-        for kind, told in raw.items()
+        kind: (float(weights["cap"]), tuple((float(w), _any_of(words.split())) for w, words in weights["words"].items()))
+        for kind, weights in raw.items()
     }
 
 

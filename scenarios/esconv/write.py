@@ -55,13 +55,13 @@ def write_build(
     """Write `esconv.yaml`, `report.json` and `removed.jsonl` into `out`, a new or existing folder; returns pack and report."""
     out.mkdir(parents=True, exist_ok=True)
     about = "Built from ESConv as the user has it. Its licence is for research; this file is not to be passed on."
-    told = report_json(report, contexts, problems, law)
+    counts = report_json(report, contexts, problems, law)
     pack = out / "esconv.yaml"
     write_whole(pack, pack_text("esconv", about, contexts, law))
-    write_whole(out / "report.json", visible_json(json.dumps(told, indent=1, ensure_ascii=False)) + "\n")
+    write_whole(out / "report.json", visible_json(json.dumps(counts, indent=1, ensure_ascii=False)) + "\n")
     rows = (visible_json(json.dumps(asdict(removal), ensure_ascii=False)) + "\n" for removal in report.removals)
     write_whole(out / "removed.jsonl", "".join(rows))
-    return pack, told
+    return pack, counts
 
 
 def build_to(

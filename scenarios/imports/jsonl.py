@@ -58,14 +58,14 @@ def _context(line: dict[str, Any], path: Path, number: int) -> tuple[Context, li
         turns.pop()
         dropped.append("the last supporter turn is not carried over: a context ends on the seeker")
     known = {key: value for key, value in line.items() if key in Context.model_fields}
-    told = {
+    fields = {
         "id": as_id(f"{path.stem}-{number}"),
         "source": f"{path.name}, line {number}",
         **DEFAULTS,
         **known,
         "turns": turns,
     }
-    return valid_context(told, f"{path}:{number}"), dropped
+    return valid_context(fields, f"{path}:{number}"), dropped
 
 
 def _turn(raw: Any, k: int, dropped: list[str], where: str) -> dict[str, Any] | None:

@@ -50,8 +50,8 @@ def _context(scenario: Any, path: Path, left: list[str]) -> Context | None:
     turns = _history(scenario, left)
     turns.append({"role": "seeker", "text": _text(spoken[0])})
     source = f"pipecat eval scenario {scenario.name} in {path.name}"
-    told = {**DEFAULTS, "id": as_id(scenario.name), "turns": turns, "source": source}
-    return valid_context(told, f"{path}: {scenario.name}")
+    fields = {**DEFAULTS, "id": as_id(scenario.name), "turns": turns, "source": source}
+    return valid_context(fields, f"{path}: {scenario.name}")
 
 
 def _left_behind(scenario: Any, first: Any) -> list[str]:

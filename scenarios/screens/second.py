@@ -40,8 +40,8 @@ def second_screen(complete: Complete) -> Callable[[Context], tuple[Finding, ...]
     """
 
     def screen(context: Context) -> tuple[Finding, ...]:
-        told = {"situation": context.situation, "turns": [{"role": t.role, "text": t.plain} for t in context.turns]}
-        messages = [{"role": "system", "content": _TASK}, {"role": "user", "content": as_json(told)}]
+        conversation = {"situation": context.situation, "turns": [{"role": t.role, "text": t.plain} for t in context.turns]}
+        messages = [{"role": "system", "content": _TASK}, {"role": "user", "content": as_json(conversation)}]
         for _ in range(ATTEMPTS):
             try:
                 verdict = ask(complete, messages, Verdict)

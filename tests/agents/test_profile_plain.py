@@ -89,3 +89,9 @@ def test_a_hash_does_not_hang_on_what_this_process_has_learnt(monkeypatch: pytes
 
 def test_the_list_names_settings_that_there_are() -> None:
     assert all(place.split(".")[0] in {"process", "cascade", "metrics", *PLAIN} for place in PLAIN)
+
+
+def test_a_password_in_an_address_counts_where_profiles_are_compared() -> None:
+    one, other = (compared({"url": f"wss://me:{password}@h.example/"}) for password in ("opensesame-47", "sesameopen-74"))
+    assert one != other
+    assert "opensesame" not in str(one)

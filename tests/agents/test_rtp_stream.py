@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.agents.connections.rtp_stream import HOLD_NS, MOST_HELD, Ordered, RtpPacket, RtpStream
+from harness.agents.connections.rtp_stream import HOLD_NS, JUMP_S, MOST_HELD, Ordered, RtpPacket, RtpStream
 from tests.fuzz.linear import is_linear
 
 STEP = 960
@@ -76,3 +76,12 @@ def test_only_so_many_packets_wait() -> None:
     stream = RtpStream(48_000)
     released = [ordered for each in scattered(5_000) for ordered in stream.add(each)]
     assert len(stream.flush()) <= MOST_HELD < len(released)
+
+
+def test_a_clock_that_jumps_farther_than_any_pause_was_restarted() -> None:
+    def placed(jump: int) -> int:
+        """Where a packet lies that comes 40 ms after the one before, and `jump` samples later by its stamp."""
+        return through([packet(0), RtpPacket(1, jump, 41 * MS, b"x", 7)])[1].media_ns // MS
+
+    most = round(JUMP_S * 48_000)
+    assert (placed(most), placed(most + 1), placed(-most - 1)) == (5_000, 40, 40)

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 
 import numpy as np
 import pytest
+from aiortc import rtp
 from aiosipua import parse_sdp
 
-from harness.agents.connection import AudioChunk
+from harness.agents.connection import AudioChunk, LineReport
 from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.rtp_packet import packed
 from harness.agents.connections.sip import TELEPHONE
@@ -244,3 +245,13 @@ def test_a_call_that_is_moved_follows_its_new_address_and_one_on_hold_its_old() 
     assert not end.takes(("192.0.2.7", 4_000))
     assert end.takes(("192.0.2.8", 6_000))
     assert end.takes_report(("::ffff:192.0.2.8", 6_001))
+
+
+async def test_a_report_on_the_caller_s_packets_is_recorded_and_one_from_elsewhere_is_not(far: Far) -> None:
+    far.sound.begin(far.agreed, False, "127.0.0.1")
+    report = rtp.RtcpRrPacket(1, [rtp.RtcpReceiverInfo(far.sound._source, 0, 3, 0, 80, 0, 0)])
+    for sender in ("127.0.0.1", "192.0.2.9"):
+        far.sound._on_report(bytes(report), (sender, 4_000), 5)
+    far.inbox.end(None, None)
+    reported = [event async for event in far.inbox.events() if isinstance(event, LineReport)]
+    assert reported == [LineReport(5, None, 3, 10.0)]

@@ -8,11 +8,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
+import psutil
 import pytest
 
+from harness import models
 from harness.agents.message import Message
-from harness.agents.profile import TextProfile, parse_profile
-from harness.agents.text import TextFailed, complete
+from harness.agents.process import AgentProcess
+from harness.agents.profile import TextProfile, load_profile, parse_profile
+from harness.agents.text import TextFailed, ask, complete
 
 HISTORY = (Message("assistant", "Hello, I am here."), Message("user", "I had a terrible day."))
 Piece = tuple[float, dict[str, Any]]
@@ -233,3 +236,22 @@ def test_an_endpoint_that_is_not_there_is_one_line() -> None:
     with pytest.raises(TextFailed, match=r"127\.0\.0\.1:9") as caught:
         complete(made, HISTORY)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.models
+@pytest.mark.long
+async def test_a_model_without_an_endpoint_is_served_and_ended(tmp_path: Path) -> None:
+    profile = load_profile("smollm2-text").model_copy(update={"max_tokens": 12})
+    assert isinstance(profile, TextProfile)
+    agent = AgentProcess(profile, {name: models.resolve(name) for name in profile.weights}, tmp_path / "agent.log")
+    await agent.start()
+    assert agent.pid is not None
+    family = [psutil.Process(agent.pid), *psutil.Process(agent.pid).children(recursive=True)]
+    assert len(family) > 1
+    history = [Message("user", "My dog died today and I cannot stop crying.")]
+    first, second = [await ask(profile, history, agent.url) for _ in range(2)]
+    await agent.stop()
+    assert len(first.text.split()) > 3
+    assert 0 < first.ttft_ms < first.total_ms
+    assert second.text == first.text
+    assert psutil.wait_procs(family, timeout=10)[1] == []

@@ -26,7 +26,7 @@ from harness.agents.connection import (
     Mark,
 )
 from harness.agents.connections import ConnectionSpec, make
-from harness.agents.connections.door import Door
+from harness.agents.connections.access import Access
 from harness.agents.connections.inbox import Limits
 from harness.agents.connections.raw_pcm import RawPcmWire
 from harness.agents.connections.websocket import WebSocketConnection
@@ -252,7 +252,7 @@ class _Faulty(RawPcmWire):
 async def test_an_error_of_our_own_is_a_defect_and_no_agent_s_fault(where: str) -> None:
     async with agent(is_silent_without_rtvi) as port:
         url = f"ws://127.0.0.1:{port}/"
-        line = WebSocketConnection(url, _Faulty(where), Limits(), Door(url))
+        line = WebSocketConnection(url, _Faulty(where), Limits(), Access(url))
         kind: str | None
         try:
             await line.open(())

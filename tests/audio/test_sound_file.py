@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from harness.audio.sound_file import Bounds, SoundFault, read_float, read_int16
+from harness.audio.sound_file import Bounds, SoundFault, flac, read_float, read_int16
 
 ROOT = Path(__file__).parents[2]
 CALL = Bounds(longest_s=3_600.0, most_channels=2, least_hz=8_000)
@@ -118,6 +118,11 @@ def test_a_file_at_a_hertz_has_too_low_a_rate(tmp_path: Path, channels: int) -> 
     path = quiet(tmp_path / "slow.wav", 1, channels, 100, "WAV")
     with pytest.raises(SoundFault, match=re.escape("it is at 1 Hz; speech needs 8,000 Hz")):
         read_int16(path, CALL)
+
+
+def test_bounds_that_name_no_rate_take_any() -> None:
+    samples, rate_hz = read_int16(flac(np.array([1, 2, 3], np.int16), 1), Bounds(longest_s=60.0))
+    assert (samples.tolist(), rate_hz) == ([[1, 2, 3]], 1)
 
 
 def test_a_file_without_samples_is_no_sound(tmp_path: Path) -> None:

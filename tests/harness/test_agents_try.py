@@ -1,5 +1,6 @@
 """`harness agents try` and `agents new` as a user runs them: agents that work, that do not, and what is said of each."""
 
+import json
 import socket
 import subprocess
 import sys
@@ -7,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from harness.agents.profile import load_profile
+from harness.commands.agents import app
 from tests.harness.conftest import PEERS, Finished, peer
 
 
@@ -96,3 +100,13 @@ def test_a_bot_without_the_evaluation_wire_is_called_at_its_plain_route_and_told
     assert "called at /ws-client instead, without a history" in done.out
     assert "evaluation wire is off" in done.out
     assert "--mode replay --limit 4" in done.out
+
+
+def test_a_profile_whose_replies_were_read_is_listed_with_what_was_found() -> None:
+    found = load_profile("polaris-like").about_replies
+    assert "by a program" in found
+    listed = CliRunner().invoke(app, [], env={"COLUMNS": "400"})
+    assert found in " ".join(listed.output.split())
+    rows = json.loads(CliRunner().invoke(app, ["--json"]).output)["agents"]
+    assert rows["polaris-like"]["about_replies"] == found
+    assert rows["smollm2-text"]["about_replies"] == ""

@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from harness.commands.check_files import junit, reason, summary, told
+from harness.commands.check_files import junit, reason, shown_value, summary, told
 from harness.gate.budgets import CellLimit, Limit
 from harness.gate.check import Checked, CheckResult
 from harness.gate.decide import Decision, Verdict
+from harness.store.unspoken import OURS
 
 HOSTILE = "<script>alert(1)</script> ]]> & \"'|` [x](http://evil) @team \x1b[2J \x00 \ud800"
 
@@ -64,3 +66,54 @@ def test_markdown_keeps_its_table_and_gives_names_no_power(result: CheckResult) 
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert {line.replace("\\|", "").count("|") for line in rows} == {7}
     assert "fail" in text.splitlines()[0]
+
+
+SHOWN = "480 ms, interval at least 450 ms"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "more", "says"),
+    [
+        ("pass", {}, f"within the limit ({SHOWN})."),
+        ("fail", {}, f"outside the limit ({SHOWN})."),
+        ("pass", {"in_spite_of_disturbance": True}, "is within the limit, whatever"),
+        ("fail", {"in_spite_of_disturbance": True}, "is outside the limit, whatever"),
+        ("cannot tell", {}, f"contains the limit ({SHOWN}); about 12 more conversations"),
+        ("cannot tell", {"speakers": 3}, "3 speakers: under 8 there is no interval"),
+        ("cannot tell", {"speakers": 8}, "about 12 more conversations of new speakers"),
+        ("cannot tell", {"why": "Others hold it."}, "Others hold it (480 ms, interval at least 450 ms)."),
+        ("cannot tell", {"undecided": "Nobody voted"}, "Nobody voted: it decides nothing (480 ms"),
+        ("cannot tell", {"invalid": True}, "decides nothing (measured: 480 ms)."),
+        ("cannot tell", {"decision": None}, "and the budgets file has missing: "),
+        ("cannot tell", {"decision": None, "why": "No step"}, "No step."),
+        ("pass", {"note": "A filler came first"}, ". A filler came first."),
+        ("pass", {"unspoken": {"no reply": 2}}, "). Planned turns that were never spoken: 2 "),
+        ("cannot tell", {"unspoken": {OURS: 2}}, "; so its figure decides nothing (measured: 480 ms)."),
+    ],
+)
+def test_the_reason_of_each_verdict_has_its_figure(verdict: Verdict, more: dict[str, Any], says: str) -> None:
+    found = replace(checked(verdict, "a"), **more)
+    assert says in reason(found)
+    assert reason(found).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("figure", "value", "shown"),
+    [
+        ("ttfa_ms.p50", 480.4, "480 ms"),
+        ("ttfa_ms.p50", float("inf"), "> 15 s"),
+        ("ttfa_ms.p50", float("-inf"), "—"),
+        ("cut_in_rate", 0.125, "12.5 %"),
+        ("cut_in_rate", float("inf"), "—"),
+    ],
+)
+def test_a_figure_has_its_unit(figure: str, value: float, shown: str) -> None:
+    assert shown_value(figure, value) == shown
+
+
+def test_the_page_and_the_sound_are_named_where_they_are(result: CheckResult) -> None:
+    bare, whole = summary(result, None), summary(replace(result, sound=Path("s")), Path("p"))
+    assert "Page: " not in bare
+    assert whole.endswith("Page: p; sound: s\n")
+    (cell,) = [line for line in bare.splitlines() if line.startswith("| ✅")]
+    assert "| 480 ms | at least 450 ms |" in cell

@@ -150,6 +150,16 @@ def test_a_pipe_is_told_how_far_it_is(monkeypatch: pytest.MonkeyPatch, capsys: p
         assert words in told
 
 
+def test_a_step_that_is_kept_is_a_line_of_its_own_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with RunProgress() as shown:
+        shown.phase("Calls", 2)
+        shown.step("one", keep=True)
+        shown.step("two")
+        shown.phase("Others")
+        shown.step("three", keep=True)
+    assert capsys.readouterr().err.splitlines() == ["Calls (2)", "  1/2 one", "Others", "  three"]
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The clock of a progress, which the test sets."""

@@ -123,10 +123,10 @@ def test_the_time_of_a_toml_grows_with_its_length(unit: str) -> None:
     def seconds(text: str) -> float:
         best = float("inf")
         for _ in range(3):
-            begun = time.perf_counter()
+            begun = time.process_time()
             with contextlib.suppress(FileFault):
                 parse_toml(text)
-            best = min(best, time.perf_counter() - begun)
+            best = min(best, time.process_time() - begun)
         return best
 
     short, long = ("x = " + unit * (n // len(unit)) for n in (40_000, 320_000))
@@ -158,3 +158,11 @@ def test_json_that_misleads_is_one_line(text: str) -> None:
     with pytest.raises(FileFault) as caught:
         parse_json(text)
     assert "\n" not in str(caught.value)
+
+
+def test_depth_is_of_what_is_open_and_not_of_all_that_was() -> None:
+    assert len(parse_yaml("- [a]\n" * 40).data) == 40
+    nested = "[" * 16 + "]" * 16
+    assert parse_yaml(nested).data
+    with pytest.raises(FileFault, match="nested more than 16 deep"):
+        parse_yaml(f"[{nested}]")

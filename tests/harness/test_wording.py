@@ -2,7 +2,15 @@
 
 import pytest
 
-from harness.wording import cannot_tell, had_it_been_its_own, programs, share_had_it_been_its_own
+from harness.wording import (
+    cannot_tell,
+    counted,
+    had_it_been_its_own,
+    milliseconds,
+    of_it_others,
+    programs,
+    share_had_it_been_its_own,
+)
 
 OTHERS = [("chromium", 0.41), ("python3", 0.2), ("cron", 0.01)]
 
@@ -47,3 +55,23 @@ def test_a_budget_between_the_ends_is_not_decided() -> None:
 
 def test_a_whole_core_is_written_in_full() -> None:
     assert programs([("stress", 1.96), ("cron", 0.04)]) == "stress 2.0 cores"
+
+
+@pytest.mark.parametrize(
+    ("owed_ms", "said"),
+    [(None, ""), (0.9, ""), (1.0, "at most 1 ms of it others'"), (22.0, "at most 22 ms of it others'")],
+)
+def test_what_others_owe_is_said_from_a_millisecond_on(owed_ms: float | None, said: str) -> None:
+    assert of_it_others(owed_ms) == said
+    assert of_it_others(owed_ms, OTHERS[:1]) == (f"{said} (chromium .4 cores)" if said else "")
+
+
+@pytest.mark.parametrize(("value", "said"), [(None, "—"), (999.4, "999 ms"), (1_000.0, "1.00 s"), (-90.0, "−90 ms")])
+def test_a_second_and_more_is_in_seconds(value: float | None, said: str) -> None:
+    assert milliseconds(value) == said
+
+
+def test_a_count_has_its_noun() -> None:
+    assert [counted(1, "turn"), counted(12_000, "turn"), counted(2, "stretch", "stretches")] == [
+        "1 turn", "12\u202f000 turns".replace("\u202f", " "), "2 stretches",
+    ]  # fmt: skip

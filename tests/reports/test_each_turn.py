@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from harness.audio.vocal import silero
 from harness.calls.as_run import CallsAsked, measure_calls
-from harness.calls.found import find_calls
+from harness.calls.recordings import find_calls
 from harness.figures.summarise import summarise
 from harness.progress import RunProgress
 from harness.reports.write import write_played

@@ -81,6 +81,19 @@ def test_length_does_not_give_the_better_reference_away() -> None:
     assert 0.35 < share < 0.65
 
 
+def test_the_share_of_pairs_in_which_the_longer_reference_is_better_is_counted() -> None:
+    good, _, poor = (
+        ref.model_copy(update={"quality": quality}) for ref, quality in zip(OPEN.contexts[0].references, (5, 3, 1), strict=True)
+    )
+    texts = {"longer": (8, 2), "shorter": (2, 8), "equal": (4, 4)}
+    shares = {}
+    for name, words in texts.items():
+        pair = tuple(ref.model_copy(update={"text": "word " * n}) for ref, n in zip((good, poor), words, strict=True))
+        shares[name] = picked_by_length([OPEN.contexts[0].model_copy(update={"references": pair})])
+    assert shares == {"longer": 1.0, "shorter": 0.0, "equal": 0.5}
+    assert picked_by_length([OPEN.contexts[0].model_copy(update={"references": (good,)})]) is None
+
+
 def test_a_phrase_in_three_contexts_and_a_shared_opening_are_found() -> None:
     three = [c.model_copy(update={"turns": (*c.turns[:1], *OPEN.contexts[0].turns[1:])}) for c in OPEN.contexts[:3]]
     assert repeated_phrases(three)

@@ -18,7 +18,7 @@ from typing import Final
 import soundfile
 
 from harness.audio.pcm import Int16
-from harness.audio.recorded_turns import FoundTurn
+from harness.audio.recorded_turns import RecordedTurn
 from harness.audio.sound_file import flac
 from harness.audio.vocal import VocalDetector
 from harness.errors import UserError
@@ -53,7 +53,7 @@ class KeptTake:
     prompt: Prompt
     samples: Int16
     rate_hz: int
-    turn: FoundTurn
+    turn: RecordedTurn
 
 
 @dataclass(frozen=True, slots=True)

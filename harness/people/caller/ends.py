@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from harness.audio.onset import CLOSURE_S
 from harness.audio.pcm import Int16, resample_float, to_float
 from harness.audio.recorded_edges import audible, true_edges
-from harness.audio.recorded_turns import LEAST_PAUSE_S, LONGEST_PAUSE_S, FoundTurn, NoTurn, Span, one_turn, speech_in
+from harness.audio.recorded_turns import LEAST_PAUSE_S, LONGEST_PAUSE_S, NoTurn, RecordedTurn, Span, one_turn, speech_in
 from harness.audio.vocal import RATE_HZ, VocalDetector
 from harness.errors import UserError
 
@@ -49,7 +49,7 @@ class Disagreement:
 class FoundEnds:
     """The turn as found, in seconds of the recording, and the disagreements in the order of their instants."""
 
-    turn: FoundTurn
+    turn: RecordedTurn
     pressed_s: float | None
     lasts_s: float
     disagreements: tuple[Disagreement, ...]
@@ -93,7 +93,7 @@ def found_ends(samples: Int16, rate_hz: int, vocal: VocalDetector, pressed_s: fl
     return FoundEnds(turn, pressed_s, lasts_s, in_order, every[len(speech) :])
 
 
-def corrected(found: FoundEnds, corrections: Corrections) -> FoundTurn:
+def corrected(found: FoundEnds, corrections: Corrections) -> RecordedTurn:
     """The turn as its speaker decided.
 
     Raises `Impossible` for an end outside the recording or inside a pause, and for a pause that is none, too short, outside the
@@ -133,10 +133,10 @@ def corrected(found: FoundEnds, corrections: Corrections) -> FoundTurn:
                 "say first that the other one is none."
             )
         reached = a, b
-    return FoundTurn(start_s, end_s, tuple(pauses))
+    return RecordedTurn(start_s, end_s, tuple(pauses))
 
 
-def _of_the_press(turn: FoundTurn, after: Sequence[Span], pressed_s: float | None) -> list[Disagreement]:
+def _of_the_press(turn: RecordedTurn, after: Sequence[Span], pressed_s: float | None) -> list[Disagreement]:
     if pressed_s is None:
         words = f"You did not press the key. The turn ends with your last word at {turn.end_s:.1f} s: were you done there?"
         return [Disagreement("no_press", turn.end_s, words)]
@@ -159,7 +159,7 @@ def _of_the_press(turn: FoundTurn, after: Sequence[Span], pressed_s: float | Non
     return found
 
 
-def _of_the_pauses(turn: FoundTurn, audible: Sequence[Span]) -> list[Disagreement]:
+def _of_the_pauses(turn: RecordedTurn, audible: Sequence[Span]) -> list[Disagreement]:
     found = []
     for start, end in turn.pauses:
         inside = [(a, b) for a, b in audible if a < end - EDGE_S and b > start + EDGE_S]

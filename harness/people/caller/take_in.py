@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from harness.audio.recorded_turns import FoundTurn
+from harness.audio.recorded_turns import RecordedTurn
 from harness.audio.vocal import silero
 from harness.people.alone import alone
 from harness.people.caller.as_pack import KeptTake, export, heard_in, installed_transcriber, remove_pack
@@ -97,7 +97,7 @@ def _write(records: SeatStore, out: Path, phase: Callable[[str], None], *, anew:
 
 def _kept(records: SeatStore, person: Person, take: Take) -> KeptTake | None:
     """One recording; None if its speaker has removed it meanwhile."""
-    turn = FoundTurn(
+    turn = RecordedTurn(
         take.decided["start_s"], take.decided["end_s"], tuple((float(a), float(b)) for a, b in take.decided["pauses"])
     )
     parts = records.parts(take)

@@ -35,7 +35,7 @@ class Counting:
 
     takes_s = 0.0
 
-    def transcribe(self, samples: NDArray[np.float32]) -> Heard:
+    def transcribe(self, samples: NDArray[np.float32], *_: object) -> Heard:
         time.sleep(self.takes_s)
         return Heard(f"{np.count_nonzero(samples)} samples" if samples.any() else "", 0)
 

@@ -52,3 +52,4 @@ def test_the_latest_stretch_comes_first_and_what_is_missing_is_repeated() -> Non
     assert pooled(states)[0] == np.mean(np.arange(STATES)[-8:])
     assert list(pooled(np.concatenate([states, states]))) == list(pooled(states))
     assert pooled(states[:1])[3] == 0
+    assert list(pooled(np.arange(33, dtype=np.float32)[:, None])) == [28.5, 22.5, 16.5, 6.0]

@@ -59,6 +59,11 @@ def test_clean_is_the_same_samples_in_another_array() -> None:
     assert played is not dry
 
 
+@pytest.mark.parametrize("name", ["babble10", "telephone", "room400", "loss5"])
+def test_no_sound_stays_no_sound(name: str) -> None:
+    assert parse_condition(name).apply(np.zeros(0, np.int16), RATE_HZ, 1).size == 0
+
+
 @pytest.mark.parametrize("kind", ["babble", "street", "hum", "hiss"])
 @pytest.mark.parametrize("snr_db", [0, 20])
 def test_noise_has_the_ratio_that_was_set(kind: str, snr_db: int) -> None:

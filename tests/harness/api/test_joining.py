@@ -108,7 +108,7 @@ def test_the_voice_speaks_for_a_pack_that_names_it(tmp_path: Path) -> None:
     voices = open_voices(load_pack(str(path)))
     assert voices.knows("hummer")
     assert not voices.knows("nobody")
-    assert voices.chosen("hummer") == "hummer (installed)"
+    assert voices.name_of("hummer") == "hummer (installed)"
     one, two = (render_turn("It is tomorrow already.", None, InstalledVoice("hummer").open(), None) for _ in range(2))
     assert one.duration_s > 0.5
     assert (one.samples == two.samples).all()

@@ -72,6 +72,17 @@ def test_what_was_taken_back_before_it_could_be_understood_was_not_said() -> Non
     assert spans(cleared(heard((0, 400)), 150)) == []
 
 
+def test_a_reply_begins_with_the_first_speech_since_the_caller_began() -> None:
+    listener = until(heard((0, 500), (3_000, 500), (5_000, 500)), 6_000)
+    assert listener.begun_ns == pytest.approx(at(0), abs=WINDOW_MS * NS_PER_MS)
+    listener.mark(at(1_000))
+    assert listener.begun_ns == pytest.approx(at(3_000), abs=WINDOW_MS * NS_PER_MS)
+    listener.mark(at(3_200))
+    assert listener.begun_ns == at(3_200), "speech that goes on counts from the mark"
+    listener.mark(at(6_000))
+    assert listener.begun_ns is None
+
+
 def test_the_end_of_a_longer_utterance_is_not_withdrawn() -> None:
     assert spans(cleared(heard((0, 300), (600, 300)), 750)) == near((0, 750))
 

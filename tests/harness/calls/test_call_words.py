@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.calls.as_run import CallsAsked, measure_calls
-from harness.calls.found import find_calls
+from harness.calls.recordings import find_calls
 from harness.calls.words import SURE, add_words
 from harness.figures.summarise import summarise
 from harness.progress import RunProgress

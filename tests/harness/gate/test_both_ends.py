@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.gate.budgets import read_budgets
+from harness.gate.budgets import Budgets, read_budgets
 from harness.gate.check import CheckResult, check_run
+from harness.gate.extend_run import Extension, play_until_clear
+from harness.progress import RunProgress
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
-from harness.timing.figures import Endpointing, InnerPause, TurnTiming
+from harness.timing.figures import Endpointing, InnerPause
 from harness.turns import change
 from harness.turns.of_run import table_of_run
 from tests.harness.conftest import Finished
@@ -167,23 +169,15 @@ def test_a_delay_by_others_in_either_run_leaves_a_change_open(check: Check, tmp_
     assert found.why.startswith("This machine cannot tell: 200 ms others'")
 
 
-def by_subset(store: RunStore, timing: Callable[[bool], TurnTiming]) -> RunStore:
-    subset = {context.id: context.subset for context in store.contexts()}
-    for session in store.sessions():
-        store.set_timing(session.id, (timing(subset[session.key.context_id] == "adversarial"),))
-    return store
-
-
-def test_a_limit_by_subset_reads_the_conversations_of_that_subset_alone(check: Check, tmp_path: Path) -> None:
-    run = by_subset(
-        run_of(tmp_path / "run", [TURN] * 72),
-        lambda hard: replace(TURN, ttfa_ms=900.0 if hard else 300.0, answer_ms=900.0, cut_in=hard, no_reply=False),
+def test_calls_at_fault_are_not_played_again_without_time_for_it(faulty_run: RunStore) -> None:
+    budgets = Budgets.model_validate({"schema": 1, "limits": [{"figure": "ttfa_ms.p95", "at_most": 9_000}]})
+    _, result, why = play_until_clear(
+        faulty_run,
+        lambda store, look, twice: check_run(store, budgets, look=look, fails_twice=twice),
+        Extension(0.0, ("none",), RunProgress(quiet=True)),
     )
-    figures = ("ttfa_ms.p50, at_most: 600", "within_budget.ttfa, at_least: 0.5", "cut_in_rate, at_most: 0.5")
-    found = check(run, *(f"{figure}, subset: {subset}" for subset in ("regular", "adversarial") for figure in figures)).checked
-    values = [present(one.decision).value for one in found]
-    assert values == [300.0, 1.0, 0.0, 900.0, 0.0, 1.0]
-    assert ["TTFA is of a filler" in one.note for one in found] == [True, True, False, False, False, False]
+    assert result.verdict == "cannot tell"
+    assert why == "the time is too short to play again 10 sessions in which the harness was at fault"
 
 
 def test_a_run_far_over_its_limit_fails_before_calls_are_played_again_and_is_surer_of_it(

@@ -96,6 +96,15 @@ def test_a_limit_that_a_run_to_come_cannot_have_is_refused_in_a_line(
     assert "\n" not in str(refused.value)
 
 
+def test_a_lower_limit_of_the_median_is_none_of_another_figure_nor_of_a_lower_percentile(pack: Path, tmp_path: Path) -> None:
+    plan = make_plan(Experiment(agents=(str(peer("raw-pcm-echo")),), pack=str(pack)))
+    for other in ("ttft_ms.p95, at_most: 500", "no_reply_rate, at_most: 0.5", "ttfa_ms.p95, at_most: 600"):
+        limits = f"  - {{figure: ttfa_ms.p50, at_least: 600}}\n  - {{figure: {other}}}"
+        assert len(limits_for(read_budgets(budgets(tmp_path, limits)), new_manifest(plan), plan.contexts, judged=True)) == 2
+    crossed = "  - {figure: ttfa_ms.p95, at_least: 600}\n  - {figure: ttfa_ms.p50, at_most: 500}"
+    assert limits_for(read_budgets(budgets(tmp_path, crossed)), new_manifest(plan), plan.contexts, judged=True)
+
+
 def test_options_that_cannot_go_together_are_refused(
     harness_here: Callable[..., Finished], pack: Path, tmp_path: Path, old_run: Callable[[str], Path]
 ) -> None:

@@ -30,7 +30,7 @@ def cells(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     for context in contexts:
         good = context.subset == "regular"
         busy = Contention(0.0, 0.0, 0.0, at_most_ms={"ttfa": 0.0}, others=((OTHERS[context.subset], 0.5),))
-        timing = TurnTiming("m", 0.0, 100.0 if good else 900.0, contention=busy)
+        timing = TurnTiming("m", 0.0, 100.0 if good else 900.0, answer_ms=900.0, contention=busy)
         words = "all is well" if good else "nothing but noise"
         for agent in "ab":
             play(
@@ -96,3 +96,5 @@ def test_what_is_said_beside_a_figure_is_of_its_subset_too(cells: tuple[str, Cel
     assert evidence.unspoken("a", other) == {"agent hung up": IN_SUBSET}
     assert [[name for name, _ in evidence.others("a", place)] for place in (regular, other)] == [["chromium"], ["python3"]]
     assert evidence.conversations_a_speaker(regular) == 1
+    notes = [evidence.before_answers("ttfa_ms.p50", "a", place) for place in (regular, other)]
+    assert [note.startswith(f"TTFA is of a filler on {IN_SUBSET} of {IN_SUBSET} replies") for note in notes] == [True, False]

@@ -3,8 +3,11 @@
 from pathlib import Path
 
 from harness.commands.check_files import reason, told
+from harness.figures.rank import Place
 from harness.gate.budgets import Budgets
 from harness.gate.check import CheckResult, check_run
+from harness.gate.evidence import Cells
+from harness.store.selection import HEARD, Selection
 from tests.present import present
 from tests.run_of_speakers import run_of_speakers
 
@@ -24,6 +27,15 @@ def test_limits_that_many_turns_would_pass_are_open_with_ten_speakers(tmp_path: 
         assert (other.verdict, other.speakers) == ("pass", None), one.name
         assert present(one.decision).value == present(other.decision).value
         assert present(one.decision).interval[1] > present(other.decision).interval[1]
+
+
+def test_a_speaker_is_one_observation_of_every_figure_but_a_rating(tmp_path: Path) -> None:
+    cells = Cells(Selection(run_of_speakers(tmp_path / "run", 3, 4)))
+    figures = ("ttfa_ms.p50", "unspoken_share", "win_rate", "elo_over.ref:plain")
+    assert [cells.over_speakers(figure) for figure in figures] == [True, True, False, False]
+    assert cells.conversations_a_speaker(Place("clean", HEARD)) == 4
+    unknown = Cells(Selection(run_of_speakers(tmp_path / "unknown", 3, 4, sourced=False)))
+    assert not any(unknown.over_speakers(figure) for figure in figures)
 
 
 def test_more_of_the_same_speakers_is_not_asked_for(tmp_path: Path) -> None:

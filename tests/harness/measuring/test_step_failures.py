@@ -170,3 +170,20 @@ def test_validity_belongs_to_a_finished_session_which_is_named(store: RunStore, 
     store.commit_session(session.key, partial=partial, started_ns=2, failure_kind=failure)
     manifest = with_validity(store)
     assert manifest.invalid == ([] if failure else ["c1 · a: event-loop lag 900.0 ms is over 20 ms"])
+
+
+def test_only_finished_and_measured_calls_without_words_are_transcribed(store: RunStore) -> None:
+    def transcribe(samples: NDArray[np.int16], rate_hz: int) -> Heard:
+        return Heard("Hello", (("Hello", 0.0, len(samples) / rate_hz),))
+
+    measure_missing(store, silero(), QUIET)
+    recording = make_recording(Said(0.4, voice(1.0))).recording
+    timing = store.sessions()[0].timing
+    play(store, repeat=3, recording=recording, timing=timing, failure_kind="flood")
+    play(store, repeat=4, recording=recording)
+    play(store, repeat=5, timing=timing)
+    store.set_heard(store.sessions()[0].id, "Known", ())
+    transcribe_all(store, QUIET, transcribe, but={"c1"})
+    assert store.manifest.transcriber is None
+    transcribe_all(store, QUIET, transcribe)
+    assert [s.heard_text for s in store.sessions()] == ["Known", "Hello", "Hello", None, None, None]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness.audio.pcm import to_float, to_int16
-from harness.audio.recorded_turns import FoundTurn, NoTurn
+from harness.audio.recorded_turns import NoTurn, RecordedTurn
 from harness.audio.speech import breath
 from harness.audio.speech_edges import level_db
 from harness.audio.vocal import silero
@@ -83,7 +83,7 @@ def test_a_press_in_the_middle_of_the_turn_ends_it_and_the_rest_is_asked_about(k
     assert asked.at_s == pytest.approx(end, abs=0.03)
     assert "left out" in asked.words
     mine = corrected(seen, Corrections(end_s=turn.end_s))
-    assert mine == FoundTurn(seen.turn.start_s, turn.end_s, found(turn).turn.pauses)
+    assert mine == RecordedTurn(seen.turn.start_s, turn.end_s, found(turn).turn.pauses)
 
 
 def test_a_press_before_the_last_word_is_over_ends_the_turn_with_the_word() -> None:
@@ -106,19 +106,19 @@ def test_a_late_press_none_and_a_cut_recording_are_said() -> None:
         found_ends(turn.samples, RATE_HZ, silero(), 0.3)
 
 
-SEEN = FoundEnds(FoundTurn(1.0, 9.0, ((2.0, 2.5), (4.0, 4.5), (7.0, 7.6))), 9.4, 10.0, ())
+SEEN = FoundEnds(RecordedTurn(1.0, 9.0, ((2.0, 2.5), (4.0, 4.5), (7.0, 7.6))), 9.4, 10.0, ())
 
 
 def test_the_speaker_decides() -> None:
     assert corrected(SEEN, Corrections()) == SEEN.turn
     assert corrected(SEEN, Corrections(no_pauses=(1,))).pauses == ((2.0, 2.5), (7.0, 7.6))
-    assert corrected(SEEN, Corrections(end_s=6.5)) == FoundTurn(1.0, 6.5, ((2.0, 2.5), (4.0, 4.5)))
+    assert corrected(SEEN, Corrections(end_s=6.5)) == RecordedTurn(1.0, 6.5, ((2.0, 2.5), (4.0, 4.5)))
     assert corrected(SEEN, Corrections(end_s=7.0)).pauses == ((2.0, 2.5), (4.0, 4.5))
     more = Corrections(pauses=((5.0, 5.3),), no_pauses=(0,))
     assert corrected(SEEN, more).pauses == ((4.0, 4.5), (5.0, 5.3), (7.0, 7.6))
     went_on = FoundEnds(SEEN.turn, 9.4, 14.0, (), ((10.0, 11.0), (12.0, 13.0)))
     assert corrected(went_on, Corrections()) == SEEN.turn
-    assert corrected(went_on, Corrections(end_s=11.0)) == FoundTurn(1.0, 11.0, (*SEEN.turn.pauses, (9.0, 10.0)))
+    assert corrected(went_on, Corrections(end_s=11.0)) == RecordedTurn(1.0, 11.0, (*SEEN.turn.pauses, (9.0, 10.0)))
     assert corrected(went_on, Corrections(end_s=13.0, no_pauses=(3,))).pauses == (*SEEN.turn.pauses, (11.0, 12.0))
     mended = Corrections(pauses=((1.9, 2.6),), no_pauses=(0,))
     assert corrected(SEEN, mended).pauses[0] == (1.9, 2.6)

@@ -52,3 +52,7 @@ def test_a_clipped_voice_is_not_silenced() -> None:
     t = np.arange(RATE) / RATE
     clipped = np.clip(200_000 * np.sin(2 * np.pi * 60 * t), -32_768, 32_767).astype(np.int16)
     assert (around_zero(clipped, RATE) == 0).mean() < 0.01
+
+
+def test_no_samples_have_no_offset() -> None:
+    assert around_zero(np.zeros(0, np.int16), RATE).size == 0

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.clock import now_ns
+from harness.servers import scraper
 from harness.servers.samples import ServerSample, load_samples
 from harness.servers.scraper import ANSWER_S, MOST_BYTES, MetricsScraper, Target, next_in_s
 from harness.timeline import NS_PER_MS
@@ -254,3 +255,8 @@ def test_a_damaged_row_of_samples_is_left_out(tmp_path: Path) -> None:
     (found,) = load_samples(tmp_path)
     assert found.columns == {"running": 1}
     assert load_samples(tmp_path / "nowhere") == ()
+
+
+def test_an_error_is_said_in_its_own_words_and_one_without_words_by_its_name() -> None:
+    assert scraper._in_words(OSError("odd\n thing")) == "cannot be read: odd thing"
+    assert scraper._in_words(OSError()) == "cannot be read: OSError"

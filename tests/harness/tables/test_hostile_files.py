@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.calls.found import find_calls
+from harness.calls.recordings import find_calls
 from harness.errors import UserError
 from harness.judging.completion import read_completions
 from harness.judging.validation.label_files import read_labels

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -139,4 +140,18 @@ def test_whatever_else_is_sent_is_refused_and_harms_nothing(receiver: SpanReceiv
 def test_a_receiver_that_is_not_open_tells_nobody_anything() -> None:
     receiver = SpanReceiver()
     assert receiver.environment("my-bot") == {}
+    receiver.close()
+
+
+def test_a_closed_receiver_takes_nothing_over_either_protocol() -> None:
+    receiver = SpanReceiver()
+    receiver.open()
+    server = receiver._server
+    assert server is not None
+    assert server.grpc is not None
+    ports = (server.server_port, server.grpc.port)
+    receiver.close()
+    for port in ports:
+        with pytest.raises(OSError, match="refused"), socket.create_connection(("127.0.0.1", port), timeout=5):
+            pass
     receiver.close()

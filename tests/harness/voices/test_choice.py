@@ -28,10 +28,10 @@ def voices_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_users_voices_stand_beside_those_that_ship_and_may_take_their_names(voices_file: Path) -> None:
     voices_file.write_text(ENTRY.format(name="anna") + ENTRY.format(name="jo"))
     voices = open_voices(load_pack("heart-mini"))
-    assert voices.chosen("anna") == "anna (OpenAITTSService)"
-    assert voices.chosen("jo") == "jo (OpenAITTSService)"
-    assert voices.chosen("ned") == "ned"
-    assert voices.chosen("nobody-knows") == "joe"
+    assert voices.name_of("anna") == "anna (OpenAITTSService)"
+    assert voices.name_of("jo") == "jo (OpenAITTSService)"
+    assert voices.name_of("ned") == "ned"
+    assert voices.name_of("nobody-knows") == "joe"
 
 
 def test_a_missing_key_is_one_line_before_anything_is_rendered(voices_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

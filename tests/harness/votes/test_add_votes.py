@@ -100,6 +100,7 @@ def test_two_files_of_one_name_are_two_persons_votes(capsys: pytest.CaptureFixtu
     # The same path with the next person's votes, as a browser's folder of downloads has it.
     _, found = told(capsys, "add-votes", played, "--add", by_person(anna, "cara"))
     assert found["votes"] == 36
+    assert sorted(file.name for file in (played / "votes").iterdir()) == [f"000{n}-votes.jsonl" for n in (1, 2, 3)]
 
 
 def test_a_file_that_is_added_again_counts_once_and_is_said(

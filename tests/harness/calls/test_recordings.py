@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.calls.found import TABLE, find_calls
+from harness.calls.recordings import TABLE, find_calls
 from harness.errors import UserError
 from harness.printable import DOT
 from harness.scenarios.context import Context

@@ -1,4 +1,4 @@
-"""The door of an agent: the address that a call dials, and the headers that open it.
+"""The access to an agent: the address that a call dials, and the headers that open it.
 
 The one place where a wire gets either. Both are made anew for each call, because a token may be good for one.
 """
@@ -18,7 +18,7 @@ OPEN_TIMEOUT_S: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Access:
     """What a profile says of reaching its agent. `route`: where agents of its kind usually answer, for advice."""
 
     url: str
@@ -30,8 +30,8 @@ class Door:
     transport: str = ""
 
     @classmethod
-    def of(cls, url: str, options: Mapping[str, Any], route: str = "", transport: str = "") -> "Door":
-        """The door that the options of a connection describe."""
+    def of(cls, url: str, options: Mapping[str, Any], route: str = "", transport: str = "") -> "Access":
+        """The access that the options of a connection describe."""
         return cls(
             url,
             Credentials.of(options),

@@ -27,7 +27,7 @@ MOST_OF_A_NAME: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class FoundCall:
+class CallRecording:
     """One call. `id`: a name that a context can have."""
 
     id: str
@@ -37,7 +37,7 @@ class FoundCall:
     files: CallFiles
 
 
-def find_calls(place: Path, table: Path | None = None, caller: Side | None = None) -> tuple[FoundCall, ...]:
+def find_calls(place: Path, table: Path | None = None, caller: Side | None = None) -> tuple[CallRecording, ...]:
     """The calls of a file or folder, by name; a recording that is there twice, under any name, is one call.
 
     `table`: None takes `calls.csv` beside the recordings, if there is one. `caller`: the caller's channel in every file of two
@@ -55,7 +55,7 @@ def find_calls(place: Path, table: Path | None = None, caller: Side | None = Non
     of_pairs = {path.resolve(): row for row in rows if len(row.files) == 2 for path in row.files}
     recordings = [place] if place.is_file() else sorted(p for p in place.rglob("*") if _is_recording(p, place))
     recordings += [row.files[0] for row in rows if place.is_dir()]
-    found: dict[str, FoundCall] = {}
+    found: dict[str, CallRecording] = {}
     for path in recordings:
         row = of_pairs.get(path.resolve()) or said.get(path.resolve())
         files = row.files if row else (path,)
@@ -73,7 +73,7 @@ def _is_recording(path: Path, below: Path) -> bool:
     return path.suffix.lower() in SUFFIXES and path.is_file() and not hidden
 
 
-def _call(files: CallFiles) -> FoundCall:
+def _call(files: CallFiles) -> CallRecording:
     content = hashlib.sha256()
     for path in files.files:
         try:
@@ -86,7 +86,9 @@ def _call(files: CallFiles) -> FoundCall:
         except OSError as error:
             raise UserError(f"{printable(str(path), one_line=True)}: cannot be read ({error.strerror})") from error
     plain = re.sub(r"[^a-z0-9]+", "-", Path(files.name).with_suffix("").as_posix().lower()).strip("-")
-    return FoundCall(f"{plain[-MOST_OF_A_NAME:].strip('-') or 'call'}-{content.hexdigest()[:8]}", content.hexdigest(), files)
+    return CallRecording(
+        f"{plain[-MOST_OF_A_NAME:].strip('-') or 'call'}-{content.hexdigest()[:8]}", content.hexdigest(), files
+    )
 
 
 def _rows(table: Path) -> Iterator[CallFiles]:
