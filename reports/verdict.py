@@ -1,15 +1,10 @@
 """The verdict on each agent: its answers and one sentence, written so that they do not mislead a reader who stops there.
 
-People who answered the same callers are no agent and get no verdict; each agent is compared with them on both axes.
-*Fast* is yes or no only if the interval of the median is completely on one side of the budget. Where over 5 % of the replies
-begin with a filler, the median is that of the answer: it never begins before TTFA, so both are within the budget where it is,
-and a filler buys no *yes*. *Kind* is compared with the
-reference that sets the bar: a person's reply if one competes, otherwise the one that its author meant to be best. It is yes or
-no only if the interval of that comparison excludes "as good as the bar", and only where the axis is people's, or a judge's that
-is borne out (`harness.figures.quality_state`). A judge's opinion gives no verdict, whatever the Elo. *Pauses cut* stand beside
-the two, because speed can be bought by answering before the caller has ended.
-The sentence says the same in plain words. The facts behind it follow in a fixed order: the budget, the rating with its
-band, cut-ins, the measurement error and the accuracy of the judges; one that is not known is named as missing.
+*Fast* is yes or no only if the interval of the median is on one side of the budget. Where over 5 % of the replies begin with a
+filler, the median is that of the answer, so a filler buys no *yes*. *Kind* is compared with the bar: a person's reply if one
+competes, otherwise the one that its author meant to be best; only people's votes, or a judge that is borne out, can decide it.
+*Pauses cut* are beside the two, because speed can be bought by answering before the caller has ended. People who answered the
+same callers get no verdict. The facts behind the sentence follow in a fixed order; one that is not known is named as missing.
 """
 
 from collections.abc import Iterator

@@ -1,13 +1,9 @@
 """The latency of a seat's own sound: from a frame at which it is played to the frame at which the microphone has it.
 
-A wait is counted on one audio clock, but what is played leaves the headphones later than its frame, and what is said reaches
-the page later still. Only the sum of both delays matters, and no browser reports it rightly. So it is measured: before a
-sitting the headphones are held to the microphone, and short sweeps are played at known frames.
-
-A sweep is found by its matched filter, whose peak is as narrow as the sweep's band is wide and stands above noise that would
-hide a click of the same peak. The peak is taken from the envelope, since a headphone may turn the sign. Gaps are
-irregular and longer than any latency that is looked for: one latency alone lays all sweeps on their peaks, and no rhythm in
-the room imitates it. A microphone that hears nothing, or noise alone, gives no result instead of a wrong one.
+What is played leaves the headphones late, and what is said reaches the page late; no browser reports either rightly. So their
+sum is measured: before a sitting the headphones are held to the microphone, and short sweeps are played at known frames. A
+matched filter finds them in noise that would hide a click, by its envelope, since a headphone may turn the sign. Gaps are
+irregular and longer than any latency, so no rhythm in the room imitates them; where too little is heard there is no result.
 
 Pure: no file, no clock.
 """

@@ -1,13 +1,8 @@
-"""A microphone's recording put together from its parts, and whatever is missing of it.
+"""One recording from its parts, with the places at which sound was lost.
 
-A browser sends what a microphone heard in parts of about a second, each with the frame of the audio clock at which it
-begins. A wait is counted on that clock, so a lost block that nobody notices would move everything after it. It shows in one
-of three ways, and each is found by itself:
-
-- frames are missing between two parts (the page dropped blocks, or the microphone gave none);
-- the audio clock stood still while wall clock went on (the computer slept or had no time for the page): later sound then has
-  another latency than was measured. The page pairs frames with wall clock and takes the block that came soonest, once a part;
-- a stretch of exact zeros inside sound (the system put silence in the place of sound): no microphone in a room gives that.
+Waits are counted in frames, so a lost block that nobody notices would move everything after it. Each way to lose sound is
+found by itself: frames are missing between two parts; the audio clock stood still while wall clock went on (the computer
+slept or was too busy); or exact zeros are inside sound, which no microphone in a room gives.
 
 Pure: no file, no clock.
 """

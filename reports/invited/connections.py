@@ -1,13 +1,10 @@
 """Bounds on the connections of a server that strangers can reach: their number, and their time.
 
-A connection costs a stranger nothing and the server a file descriptor, and a server without descriptors serves nobody. So every
-connection is counted when it is accepted, before TLS and before any byte; whoever is slow to ask, or to take an answer, is
-cut by the total time and not by the last byte, because one byte every five seconds is slow too. A newcomer is never refused:
-where there is no room the oldest unfinished connection ends, of the address that has most. So a stranger with a thousand
-connections loses their own, and somebody with a link, who sends a whole request at once, is answered. A browser opens an idle
-connection that was ended again by itself.
-
-A named proxy speaks for many people, so no bound by address is its own.
+A connection costs a stranger nothing and the server a file descriptor. So every one is counted when it is accepted, before
+TLS and before any byte; whoever is slow to ask, or to take an answer, is cut by the total time, because one byte every five
+seconds is slow too. A newcomer is never refused: where there is no room the oldest unfinished connection ends, of the address
+that has most. So a stranger with a thousand connections loses their own. A named proxy speaks for many people, so no bound by
+address is its own.
 """
 
 import asyncio

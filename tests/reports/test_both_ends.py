@@ -96,7 +96,7 @@ def test_tables_have_a_column_for_each_end(busy: PageView) -> None:
     assert low + owed == pytest.approx(float(turn["ttfa_ms"] or 0), abs=1e-3)
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+@pytest.mark.parametrize(("width", "dark"), [(390, True)])
 def test_the_page_shows_both_ends_and_the_programs(
     busy: PageView, open_page: Open, tmp_path: Path, width: int, dark: bool
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,14 @@ import numpy as np
 import pytest
 from starlette.applications import Starlette
 
-from harness.people import loop_back
+from harness.audio import transcribe
+from harness.audio.vocal import silero
+from harness.people import examiner, loop_back
 from harness.people.app import SeatApp
+from harness.people.caller import take_in
 from harness.people.records import SeatStore
 from harness.people.seat import CONSENT, Seat
+from harness.people.supporter import into_run
 from harness.people.track import RATE_HZ
 from harness.people.withdraw import Withdraw, withdraw_on_page
 from harness.reports.invited.address import Address
@@ -101,6 +106,16 @@ class ServedSeat:
 
 
 ServeSeat = Callable[..., ServedSeat]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loaded_once() -> Iterator[None]:
+    """The transcriber and the speech detector, loaded once for all tests of a worker: loading them takes longer than a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transcribe, "Transcriber", cache(transcribe.Transcriber))
+        for module in (into_run, examiner, take_in):
+            patch.setattr(module, "silero", cache(silero))
+        yield
 
 
 @pytest.fixture

@@ -28,32 +28,33 @@ def test_only_its_own_names_are_answered(serve: Serve) -> None:
         assert client.get("/step", headers={"host": host}).status_code == 400, host
 
 
-@pytest.mark.parametrize(
-    ("headers", "taken"),
-    [
-        ({}, True),
-        ({"origin": "{address}", "sec-fetch-site": "same-origin"}, True),
-        ({"origin": "{address}"}, True),
-        ({"origin": "http://evil.test"}, False),
-        ({"origin": "null"}, False),
-        ({"origin": "{address}0"}, False),
-        ({"origin": "{address}.evil.test"}, False),
-        ({"sec-fetch-site": "cross-site"}, False),
-        ({"sec-fetch-site": "same-site"}, False),
-        ({"sec-fetch-site": "none", "origin": "{address}"}, False),
-    ],
-)
-def test_a_change_is_taken_from_its_own_pages_alone(serve: Serve, headers: dict[str, str], taken: bool) -> None:
-    served = serve(items=1, **TEXT)
-    sent = {name: value.format(address=served.address) for name, value in headers.items()}
-    rater, stranger = served.begun(), served.client()
-    expected = 200 if taken else 403
-    assert stranger.post("/begin", json={"consent": True}, headers=sent).status_code == expected
-    for path, body in (("/answer", VOTE), ("/leave", {}), ("/collect/reply", {})):
-        status = rater.post(path, json=body, headers=sent).status_code
-        assert (status != 403) is taken, path
-    assert len(served.votes.raters()) == 1 + taken
-    assert len(served.votes.answers()) == taken
+SENDERS: list[tuple[dict[str, str], bool]] = [
+    ({}, True),
+    ({"origin": "{address}", "sec-fetch-site": "same-origin"}, True),
+    ({"origin": "{address}"}, True),
+    ({"origin": "http://evil.test"}, False),
+    ({"origin": "null"}, False),
+    ({"origin": "{address}0"}, False),
+    ({"origin": "{address}.evil.test"}, False),
+    ({"sec-fetch-site": "cross-site"}, False),
+    ({"sec-fetch-site": "same-site"}, False),
+    ({"sec-fetch-site": "none", "origin": "{address}"}, False),
+]
+
+
+def test_a_change_is_taken_from_its_own_pages_alone(serve: Serve) -> None:
+    served = serve(items=1, begins_per_minute=100, **TEXT)
+    for headers, taken in SENDERS:
+        sent = {name: value.format(address=served.address) for name, value in headers.items()}
+        rater, stranger = served.begun(), served.client()
+        raters, answers = len(served.votes.raters()), len(served.votes.answers())
+        expected = 200 if taken else 403
+        assert stranger.post("/begin", json={"consent": True}, headers=sent).status_code == expected, headers
+        for path, body in (("/answer", VOTE), ("/leave", {}), ("/collect/reply", {})):
+            status = rater.post(path, json=body, headers=sent).status_code
+            assert (status != 403) is taken, (path, headers)
+        assert len(served.votes.raters()) == raters + taken
+        assert len(served.votes.answers()) == answers + taken
 
 
 def test_behind_tls_the_origin_is_the_address_asked_for() -> None:

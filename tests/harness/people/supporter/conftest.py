@@ -1,5 +1,7 @@
 """A run that was really played, and takes of people in it, made from voices of the project at known instants."""
 
+import fcntl
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -42,13 +44,21 @@ def context_of(name: str, said: str) -> str:
 
 @pytest.fixture(scope="session")
 def played_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("played")
-    (folder / "four-words.yaml").write_text(PACK + "".join(context_of(*each) for each in CALLERS.items()), encoding="utf-8")
-    done = harness(
-        folder, "run", "--agent", peer("scripted"), "--agent", peer("raw-pcm-answers"), "--pack", "four-words.yaml",
-        "--judge", "none", "--out", "run", virtual=True,
-    )  # fmt: skip
-    assert done.code == 0, done.err
+    """The run, played once for all workers of this test session."""
+    session = os.environ.get("PYTEST_XDIST_TESTRUNUID", "")
+    folder = tmp_path_factory.getbasetemp().parent / session if session else tmp_path_factory.mktemp("played")
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "whole").exists():
+            pack = folder / "four-words.yaml"
+            pack.write_text(PACK + "".join(context_of(*each) for each in CALLERS.items()), encoding="utf-8")
+            done = harness(
+                folder, "run", "--agent", peer("scripted"), "--agent", peer("raw-pcm-answers"), "--pack", pack.name,
+                "--judge", "none", "--out", "run", virtual=True,
+            )  # fmt: skip
+            assert done.code == 0, done.err
+            (folder / "whole").touch()
     return folder
 
 

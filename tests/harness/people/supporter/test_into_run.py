@@ -6,20 +6,27 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.audio.level import first_sample, last_sample
 from harness.errors import UserError
 from harness.figures.seat import seat_words
 from harness.figures.summarise import summarise
+from harness.people import loop_back
 from harness.people.records import SeatStore
 from harness.people.supporter import take_in as taking_in
 from harness.people.supporter.conversations import Conversations
 from harness.people.supporter.into_run import PersonsReply, add_people, refuse_run
 from harness.people.supporter.out_of_run import remove_person
+from harness.people.track import Track
+from harness.people.trials import measured
 from harness.progress import RunProgress
 from harness.recording.from_seat import RATE_HZ
 from harness.recording.sitting import load_sitting
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.material import Material, seconds
+from harness.reports.listening.sound import LEAD_S, TAIL_S
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
 from harness.timing.unknown_waits import NO_LATENCY
@@ -57,6 +64,12 @@ def test_a_person_is_measured_and_heard_as_an_agent_is(played: Path, answer: Ans
         assert session.started_ns is None
     assert "sister" in present(sessions[1].heard_text).lower()
     assert selection.manifest.transcriber == before.transcriber
+    # In a listening test a reply ends with its last word: the room around it would reveal that no agent spoke.
+    material = Material(selection.store, ListeningDesign())
+    said_s = len(callers["second"].samples) / RATE_HZ
+    caller_s = min(LEAD_S, seconds(material.caller("first")))
+    reply_s = seconds(material.stimulus("first", "people", gap_ms=200))
+    assert reply_s == pytest.approx(caller_s + 0.2 + said_s + TAIL_S, abs=0.35)
 
 
 def test_a_take_is_added_once_and_a_person_answers_nothing_twice(played: Path, answer: Answer) -> None:
@@ -155,11 +168,11 @@ def test_the_run_goes_on_as_if_it_had_no_people(
 
 
 def test_further_people_meet_the_agents_and_agents_meet_once(
-    played: Path, answer: Answer, harness_command: Callable[..., Finished]
+    played: Path, answer: Answer, harness_here: Callable[..., Finished]
 ) -> None:
     answer(played, *THREE)
-    asked = harness_command("judge", "run", "--judge", "embedded", "--dry-run", "--json")
-    judged = harness_command("judge", "run", "--judge", "embedded", "--json")
+    asked = harness_here("judge", "run", "--judge", "embedded", "--dry-run", "--json")
+    judged = harness_here("judge", "run", "--judge", "embedded", "--json")
     assert judged.code == 0, judged.err
     selection = opened(played)
     assert selection.replicates == (0, 1, 2)
@@ -186,7 +199,7 @@ def test_people_are_no_agent_to_play(harness_here: Callable[..., Finished], name
 
 
 def test_a_wait_of_unknown_latency_is_no_wait_and_the_words_are_judged(
-    played: Path, harness_command: Callable[..., Finished]
+    played: Path, harness_here: Callable[..., Finished]
 ) -> None:
     store = RunStore.open(played)
     known, other = (persons_reply(store, person, "first", "second") for person in ("P01", "P02"))
@@ -197,7 +210,7 @@ def test_a_wait_of_unknown_latency_is_no_wait_and_the_words_are_judged(
     assert present(unsure.timing).discarded == NO_LATENCY
     assert present(unsure.heard_text)
     store.close()
-    judged = harness_command("judge", "run", "--judge", "embedded")
+    judged = harness_here("judge", "run", "--judge", "embedded")
     assert judged.code == 0, judged.err
     selection = opened(played)
     assert any(row.replicate == 1 and "people" in (row.system_a, row.system_b) for row in selection.verdicts)
@@ -211,10 +224,17 @@ def test_a_sittings_worst_reply_says_how_well_it_was_measured(played: Path) -> N
     store = RunStore.open(played)
     replies = [
         persons_reply(store, "P01", context, "fourth", error_p95_ms=error)
-        for context, error in (("first", 1.0), ("second", 30.0), ("third", 4.0))
+        for context, error in (("first", 1.0), ("second", 20.1), ("third", 19.9))
     ]
     replies[0] = replace(replies[0], sitting=replace(replies[0].sitting, loop=None))
     add_people(store, replies, RunProgress(quiet=True))
     (seat,) = summarise(store).seats
-    assert (seat.sittings, seat.not_calibrated, seat.over_limit, seat.largest_error_ms) == (1, 1, 1, 30.0)
-    assert "within 30 ms" in seat_words(seat)
+    assert (seat.sittings, seat.not_calibrated, seat.over_limit, seat.largest_error_ms) == (1, 1, 1, 20.1)
+    assert "within 20 ms" in seat_words(seat)
+
+
+@pytest.mark.parametrize(("error_ms", "fit"), [(19.9, True), (20.1, False)])
+def test_a_page_has_the_same_limit(monkeypatch: pytest.MonkeyPatch, error_ms: float, fit: bool) -> None:
+    monkeypatch.setattr(loop_back, "loop_back", lambda *_: loop_back.LoopBack(2_400.0, error_ms, 0.0, 12, 12))
+    page = measured(Track(RATE_HZ, 0, np.ones(9, np.int16), ()), {"played": [{"name": "loop-back", "at": 0, "frames": 9}]})
+    assert page["fit"] is fit

@@ -34,10 +34,10 @@ def files_with(folder: Path, *words: str) -> list[str]:
     ]
 
 
-def test_nothing_of_a_person_is_left(played: Path, answer: Answer, harness_command: Callable[..., Finished]) -> None:
+def test_nothing_of_a_person_is_left(played: Path, answer: Answer, harness_here: Callable[..., Finished]) -> None:
     answer(played, ("P-anna", "first", "second"), ("P-ben", "first", "third"), ("P-anna", "third", "fourth"))
-    assert harness_command("judge", "run", "--judge", "embedded").code == 0
-    assert harness_command("report", "run").code == 0
+    assert harness_here("judge", "run", "--judge", "embedded").code == 0
+    assert harness_here("report", "run").code == 0
     votes = played / "votes"
     votes.mkdir()
     others = {**VOTE, "system_a": "raw-pcm-answers", "reason": "warm"}
@@ -72,7 +72,7 @@ def test_nothing_of_a_person_is_left(played: Path, answer: Answer, harness_comma
     with closing(VoteStore(folder)) as answers:
         assert [a.item.role for a in answers.answers()] == ["break", "main"]
     store.close()
-    assert harness_command("judge", "run", "--judge", "embedded").code == 0
+    assert harness_here("judge", "run", "--judge", "embedded").code == 0
     # The next person takes the free place.
     assert [s.key.repeat for s in answer(played, ("P-cleo", "first", "fourth"))] == [0]
     store = RunStore.open(played)
@@ -80,7 +80,7 @@ def test_nothing_of_a_person_is_left(played: Path, answer: Answer, harness_comma
     assert remove_person(store, "P-ben").sessions == remove_person(store, "P-cleo").sessions == 1
     assert store.manifest.seated == frozenset()
     store.close()
-    assert harness_command("report", "run").code == 0
+    assert harness_here("report", "run").code == 0
 
 
 def test_a_withdrawal_that_was_killed_is_ended_by_the_next(played: Path, answer: Answer) -> None:
@@ -130,14 +130,14 @@ def test_a_run_without_records_is_withdrawn_from_too(played: Path, answer: Answe
 
 
 def test_pages_exports_and_sheets_made_of_a_reply_go(
-    played: Path, answer: Answer, harness_command: Callable[..., Finished]
+    played: Path, answer: Answer, harness_here: Callable[..., Finished]
 ) -> None:
     (session,) = answer(played, ("P-anna", "first", "second"))
     said = present(session.heard_text)
-    assert harness_command("judge", "run", "--judge", "embedded").code == 0
-    assert harness_command("report", "run", "--out", "run/report-joint.html", "--export", "run/exported").code == 0
-    assert harness_command("report", "run").code == 0
-    exported = harness_command("label", "export", "run", "--out", "run/sheets", "--size", "40")
+    assert harness_here("judge", "run", "--judge", "embedded").code == 0
+    assert harness_here("report", "run", "--out", "run/report-joint.html", "--export", "run/exported").code == 0
+    assert harness_here("report", "run").code == 0
+    exported = harness_here("label", "export", "run", "--out", "run/sheets", "--size", "40")
     assert exported.code == 0, exported.err
     sheets = sorted((played / "sheets").glob("*.csv"))
     rows = [sheet.read_text().count("\n") for sheet in sheets]
