@@ -230,7 +230,7 @@ def test_a_sittings_worst_reply_says_how_well_it_was_measured(played: Path) -> N
     add_people(store, replies, RunProgress(quiet=True))
     (seat,) = summarise(store).seats
     assert (seat.sittings, seat.not_calibrated, seat.over_limit, seat.largest_error_ms) == (1, 1, 1, 20.1)
-    assert "within 20 ms" in seat_words(seat)
+    assert "within 21 ms" in seat_words(seat)
 
 
 @pytest.mark.parametrize(("error_ms", "fit"), [(19.9, True), (20.1, False)])
