@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.foreign_files import FileFault, read_json
-from harness.machine.card_use import under_load
+from harness.machine.gpu_use import under_load
 from harness.reports.view import SeriesView
 
 POINTS = 400

@@ -24,8 +24,8 @@ from typing import Any, Final
 
 import yaml
 
+from harness.gate.attainable import trials
 from harness.gate.budgets import Limit
-from harness.gate.reach import trials
 from harness.run.plan import lasting_s
 from harness.scenarios.context import Context
 from harness.scenarios.pack import load_pack

@@ -76,9 +76,9 @@ def answered(check: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 def facts() -> dict[str, Any]:
     """The manifest's facts, and the kind of machine that they make."""
-    from harness.machine.card import card_facts
+    from harness.machine.gpu import gpu_facts
 
-    found = card_facts()
+    found = gpu_facts()
     return {"ok": bool(found.get("gpus")) and "gpu_driver" in found and "gpu0_power_cap_w" in found, **found}
 
 
@@ -96,7 +96,7 @@ def questions() -> dict[str, Any]:
     """The time of each question to the driver, in ms: median and 99th percentile of 200."""
     import pynvml
 
-    from harness.machine.card import cards
+    from harness.machine.gpu import cards
 
     card = cards()[0]
     handle = card._handle
@@ -152,8 +152,8 @@ def loaded(lasting_s: float, bursts: tuple[float, float] | None) -> Any:
 def sampled(lasting_s: float, bursts: tuple[float, float] | None) -> dict[str, Any]:
     """The harness's own telemetry for some seconds: its rate, cost and columns, and what it says of the clock."""
     from harness.figures.machine import clock_sentences, sharing_sentences
-    from harness.machine.card import card_facts
-    from harness.machine.card_use import use_of_cards
+    from harness.machine.gpu import gpu_facts
+    from harness.machine.gpu_use import use_of_cards
     from harness.machine.telemetry import Telemetry
 
     with loaded(lasting_s, bursts) as pid, tempfile.TemporaryDirectory() as folder:
@@ -163,7 +163,7 @@ def sampled(lasting_s: float, bursts: tuple[float, float] | None) -> dict[str, A
             time.sleep(lasting_s)
         spent_s = time.process_time() - before_s
         samples = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        use = use_of_cards(path, card_facts())
+        use = use_of_cards(path, gpu_facts())
     gpu = [sample for sample in samples if "gpu.sampling_ms" in sample]
     gaps_ms = sorted((b["at_ns"] - a["at_ns"]) / 1e6 for a, b in pairwise(gpu))
     columns = sorted({name for sample in gpu for name in sample if name.startswith("gpu0.")})

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.gate.attainable import trials
 from harness.gate.budgets import Limit
-from harness.gate.reach import trials
 from harness.store.run_store import RunStore
 from tests.tutorial import PAGE, Done, blocks_of, run_lines, written
 

@@ -230,10 +230,10 @@ def _played(
     progress: RunProgress,
 ) -> "RunStore":
     """Play the run, after a check that its limits apply to what will be played, and that a run of it can pass them."""
+    from harness.gate.attainable import refuse_unattainable
     from harness.gate.budgets import limits_for
     from harness.gate.check import refuse_unpaired
     from harness.gate.extend_run import first_look
-    from harness.gate.reach import refuse_out_of_reach
     from harness.reports.listening.results import human_rows
     from harness.run.phases import run as run_all
     from harness.run.plan import make_plan, new_manifest
@@ -247,7 +247,7 @@ def _played(
     # With --minutes it goes on to the end of the pack, and its first check has a part of the error if others may follow.
     left = len(plan.pack.contexts) - len(plan.contexts)
     played, look = (plan.contexts, None) if until is None else (plan.pack.contexts, first_look(left))
-    refuse_out_of_reach(limits, played, request.options, look)
+    refuse_unattainable(limits, played, request.options, look)
     store, _ = run_all(request, progress, human_rows)
     return store
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from harness.commands.load_told import tell_load
+from harness.commands.load_output import print_load
 from harness.commands.play_options import NOTHING, Named, of_an_experiment
 from harness.commands.screen import AsJson
 from harness.errors import UserError
@@ -88,7 +88,7 @@ def load(
     if as_json:
         print(text)
     else:
-        tell_load(run.manifest, result, page)
+        print_load(run.manifest, result, page)
 
 
 def _request(

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from harness.commands.endpointing import print_endpointing
-from harness.commands.load_told import report_load
+from harness.commands.load_output import report_load
 from harness.commands.screen import AsJson, screen
 from harness.errors import UserError
 from harness.extras import require_pictures

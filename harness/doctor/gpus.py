@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from harness.agents.cuda import PATH_VARIABLE, library_folders, why_no_cuda
 from harness.doctor.result import Finding
-from harness.machine.card import Facts, card_facts, cards
+from harness.machine.gpu import Facts, cards, gpu_facts
 
 BUSY_GPU_PERCENT: Final = 10
 """Load of an idle GPU: a display takes a few percent. A choice."""
@@ -37,7 +37,7 @@ def gpus() -> list[Finding]:
     found = cards()
     if not found:
         return [Finding("GPU", "without", f"none ({why_no_cuda() or 'NVML shows none'})", "nothing: shipped agents need none")]
-    facts, now = card_facts(), {name: value for card in found for name, value in card.now().items()}
+    facts, now = gpu_facts(), {name: value for card in found for name, value in card.now().items()}
     each = [_card_words(card.name, card.model, facts, now.get(f"{card.name}.utilisation_percent")) for card in found]
     driver = f"driver {facts.get('gpu_driver', 'not known')}, CUDA up to {facts.get('cuda_of_driver', 'not known')}"
     seen = f"{'; '.join(each)}; {driver}, MPS {facts.get('mps')}"

@@ -11,7 +11,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.store.fleet import Facts
-from harness.store.machine_facts import OFTEN, CardUse
+from harness.store.machine_facts import OFTEN, GpuUse
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.wording import counted
 
@@ -110,12 +110,12 @@ _CAUSES: Final[Mapping[str, str]] = {
 }
 
 
-def clock_sentences(cards: Mapping[str, CardUse]) -> tuple[str, ...]:
+def clock_sentences(cards: Mapping[str, GpuUse]) -> tuple[str, ...]:
     """One sentence for each GPU whose clock was not one clock under load; empty if all were."""
     return tuple(f"{name}: {'; '.join(parts)}." for name, use in cards.items() if (parts := list(_clock_parts(use))))
 
 
-def sharing_sentences(cards: Mapping[str, CardUse]) -> tuple[str, ...]:
+def sharing_sentences(cards: Mapping[str, GpuUse]) -> tuple[str, ...]:
     """One sentence for each GPU that programs of no agent used too."""
     return tuple(
         f"{name}: programs of no agent used it in {use.others_share * 100:.0f} % of the samples."
@@ -124,7 +124,7 @@ def sharing_sentences(cards: Mapping[str, CardUse]) -> tuple[str, ...]:
     )
 
 
-def _clock_parts(use: CardUse) -> Iterator[str]:
+def _clock_parts(use: GpuUse) -> Iterator[str]:
     if use.clock_range_mhz is not None:
         high, low = use.clock_range_mhz
         way = "fell" if use.sm_clock_mhz.index(high) < use.sm_clock_mhz.index(low) else "rose"

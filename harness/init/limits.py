@@ -1,7 +1,7 @@
 """The limits of a first budgets file: those that a run of its pack can pass, and the others as comments with their reason.
 
 A limit that even a flawless agent cannot pass on so few conversations makes a gate that is never green, and nobody sees why.
-So each limit is tried on the very conversations (`harness.gate.reach`) before it is written. For silence, which is rare, a
+So each limit is tried on the very conversations (`harness.gate.attainable`) before it is written. For silence, which is rare, a
 flawless agent is no measure: a limit on it is written only if an agent that misses one turn in a hundred passes, too.
 """
 
@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 
 from harness.errors import UserError
+from harness.gate.attainable import conversations_for, fewest, trials, unattainable
 from harness.gate.budgets import Limit
 from harness.gate.decide import tail_of
-from harness.gate.reach import conversations_for, fewest, out_of_reach, trials
 from harness.run.plan import lasting_s
 from harness.scenarios.context import Context
 from harness.scenarios.pack import Pack
@@ -49,7 +49,7 @@ def limits_text(agent: str, file: str, pack: Pack, mode: str, budget_ms: float, 
     """
     contexts = pack.contexts
     median = Limit(figure="ttfa_ms.p50" if spoken else "ttft_ms.p50", at_most=budget_ms)
-    if too_few := out_of_reach([median] * (2 if spoken else 1), contexts, mode):
+    if too_few := unattainable([median] * (2 if spoken else 1), contexts, mode):
         raise UserError(f"--pack {pack.name}: no run of it can pass {too_few[0].words}; name a larger pack")
     minutes = sum(lasting_s(context, pack, mode) for context in contexts) / 60 / at_once
     head = _HEAD.format(
@@ -101,7 +101,7 @@ def _silence(sure: Sequence[Limit], contexts: Sequence[Context], mode: str) -> t
     tail = tail_of(len(sure) + 1, None)
     needs = [conversations_for(MOST_SILENT, tail, rate) for rate in RATES]
     at_one_percent = needs[RATES.index(0.01)]
-    possible = not out_of_reach([*sure, limit], contexts, mode) and (at_one_percent or 0) <= len(contexts)
+    possible = not unattainable([*sure, limit], contexts, mode) and (at_one_percent or 0) <= len(contexts)
     counts = ", ".join("more than can be played" if n is None else str(n) for n in needs)
     rates = ", ".join(f"{100 * rate:g}" for rate in RATES)
     lines = (
@@ -115,7 +115,7 @@ def _silence(sure: Sequence[Limit], contexts: Sequence[Context], mode: str) -> t
 def _slow(figure: str, sure: Sequence[Limit], contexts: Sequence[Context], mode: str) -> str:
     """A limit on the p95 of `figure`, at twice that on its median, which is the first of the `sure` ones."""
     limit = Limit(figure=figure, at_most=2 * sure[0].bound)
-    possible = not out_of_reach([*sure, limit], contexts, mode)
+    possible = not unattainable([*sure, limit], contexts, mode)
     needs = fewest(limit, tail_of(len(sure) + 1, None))
     return (
         f"  # Slow turns too (a p95 needs {needs} conversations):\n"

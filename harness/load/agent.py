@@ -26,9 +26,9 @@ from harness.load.reference import DELAY_MS, Reference
 from harness.load.result import LoadResult
 from harness.load.soak import SoakResult, soak
 from harness.load.steps import Load, load, load_rates
-from harness.machine.card import Facts, card_facts
-from harness.machine.card_use import use_of_cards
 from harness.machine.companions import companions_of
+from harness.machine.gpu import Facts, gpu_facts
+from harness.machine.gpu_use import use_of_cards
 from harness.machine.telemetry import Telemetry
 from harness.progress import RunProgress
 from harness.recording.files import load as load_recording
@@ -202,7 +202,7 @@ class _Prepared:
 
     @cached_property
     def _gpus(self) -> Facts:
-        return card_facts()
+        return gpu_facts()
 
     def store(self, calls: Sequence[UnrecordedCall], result: LoadResult) -> RunStore:
         """Store a step's rows, and then that it is finished."""

@@ -35,8 +35,8 @@ from harness.store.unspoken import Unspoken, summed, unspoken
 from harness.timeline import NS_PER_MS, samples_to_ns
 from harness.timing import measure_turns
 from harness.timing.figures import TurnTiming
-from harness.timing.marks_chosen import stamps_in
 from harness.timing.pacing import errors_ms, out_of_bounds, pacing
+from harness.timing.session_stamps import stamps_in
 from harness.timing.waterfall import own_times
 from harness.wording import counted
 

@@ -5,7 +5,7 @@ monotonic time of the recordings, so each turn can be compared with them. Missin
 (or without `nvidia-ml-py`, extra `gpu`) the GPU columns do not exist, rather than being zero.
 
 Sampling runs in threads of the run's own process, never in the caller's; a sample of processor and memory takes under a
-millisecond, and those of the GPUs (`harness.machine.card_sampler`) wait for nobody else's.
+millisecond, and those of the GPUs (`harness.machine.gpu_sampler`) wait for nobody else's.
 """
 
 import json
@@ -21,8 +21,8 @@ from typing import Final, Self
 import psutil
 
 from harness.clock import now_ns
-from harness.machine.card import Sample, cards
-from harness.machine.card_sampler import CardSampler
+from harness.machine.gpu import Sample, cards
+from harness.machine.gpu_sampler import GpuSampler
 from harness.machine.processes import memory_bytes, summed
 
 PERIOD_S: Final = 0.1
@@ -52,7 +52,7 @@ class Telemetry:
         self._trees: dict[int, tuple[float, list[psutil.Process]]] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
-        self._gpus = CardSampler(path, cards(), self._owners)
+        self._gpus = GpuSampler(path, cards(), self._owners)
 
     def __enter__(self) -> Self:
         psutil.cpu_percent()

@@ -11,7 +11,7 @@ from typing import Final
 
 from harness.agents.profile import TextProfile
 from harness.errors import StorageError
-from harness.machine.card import cards
+from harness.machine.gpu import cards
 from harness.run.plan import RunPlan, lasting_s
 from harness.store.disk import free_bytes
 from harness.store.session import SessionKey

@@ -22,8 +22,8 @@ from harness.figures.cells import Failure
 from harness.figures.summarise import summarise
 from harness.figures.summary import RunSummary
 from harness.figures.validity import with_validity
-from harness.machine.card_use import use_of_cards
 from harness.machine.companions import companions_of, notes_on
+from harness.machine.gpu_use import use_of_cards
 from harness.machine.other_programs import other_work, wait_until_quiet
 from harness.machine.telemetry import Telemetry
 from harness.measuring.transcribe import TRANSCRIBER, transcribe_all

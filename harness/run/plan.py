@@ -23,7 +23,7 @@ from harness.errors import UserError
 from harness.experiment import Experiment
 from harness.foreign_files import FileFault, read_text
 from harness.foreign_yaml import parse_yaml
-from harness.machine.card import card_facts
+from harness.machine.gpu import gpu_facts
 from harness.scenarios.context import Context, spoken_indices
 from harness.scenarios.pack import Pack, context_hash, load_pack
 from harness.shards.split import WHOLE, Share, deal
@@ -229,7 +229,7 @@ def new_manifest(plan: RunPlan) -> RunManifest:
         **plan.options.model_dump(include={"mode", "conditions", "repeats", "seed", "concurrency", "barge_in_ms"}),
         events=plan.events,
         budgets_ms=plan.options.budgets_ms,
-        machine=machine_facts() | card_facts(),
+        machine=machine_facts() | gpu_facts(),
         machine_id=machine_id(),
         versions=package_versions(),
     )

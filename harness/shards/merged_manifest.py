@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from harness.figures.circumstances import onset_error
 from harness.store.events import EventSettings
 from harness.store.fleet import FleetEntry, MachineEntry, PartEntry, in_common, machine_key
-from harness.store.machine_facts import CardUse
+from harness.store.machine_facts import GpuUse
 from harness.store.manifest import RunManifest
 
 
@@ -96,9 +96,9 @@ def _in_order(values: dict[str, str], order: dict[str, str]) -> dict[str, str]:
     return {name: values[name] for name in order if name in values}
 
 
-def _cards(every: Sequence[RunManifest]) -> dict[str, CardUse]:
+def _cards(every: Sequence[RunManifest]) -> dict[str, GpuUse]:
     """The GPUs of every shard, each under its own name: two machines both have a `gpu0`."""
-    named: dict[str, CardUse] = {}
+    named: dict[str, GpuUse] = {}
     for manifest in every:
         shard = manifest.fleet.shard if manifest.fleet is not None else None
         named |= {name if shard is None else f"{name} of shard {shard}": use for name, use in manifest.cards.items()}

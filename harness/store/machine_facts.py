@@ -13,7 +13,7 @@ OFTEN: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class CardUse:
+class GpuUse:
     """One GPU during a run. A part is absent (None or empty) where the driver gives no figure for it."""
 
     samples: int

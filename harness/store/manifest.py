@@ -21,7 +21,7 @@ from harness.foreign_files import read_json
 from harness.store.events import EventSettings
 from harness.store.fleet import FleetEntry
 from harness.store.load_part import LoadPart
-from harness.store.machine_facts import CardUse, Pacing
+from harness.store.machine_facts import GpuUse, Pacing
 
 SCHEMA_VERSION = 1
 OTHERS_OF_AN_OLDER_RUN: Final = tuple(f"others {verb} the processor that an agent needed" for verb in ("used", "held"))
@@ -134,7 +134,7 @@ class RunManifest(_Model):
     pacing: Pacing | None = None
     idle_cpu_percent: dict[str, float] = Field(default_factory=dict)
     """CPU of each agent's process group while it waited, in percent of one core; over 1 the run says so."""
-    cards: dict[str, CardUse] = Field(default_factory=dict)
+    cards: dict[str, GpuUse] = Field(default_factory=dict)
     """The GPUs of the machine while agents were timed; in a merged run those of each shard."""
     invalid: list[str] = Field(default_factory=list)
     """Reasons why the run's figures must not be quoted; empty for a valid run. All are faults of the harness: others on the

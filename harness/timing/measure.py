@@ -26,10 +26,10 @@ from harness.timing.echo import agent_alone
 from harness.timing.endpointing import judge_overlap
 from harness.timing.figures import NO_REPLY_MS, Endpointing, Greeting, TurnTiming, Utterance, Waterfall
 from harness.timing.interruptions import heard_sample, judge_barge_in, judge_event
-from harness.timing.marks_chosen import SessionStamps, stamps_in
 from harness.timing.pacing import pacing
 from harness.timing.rtp_line import line_quality, network_share
 from harness.timing.served import Served
+from harness.timing.session_stamps import SessionStamps, stamps_in
 from harness.timing.utterances import REPLIES, TALK, Sound, find_sounds, first_sound, labelled, tool_spans
 from harness.timing.words import Word, with_words
 

@@ -14,7 +14,7 @@ from harness.servers.split import RequestTimings, ServerSplit, Wait, split
 from harness.servers.windows import Trust, trusted
 from harness.timeline import NS_PER_MS
 from harness.timing.chain import Reply, Stamp, Stamps
-from harness.timing.marks_chosen import SessionStamps
+from harness.timing.session_stamps import SessionStamps
 
 
 class Served:

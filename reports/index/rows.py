@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Literal
 
 from harness.errors import UserError
-from harness.figures.glance import Glance, glance, state_at_a_glance
 from harness.figures.judges import judge_summaries
+from harness.figures.listed_run import ListedRun, figures_in_a_list, state_in_a_list
 from harness.figures.quality_state import QUOTED
 from harness.figures.summarise import summarise
 from harness.ranking.board import QualityState
@@ -74,7 +74,7 @@ class CellRow:
     """One agent in one line condition of a run. `kind`: the answer on the run's own page; empty where nothing was judged."""
 
     series: Series
-    figures: Glance
+    figures: ListedRun
     budget_ms: float
     quality_state: QualityState
     kind: Answer | Literal[""]
@@ -201,12 +201,12 @@ def _row(folder: Path, root: Path, before: dict[Series, _Last]) -> RunRow:
 def _cells(selection: Selection, votes: list[Judgment], run: str, before: dict[Series, _Last]) -> Iterator[CellRow]:
     manifest, table = selection.manifest, table_of_run(selection)
     judges = judge_summaries(selection)
-    states = {condition: state_at_a_glance(selection, condition, judges) for condition in selection.conditions}
+    states = {condition: state_in_a_list(selection, condition, judges) for condition in selection.conditions}
     kinds = _kinds(selection.store, votes) if QUOTED & set(states.values()) else {}
     for entry in manifest.played:
         for condition in selection.conditions:
             series, state = _series(manifest, entry.name, condition), states[condition]
-            figures = glance(selection, entry, condition)
+            figures = figures_in_a_list(selection, entry, condition)
             last = before.get(series)
             methods = frozenset(s.timing.method for s in selection.of(entry.name, condition) if s.timing is not None)
             now = _Last(run, table.where({"agent": entry.name, "condition": condition}), manifest, methods)

@@ -15,7 +15,7 @@ from harness.reports.load_page import render_load, slowest, write_load
 from harness.reports.load_words import cautions, figures, sentences
 from harness.servers.split import ServerSplit
 from harness.store.load_part import ArrivalFigures, CallerError, StepRecord, Used
-from harness.store.machine_facts import CardUse
+from harness.store.machine_facts import GpuUse
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.session import UnrecordedCall
 from tests.harness.load.made_turns import MADE, changed, queued, result_of, turn, written
@@ -165,7 +165,7 @@ def test_without_a_figure_nothing_is_drawn_and_that_is_said(page_of: Any) -> Non
 
 
 def test_what_the_gpu_did_is_said_in_the_words_of_a_run_and_its_name_is_text(page_of: Any) -> None:
-    use = CardUse(
+    use = GpuUse(
         samples=900, loaded=500, slowed={"power": 1.0}, slowed_sm_clock_mhz=(1425.0, 1980.0), others_share=0.5
     )  # fmt: skip
     more = {"cards": {"gpu0": use}, "machine": {"gpus": HOSTILE, "gpu_driver": "580"}}

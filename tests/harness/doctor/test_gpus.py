@@ -14,9 +14,8 @@ from harness.audio import vocal
 from harness.doctor import gpus
 from harness.doctor.gpus import can_be_loaded, together, voices_part
 from harness.errors import UserError
-from harness.machine import card
-from harness.machine.card import Card
-from tests.harness.machine.scripted_card import ScriptedDriver
+from harness.machine.gpu import Gpu
+from tests.harness.machine.scripted_gpu import ScriptedDriver
 
 WITHOUT_CUDA = why_no_cuda() is not None
 
@@ -32,10 +31,10 @@ def test_without_a_gpu_both_say_so_and_nothing_is_wrong() -> None:
 def test_a_box_is_described_and_a_busy_one_disturbs(percent: int, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     driver = ScriptedDriver(nvml)
     driver._answers["nvmlDeviceGetUtilizationRates"] = lambda _: driver._utilisation(percent)
-    found = Card(driver, 0)
+    found = Gpu(driver, 0)
     monkeypatch.setattr(gpus, "cards", lambda: [found])
     facts = {"gpu_driver": "570.1", "cuda_of_driver": "12.8", "mps": "not seen", **found.facts()}
-    monkeypatch.setattr(gpus, "card_facts", lambda: facts)
+    monkeypatch.setattr(gpus, "gpu_facts", lambda: facts)
     (said,) = gpus.gpus()
     assert (said.part, said.state) == ("GPU", state)
     assert said.seen == (
@@ -51,19 +50,19 @@ def test_a_driver_that_gives_nothing_gets_no_invented_figure(monkeypatch: pytest
                 return lambda *_: self.refuse(nvml.NVML_ERROR_NOT_SUPPORTED)
             return super().__getattr__(name)
 
-    found = Card(Refusing(nvml), 0)
+    found = Gpu(Refusing(nvml), 0)
     monkeypatch.setattr(gpus, "cards", lambda: [found])
-    monkeypatch.setattr(gpus, "card_facts", lambda: {"mps": "not seen", **found.facts()})
+    monkeypatch.setattr(gpus, "gpu_facts", lambda: {"mps": "not seen", **found.facts()})
     (said,) = gpus.gpus()
     assert said.seen == "gpu0; driver not known, CUDA up to not known, MPS not seen"
 
 
 def test_facts_name_every_gpu_and_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    two = [Card(ScriptedDriver(nvml), k) for k in range(2)]
-    monkeypatch.setattr(card, "cards", lambda: two)
+    two = [Gpu(ScriptedDriver(nvml), k) for k in range(2)]
+    monkeypatch.setattr(gpu, "cards", lambda: two)
     monkeypatch.setattr(nvml, "nvmlSystemGetDriverVersion", lambda: "570.1")
     monkeypatch.setattr(nvml, "nvmlSystemGetCudaDriverVersion_v2", lambda: 12_080)
-    facts = card.card_facts()
+    facts = gpu.gpu_facts()
     assert facts["gpus"] == "NVIDIA H100 80GB HBM3, NVIDIA H100 80GB HBM3"
     assert (facts["gpu_driver"], facts["cuda_of_driver"], facts["gpu1_power_cap_w"]) == ("570.1", "12.8", 650.0)
 
@@ -112,8 +111,8 @@ def test_a_library_is_found_where_an_agent_would_find_it(tmp_path: Path, monkeyp
 def test_one_busy_gpu_of_two_disturbs(monkeypatch: pytest.MonkeyPatch) -> None:
     two = [ScriptedDriver(nvml), ScriptedDriver(nvml)]
     two[0]._answers["nvmlDeviceGetUtilizationRates"] = lambda _: two[0]._utilisation(0)
-    monkeypatch.setattr(gpus, "cards", lambda: [Card(driver, k) for k, driver in enumerate(two)])
-    monkeypatch.setattr(gpus, "card_facts", dict)
+    monkeypatch.setattr(gpus, "cards", lambda: [Gpu(driver, k) for k, driver in enumerate(two)])
+    monkeypatch.setattr(gpus, "gpu_facts", dict)
     assert gpus.gpus()[0].state == "disturbs"
 
 

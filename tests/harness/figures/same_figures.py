@@ -38,7 +38,7 @@ from harness.scenarios.context import Context
 from harness.scenarios.speakers import Speaker
 from harness.servers.split import ServerSplit
 from harness.store.judgment import Judgment
-from harness.store.machine_facts import CardUse
+from harness.store.machine_facts import GpuUse
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import Session, SessionKey
@@ -237,7 +237,7 @@ def weakened(rng: Random) -> Any:
 def computed_on(rng: Random) -> Any:
     """The machine and its GPUs in words."""
     clock = rng.choice([(), (1_500.0, 1_480.0), (1_500.0, 1_300.0), (1_300.0, 1_500.0)])
-    use = CardUse(900, loaded=400, sm_clock_mhz=clock, slowed={"heat": rng.choice([0.005, 0.2]), "power": 0.03},
+    use = GpuUse(900, loaded=400, sm_clock_mhz=clock, slowed={"heat": rng.choice([0.005, 0.2]), "power": 0.03},
                   slowed_sm_clock_mhz=rng.choice([None, (1_200.0, 1_700.0)]), others_share=rng.choice([None, 0.01,
                       0.4]))  # fmt: skip
     facts = {"processor": "Xeon", "cores": 8, "instruction_sets": "AVX2", "gpus": "H100", "recogniser_held_to": "AVX"}

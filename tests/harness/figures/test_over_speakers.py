@@ -7,8 +7,8 @@ import pytest
 
 from harness.figures.cells import Cell
 from harness.figures.endpointing import endpointing_of, summarise_endpointing
-from harness.figures.glance import glance, state_at_a_glance
 from harness.figures.latency import quantiles, turn_figures
+from harness.figures.listed_run import figures_in_a_list, state_in_a_list
 from harness.figures.summarise import summarise
 from harness.figures.summary import RunSummary
 from harness.statistics.bounds import share_of
@@ -137,11 +137,11 @@ def test_people_in_the_seat_are_compared_by_conversation_and_measured_over_the_c
 def test_the_few_figures_of_a_list_of_runs_are_those_of_the_summary(unknown_run: RunStore, over_turns: RunSummary) -> None:
     selection, cell = Selection(unknown_run), quick(over_turns)
     entry = next(entry for entry in selection.manifest.agents if entry.name == "quick")
-    few = glance(selection, entry, "clean")
+    few = figures_in_a_list(selection, entry, "clean")
     assert (few.measure, few.turns, few.latency, few.answer) == ("ttfa", 120, cell.ttfa_ms, None)
     assert few.within_budget == (cell.within_budget.ttfa, cell.within_budget.ttfa_interval)
     assert (few.pauses_cut, few.inner_pauses) == ((cell.pauses_cut_share, cell.pauses_cut_interval), 120)
-    written = glance(selection, entry.model_copy(update={"kind": "text"}), "clean")
+    written = figures_in_a_list(selection, entry.model_copy(update={"kind": "text"}), "clean")
     assert (written.measure, written.latency, written.pauses_cut, written.inner_pauses) == (
         "ttft",
         cell.ttft_ms,
@@ -149,4 +149,4 @@ def test_the_few_figures_of_a_list_of_runs_are_those_of_the_summary(unknown_run:
         0,
     )
     assert written.within_budget == (cell.within_budget.ttft, cell.within_budget.ttft_interval)
-    assert state_at_a_glance(selection, "clean", ()) == "none"
+    assert state_in_a_list(selection, "clean", ()) == "none"

@@ -18,8 +18,8 @@ import yaml
 from harness.agents.profile import load_profile, profile_kinds, shipped_profiles
 from harness.errors import UserError
 from harness.experiment import Experiment
+from harness.gate.attainable import refuse_unattainable
 from harness.gate.budgets import limits_for, read_budgets
-from harness.gate.reach import refuse_out_of_reach
 from harness.init import Answers, files_for
 from harness.init.answers import DEMO
 from harness.init.files import BUDGETS, GITHUB, GITLAB
@@ -52,7 +52,7 @@ def test_every_kind_gives_files_that_the_harness_takes(kind: str, tmp_path: Path
     # Each limit is one that this very agent can have, and that these very conversations can pass.
     limits = limits_for(read_budgets(Path(BUDGETS)), new_manifest(plan), plan.contexts, judged=False)
     assert limits
-    refuse_out_of_reach(limits, plan.contexts, plan.options, None)
+    refuse_unattainable(limits, plan.contexts, plan.options, None)
     line = next(step for step in job(Path(GITLAB))["script"] if step.startswith(".venv/bin/harness check"))
     assert ("--mode replay" in line) == (mode == "replay")
     assert line in step_named("Gate")["run"]

@@ -10,14 +10,14 @@ import pytest
 from harness.experiment import Experiment
 from harness.load.agent import LoadRequest, load_agent
 from harness.load.result import LoadResult, made_of
-from harness.machine import card, telemetry
-from harness.machine.card import Card
+from harness.machine import telemetry
+from harness.machine.gpu import Gpu
 from harness.progress import RunProgress
 from harness.reports.load_words import cautions
-from harness.store.machine_facts import CardUse
+from harness.store.machine_facts import GpuUse
 from harness.store.run_store import RunStore
 from tests.harness.conftest import peer
-from tests.harness.machine.scripted_card import ScriptedDriver
+from tests.harness.machine.scripted_gpu import ScriptedDriver
 
 
 @pytest.mark.models
@@ -25,12 +25,12 @@ async def test_a_card_below_its_chosen_clock_is_in_the_files_and_among_the_cauti
     pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = ScriptedDriver(nvml, {"nvmlDeviceGetClockInfo": lambda *_: 1425})
-    for module in (card, telemetry):
-        monkeypatch.setattr(module, "cards", lambda: [Card(driver, 0)])
+    for module in (gpu, telemetry):
+        monkeypatch.setattr(module, "cards", lambda: [Gpu(driver, 0)])
     folder = tmp_path / "load"
     folder.mkdir()
     (folder / "telemetry.jsonl").write_text('{"at_ns": 1, "gpu0.power_w": 9999}\n', encoding="utf-8")
-    seen: list[dict[str, CardUse]] = []
+    seen: list[dict[str, GpuUse]] = []
 
     def finished(run: RunStore, result: LoadResult) -> None:
         del result

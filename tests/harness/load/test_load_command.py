@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.commands.load_told import tell_load
+from harness.commands.load_output import print_load
 from harness.load.result import LoadResult
 from harness.store.load_part import LoadPart
 from harness.store.manifest import RunManifest
@@ -69,7 +69,7 @@ def test_the_room_for_every_round_is_asked_for(
 
 
 def test_a_folder_with_brackets_in_its_name_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    tell_load(RunManifest(**MADE), LoadResult(LoadPart()), Path("runs/[/b]/report.html"))
+    print_load(RunManifest(**MADE), LoadResult(LoadPart()), Path("runs/[/b]/report.html"))
     assert "page    runs/[/b]/report.html" in capsys.readouterr().out
 
 

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from harness.clock import now_ns
-from harness.machine.card import Sample
+from harness.machine.gpu import Sample
 from harness.machine.telemetry import TREE_PERIOD_S, Telemetry
 
 

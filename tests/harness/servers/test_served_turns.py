@@ -14,8 +14,8 @@ from harness.timing import measure
 from harness.timing.chain import Reply, Stamps
 from harness.timing.clock_offset import ClockOffset
 from harness.timing.figures import TurnTiming
-from harness.timing.marks_chosen import SessionStamps
 from harness.timing.served import Served
+from harness.timing.session_stamps import SessionStamps
 from tests.harness.timing.test_waterfall import PLAIN
 
 TIMINGS = {"prompt_ms": 110.0, "predicted_ms": 20.0}

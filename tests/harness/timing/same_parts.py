@@ -25,8 +25,8 @@ from harness.timing.contention import of_call, of_turn, owed
 from harness.timing.endpointing import decision_for_the_end, judge_overlap, windows_of
 from harness.timing.figures import Greeting, TurnTiming
 from harness.timing.interruptions import judge_event, silent_from
-from harness.timing.marks_chosen import chosen_marks
 from harness.timing.measure import METHOD
+from harness.timing.session_stamps import chosen_marks
 from harness.timing.utterances import Sound
 from tests.harness.timing.any_marks import draw
 from tests.harness.timing.same_method import _plain

@@ -12,7 +12,7 @@ from harness.recording.record import Recording
 from harness.timing import waterfall
 from harness.timing.chain import OF_A_REQUEST, Reply, heard_reply
 from harness.timing.figures import Waterfall
-from harness.timing.marks_chosen import SessionStamps, stamps_in
+from harness.timing.session_stamps import SessionStamps, stamps_in
 from tests.harness.timing.any_marks import MADE, Case, draw
 
 IN_CI, IN_LONG = 800, 100_000

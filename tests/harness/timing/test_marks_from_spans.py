@@ -7,7 +7,7 @@ from harness.agents.connection import Mark
 from harness.recording.spans import TTFT_ATTRIBUTES, Span
 from harness.timing import measure
 from harness.timing.figures import TurnTiming
-from harness.timing.marks_chosen import traced_requests
+from harness.timing.session_stamps import traced_requests
 
 AT_S = 0.860
 

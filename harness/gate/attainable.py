@@ -37,7 +37,7 @@ QUANTILES: Final = {"p50": 0.50, "p95": 0.95}
 
 
 @dataclass(frozen=True, slots=True)
-class OutOfReach:
+class Unattainable:
     """A limit that a flawless run of these conversations does not pass."""
 
     limit: Limit
@@ -54,7 +54,7 @@ class OutOfReach:
         return f"{self.limit.words} (a flawless one needs {needs}{have})"
 
 
-def refuse_out_of_reach(
+def refuse_unattainable(
     limits: Sequence[CellLimit], contexts: Collection[Context], options: Experiment, look: int | None
 ) -> None:
     """Refuse a gate that would never be green, before anything is played.
@@ -62,7 +62,7 @@ def refuse_out_of_reach(
     Raises:
         UserError: no run of these conversations can pass one of the limits; names each, and the conversations that it needs.
     """
-    found = out_of_reach([each.limit for each in limits], contexts, options.mode, look)
+    found = unattainable([each.limit for each in limits], contexts, options.mode, look)
     if found:
         raise UserError(
             f"--budgets: no run of these {counted(len(contexts), 'conversation')} can pass "
@@ -70,9 +70,9 @@ def refuse_out_of_reach(
         )
 
 
-def out_of_reach(
+def unattainable(
     limits: Sequence[Limit], contexts: Collection[Context], mode: str, look: int | None = None
-) -> list[OutOfReach]:
+) -> list[Unattainable]:
     """The limits that cannot be passed. One on Elo, or against a baseline, is never among them: its spread is not known before.
 
     `limits`: each as often as it has cells. `look`: as in `harness.gate.decide.tail_of`.
@@ -83,7 +83,7 @@ def out_of_reach(
         of = trials(limit, contexts, mode)
         ideal = flawless(limit, of) if of is not None else None
         if of is not None and ideal is not None and decide(ideal, limit.rule, limit.bound, tail).verdict != "pass":
-            found[limit] = OutOfReach(limit, of.size, fewest(limit, tail, of if of.size else ONE_TURN))
+            found[limit] = Unattainable(limit, of.size, fewest(limit, tail, of if of.size else ONE_TURN))
     return list(found.values())
 
 

@@ -5,15 +5,15 @@ from typing import Any
 
 import pynvml as nvml
 
-from harness.machine.card import Card
-from tests.harness.machine.scripted_card import ScriptedDriver
+from harness.machine.gpu import Gpu
+from tests.harness.machine.scripted_gpu import ScriptedDriver
 
 NOBODY = 2**22 - 1
 """A process number that Linux gives to nobody."""
 
 
 def test_the_figures_of_a_moment_are_columns_in_their_units() -> None:
-    assert Card(ScriptedDriver(nvml), 0).now() == {
+    assert Gpu(ScriptedDriver(nvml), 0).now() == {
         "gpu0.utilisation_percent": 87.0,
         "gpu0.memory_mib": 3 * 1024.0,
         "gpu0.sm_clock_mhz": 1980.0,
@@ -26,7 +26,7 @@ def test_what_the_driver_refuses_is_absent_and_never_zero() -> None:
     driver = ScriptedDriver(nvml)
     driver._answers["nvmlDeviceGetPowerUsage"] = lambda _: driver.refuse(nvml.NVML_ERROR_NOT_SUPPORTED)
     driver._answers["nvmlDeviceGetUtilizationRates"] = lambda _: driver.refuse(nvml.NVML_ERROR_GPU_IS_LOST)
-    card = Card(driver, 1)
+    card = Gpu(driver, 1)
     assert card.now().keys() == {"gpu1.memory_mib", "gpu1.sm_clock_mhz", "gpu1.clock_reasons"}
     card.now()
     # What a GPU can never give is asked for once; what failed may work the next time.
@@ -39,7 +39,7 @@ def test_an_old_driver_without_a_function_costs_its_column_alone() -> None:
         raise nvml.NVMLLibraryMismatchError
 
     driver = ScriptedDriver(nvml, {"nvmlDeviceGetComputeRunningProcesses": old})
-    assert Card(driver, 0).by_process({}) == {"gpu0.memory_clock_mhz": 2619.0, "gpu0.temperature_c": 61.0}
+    assert Gpu(driver, 0).by_process({}) == {"gpu0.memory_clock_mhz": 2619.0, "gpu0.temperature_c": 61.0}
 
 
 def test_processes_are_summed_for_their_agent_and_others_apart() -> None:
@@ -49,7 +49,7 @@ def test_processes_are_summed_for_their_agent_and_others_apart() -> None:
     driver._answers["nvmlDeviceGetProcessUtilization"] = lambda *_: driver.shares(times)
     memory = {own: 2**30, child: 2**29, os.getpid(): None, NOBODY: 2**20}
     driver._answers["nvmlDeviceGetComputeRunningProcesses"] = lambda _: driver.processes(memory)
-    found = Card(driver, 0).by_process({own: "fast", child: "fast"})
+    found = Gpu(driver, 0).by_process({own: "fast", child: "fast"})
     # Each process once with its newest share; a share over 100 % is an unused place of the driver's list.
     assert {name: value for name, value in found.items() if name.count(".") == 2} == {
         "gpu0.fast.sm_percent": 55.0,
@@ -69,7 +69,7 @@ def test_shares_that_were_seen_are_not_counted_again() -> None:
         return driver.shares([(41, 10, 20), (42, 12, 30)])
 
     driver._answers["nvmlDeviceGetProcessUtilization"] = shares
-    card = Card(driver, 0)
+    card = Gpu(driver, 0)
     assert "gpu0.others.sm_percent" in card.by_process({}) or "gpu0.unseen.sm_percent" in card.by_process({})
     assert not any(name.endswith("sm_percent") for name in card.by_process({}))
     assert asked_from[:2] == [0, 12]
@@ -78,7 +78,7 @@ def test_shares_that_were_seen_are_not_counted_again() -> None:
 def test_facts_are_for_the_manifest_and_hold_no_number_of_the_card() -> None:
     driver = ScriptedDriver(nvml, {"nvmlDeviceGetMigMode": lambda _: [1, 1]})
     driver._answers["nvmlDeviceGetApplicationsClock"] = lambda *_: driver.refuse(nvml.NVML_ERROR_NOT_SUPPORTED)
-    card = Card(driver, 0)
+    card = Gpu(driver, 0)
     assert card.model == "NVIDIA H100 80GB HBM3"
     assert card.facts() == {
         "gpu0_memory_mib": 80 * 1024,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.clock import now_ns
-from harness.machine.card import Card, Owners, Sample
+from harness.machine.gpu import Gpu, Owners, Sample
 
 PERIOD_S: Final = 0.02
 PROCESSES_PERIOD_S: Final = 0.2
@@ -29,10 +29,10 @@ _LEAVE_AFTER_S: Final = 2.0
 """A driver that hangs must not keep a run from its end."""
 
 
-class CardSampler:
+class GpuSampler:
     """A thread that appends one line for each sample of all GPUs to a file. `owners` gives the processes of agents."""
 
-    def __init__(self, path: Path, cards: Sequence[Card], owners: Callable[[], Owners]) -> None:
+    def __init__(self, path: Path, cards: Sequence[Gpu], owners: Callable[[], Owners]) -> None:
         self._path = path
         self._cards = cards
         self._owners = owners

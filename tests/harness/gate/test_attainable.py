@@ -8,10 +8,10 @@ import pytest
 
 from harness.errors import UserError
 from harness.experiment import Experiment
+from harness.gate.attainable import conversations_for, fewest, flawless, refuse_unattainable, trials, unattainable
 from harness.gate.budgets import CellLimit, Limit
 from harness.gate.decide import POWER, decide, tail_of
 from harness.gate.extend_run import first_look
-from harness.gate.reach import conversations_for, fewest, flawless, out_of_reach, refuse_out_of_reach, trials
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.pack import load_pack
 from harness.statistics.bounds import Share
@@ -28,7 +28,7 @@ def test_a_limit_is_out_of_reach_exactly_where_a_flawless_run_does_not_pass_it()
     needs = fewest(SILENCE, tail)
     assert needs == 55, "of three limits, one on silence in a tenth of the turns"
     for have in (needs - 1, needs):
-        found = out_of_reach([MEDIAN, MEDIAN, SILENCE], contexts[:have], "seeded")
+        found = unattainable([MEDIAN, MEDIAN, SILENCE], contexts[:have], "seeded")
         assert [(one.limit, one.have, one.needs) for one in found] == [(SILENCE, have, needs)] * (have < needs)
     silent_once = Share(np.array([1.0, *[0.0] * (needs - 1)]), np.ones(needs))
     assert decide(silent_once, "at_most", 0.1, tail).verdict == "cannot tell"
@@ -95,13 +95,13 @@ def test_a_gate_that_can_never_be_green_is_refused_in_one_line() -> None:
     contexts = load_pack("heart-mini").contexts
     cells = [CellLimit(limit=limit, agent="a", condition="clean") for limit in (MEDIAN, PAUSES, SILENCE)]
     with pytest.raises(UserError) as refused:
-        refuse_out_of_reach(cells, contexts, Experiment(), None)
+        refuse_unattainable(cells, contexts, Experiment(), None)
     said = str(refused.value)
     assert "no_reply_rate at most 0.1 (a flawless one needs at least 55)" in said
     assert "pauses_cut_share at most 0.15" in said
     assert "ttfa_ms.p50" not in said
     assert "\n" not in said
-    refuse_out_of_reach(cells[:1], contexts, Experiment(), None)
+    refuse_unattainable(cells[:1], contexts, Experiment(), None)
 
 
 def test_check_refuses_it_before_anything_is_made(harness_here: Callable[..., Finished], tmp_path: Path) -> None:

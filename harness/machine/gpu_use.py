@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import Final
 
 from harness.foreign_files import FileFault, read_json
-from harness.machine.card import OTHERS
-from harness.machine.card_sampler import COST
-from harness.store.machine_facts import CardUse
+from harness.machine.gpu import OTHERS
+from harness.machine.gpu_sampler import COST
+from harness.store.machine_facts import GpuUse
 
 LOADED_PERCENT: Final = 30
 PARTS: Final = 10
@@ -38,7 +38,7 @@ _OF_A_LOOK: Final = (_SHARE, ".temperature_c", ".memory_clock_mhz")
 none, and the other two are read with them."""
 
 
-def use_of_cards(samples_file: Path, facts: Mapping[str, str | int | float] = MappingProxyType({})) -> dict[str, CardUse]:
+def use_of_cards(samples_file: Path, facts: Mapping[str, str | int | float] = MappingProxyType({})) -> dict[str, GpuUse]:
     """GPU → its use, of a file of samples; empty without a GPU. Incomplete lines are left out. `facts`: of the machine's GPUs
     before."""
     by_card: dict[str, list[Mapping[str, float]]] = {}
@@ -46,10 +46,10 @@ def use_of_cards(samples_file: Path, facts: Mapping[str, str | int | float] = Ma
         for name in {column.split(".", 1)[0] for column in sample if column.startswith("gpu")} - {COST.split(".", 1)[0]}:
             by_card.setdefault(name, []).append(sample)
     chosen = {name: fact for name in by_card if isinstance(fact := facts.get(f"{name}_chosen_sm_clock_mhz"), int | float)}
-    return {name: card_use(name, samples, chosen.get(name, 0)) for name, samples in sorted(by_card.items())}
+    return {name: gpu_use_of(name, samples, chosen.get(name, 0)) for name, samples in sorted(by_card.items())}
 
 
-def card_use(name: str, samples: Sequence[Mapping[str, float]], chosen_mhz: float = 0) -> CardUse:
+def gpu_use_of(name: str, samples: Sequence[Mapping[str, float]], chosen_mhz: float = 0) -> GpuUse:
     """The use of the GPU of this name. `chosen_mhz`: the clock that was chosen for it; 0 where that is not known."""
 
     def column(what: str, of: Iterable[Mapping[str, float]] = samples) -> list[float]:
@@ -64,7 +64,7 @@ def card_use(name: str, samples: Sequence[Mapping[str, float]], chosen_mhz: floa
     intervals = [b - a for a, b in pairwise([sample["at_ns"] for sample in samples]) if b > a]
     looks = sum(any(key.startswith(f"{name}.") and key.endswith(_OF_A_LOOK) for key in sample) for sample in samples)
     of_processes = any(key.startswith(f"{name}.") and key.endswith(_SHARE) for sample in samples for key in sample)
-    return CardUse(
+    return GpuUse(
         samples=len(samples),
         rate_hz=round(1e9 / median(intervals), 1) if intervals else None,
         sampling_ms=(median(costs), costs[min(len(costs) - 1, round(0.99 * len(costs)))]) if costs else None,

@@ -27,7 +27,7 @@ Share = tuple[float | None, Interval | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class ListedRun:
     """One agent in one line condition. `measure`: `ttfa`, or `ttft` of a text endpoint."""
 
     measure: str
@@ -41,7 +41,7 @@ class Glance:
     """Inner pauses in which it could choose."""
 
 
-def glance(selection: Selection, entry: AgentEntry, condition: str) -> Glance:
+def figures_in_a_list(selection: Selection, entry: AgentEntry, condition: str) -> ListedRun:
     """The figures of one agent in one condition, equal to those of its cell in the run's summary."""
     manifest = selection.manifest
     turns = by_speaker(selection.turns(entry.name, condition), speakers_of(selection.contexts))
@@ -50,7 +50,7 @@ def glance(selection: Selection, entry: AgentEntry, condition: str) -> Glance:
     measure = "ttfa" if spoken else "ttft"
     within = estimate(table, f"within_budget.{measure}")
     cut = estimate(table, "pauses_cut_share") if spoken else None
-    return Glance(
+    return ListedRun(
         measure=measure,
         turns=len(table),
         latency=quantiles(table, measure, manifest.seed),
@@ -61,7 +61,7 @@ def glance(selection: Selection, entry: AgentEntry, condition: str) -> Glance:
     )
 
 
-def state_at_a_glance(selection: Selection, condition: str, judges: Sequence[JudgeSummary]) -> QualityState:
+def state_in_a_list(selection: Selection, condition: str, judges: Sequence[JudgeSummary]) -> QualityState:
     """The state of the board that a condition is quoted on, without rating anything. `judges`: those of the run."""
     place = Place(condition, selection.quoted(condition))
     inside = contexts_of(selection, place)

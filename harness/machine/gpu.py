@@ -26,7 +26,7 @@ _MOST_PERCENT: Final = 100
 _Answer = TypeVar("_Answer")
 
 
-class Card:
+class Gpu:
     """One GPU. `nvml` is the module `pynvml`, initialised."""
 
     def __init__(self, nvml: Any, index: int) -> None:
@@ -142,7 +142,7 @@ def owner_of(pid: int, owners: Owners) -> str:
     return OTHERS if psutil.pid_exists(pid) else UNSEEN
 
 
-def cards() -> list[Card]:
+def cards() -> list[Gpu]:
     """The GPUs of this machine; empty without an NVIDIA driver or without `nvidia-ml-py` (extra `gpu`)."""
     try:
         import pynvml
@@ -150,12 +150,12 @@ def cards() -> list[Card]:
         return []
     try:
         pynvml.nvmlInit()
-        return [Card(pynvml, k) for k in range(pynvml.nvmlDeviceGetCount())]
+        return [Gpu(pynvml, k) for k in range(pynvml.nvmlDeviceGetCount())]
     except pynvml.NVMLError:
         return []
 
 
-def card_facts() -> Facts:
+def gpu_facts() -> Facts:
     """The GPUs of this machine for the manifest, with driver, CUDA version and MPS; empty without any."""
     found = cards()
     if not found:

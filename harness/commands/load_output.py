@@ -34,12 +34,12 @@ def report_load(run: Path, out: Path | None, baseline: Path | None, export: Path
     if as_json:
         print(text)
         return
-    tell_load(store.manifest, result, page)
+    print_load(store.manifest, result, page)
     for sentence in since.sentences if since is not None else ():
         screen().print(Text(sentence), soft_wrap=True)
 
 
-def tell_load(manifest: "RunManifest", found: "LoadResult", page: Path) -> None:
+def print_load(manifest: "RunManifest", found: "LoadResult", page: Path) -> None:
     """Print the rows of a load test, what they say, and its page."""
     from harness.figures.server_waits import HEAD, TITLE, waits_notes, waits_rows
     from harness.reports.load_words import HEADS, STRETCHES, cautions, figures, offered, offered_head, sentences, served

@@ -13,10 +13,10 @@ import pytest
 from harness.caller.pacer import FRAME_NS, Pacer, precise_loop
 from harness.clock import now_ns
 from harness.machine import telemetry
-from harness.machine.card import Card, Sample
-from harness.machine.card_sampler import COST, MOST_SHARE, PERIOD_S, CardSampler, next_due_s
+from harness.machine.gpu import Gpu, Sample
+from harness.machine.gpu_sampler import COST, MOST_SHARE, PERIOD_S, GpuSampler, next_due_s
 from harness.machine.telemetry import Telemetry
-from tests.harness.machine.scripted_card import ScriptedDriver
+from tests.harness.machine.scripted_gpu import ScriptedDriver
 
 SLOW_S = 0.4
 
@@ -27,7 +27,7 @@ def samples_of(path: Path, gpu: bool) -> list[Sample]:
 
 
 def sampled(path: Path, takes_s: float, lasting_s: float) -> list[Sample]:
-    sampler = CardSampler(path, [Card(ScriptedDriver(nvml, takes_s=takes_s), 0)], dict)
+    sampler = GpuSampler(path, [Gpu(ScriptedDriver(nvml, takes_s=takes_s), 0)], dict)
     sampler.start()
     time.sleep(lasting_s)
     sampler.stop()
@@ -61,7 +61,7 @@ def test_the_next_sample_is_a_period_later_or_after_a_rest(began_s: float, ended
 
 
 def test_nobody_waits_for_a_driver_that_takes_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    card = Card(ScriptedDriver(nvml), 0)
+    card = Gpu(ScriptedDriver(nvml), 0)
     card._nvml._takes_s = SLOW_S
     monkeypatch.setattr(telemetry, "cards", lambda: [card])
     late_ns: list[int] = []
@@ -92,7 +92,7 @@ def test_nobody_waits_for_a_driver_that_takes_its_time(tmp_path: Path, monkeypat
 
 def test_a_driver_that_hangs_does_not_keep_a_run_from_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hung_s = 30.0
-    card = Card(ScriptedDriver(nvml), 0)
+    card = Gpu(ScriptedDriver(nvml), 0)
     card._nvml._takes_s = hung_s
     monkeypatch.setattr(telemetry, "cards", lambda: [card])
     began_s = time.monotonic()
