@@ -14,6 +14,7 @@ from harness.audio import vocal
 from harness.doctor import gpus
 from harness.doctor.gpus import can_be_loaded, together, voices_part
 from harness.errors import UserError
+from harness.machine import gpu
 from harness.machine.gpu import Gpu
 from tests.harness.machine.scripted_gpu import ScriptedDriver
 

@@ -10,7 +10,7 @@ import pytest
 from harness.experiment import Experiment
 from harness.load.agent import LoadRequest, load_agent
 from harness.load.result import LoadResult, made_of
-from harness.machine import telemetry
+from harness.machine import gpu, telemetry
 from harness.machine.gpu import Gpu
 from harness.progress import RunProgress
 from harness.reports.load_words import cautions
