@@ -145,6 +145,7 @@ def test_a_package_that_does_not_work_is_named_in_one_line(
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.long
 @pytest.mark.models
 def test_all_three_join_one_run(site: Path, tmp_path: Path) -> None:
     (tmp_path / "hummed.yaml").write_text(PACK, encoding="utf-8")

@@ -73,6 +73,7 @@ def test_a_folder_with_brackets_in_its_name_is_shown_as_it_is(capsys: pytest.Cap
     assert "page    runs/[/b]/report.html" in capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.models
 def test_callers_of_a_pack_come_at_a_rate(harness_in_real_time: Callable[..., Finished], pack: Path, tmp_path: Path) -> None:
     folder = tmp_path / "load"

@@ -41,6 +41,7 @@ def test_an_agent_that_nobody_started_is_named_before_anything_is_made(harness_h
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.long
 @pytest.mark.models
 def test_words_are_transcribed_only_where_a_limit_needs_them(harness_virtual: Command, tmp_path: Path) -> None:
     limits, run = tmp_path / "limits.yaml", tmp_path / "run"

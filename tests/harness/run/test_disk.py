@@ -86,6 +86,7 @@ def finished(folder: Path) -> set[str]:
         store.close()
 
 
+@pytest.mark.long
 def test_what_fits_is_kept_and_the_rest_is_played_once_there_is_room(pack: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     line = the_line(end(begin(folder, pack, largest_file=ONLY_THE_SHORT_FITS, virtual=True)))

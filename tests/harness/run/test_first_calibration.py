@@ -27,6 +27,7 @@ def new_machine(tmp_path: Path) -> dict[str, str]:
     return {"HEART_HARNESS_CACHE": str(cache)}
 
 
+@pytest.mark.long
 def test_a_first_run_calibrates_once_a_later_one_quotes_it_and_one_that_was_stopped_before_makes_it_up(
     pack: Path, tmp_path: Path, new_machine: dict[str, str], harness_virtual: Callable[..., Finished]
 ) -> None:

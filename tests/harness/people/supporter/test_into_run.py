@@ -167,6 +167,7 @@ def test_the_run_goes_on_as_if_it_had_no_people(
     assert checked.json["sessions_missing"] == 0
 
 
+@pytest.mark.long
 def test_further_people_meet_the_agents_and_agents_meet_once(
     played: Path, answer: Answer, harness_here: Callable[..., Finished]
 ) -> None:

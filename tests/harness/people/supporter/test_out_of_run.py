@@ -34,6 +34,7 @@ def files_with(folder: Path, *words: str) -> list[str]:
     ]
 
 
+@pytest.mark.long
 def test_nothing_of_a_person_is_left(played: Path, answer: Answer, harness_here: Callable[..., Finished]) -> None:
     answer(played, ("P-anna", "first", "second"), ("P-ben", "first", "third"), ("P-anna", "third", "fourth"))
     assert harness_here("judge", "run", "--judge", "embedded").code == 0
