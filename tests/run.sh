@@ -38,4 +38,4 @@ for code in "$together" "$alone"; do
   [ "$code" -eq 0 ] || [ "$code" -eq 5 ] || exit "$code"
 done
 [ "$together" -eq 0 ] || [ "$alone" -eq 0 ]
-[ $# -gt 0 ] || .venv/bin/python -m tests.sizes --suite-s "$SECONDS"
+[ $# -gt 0 ] || [ "$which" != "not long" ] || .venv/bin/python -m tests.sizes --suite-s "$SECONDS"
