@@ -29,6 +29,7 @@ def foreign(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_openai_agents_and_the_harness_work_beside_each_other_whichever_came_first(
     installed: Environment, wheel: Path, tmp_path: Path
 ) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished
 
@@ -29,6 +31,7 @@ asyncio.run(main())
 """.replace("KEY", KEY)
 
 
+@pytest.mark.long
 def test_the_words_of_the_server_are_where_the_turn_is(harness_virtual: Command, pack: Path, tmp_path: Path) -> None:
     (tmp_path / "bot.py").write_text(AGENT)
     profile = tmp_path / "mine.toml"

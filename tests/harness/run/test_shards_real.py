@@ -115,6 +115,6 @@ def test_options_that_do_not_go_together_are_refused_in_one_line(
         assert len(err.strip().splitlines()) == 1
     assert command(["merge", "nowhere", "--out", "x"]) == 2
     assert "nowhere: holds no run" in capsys.readouterr().err
-    assert command(["plan", "--agent", "baseline", "--out", "no/such/folder/plan.json"]) == 2
-    assert "--out no/such/folder/plan.json: cannot be written" in capsys.readouterr().err
+    assert command(["run", "--agent", "baseline", "--write-plan", "no/such/folder/plan.json"]) == 2
+    assert "--write-plan no/such/folder/plan.json: cannot be written" in capsys.readouterr().err
     assert not Path("runs").exists()
