@@ -123,6 +123,7 @@ def test_page_index_gate_and_change_give_one_number_and_one_word(
     assert (checked.verdict == "fail") <= (verdict == "worse"), "the gate never fails what the page does not call worse"
 
 
+@pytest.mark.long
 def test_page_and_index_agree_on_fifty_pairs_of_runs(tmp_path: Path) -> None:
     rng = np.random.default_rng(55)
     sizes = rng.integers(1, 4, 12)

@@ -58,7 +58,7 @@ def test_axe_finds_nothing_serious_whosever_the_quality_is(
     assert page.locator(".quality").evaluate("node => node.scrollWidth <= node.clientWidth")
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1_440, True), (390, False)])
+@pytest.mark.parametrize(("width", "dark"), [pytest.param(1_440, True, marks=pytest.mark.long), (390, False)])
 def test_axe_finds_nothing_serious_with_twenty_agents_of_long_names(
     open_page: Open, tmp_path: Path, width: int, dark: bool
 ) -> None:

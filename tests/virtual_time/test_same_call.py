@@ -71,7 +71,10 @@ def apart_ms(one: Recording, other: Recording) -> float:
     return abs(first - second)
 
 
-@pytest.mark.parametrize("kind", ["scripted", "greeting", "raw-pcm", "pipecat", "never-answers"])
+@pytest.mark.parametrize(
+    "kind",
+    ["scripted", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("greeting", "pipecat")), "raw-pcm", "never-answers"],
+)
 async def test_it_sounds_the_same_and_ends_the_same(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wire, behaviour = (kind, "echo") if kind in ("raw-pcm", "pipecat") else ("raw-pcm", "never-answers")
     within_ms = SOCKET_MS if wire == kind else 1

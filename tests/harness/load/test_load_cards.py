@@ -20,6 +20,7 @@ from tests.harness.conftest import peer
 from tests.harness.machine.scripted_gpu import ScriptedDriver
 
 
+@pytest.mark.long
 @pytest.mark.models
 async def test_a_card_below_its_chosen_clock_is_in_the_files_and_among_the_cautions(
     pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, Finished
 from tests.harness.run.test_secrets import all_that_is_left, forms
@@ -21,6 +23,7 @@ def hits(texts: dict[str, str], secrets: dict[str, str]) -> list[str]:
             for form in forms(value) if form in text]  # fmt: skip
 
 
+@pytest.mark.long
 def test_what_opens_a_door_is_left_nowhere(harness_virtual: Command, pack: Path, tmp_path: Path) -> None:
     with (tmp_path / "tokens").open("w") as told:
         door = subprocess.Popen([sys.executable, str(PEERS / "telltale_door.py")], stdout=subprocess.PIPE, stderr=told)

@@ -65,7 +65,8 @@ def telltale() -> Iterator[str]:
     server.server_close()
 
 
-@pytest.mark.parametrize("repeats", [1, pytest.param(len(SECRETS), marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("repeats", [1, len(SECRETS)])
 def test_what_is_said_is_left_nowhere(
     harness_virtual: Command, pack: Path, tmp_path: Path, telltale: str, repeats: int
 ) -> None:

@@ -56,7 +56,11 @@ def finish(page: Any, served: Any) -> int:
     return steps
 
 
-@pytest.mark.parametrize(("width", "height", "design"), [(1280, 900, SMALL), (375, 720, SMALLEST)], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    ("width", "height", "design"),
+    [pytest.param(1280, 900, SMALL, marks=pytest.mark.long), (375, 720, SMALLEST)],
+    ids=["desktop", "phone"],
+)
 def test_a_whole_session_by_ear_on_desktop_and_phone(
     serve: Serve, open_page: Open, width: int, height: int, design: dict[str, int]
 ) -> None:

@@ -45,7 +45,7 @@ def web_mail() -> Iterator[Callable[[str], str]]:
         server.server_close()
 
 
-@pytest.mark.parametrize("tls", [False, True])
+@pytest.mark.parametrize("tls", [pytest.param(False, marks=pytest.mark.long), True])
 def test_a_link_in_web_mail_leads_in_and_leaves_no_secret_in_sight(
     serve: Serve, from_elsewhere: Open, web_mail: Callable[[str], str], certificate: tuple[Path, Path], tls: bool
 ) -> None:

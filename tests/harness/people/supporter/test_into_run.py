@@ -143,6 +143,7 @@ def test_a_run_that_people_cannot_answer_says_why(played: Path) -> None:
         refuse_run(store)
 
 
+@pytest.mark.long
 def test_the_run_goes_on_as_if_it_had_no_people(
     played: Path, answer: Answer, harness_command: Callable[..., Finished], tmp_path: Path
 ) -> None:
