@@ -17,6 +17,7 @@ from tests.tutorial import PAGE, Done, blocks_of, run_lines, written
 SMALLER = "heart-mini"
 
 
+@pytest.mark.long
 @pytest.mark.alone
 @pytest.mark.models
 def test_the_gate_of_the_page_is_red_and_then_green(tmp_path: Path) -> None:
