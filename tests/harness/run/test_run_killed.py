@@ -163,8 +163,7 @@ def _judgments(folder: Path) -> list[Judgment]:
 
 
 @pytest.mark.models
-@pytest.mark.long
-@pytest.mark.parametrize("kills", [1, MANY])
+@pytest.mark.parametrize("kills", [1, pytest.param(MANY, marks=pytest.mark.long)])
 def test_kills_at_random_instants_lose_nothing_and_repeat_nothing(
     endpoint: Endpoint, pack: Path, tmp_path: Path, kills: int
 ) -> None:
