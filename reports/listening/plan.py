@@ -3,7 +3,8 @@
 Least-judged conversations and pairs come first, so that votes spread evenly however many raters finish. What is equally little
 judged is drawn at random, so every conversation comes as often as any other, and within it every pair of replies: a pair's rate
 is known (`Item.draw_rate`), as the fit of people's votes needs. It is not 1 where replies are missing: a pair then shares
-the turn of its conversation with fewer others.
+the turn of its conversation with fewer others. Pairs with a reference have one turn in eight, as on the page
+(`harness.ranking.draw_pairs`).
 
 Sides are balanced within a rater. A conversation has one role for a rater: practice, check or item. With delays as a factor the
 same pair comes twice, once in each half, so that neither memory nor fatigue falls on one version alone.
@@ -17,8 +18,10 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from harness.ranking.draw_pairs import REFERENCE_EVERY
 from harness.reports.listening.design import CHOICES, ListeningDesign
 from harness.reports.listening.material import Conversation, audible_gap_ms
+from harness.store.judgment import is_reference
 
 Role = Literal["level", "headphones", "practice", "main", "gold", "attention", "break"]
 Coverage = Mapping[tuple[str, ...], int]
@@ -75,7 +78,7 @@ def deal(
     kept = free[len(free) - checks :] if checks else []
     main = free[: len(free) - checks][: design.items]
     practice, gold = kept[: min(design.practice, checks // 2)], kept[min(design.practice, checks // 2) :]
-    asked = _main(main, design, coverage, _rates(conversations, design), rng)
+    asked = _main(main, design, coverage, _mean_pairs(conversations), rng)
     for item in [*_gold(gold, conversations, design, rng), *_attention(asked, design, rng)]:
         asked.insert(rng.randint(min(1, len(asked)), len(asked)), item)
     return (*_before(design, rng), *_practice(practice, design, rng), *_with_breaks(asked, design))
@@ -93,31 +96,28 @@ def _before(design: ListeningDesign, rng: random.Random) -> list[Item]:
     return [Item(role="level"), *trials]
 
 
-def _rates(conversations: Sequence[Conversation], design: ListeningDesign) -> dict[str, float]:
-    """Conversation → rate of each of its pairs, relative to the average pair of all; empty where single replies are rated."""
-    if design.kind != "ab":
-        return {}
-    pairs = {conversation.id: comb(len(conversation.replies), 2) for conversation in conversations}
-    mean = sum(pairs.values()) / len(pairs)
-    return {conversation: mean / here for conversation, here in pairs.items()}
+def _mean_pairs(conversations: Sequence[Conversation]) -> float:
+    """Pairs of replies of the average conversation."""
+    return sum(comb(len(conversation.replies), 2) for conversation in conversations) / max(1, len(conversations))
 
 
 def _main(
     chosen: Sequence[Conversation],
     design: ListeningDesign,
     coverage: Coverage,
-    rates: Mapping[str, float],
+    mean_pairs: float,
     rng: random.Random,
 ) -> list[Item]:
     versions = design.audible_delay
     first: list[Item] = []
     second: list[Item] = []
-    start = rng.random()
+    start, with_reference = rng.random(), rng.randrange(REFERENCE_EVERY)
     for number, conversation in enumerate(chosen):
-        systems = _systems(conversation, design, coverage, (start + number * GOLDEN) % 1.0)
+        kinds, chance = _in_turn(conversation, design, number % REFERENCE_EVERY == with_reference)
+        systems = _least_judged(conversation, kinds, coverage, (start + number * GOLDEN) % 1.0)
         # Alternating sides over a shuffled list balances them exactly, up to one.
         order = systems if number % 2 == 0 else systems[::-1]
-        rate = rates.get(conversation.id)
+        rate = mean_pairs * chance / len(kinds) if design.kind == "ab" else None
         made = [
             _item("main", conversation, order, design, with_delay).model_copy(update={"draw_rate": rate})
             for with_delay in versions
@@ -133,11 +133,26 @@ def _main(
     return first + second
 
 
-def _systems(conversation: Conversation, design: ListeningDesign, coverage: Coverage, at: float) -> tuple[str, ...]:
-    """The least-judged systems of a conversation; of several, those at `at`, uniform from 0 to 1, in the order of names."""
-    size = 2 if design.kind == "ab" else 1
-    votes = {names: coverage.get((conversation.id, *names), 0) for names in combinations(sorted(conversation.replies), size)}
-    least = [names for names, count in votes.items() if count == min(votes.values())]
+def _in_turn(conversation: Conversation, design: ListeningDesign, with_reference: bool) -> tuple[list[tuple[str, ...]], float]:
+    """The replies of which one question of this conversation takes its own, and the chance of a turn to take from them."""
+    names = sorted(conversation.replies)
+    if design.kind != "ab":
+        return [(name,) for name in names], 1.0
+    pairs: list[tuple[str, ...]] = [*combinations(names, 2)]
+    of_agents = [pair for pair in pairs if not any(map(is_reference, pair))]
+    others = [pair for pair in pairs if pair not in of_agents]
+    if not of_agents or (REFERENCE_EVERY - 1) * len(others) <= len(of_agents):
+        return pairs, 1.0
+    share = 1 / REFERENCE_EVERY
+    return (others, share) if with_reference else (of_agents, 1.0 - share)
+
+
+def _least_judged(
+    conversation: Conversation, kinds: Sequence[tuple[str, ...]], coverage: Coverage, at: float
+) -> tuple[str, ...]:
+    """The least-judged of some systems of a conversation; of several, those at `at`, uniform from 0 to 1."""
+    votes = [coverage.get((conversation.id, *names), 0) for names in kinds]
+    least = [names for names, count in zip(kinds, votes, strict=True) if count == min(votes)]
     return least[int(at * len(least))]
 
 
