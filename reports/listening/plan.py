@@ -11,9 +11,9 @@ same pair comes twice, once in each half, so that neither memory nor fatigue fal
 """
 
 import random
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass
 from itertools import combinations
-from math import comb
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict
 from harness.ranking.draw_pairs import REFERENCE_EVERY
 from harness.reports.listening.design import CHOICES, ListeningDesign
 from harness.reports.listening.material import Conversation, audible_gap_ms
-from harness.store.judgment import is_reference
+from harness.store.judgment import has_reference
 
 Role = Literal["level", "headphones", "practice", "main", "gold", "attention", "break"]
 Coverage = Mapping[tuple[str, ...], int]
@@ -78,7 +78,8 @@ def deal(
     kept = free[len(free) - checks :] if checks else []
     main = free[: len(free) - checks][: design.items]
     practice, gold = kept[: min(design.practice, checks // 2)], kept[min(design.practice, checks // 2) :]
-    asked = _main(main, design, coverage, _mean_pairs(conversations), rng)
+    turns = {conversation.id: _turn(conversation) for conversation in conversations} if design.kind == "ab" else {}
+    asked = _main(main, design, coverage, turns, rng)
     for item in [*_gold(gold, conversations, design, rng), *_attention(asked, design, rng)]:
         asked.insert(rng.randint(min(1, len(asked)), len(asked)), item)
     return (*_before(design, rng), *_practice(practice, design, rng), *_with_breaks(asked, design))
@@ -96,28 +97,51 @@ def _before(design: ListeningDesign, rng: random.Random) -> list[Item]:
     return [Item(role="level"), *trials]
 
 
-def _mean_pairs(conversations: Sequence[Conversation]) -> float:
-    """Pairs of replies of the average conversation."""
-    return sum(comb(len(conversation.replies), 2) for conversation in conversations) / max(1, len(conversations))
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """The pairs of one conversation of two agents and with a reference, and the chance of its turn to take from either."""
+
+    pairs: tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
+    chance: tuple[float, float]
+
+
+def _turn(conversation: Conversation) -> _Turn:
+    pairs: list[tuple[str, ...]] = [*combinations(sorted(conversation.replies), 2)]
+    with_reference = [pair for pair in pairs if has_reference(*pair)]
+    share = len(with_reference) / max(1, len(pairs))
+    # Where references would have less than their part, or nobody else replied, every pair is as likely.
+    share = share if share == 1 else min(share, 1 / REFERENCE_EVERY)
+    return _Turn(([pair for pair in pairs if pair not in with_reference], with_reference), (1 - share, share))
+
+
+def _rates(turns: Collection[_Turn]) -> tuple[float, float]:
+    """For pairs of two agents and with a reference: what makes chances rates, relative to the average pair of the kind."""
+    chances = [sum(turn.chance[kind] for turn in turns) for kind in range(2)]
+    sizes = [sum(len(turn.pairs[kind]) for turn in turns) for kind in range(2)]
+    agents, references = (size / chance if chance else 0.0 for size, chance in zip(sizes, chances, strict=True))
+    return agents, references
 
 
 def _main(
     chosen: Sequence[Conversation],
     design: ListeningDesign,
     coverage: Coverage,
-    mean_pairs: float,
+    turns: Mapping[str, _Turn],
     rng: random.Random,
 ) -> list[Item]:
     versions = design.audible_delay
     first: list[Item] = []
     second: list[Item] = []
-    start, with_reference = rng.random(), rng.randrange(REFERENCE_EVERY)
+    start, place, of_kind = rng.random(), rng.random(), _rates(turns.values())
     for number, conversation in enumerate(chosen):
-        kinds, chance = _in_turn(conversation, design, number % REFERENCE_EVERY == with_reference)
-        systems = _least_judged(conversation, kinds, coverage, (start + number * GOLDEN) % 1.0)
+        rate: float | None = None
+        choices: list[tuple[str, ...]] = [(name,) for name in sorted(conversation.replies)]
+        if turn := turns.get(conversation.id):
+            kind = int((place + number / REFERENCE_EVERY) % 1.0 < turn.chance[1])
+            choices, rate = turn.pairs[kind], of_kind[kind] * turn.chance[kind] / len(turn.pairs[kind])
+        systems = _least_judged(conversation, choices, coverage, (start + number * GOLDEN) % 1.0)
         # Alternating sides over a shuffled list balances them exactly, up to one.
         order = systems if number % 2 == 0 else systems[::-1]
-        rate = mean_pairs * chance / len(kinds) if design.kind == "ab" else None
         made = [
             _item("main", conversation, order, design, with_delay).model_copy(update={"draw_rate": rate})
             for with_delay in versions
@@ -133,26 +157,12 @@ def _main(
     return first + second
 
 
-def _in_turn(conversation: Conversation, design: ListeningDesign, with_reference: bool) -> tuple[list[tuple[str, ...]], float]:
-    """The replies of which one question of this conversation takes its own, and the chance of a turn to take from them."""
-    names = sorted(conversation.replies)
-    if design.kind != "ab":
-        return [(name,) for name in names], 1.0
-    pairs: list[tuple[str, ...]] = [*combinations(names, 2)]
-    of_agents = [pair for pair in pairs if not any(map(is_reference, pair))]
-    others = [pair for pair in pairs if pair not in of_agents]
-    if not of_agents or (REFERENCE_EVERY - 1) * len(others) <= len(of_agents):
-        return pairs, 1.0
-    share = 1 / REFERENCE_EVERY
-    return (others, share) if with_reference else (of_agents, 1.0 - share)
-
-
 def _least_judged(
-    conversation: Conversation, kinds: Sequence[tuple[str, ...]], coverage: Coverage, at: float
+    conversation: Conversation, choices: Sequence[tuple[str, ...]], coverage: Coverage, at: float
 ) -> tuple[str, ...]:
-    """The least-judged of some systems of a conversation; of several, those at `at`, uniform from 0 to 1."""
-    votes = [coverage.get((conversation.id, *names), 0) for names in kinds]
-    least = [names for names, count in zip(kinds, votes, strict=True) if count == min(votes)]
+    """The least-judged of some choices of systems; of several, those at `at`, uniform from 0 to 1."""
+    votes = [coverage.get((conversation.id, *names), 0) for names in choices]
+    least = [names for names, count in zip(choices, votes, strict=True) if count == min(votes)]
     return least[int(at * len(least))]
 
 
