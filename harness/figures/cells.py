@@ -138,6 +138,11 @@ class JudgeSummary(Model):
     """Its accuracy on the red lines, by family; None: not asked."""
     pairs: int | None = None
     """Pairs with known answers that it answered."""
+    missing: int = 0
+    """Pairs with known answers that it did not answer."""
+    missing_by_kind: dict[str, int] = Field(default_factory=dict)
+    why_missing: str = ""
+    """Why, and what mends it."""
     judgments: int = 0
     own_family_judgments: int = 0
     note: str = ""

@@ -156,6 +156,10 @@ class PeopleCheck(BaseModel):
     """Cohen's κ of one rater with another, on the same pairs as the judge's; None where no two raters saw one pair."""
     development: bool = False
     """The judge was developed with these labels: the check can take trust, and gives none."""
+    missing_by_kind: dict[str, int] = {}
+    """Pairs without an answer by the kind of failure."""
+    why_missing: str = ""
+    """Why, and what mends it; empty where every pair was answered, and in checks by older versions."""
 
 
 class ShareOfPairs(BaseModel):
@@ -217,6 +221,10 @@ class JudgeCheck(BaseModel):
     length_interval: tuple[float, float] | None = None
     missing: int = 0
     """Questions without an answer; they never count as wrong and are named here."""
+    missing_by_kind: dict[str, int] = {}
+    """These by the kind of failure."""
+    why_missing: str = ""
+    """Why, and what mends it; empty where every pair was answered, and in checks by older versions."""
     by_axis: dict[Literal["H", "E", "A", "R", "T"], float] = Field(default_factory=dict)
     by_difficulty: dict[str, float] = Field(default_factory=dict)
     held_out_accuracy: float | None = None

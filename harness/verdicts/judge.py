@@ -34,7 +34,7 @@ from harness.judging import (
 from harness.judging.cache import keys_of
 from harness.judging.judge import Judge
 from harness.judging.load_judge import fingerprint_of
-from harness.judging.record import record_of, write_record
+from harness.judging.record import read_records, record_of, write_record
 from harness.judging.settings import JudgeSettings
 from harness.judging.validation.against_people import check_against, keep, kept
 from harness.judging.validation.checks import not_answered, with_people
@@ -116,9 +116,8 @@ async def check_against_people(
 async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, progress: RunProgress) -> list[JudgeCheck]:
     """Check the judges anew on pairs with known answers, without judging; the result is stored in the run, if any."""
     with VerdictCache() as nothing_kept:
-        return [
-            await _check(store, name, weights_for(name, progress), seed, progress, nothing_kept, anew=True) for name in names
-        ]
+        judges = [open_judge(name, weights_for(name, progress)) for name in names]
+        return [await _check(store, judge, seed, progress, nothing_kept, anew=True) for judge in judges]
 
 
 def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
@@ -211,12 +210,14 @@ def _asking(how: RunJudging, progress: RunProgress) -> "partial[Coroutine[Any, A
 async def _judges_that_count(store: RunStore, how: RunJudging, progress: RunProgress, cache: VerdictCache) -> list[Judge]:
     judges = []
     for name in how.judges:
-        weights = weights_for(name, progress)
-        check = await _check(store, name, weights, how.seed, progress, cache)
+        judge = open_judge(name, weights_for(name, progress))
+        check = await _check(store, judge, how.seed, progress, cache)
+        if check.why_missing:
+            progress.note(f"{check.judge}: {check.why_missing}.")
         if check.excluded and not how.keep_excluded:
             progress.note(f"{check.judge} is left out. {check.note}")
         else:
-            judges.append(open_judge(name, weights))
+            judges.append(judge)
     return judges
 
 
@@ -259,7 +260,10 @@ async def _ask(
     for judge in judges:
         mine = {judge.id, no_reply_rule(judge.id)}
         store.replace_judgments(mine, [row for row in rows if row.judge in mine], how.presentation, condition)
-        write_record(store.folder, record_of(judge.id, outcomes, how.presentation, condition, how.seed, how.design, rule))
+        record = record_of(judge.id, outcomes, how.presentation, condition, how.seed, how.design, rule)
+        write_record(store.folder, record)
+        if record.why_missing:
+            progress.note(f"{judge.id}{where}: {record.why_missing}.")
     return outcomes
 
 
@@ -295,16 +299,8 @@ def _why_nothing(contexts: Sequence[Context]) -> str:
 
 
 async def _check(
-    store: RunStore | None,
-    name: str,
-    weights: Mapping[str, Path],
-    seed: int,
-    progress: RunProgress,
-    cache: VerdictCache,
-    *,
-    anew: bool = False,
+    store: RunStore | None, judge: Judge, seed: int, progress: RunProgress, cache: VerdictCache, *, anew: bool = False
 ) -> JudgeCheck:
-    judge = open_judge(name, weights)
     progress.phase(f"Checking the judge ({judge.id})")
     check = await check_judge_async(judge, seed, progress.count, cache=cache)
     red_lines = None if check.excluded else await _red_lines(judge, progress, cache, anew=anew)
@@ -323,6 +319,15 @@ async def _red_lines(judge: Judge, progress: RunProgress, cache: VerdictCache, *
         found = await check_red_lines(judge, pairs, cache, progress.count)
         found = keep_red_lines(found, judge.fingerprint, pairs, folder)
     return found
+
+
+def no_judge_left(store: RunStore, names: Sequence[str]) -> bool:
+    """True if one of these judges stopped answering in this run, and none of the others counts."""
+    asked = {load_judge_settings(name).judge_id for name in names if name != NO_JUDGE}
+    checks = [check for check in store.judge_checks() if check.judge in asked]
+    ended = {r.judge for r in read_records(store.folder) if r.presentation == HEARD and r.judge in asked and r.given_up}
+    silent = ended | {check.judge for check in checks if not check.pairs}
+    return bool(silent) and all(check.excluded or check.judge in ended for check in checks)
 
 
 def heard_wer_by_agent(store: RunStore) -> dict[str, float | None]:
