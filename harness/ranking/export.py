@@ -53,6 +53,13 @@ def board_csv(board: Board, joint: JointFigure | None = None, quality_state: Qua
     return csv_text(head, rows)
 
 
+def ranking_markdown(ranking: Ranking) -> str:
+    """People's preference between each two agents, and the board."""
+    preferred = "".join(f"{_escape(one.in_words)}.\n" for one in ranking.head_to_head)
+    board = board_markdown(ranking.board, ranking.joint, ranking.quality_words, ranking.rated_on_words)
+    return f"{preferred}\n{board}" if preferred else board
+
+
 def board_markdown(board: Board, joint: JointFigure | None = None, quality_words: str = "", rated_on: str = "") -> str:
     """A table, best first, then its circumstances, the state of the board and its warnings as sentences."""
     points = {p.system: p for p in joint.points} if joint else {}
@@ -74,6 +81,8 @@ def board_markdown(board: Board, joint: JointFigure | None = None, quality_words
             p = points.get(row.system)
             cells += ["–"] * 3 if p is None else [_ms(p.latency), _chance(p.p_frontier), _chance(p.p_best_within_budget)]
         lines.append("| " + " | ".join(cells) + " |")
+    if not board.systems:
+        lines = []
     lines += [
         "",
         f"{board.method}; {board.judgments} judgments in {board.contexts} contexts; presentation: {board.presentation}.",
