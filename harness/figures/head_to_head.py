@@ -1,7 +1,7 @@
 """People's preference between each two agents of a run, in the form in which every door shows it.
 
-It is the answer to the question that a run is mostly played for, and there long before a rating is: it needs votes on two agents
-alone, and no judge has a part in it (`harness.ranking.head_to_head`).
+It answers the question for which a run is mostly played, and long before there is a rating: it needs votes on two agents alone,
+and no judge has a part in it (`harness.ranking.head_to_head`).
 """
 
 from collections.abc import Collection, Iterable
@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.figures.endpointing import Model
 from harness.figures.silence import votes_with_silences
-from harness.ranking.head_to_head import HeadToHead, as_row, head_to_head
+from harness.ranking.head_to_head import HeadToHead, head_to_head
 from harness.store.judgment import Presentation
 from harness.store.selection import Selection
 
@@ -30,6 +30,8 @@ class Preferred(Model):
     conversations: int
     tied: int
     votes: int
+    votes_for: int
+    votes_tied: int
     share: float
     """Its share of the votes, a tie half."""
     at_least: float
@@ -53,4 +55,4 @@ def preferences(selection: Selection, condition: str, inside: Collection[str] | 
 
 def rows_of(found: Iterable[HeadToHead], condition: str) -> list[Preferred]:
     """The preferences in the form of the summary."""
-    return [Preferred.model_validate({**as_row(one), "condition": condition}) for one in found]
+    return [Preferred.model_validate({**one.as_object, "condition": condition}) for one in found]

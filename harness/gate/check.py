@@ -278,8 +278,8 @@ def _silent(asked: CellLimit, cells: Cells, earlier: _Earlier | None) -> str:
 
 
 def _why_missing(asked: CellLimit, cells: Cells, earlier: _Earlier | None) -> str:
-    """Why a figure is missing, in a sentence: a step of a load test does not have it, or nobody has voted on the two agents. Empty
-    where nothing more is known."""
+    """Why a figure is missing, in a sentence: nobody has voted on the two agents, or a step of a load test does not have it.
+    Empty where nothing more is known."""
     limit = asked.limit
     if is_preference(limit.figure):
         other = limit.figure.removeprefix(PREFERRED)

@@ -61,7 +61,7 @@ def ranking_markdown(ranking: Ranking) -> str:
 
 
 def board_markdown(board: Board, joint: JointFigure | None = None, quality_words: str = "", rated_on: str = "") -> str:
-    """A table, best first, then its circumstances, the state of the board and its warnings as sentences."""
+    """A table, best first, if there is a system; then its circumstances, the state of the board and its warnings as sentences."""
     points = {p.system: p for p in joint.points} if joint else {}
     axes = [axis for axis in AXES if any(axis in row.axes for row in board.systems)]
     head = ["system", "Elo", "95 %", "wins", *axes, "judgments"] + (
@@ -81,12 +81,8 @@ def board_markdown(board: Board, joint: JointFigure | None = None, quality_words
             p = points.get(row.system)
             cells += ["–"] * 3 if p is None else [_ms(p.latency), _chance(p.p_frontier), _chance(p.p_best_within_budget)]
         lines.append("| " + " | ".join(cells) + " |")
-    if not board.systems:
-        lines = []
-    lines += [
-        "",
-        f"{board.method}; {board.judgments} judgments in {board.contexts} contexts; presentation: {board.presentation}.",
-    ]
+    made = f"{board.method}; {board.judgments} judgments in {board.contexts} contexts; presentation: {board.presentation}."
+    lines = [*lines, "", made] if board.systems else []
     lines += [_escape(note) for note in (rated_on, f"{quality_words}." if quality_words else "", *board.warnings) if note]
     return "\n".join(lines) + "\n"
 

@@ -146,7 +146,7 @@ def rank_table(table: JudgmentTable, asked: RatingQuestion) -> Ranking:
         return _with_figures(people, asked, Ranking(people.board, (), None, people_votes=people, head_to_head=preferred))
     rated = None if asked.by_people else of_verdicts(table, asked)
     if rated is None and preferred:
-        unrated = Board("none: people's votes give no ratings yet", (), (f"{refused}.",), preferred[0].presentation)
+        unrated = Board("none", (), (), preferred[0].presentation)
         return Ranking(unrated, (), None, people_refused=refused, head_to_head=preferred)
     if rated is None:
         raise UserError(refused)

@@ -16,14 +16,21 @@ from tests.made_run import agent, conversation, made_run, play
 
 KIND, CURT, BOT = "kind-bot", "curt-bot", "third-bot"
 Vote = tuple[str, str, str]
-"""(winner or `same`, the other, rater)."""
+"""(the better, the other, rater)."""
 
 
 def run_with_votes(
-    here: Callable[..., Finished], tmp_path: Path, votes: Sequence[Vote], *, conversations: int = 8, agents: Sequence[str] = (KIND, CURT)
+    here: Callable[..., Finished],
+    tmp_path: Path,
+    votes: Sequence[Vote],
+    *,
+    conversations: int = 8,
+    agents: Sequence[str] = (KIND, CURT),
 ) -> Path:
     """A run with votes from a file; vote k is on conversation k, and then from the first again."""
-    items = [conversation(f"c{n}", f"Day {n} went badly.", references={"good": "What was worst?"}) for n in range(conversations)]
+    items = [
+        conversation(f"c{n}", f"Day {n} went badly.", references={"good": "What was worst?"}) for n in range(conversations)
+    ]
     folder = tmp_path / "run"
     with closing(made_run(folder, items, agents=[agent(name, "text") for name in agents])) as store:
         for item in items:
@@ -45,8 +52,12 @@ def checked(here: Callable[..., Finished], run: Path, limits: str) -> Finished:
     return here("check", run, "--budgets", "budgets.yaml", "--json")
 
 
+TEN_VOTES = [*[(KIND, CURT, "ann")] * 8, (KIND, "ref:good", "ann"), ("ref:good", CURT, "ann")]
+
+
 def test_eight_votes_of_one_rater_answer_at_every_door(harness_here: Callable[..., Finished], tmp_path: Path) -> None:
-    run = run_with_votes(harness_here, tmp_path, [(KIND, CURT, "ann")] * 8)
+    """One of them won everything, so that two votes with a reference give no Elo."""
+    run = run_with_votes(harness_here, tmp_path, TEN_VOTES)
     found = harness_here("report", run, "--json").json
     (row,) = found["head_to_head"]
     assert (row["agent"], row["over"], row["preferred"], row["conversations"]) == (KIND, CURT, 8, 8)
@@ -81,7 +92,11 @@ def test_the_gate_decides_by_votes_on_the_two_alone(
     harness_here: Callable[..., Finished], tmp_path: Path, votes: int, limit: str, code: int, verdict: str
 ) -> None:
     run = run_with_votes(harness_here, tmp_path, [(KIND, CURT, "ann")] * votes, conversations=16)
-    for written in (f"{{agent: {KIND}, preferred_over: {{agent: {CURT}, {limit}}}}}", f"{{figure: preferred_over.{CURT}, {limit}}}"):
+    nested = f"{{agent: {KIND}, preferred_over: {{agent: {CURT}, {limit}}}}}"
+    for written in (nested, f"{{figure: preferred_over.{CURT}, {limit}}}"):
+        f"{{agent: {KIND}, preferred_over: {{agent: {CURT}, {limit}}}}}",
+        f"{{figure: preferred_over.{CURT}, {limit}}}",
+    ):
         done = checked(harness_here, run, written)
         (told,) = done.json["limits"]
         assert (done.code, told["agent"], told["figure"], told["verdict"]) == (code, KIND, f"preferred_over.{CURT}", verdict)
@@ -111,7 +126,7 @@ def test_a_limit_that_no_run_could_meet_is_refused(
     harness_here: Callable[..., Finished], tmp_path: Path, limit: str, said: str
 ) -> None:
     done = checked(harness_here, run_with_votes(harness_here, tmp_path, []), limit)
-    assert (done.code, said in done.err) == (2, True), done.err
+    assert (done.code, said in done.out + done.err) == (2, True), done.out + done.err
 
 
 def test_of_three_agents_each_two_are_compared_and_named(harness_here: Callable[..., Finished], tmp_path: Path) -> None:
