@@ -49,11 +49,12 @@ class Request(Generic[_T]):
 
     name: str
     system: str
-    user: str | tuple[str | bytes, ...]
-    """Text, or parts in order, of which bytes are WAV files."""
+    user: str
     schema: dict[str, Any]
     parse: Callable[[str], _T]
     """Raises `Malformed`."""
+    heard: tuple[str | bytes, ...] = ()
+    """Parts that follow `user` in the same message: text, and WAV files."""
 
 
 class ChatEndpoint:
@@ -157,9 +158,14 @@ class ChatEndpoint:
         if s.api == "gemini":
             schema = request.schema if s.structured == "json_schema" else None
             return gemini.path(s.model), gemini.body(
-                request.system, request.user, schema, temperature=s.temperature, max_tokens=s.max_tokens, extra=s.extra
+                request.system,
+                (request.user, *request.heard),
+                schema,
+                temperature=s.temperature,
+                max_tokens=s.max_tokens,
+                extra=s.extra,
             )
-        user = {"role": "user", "content": content(request.user, s.audio.part if s.audio else None)}
+        user = {"role": "user", "content": content(request.user, request.heard, s.audio.part if s.audio else None)}
         if s.api == "anthropic":
             tool = {"name": request.name, "description": "Record the answer.", "input_schema": request.schema}
             return "/v1/messages", {

@@ -23,21 +23,21 @@ def path(model: str) -> str:
 
 def body(
     system: str,
-    user: str | Sequence[str | bytes],
+    parts: Sequence[str | bytes],
     schema: Mapping[str, Any] | None,
     *,
     temperature: float,
     max_tokens: int,
     extra: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """One request. `schema`: that of the answer; None: JSON of any kind. `extra`: further fields of `generationConfig`."""
+    """One request. `parts`: the material, bytes are WAV files; `schema`: that of the answer; None: JSON of any kind. `extra`: further fields of `generationConfig`."""
     config: dict[str, Any] = {"temperature": temperature, "maxOutputTokens": max_tokens, **extra}
     config["responseMimeType"] = "application/json"
     if schema is not None:
         config["responseSchema"] = response_schema(schema)
     return {
         "systemInstruction": {"parts": [{"text": system}]},
-        "contents": [{"role": "user", "parts": [_part(part) for part in ([user] if isinstance(user, str) else user)]}],
+        "contents": [{"role": "user", "parts": [_part(part) for part in parts]}],
         "generationConfig": config,
     }
 

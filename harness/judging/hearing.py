@@ -33,8 +33,19 @@ def hearing_prompt() -> str:
     return system_prompt() + HEARD
 
 
-def material(question: Question, *, one_file: bool) -> tuple[str | bytes, ...]:
-    """The parts of one question in order: text, and WAV files.
+def conversation(question: Question) -> str:
+    """The conversation before the replies, as one JSON data block."""
+    data: dict[str, object] = {"conversation": _told(question.turns)}
+    if question.second_turns is not None:
+        data = {
+            "conversation_before_reply_A": _told(question.turns),
+            "conversation_before_reply_B": _told(question.second_turns),
+        }
+    return "Data to judge:\n" + json.dumps(data, ensure_ascii=False, indent=1)
+
+
+def replies(question: Question, *, one_file: bool) -> tuple[str | bytes, ...]:
+    """Both replies as WAV files, with their letters, and what is asked.
 
     Raises:
         JudgeFailure: the question has no sounds.
@@ -42,16 +53,9 @@ def material(question: Question, *, one_file: bool) -> tuple[str | bytes, ...]:
     if question.sounds is None:
         raise JudgeFailure("defect", "the judge hears, and the question has no sound")
     first, second = (clip.wav() for clip in question.sounds)
-    data: dict[str, object] = {"conversation": _told(question.turns)}
-    if question.second_turns is not None:
-        data = {
-            "conversation_before_reply_A": _told(question.turns),
-            "conversation_before_reply_B": _told(question.second_turns),
-        }
-    before = "Data to judge:\n" + json.dumps(data, ensure_ascii=False, indent=1)
     if one_file:
-        return f"{before}\n\nOne recording: reply A, a beep, reply B.", joined(first, second), _ASKS
-    return f"{before}\n\nReply A:", first, "Reply B:", second, _ASKS
+        return "One recording: reply A, a beep, reply B.", joined(first, second), _ASKS
+    return "Reply A:", first, "Reply B:", second, _ASKS
 
 
 class HearingJudge(EndpointJudge):
@@ -67,8 +71,8 @@ class HearingJudge(EndpointJudge):
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
     def request(self, question: Question) -> Request[Verdict]:
-        heard = material(question, one_file=self._hearing.joined)
-        return Request("record_verdict", hearing_prompt(), heard, answer_schema(), parse_answer)
+        heard = replies(question, one_file=self._hearing.joined)
+        return Request("record_verdict", hearing_prompt(), conversation(question), answer_schema(), parse_answer, heard)
 
 
 def _told(turns: Sequence[Turn]) -> list[dict[str, str]]:

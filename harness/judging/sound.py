@@ -78,11 +78,12 @@ def joined(first: bytes, second: bytes) -> bytes:
     return wav(np.concatenate([one, silence, beep.astype(np.int16), silence, other]), rate_hz)
 
 
-def content(user: str | Sequence[str | bytes], form: str | None) -> str | list[dict[str, Any]]:
-    """The content of a message of an OpenAI-like server, whose WAV files are bytes. `form`: `HearingSettings.part`."""
-    if isinstance(user, str):
+def content(user: str, heard: Sequence[str | bytes], form: str | None) -> str | list[dict[str, Any]]:
+    """The content of a message of an OpenAI-like server. `heard`: parts behind the text, WAV files as bytes; `form`:
+    `HearingSettings.part`."""
+    if not heard:
         return user
-    return [{"type": "text", "text": part} if isinstance(part, str) else _part(part, form) for part in user]
+    return [{"type": "text", "text": part} if isinstance(part, str) else _part(part, form) for part in (user, *heard)]
 
 
 def _part(file: bytes, form: str | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import numpy as np
 from openai.types.chat import ChatCompletionMessageParam, completion_create_params
 from pydantic import TypeAdapter
