@@ -23,7 +23,9 @@ def uncounted_votes(store: RunStore, condition: str, inside: Collection[str]) ->
         return {}, ""
     found = votes_on_file(store)
     here = [vote for vote in found.answers if vote.condition == condition and vote.context in inside]
-    skipped = Counter(vote.presentation for vote in found.skipped if vote.condition == condition and vote.context in inside)
+    skipped = Counter[str](
+        vote.presentation for vote in found.skipped if vote.condition == condition and vote.context in inside
+    )
     voted = Counter(vote.rater for vote in here if vote.is_vote)
     raters = [rater for rater in found.raters if voted[rater.rater]]
     if not raters or not all(rater.excluded for rater in raters):
