@@ -30,7 +30,11 @@ def body(
     max_tokens: int,
     extra: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """One request. `parts`: the material, bytes are WAV files; `schema`: that of the answer; None: JSON of any kind. `extra`: further fields of `generationConfig`."""
+    """One request.
+
+    `parts`: the material, bytes are WAV files; `schema`: that of the answer, None: JSON of any kind; `extra`: further fields of
+    `generationConfig`.
+    """
     config: dict[str, Any] = {"temperature": temperature, "maxOutputTokens": max_tokens, **extra}
     config["responseMimeType"] = "application/json"
     if schema is not None:
