@@ -25,7 +25,7 @@ from harness.ranking.stopping import UntilSeparated
 from harness.scenarios.context import Context
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.verdicts.estimate import Estimate, estimate, with_check
-from harness.verdicts.judge import RunJudging, validations_folder
+from harness.verdicts.judge import RunJudging, load_judges, validations_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ def judge_completions(
     Raises:
         UserError: a bad file, judge or pack.
     """
+    load_judges(how.judges)
     used, competing, notes = _material(path, contexts)
     opened = [open_judge(name, weights) for name in how.judges]
     rule = UntilSeparated.of(how.until, ((c.context_id, c.system) for c in competing)) if how.until else None
@@ -81,6 +82,7 @@ def dry_run(
 ) -> tuple[Estimate, ...]:
     """The questions that `judge_completions` would ask, per judge, without asking. Answers in the cache count only for the
     judge's check; own-family exclusion is not counted."""
+    load_judges(how.judges)
     used, competing, _ = _material(path, contexts)
     known, early = keys_of(cache_path), how.until is not None
 
