@@ -4,7 +4,8 @@ It answers the question for which a run is mostly played, and long before there 
 and no judge has a part in it (`harness.ranking.head_to_head`).
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 
 import numpy as np
 
@@ -53,6 +54,11 @@ def preferences(selection: Selection, condition: str, inside: Collection[str] | 
     return head_to_head(table, condition, None)
 
 
-def rows_of(found: Iterable[HeadToHead], condition: str) -> list[Preferred]:
-    """The preferences in the form of the summary."""
-    return [Preferred.model_validate({**one.as_object, "condition": condition}) for one in found]
+def preferred(selection: Selection, name: Callable[[str, str], str] = lambda agent, condition: agent) -> list[Preferred]:
+    """The preferences in a run, condition by condition. `name`: name of an agent where it is shown."""
+    return [
+        Preferred.model_validate({**shown.as_object, "condition": condition})
+        for condition in selection.conditions
+        for found in preferences(selection, condition)
+        for shown in [replace(found, agent=name(found.agent, condition), over=name(found.over, condition))]
+    ]

@@ -61,7 +61,7 @@ def ranking_markdown(ranking: Ranking) -> str:
 
 
 def board_markdown(board: Board, joint: JointFigure | None = None, quality_words: str = "", rated_on: str = "") -> str:
-    """A table, best first, if there is a system; then its circumstances, the state of the board and its warnings as sentences."""
+    """A table, best first, where there is a system; then its circumstances, the board's state and its warnings as sentences."""
     points = {p.system: p for p in joint.points} if joint else {}
     axes = [axis for axis in AXES if any(axis in row.axes for row in board.systems)]
     head = ["system", "Elo", "95 %", "wins", *axes, "judgments"] + (

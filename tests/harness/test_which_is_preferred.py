@@ -70,6 +70,10 @@ def test_eight_votes_of_one_rater_answer_at_every_door(harness_here: Callable[..
     for told in (harness_here("rank", run).out, harness_here("report", run).out):
         assert row["in_words"] in told
         assert "Quality is not known" not in told
+    joint = harness_here("report", run, run_with_votes(harness_here, tmp_path / "other", []), "--json").json
+    (shown,) = joint["head_to_head"]
+    assert {shown["agent"], shown["over"]} < set(joint["agents"]), "under their names on the page of several runs"
+    assert shown["agent"] in shown["in_words"]
     page = (run / "report.html").read_text(encoding="utf-8")
     first_screen = page[page.index('id="verdict"') : page.index('id="answers"')]
     assert row["in_words"] in first_screen
@@ -94,9 +98,6 @@ def test_the_gate_decides_by_votes_on_the_two_alone(
     run = run_with_votes(harness_here, tmp_path, [(KIND, CURT, "ann")] * votes, conversations=16)
     nested = f"{{agent: {KIND}, preferred_over: {{agent: {CURT}, {limit}}}}}"
     for written in (nested, f"{{figure: preferred_over.{CURT}, {limit}}}"):
-        f"{{agent: {KIND}, preferred_over: {{agent: {CURT}, {limit}}}}}",
-        f"{{figure: preferred_over.{CURT}, {limit}}}",
-    ):
         done = checked(harness_here, run, written)
         (told,) = done.json["limits"]
         assert (done.code, told["agent"], told["figure"], told["verdict"]) == (code, KIND, f"preferred_over.{CURT}", verdict)
