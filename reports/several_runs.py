@@ -105,14 +105,15 @@ def joint_rows(parts: Sequence[Part], condition: str, inside: Set[str] | None = 
 def peoples_axis(parts: Sequence[Part], condition: str, inside: Set[str]) -> tuple[PeoplesAxis | None, str]:
     """People's axis over the votes on all runs in one condition, or why they give none; no reason where nobody voted."""
     having = [p for p in parts if condition in p.selection.conditions]
+    pairs = [pairs_of(p.selection, condition, frozenset(inside)) for p in having]
     if not any(p.selection.presentations(condition, human=True) for p in having):
-        return None, ""
+        return None, "; ".join(f"{p.label}: {of.all_excluded}" for p, of in zip(having, pairs, strict=True) if of.all_excluded)
     if apart := _without_a_reference_in_common(having):
         return None, f"{apart[0]} and {apart[1]} have no reference reply to the same conversation in common"
-    pairs = [pairs_of(p.selection, condition, frozenset(inside)) for p in having]
     table = table_of([row for p in having for row in (*p.counted(), *p.silences(condition))])
     unheard = frozenset[str]().union(*(p.unheard for p in pairs))
-    together = Pairs(sum(p.heard for p in pairs), sum(p.read for p in pairs), unheard)
+    skipped = sum((Counter(p.skipped) for p in pairs), Counter[str]())
+    together = Pairs(sum(p.heard for p in pairs), sum(p.read for p in pairs), unheard, skipped)
     axis, refused = axis_or_why(table, condition, frozenset(inside), together)
     if axis is not None and axis.board.parts > 1:
         return None, "no vote connects the runs, directly or over a reference reply"

@@ -30,6 +30,8 @@ class PeopleVotes(Model):
     """People's axis of a board: their votes, and the part that judges had."""
 
     votes: int
+    skipped: int = 0
+    """Pairs that raters saw and skipped, as far as their files say so."""
     raters: int
     contexts: int
     pairs: int

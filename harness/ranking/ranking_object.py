@@ -158,6 +158,7 @@ def _people_votes(ranking: Ranking) -> dict[str, Any]:
         **{name: ranking.rated_on.get(name) for name in ("reads", "condition", "mode", "pack", "transcriber")},
         "method": board.method,
         "votes": people.votes,
+        "skipped": people.skipped,
         "raters": people.raters,
         "contexts": board.contexts,
         "pairs": people.pairs,

@@ -13,6 +13,8 @@ SHARDS: Final = "verdicts"
 """One folder per shard that was judged apart, for its answers."""
 VOTES: Final = "votes"
 """People's votes from files, one file each time."""
+VOTE_FILES: Final = "vote-files"
+"""The keys of the pages that people were given to vote on, `<file>.json`."""
 LABELS: Final = "labels"
 """Sheets of labels of replies, and the passes over them."""
 

@@ -36,6 +36,7 @@ from harness.judging.judge import Judge
 from harness.judging.load_judge import fingerprint_of
 from harness.judging.record import record_of, write_record
 from harness.judging.settings import JudgeSettings
+from harness.judging.sound import refuse_unheard
 from harness.judging.validation.against_people import check_against, keep, kept
 from harness.judging.validation.checks import not_answered, with_people
 from harness.judging.validation.labelled import gold_pairs
@@ -84,17 +85,23 @@ class RunJudging:
     """(number, of): ask only the questions of this part."""
 
 
-def load_judges(names: Sequence[str]) -> tuple[str, ...]:
+def load_judges(names: Sequence[str], *, sound: bool | None = False) -> tuple[str, ...]:
     """The judges' ids, so that a misspelt name is found before the first call instead of after the last.
 
+    `sound`: True where replies are heard, False where they are read, None where either can be.
+
     Raises:
-        UserError: an unknown judge or a malformed judge file.
+        UserError: an unknown judge, a malformed judge file, or a judge that hears where replies are read, or the reverse.
     """
     if NO_JUDGE in names:
         if len(names) > 1:
             raise UserError(f"--judge {NO_JUDGE}: cannot be combined with other judges; leave out one or the others")
         return ()
-    return tuple(load_judge_settings(name).id for name in names)
+    found = [load_judge_settings(name) for name in names]
+    for settings in found:
+        if sound is not None:
+            refuse_unheard(settings.id, hears=settings.audio is not None, sound=sound)
+    return tuple(settings.id for settings in found)
 
 
 def validations_folder() -> Path:
@@ -109,6 +116,7 @@ async def check_against_people(
 
     Answers are stored during the check, so that after a kill only the open questions are asked again.
     """
+    load_judges(names)
     checks = []
     for name in names:
         judge = open_judge(name, weights_for(name, progress))
@@ -174,7 +182,7 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
     Questions answered before, even in a judging that was killed, are not asked again. Sessions that could not be judged are
     stored as failures of this step.
     """
-    if not load_judges(how.judges):
+    if not load_judges(how.judges, sound=how.presentation == "audio"):
         return []
     batches = batches_of(store, how.presentation)
     if not batches:
@@ -204,7 +212,7 @@ async def judge_shard(store: RunStore, how: RunJudging, progress: RunProgress) -
         UserError: the run was divided differently before, or another process is judging this shard.
     """
     shard = how.shard
-    if shard is None or not load_judges(how.judges):
+    if shard is None or not load_judges(how.judges, sound=how.presentation == "audio"):
         return []
     folder = folder_of(store.folder, shard)
     folder.mkdir(parents=True, exist_ok=True)

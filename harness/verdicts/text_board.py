@@ -22,7 +22,7 @@ from harness.ranking.stopping import UntilSeparated
 from harness.scenarios.context import Context
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.verdicts.estimate import Estimate, estimate, with_check
-from harness.verdicts.judge import RunJudging, with_all_known
+from harness.verdicts.judge import RunJudging, load_judges, with_all_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ def judge_completions(
     Raises:
         UserError: a bad file, judge or pack.
     """
+    load_judges(how.judges)
     used, competing, notes = _material(path, contexts)
     opened = [open_judge(name, weights) for name in how.judges]
     rule = UntilSeparated.of(how.until, ((c.context_id, c.system) for c in competing)) if how.until else None
@@ -71,6 +72,7 @@ def dry_run(
 ) -> tuple[Estimate, ...]:
     """The questions that `judge_completions` would ask, per judge, without asking. Answers in the cache count only for the
     judge's check; own-family exclusion is not counted."""
+    load_judges(how.judges)
     used, competing, _ = _material(path, contexts)
     known, early = keys_of(cache_path), how.until is not None
 
