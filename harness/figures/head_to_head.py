@@ -54,11 +54,11 @@ def preferences(selection: Selection, condition: str, inside: Collection[str] | 
     return head_to_head(table, condition, None)
 
 
-def preferred(selection: Selection, name: Callable[[str, str], str] = lambda agent, condition: agent) -> list[Preferred]:
-    """The preferences in a run, condition by condition. `name`: name of an agent where it is shown."""
+def preferred(selection: Selection, name: Callable[[str, str], str] | None = None) -> list[Preferred]:
+    """The preferences in a run, condition by condition. `name`: name of an agent of a condition where it is shown."""
     return [
         Preferred.model_validate({**shown.as_object, "condition": condition})
         for condition in selection.conditions
         for found in preferences(selection, condition)
-        for shown in [replace(found, agent=name(found.agent, condition), over=name(found.over, condition))]
+        for shown in [replace(found, agent=name(found.agent, condition), over=name(found.over, condition)) if name else found]
     ]
