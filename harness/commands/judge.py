@@ -200,7 +200,7 @@ def _judges(judge: list[str] | None, model: str | None) -> tuple[str, ...]:
         raise UserError(f"name a judge with --judge: {known_judges()}")
     if model is not None:
         names = tuple(f"{LOCAL}:{model}" if name == LOCAL else name for name in names)
-    if not load_judges(names):
+    if not load_judges(names, sound=None):
         raise UserError("--judge none: leaves nothing to do")
     return names
 

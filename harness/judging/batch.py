@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness.judging.cache import VerdictCache, ask, blocking, cache_key
-from harness.judging.completion import Completion, identical
+from harness.judging.completion import Completion, same_reply
 from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
 from harness.judging.judge import FailureKind, Judge, JudgeFailure, Place, Question, Verdict
 from harness.judging.no_reply import decided_by_silence
@@ -184,7 +184,7 @@ class _Asker:
 
     def _needs_no_question(self, task: _Task) -> bool:
         a, b = self._sides(task)
-        return bool(a.lost or b.lost) or (identical(a.text, b.text) and a.turns == b.turns)
+        return bool(a.lost or b.lost) or same_reply(a, b)
 
     async def ask_all(
         self, judge: Judge, tasks: Sequence[_Task], canaries: Sequence[Canary]
@@ -221,7 +221,7 @@ class _Asker:
         a, b = self._sides(task)
         if a.lost or b.lost:
             return _Done(task, None, "lost")
-        if identical(a.text, b.text) and a.turns == b.turns:
+        if same_reply(a, b):
             return _Done(task, None, "same")
         question, key = self._put(task)
         try:

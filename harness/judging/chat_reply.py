@@ -8,67 +8,17 @@ as the answer: it may quote a verdict that the model then rejects.
 
 import json
 import re
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from harness.agents.secrets import beginning
-from harness.judging.judge import FailureKind, JudgeFailure
-from harness.judging.mend import Hint, mend_of
-from harness.judging.settings import JudgeSettings
+from harness.judging import gemini
+from harness.judging.trouble import MOST_SAID, Text, Trouble, malformed
 
-MOST_SAID: Final = 80
-"""Characters of a server's or a model's own words: enough to recognise them."""
 _NO_CREDIT: Final = re.compile(r"insufficient.quota|credit balance|insufficient (balance|credit|funds)|exceeded_quota", re.I)
 _NO_KEY: Final = re.compile(r"api.?key (is )?(not valid|invalid|missing|expired)|invalid.{0,12}api.?key|api_key_invalid", re.I)
 _NO_MODEL: Final = re.compile(
     r"model.{0,80}?(not found|not exist|not supported|unknown|invalid)|(unknown|invalid|no such).{0,10}model", re.I | re.S
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """The text of an answer. `cut`: the model was stopped at its limit of tokens."""
-
-    text: str
-    tokens_in: int
-    tokens_out: int
-    cut: bool = False
-
-
-class Trouble(Exception):
-    """A request without an answer. `again`: the same may be answered when it is sent again; `final`: no other would be."""
-
-    def __init__(
-        self,
-        kind: FailureKind,
-        detail: str,
-        *,
-        said: str = "",
-        status: int | None = None,
-        hint: Hint | None = None,
-        again: bool = False,
-        final: bool = False,
-        retry_after_s: float | None = None,
-    ) -> None:
-        super().__init__(detail)
-        self.kind: FailureKind = kind
-        self.detail, self.said, self.status, self.hint = detail, beginning(said, MOST_SAID), status, hint
-        self.again, self.final, self.retry_after_s = again, final, retry_after_s
-
-    def failure(self, settings: JudgeSettings, attempts: int) -> JudgeFailure:
-        """The failure of the question, with what mends it."""
-        mended = mend_of(settings, self.kind, self.status, self.hint)
-        return JudgeFailure(
-            self.kind, self.detail, attempts=attempts, status=self.status, said=self.said, mend=mended, final=self.final
-        )
-
-
-def malformed(why: str, said: str, *, cut: bool = False, hint: Hint | None = None) -> Trouble:
-    """The trouble of an answer that cannot be read. `cut`: the model was stopped at its limit of tokens."""
-    if cut:
-        return Trouble("malformed", f"max_tokens was reached before its end: {why}", said=said, hint="cut", again=True)
-    return Trouble("malformed", why, said=said, hint=hint, again=True)
 
 
 def refuse_status(status: int, retry_after: str | None, body: bytes) -> None:
@@ -110,7 +60,7 @@ def _error_in(body: bytes) -> dict[str, Any] | None:
         return None
     if isinstance(found, list) and found:
         found = found[0]
-    if not isinstance(found, dict) or "choices" in found or "content" in found:
+    if not isinstance(found, dict) or found.keys() & {"choices", "content", "candidates"}:
         return None
     error = found.get("error", found)
     return error if isinstance(error, dict) else {"message": error}
@@ -124,7 +74,13 @@ def text_of(body: bytes, api: str, tool: str) -> Text:
     """
     try:
         envelope = json.loads(body)
-        return _of_anthropic(envelope, tool) if api == "anthropic" else _of_openai(envelope)
+        match api:
+            case "anthropic":
+                return _of_anthropic(envelope, tool)
+            case "gemini":
+                return gemini.text(envelope)
+            case _:
+                return _of_openai(envelope)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         why = f"not a chat completion ({type(error).__name__})"
         raise malformed(why, body[: MOST_SAID * 100].decode("utf-8", "replace"), hint="address") from error

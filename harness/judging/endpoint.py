@@ -1,4 +1,4 @@
-"""One question to a model behind an OpenAI-compatible endpoint or Anthropic's Messages API, and a judge made of it.
+"""One question to a model behind an OpenAI-like endpoint, Anthropic's Messages API or Gemini's, and a judge made of it.
 
 Temporary failures (429, 5xx, time-outs, cut connections, an answer that breaks the schema) are tried again after a jittered
 wait that honours Retry-After, up to a bound; another 4xx and a refusal are not. Then the question is *missing*: nothing is
@@ -20,12 +20,15 @@ import httpx
 
 from harness.agents.secrets import redactor
 from harness.errors import UserError, no_key, not_set
-from harness.judging.chat_reply import Trouble, malformed, refuse_status, text_of
+from harness.judging import gemini
+from harness.judging.chat_reply import refuse_status, text_of
 from harness.judging.judge import FailureKind, JudgeFailure, Question, Verdict
 from harness.judging.patience import Patience
 from harness.judging.rubric import rubric_hash, system_prompt, user_prompt
 from harness.judging.schema import Malformed, answer_schema, parse_answer
 from harness.judging.settings import JudgeOfSettings, JudgeSettings
+from harness.judging.sound import content
+from harness.judging.trouble import Trouble, malformed
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
@@ -54,6 +57,8 @@ class Request(Generic[_T]):
     schema: dict[str, Any]
     parse: Callable[[str], _T]
     """Raises `Malformed`."""
+    heard: tuple[str | bytes, ...] = ()
+    """Parts that follow `user` in the same message: text, and WAV files."""
 
 
 class ChatEndpoint:
@@ -126,6 +131,8 @@ class ChatEndpoint:
             raise UserError(f"judge {self.settings.id}: {no_key(name or '')}")
         if self.settings.api == "anthropic":
             return {"x-api-key": key, "anthropic-version": "2023-06-01"}
+        if self.settings.api == "gemini":
+            return {"x-goog-api-key": key} if key else {}
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     async def _once(self, request: Request[_T]) -> Answered[_T]:
@@ -158,7 +165,17 @@ class ChatEndpoint:
 
     def _body(self, request: Request[_T]) -> tuple[str, dict[str, Any]]:
         s = self.settings
-        user = {"role": "user", "content": request.user}
+        if s.api == "gemini":
+            schema = request.schema if s.structured == "json_schema" else None
+            return gemini.path(s.model), gemini.body(
+                request.system,
+                (request.user, *request.heard),
+                schema,
+                temperature=s.temperature,
+                max_tokens=s.max_tokens,
+                extra=s.extra,
+            )
+        user = {"role": "user", "content": content(request.user, request.heard, s.audio.part if s.audio else None)}
         if s.api == "anthropic":
             tool = {"name": request.name, "description": "Record the answer.", "input_schema": request.schema}
             return "/v1/messages", {
@@ -173,8 +190,8 @@ class ChatEndpoint:
             **s.extra,
         }
         if s.structured == "json_schema":
-            schema = {"name": request.name, "strict": True, "schema": request.schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+            named = {"name": request.name, "strict": True, "schema": request.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
         elif s.structured == "json_object":
             body["response_format"] = {"type": "json_object"}
         return "/chat/completions", body
@@ -219,6 +236,9 @@ class EndpointJudge(JudgeOfSettings):
         Raises:
             JudgeFailure: no usable answer after the last try.
         """
-        request = Request("record_verdict", system_prompt(), user_prompt(question), answer_schema(), parse_answer)
-        answered = await self._endpoint.ask(request)
+        answered = await self._endpoint.ask(self.request(question))
         return replace(answered.value, tokens_in=answered.tokens_in, tokens_out=answered.tokens_out)
+
+    def request(self, question: Question) -> Request[Verdict]:
+        """The question as it is sent."""
+        return Request("record_verdict", system_prompt(), user_prompt(question), answer_schema(), parse_answer)

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, Protocol
 from harness.agents.secrets import redact_foreign
 from harness.errors import UserError
 from harness.judging.completion import Completion
+from harness.judging.sound import Clip
 from harness.scenarios.context import Context, Turn
 
 Place = Literal["first", "second"]
@@ -50,12 +51,15 @@ class Question:
     """The conversation that the second reply answers, if it differs from the first one's (replay); None: the same."""
     whole_alone: bool = False
     """True where only the whole counts, as in a check: a judge that pays for every axis may leave them out."""
+    sounds: tuple[Clip, Clip] | None = None
+    """Both replies as heard, for a judge that hears; None: they are read."""
 
     @classmethod
     def of(cls, context: Context, first: Completion, second: Completion) -> "Question":
         """The question for one context: its conversation, or, where replies answer separate conversations, theirs."""
         turns, others = first.turns or context.turns, second.turns or context.turns
-        return cls(turns, first.text, second.text, None if others == turns else others)
+        sounds = (first.sound, second.sound) if first.sound is not None and second.sound is not None else None
+        return cls(turns, first.text, second.text, None if others == turns else others, sounds=sounds)
 
     @property
     def turns_of_second(self) -> tuple[Turn, ...]:
@@ -65,7 +69,13 @@ class Question:
     def swapped(self) -> "Question":
         """The same question in the other order."""
         turns_of_first = self.second_turns and self.turns
-        return Question(self.turns_of_second, self.second, self.first, turns_of_first, self.whole_alone)
+        sounds = self.sounds and (self.sounds[1], self.sounds[0])
+        return Question(self.turns_of_second, self.second, self.first, turns_of_first, self.whole_alone, sounds)
+
+
+def hears(judge: object) -> bool:
+    """True if a judge takes sound and no text of replies; one of another package says so by an attribute `hears`."""
+    return bool(getattr(judge, "hears", False))
 
 
 @dataclass(frozen=True, slots=True)

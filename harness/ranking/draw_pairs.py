@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from harness.store.judgment import is_reference
+
 SUREST_STAYS: Final = 0.5
 """Chance to stay of a pair of which judges are as sure as can be (strength 5); 1 at strength 1 and below, even steps between.
 With a judge that agrees on 78 %, 120 votes are worth 172 at 1, 175 at ⅔, 181 at ½ and 182 at ⅓; with one that is sure of its
@@ -22,6 +24,9 @@ FEWEST_THINNED: Final = 240
 LARGEST_CIRCLE: Final = 2_000
 """Pairs on a circle; of more, as many are drawn at random first. It is many times what people vote on in a sitting, and
 arranging it takes under a tenth of a second."""
+REFERENCE_EVERY: Final = 8
+"""Places of which one is a pair with a reference. Of the pairs of two agents and two references five in six have a reference,
+and eight votes would hold one or two on the agents."""
 _THIRDS: Final = 3
 
 
@@ -61,11 +66,25 @@ def drawn(
     ['c0', 'c1', 'c2']
     """
     rng = random.Random(seed)
+    of_agents = [pair for pair in pairs if not (is_reference(pair.first) or is_reference(pair.second))]
+    others = len(pairs) - len(of_agents)
+    apart = REFERENCE_EVERY - 1
+    if not of_agents or apart * others <= len(of_agents):
+        return tuple(_from_anywhere(pairs, 1.0, rng, by_doubt)[:most])
+    with_reference = [pair for pair in pairs if is_reference(pair.first) or is_reference(pair.second)]
+    agents = _from_anywhere(of_agents, apart / REFERENCE_EVERY * len(pairs) / len(of_agents), rng, by_doubt)
+    references = iter(_from_anywhere(with_reference, len(pairs) / REFERENCE_EVERY / others, rng, by_doubt))
+    length, first, theirs = len(agents) + len(agents) // apart, rng.randrange(REFERENCE_EVERY), iter(agents)
+    return tuple(next(references if at % REFERENCE_EVERY == first else theirs) for at in range(length))[:most]
+
+
+def _from_anywhere(pairs: Sequence[DrawnPair], rate: float, rng: random.Random, by_doubt: bool) -> list[DrawnPair]:
+    """A circle of pairs whose mean rate is `rate`, from a drawn place on."""
     some = _thinned(pairs, rng) if by_doubt and len(pairs) >= FEWEST_THINNED else list(pairs)
     some = rng.sample(some, LARGEST_CIRCLE) if len(some) > LARGEST_CIRCLE else some
-    circle = _circle(some, rng)
+    circle = [replace(pair, rate=rate * pair.rate) for pair in _circle(some, rng)]
     start = rng.randrange(len(circle)) if circle else 0
-    return tuple([*circle[start:], *circle[:start]][:most])
+    return [*circle[start:], *circle[:start]]
 
 
 def _thinned(pairs: Sequence[DrawnPair], rng: random.Random) -> list[DrawnPair]:

@@ -10,13 +10,14 @@ votes cannot give one; the reason is an error in one sentence, which the page sh
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from harness.errors import UserError
 from harness.ranking.board import Board, SystemRating
 from harness.ranking.board_rows import each_once, of_source, repeats_in_words
+from harness.ranking.chosen_votes import PREFERRED, by_rule, voted_presentations, votes_on
 from harness.ranking.columns import must_fit
 from harness.ranking.connectivity import is_bounded
 from harness.ranking.elo_intervals import SMALL_SAMPLE, max_t
@@ -26,15 +27,12 @@ from harness.ranking.prediction_powered import PeoplesFit, Sample, fit
 from harness.ranking.scale import ELO_PER_LOGIT, on_scale
 from harness.statistics.arrays import Bools, Floats, Ints
 from harness.statistics.interval import FEWEST_CLUSTERS
-from harness.store.judgment import is_reference, is_rule
+from harness.store.judgment import is_reference
 from harness.store.judgment_table import MILLION, JudgmentTable
 from harness.wording import counted
 
 METHOD = "people's votes, prediction-powered Bradley–Terry (a tie half a win)"
 _PLAIN = RatingModel("plain")
-PREFERRED = ("audio", "heard_text", "written")
-"""Presentations of votes, the one to quote first. Replies heard after their delay are never quoted: latency would be on both
-axes."""
 VERDICTS_ON = ("heard_text", "written", "audio")
 """Presentations of a judge's verdicts. They only predict votes, so they may be on another presentation than those."""
 
@@ -47,6 +45,10 @@ class Pairs:
     read: int
     unheard: frozenset[str] = frozenset()
     """Agents that answer in text alone."""
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """Presentation → pairs that people saw and skipped."""
+    all_excluded: str = ""
+    """Why no vote counts where some were given, in one sentence without its full stop."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +77,8 @@ class PeoplesAxis:
     by_context: Floats | None = None
     """(contexts, systems in the order of `board.names`): first-order change of the log-odds when the context counts twice; None
     where a system won or lost everything."""
+    skipped: int = 0
+    """Pairs that raters saw and skipped, as far as their files say so."""
 
     @property
     def saved(self) -> int:
@@ -100,22 +104,19 @@ def peoples_axis(rows: JudgmentTable, presentation: str, *, pairs: int | None = 
 
     Raises harness.errors.UserError: no votes, or votes that can give no interval.
     """
-    given = (rows["human"] == 1) & (rows["purpose"] == 0) & rows.named("presentation", presentation)
+    votes_here = votes_on(rows, presentation)
+    given, people, mine = votes_here.given, votes_here.on_replies, votes_here.mine
     if not given.any():
         raise UserError(f"nobody has voted on these replies ({presentation})")
-    people = given & ~_on_ruled_pairs(rows)
     if not people.any():
         raise UserError("people voted only on pairs with a side that gave no reply, which a rule decides: add votes on others")
     must_fit(rows)
-    # Verdicts on the first repeat predict votes on it, and on no other.
-    drawn = people & (rows["draw_rate"] > 0) & (rows["replicate"] == 0)
-    mine = drawn if drawn.any() else people
     frame = _Frame(rows, mine)
-    notes = _notes(int((given & ~people).sum()), int((people & ~mine).sum()), None if drawn.any() else int(mine.sum()))
-    notes += _refusals_and_notes(frame, bool(drawn.any()))
+    notes = _notes(int((given & ~people).sum()), int((people & ~mine).sum()), None if votes_here.are_drawn else int(mine.sum()))
+    notes += _refusals_and_notes(frame, votes_here.are_drawn)
     votes, raters = int(mine.sum()), int(np.unique(rows["judge"][mine]).size)
     size = max(pairs or 0, frame.first.size)
-    judges = frame.judges if drawn.any() else ()
+    judges = frame.judges if votes_here.are_drawn else ()
     inside = rows.where(mine | ((rows["human"] == 0) & (rows["replicate"] == 0)))
     together = _PLAIN.counted(inside.where(of_source(inside, "human")))
     won, met = frame.pairs_won(size)
@@ -126,7 +127,7 @@ def peoples_axis(rows: JudgmentTable, presentation: str, *, pairs: int | None = 
         return PeoplesAxis(
             board, votes, raters, size, 0.0, float(votes), (), frame.agreement(), frame.contexts, won, met, frame.systems
         )
-    found = fit(frame.sample(size), None if drawn.any() else 0.0)
+    found = fit(frame.sample(size), None if votes_here.are_drawn else 0.0)
     board = _board(found, frame, shares, together.whole.axes, presentation, notes)
     return PeoplesAxis(
         board, votes, raters, size, found.power, found.worth, judges, frame.agreement(), frame.contexts, won, met,
@@ -145,9 +146,11 @@ def axis_of(table: JudgmentTable, condition: str | None, presentation: str | Non
         here &= table.named("condition", condition)
     rows, asked_again = table.where(here), table.where((table["human"] == 1) & (table["purpose"] != 0))
     # A side without a reply gave none in any presentation.
-    votes, ruled = rows["human"] == 1, _by_rule(rows)
+    votes, ruled = rows["human"] == 1, by_rule(rows)
+    if pairs is not None and pairs.all_excluded and not votes.any():
+        raise UserError(pairs.all_excluded)
     verdicts = (rows["human"] == 0) & ~ruled
-    voted_on = [name for name in PREFERRED if (votes & rows.named("presentation", name)).any()]
+    voted_on = voted_presentations(rows)
     of_votes = presentation or next(iter(voted_on), PREFERRED[0])
     of_verdicts = next((name for name in VERDICTS_ON if (verdicts & rows.named("presentation", name)).any()), None)
     kept = ruled | (votes & rows.named("presentation", of_votes))
@@ -172,14 +175,20 @@ def axis_of(table: JudgmentTable, condition: str | None, presentation: str | Non
         )
     if others := [name for name in voted_on if name != of_votes]:
         notes.append(f"Votes on another presentation ({', '.join(others)}) are left out: rate them with --presentation.")
-    return replace(axis, board=replace(axis.board, warnings=(*axis.board.warnings, *notes))) if notes else axis
+    skipped = pairs.skipped.get(of_votes, 0) if pairs is not None else 0
+    if skipped:
+        notes.append(
+            f"{skipped} of {counted(axis.votes + skipped, 'pair')} that people saw were skipped. A skip is no tie and no vote: "
+            "where people skip what they find hard, differences look larger and intervals narrower than they are."
+        )
+    return replace(axis, skipped=skipped, board=replace(axis.board, warnings=(*axis.board.warnings, *notes))) if notes else axis
 
 
 class _Frame:
     """The pairs of replies with a vote, a verdict or a rule, and the votes on them."""
 
     def __init__(self, rows: JudgmentTable, mine: Bools) -> None:
-        ruled = _by_rule(rows)
+        ruled = by_rule(rows)
         main = (rows["purpose"] == 0) & (rows["replicate"] == 0) & (rows["human"] == 0)
         verdict = main & ~ruled
         kept = mine | main
@@ -241,20 +250,6 @@ class _Frame:
         stated = self.stated[self.voted]
         clear = ~np.isnan(stated) & (stated != 0) & (self.vote != 0.5)
         return float(((stated[clear] > 0) == (self.vote[clear] > 0.5)).mean()) if clear.any() else None
-
-
-def _by_rule(rows: JudgmentTable) -> Bools:
-    """(n,): rows that a rule made."""
-    return np.asarray(np.isin(rows["judge"], [k for k, name in enumerate(rows.judges) if is_rule(name)]), dtype=np.bool_)
-
-
-def _on_ruled_pairs(rows: JudgmentTable) -> Bools:
-    """(n,): rows on a pair that a rule decided in the first repeat."""
-    size = len(rows.systems)
-    low, high = np.minimum(rows["first"], rows["second"]), np.maximum(rows["first"], rows["second"])
-    pair = (rows["context"].astype(np.int64) * size + low) * size + high
-    rule = _by_rule(rows) & (rows["replicate"] == 0)
-    return np.asarray(np.isin(pair, pair[rule]) & (rows["replicate"] == 0), dtype=np.bool_)
 
 
 def _means(pair: Ints, level: Floats, which: Bools, size: int) -> Floats:

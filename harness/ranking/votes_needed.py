@@ -11,8 +11,10 @@ judge can only narrow it. On simulated boards the median is within 10 % of it (d
 import math
 from typing import Final
 
+import numpy as np
 from scipy import stats
 
+from harness.ranking.draw_pairs import REFERENCE_EVERY
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.statistics.interval import FEWEST_CLUSTERS
 
@@ -24,6 +26,8 @@ VOTE_VARIANCE: Final = 0.2295
 CONVERSATIONS_SD: Final = 0.7
 """Spread s, in log-odds of winning, of one system's worth between conversations. Assumed: that of the simulated boards on which
 two people agree on 78 % of pairs, as HEART's do (`benchmarks/ranking_people_coverage.py`)."""
+MOST_VOTES: Final = 2_000
+"""Votes on one pair of agents beyond which none are promised: people prefer one of them in 53 % of conversations."""
 READING_WORDS_PER_S: Final = 238 / 60
 """Silent reading of English prose (Brysbaert 2019, 190 studies)."""
 DECIDING_S: Final = 4.0
@@ -61,6 +65,25 @@ def votes_needed(systems: int, contexts: int, wished_elo: float = HALF_WIDTH_ELO
         half = (low + high) // 2
         low, high = (half, high) if half_width_elo(systems, contexts, half) > wished_elo else (low, half)
     return high
+
+
+def votes_to_tell_apart(share: float, *, agents: int = 2, references: bool = True, chance: float = 0.8) -> int | None:
+    """Fewest votes after which every two agents are apart (`HeadToHead.is_apart`) with at least this chance, where people$
+    prefer one in `share` (over a half) of conversations. `references`: one vote in eight has a reference (`draw_pairs`).
+
+    A vote is taken for one on another conversation; None: more than `MOST_VOTES` on a pair.
+
+    >>> votes_to_tell_apart(1.0, references=False), votes_to_tell_apart(0.8, references=False), votes_to_tell_apart(0.8)
+    (6, 23, 27)
+    """
+    pairs = agents * (agents - 1) // 2
+    votes = np.arange(1, MOST_VOTES + 1)
+    fewest_for = stats.binom.isf(0.05 / pairs / 2, votes, 0.5) + 1
+    fails = np.flatnonzero(stats.binom.sf(fewest_for - 1, votes, share) < chance)
+    needed = pairs * int(votes[fails[-1]] + 1 if fails.size else 1)
+    if needed > pairs * MOST_VOTES:
+        return None
+    return math.ceil(needed * REFERENCE_EVERY / (REFERENCE_EVERY - 1)) if references else needed
 
 
 def minutes(votes: int, *, words: float = 0.0, sound_s: float = 0.0) -> int:

@@ -76,6 +76,19 @@ def lowest(hits: Floats, of: Floats, tail: float) -> float:
     return 1.0 - highest(of - hits, of, tail)
 
 
+def tail_of(share: float, hits: Floats, of: Floats) -> float:
+    """The chance of a miss with which the lower bound of Σ hits / Σ of is `share`.
+
+    >>> [round(tail_of(share, np.ones(8), np.ones(8)), 4) for share in (0.5, lowest(np.ones(8), np.ones(8), 0.05))]
+    [0.0039, 0.05]
+    """
+    if share <= 0:
+        return 0.0
+    if _is_one_trial_each(hits, of):
+        return float(stats.binom.sf((hits > 0).sum() - 1, of.size, share))
+    return chance_over(1.0 - share, *alike(of - hits, of))
+
+
 def stays_under(share: float, hits: Floats, of: Floats, tail: float) -> bool:
     """True if the upper bound is at or under a share; the same as comparing the bound, but quicker than computing it.
 

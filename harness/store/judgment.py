@@ -184,8 +184,18 @@ class RedLinesCheck(BaseModel):
     by_family: dict[str, ShareOfPairs] = {}
     by_length: dict[str, ShareOfPairs] = {}
     """By whether the right reply is the short one, the long one, or of equal length: a judge of words is right on one only."""
+    by_set: dict[str, ShareOfPairs] = {}
+    """By the set in which a family was written, `first` or `second`."""
     missing: int = 0
-    """Pairs without an answer."""
+    """Pairs that were asked without an answer."""
+    of: int | None = None
+    """Pairs that there are; None in checks by older versions, which asked them all."""
+
+    @property
+    def to_ask(self) -> int:
+        """Pairs that were never asked: a run asks a third."""
+        answered = self.whole.pairs if self.whole is not None else 0
+        return 0 if self.of is None else self.of - answered - self.missing
 
 
 class JudgeCheck(BaseModel):

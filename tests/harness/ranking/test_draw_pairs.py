@@ -70,6 +70,68 @@ def test_few_votes_meet_all_conversations_subsets_systems_and_doubts(seed: int) 
     assert max(Counter((pair.first, pair.second) for pair in first).values()) <= 4
 
 
+NAMES = ("kind", "curt", "ref:a", "ref:b")
+
+
+def with_references(contexts: int, agents: int = 2) -> list[DrawnPair]:
+    names = [*NAMES, "third", "fourth"][: agents + 2] if agents > 2 else NAMES[2 - agents :]
+    return [DrawnPair(f"c{c}", "regular", a, b) for c in range(contexts) for a, b in combinations(names, 2)]
+
+
+def is_of_agents(pair: DrawnPair) -> bool:
+    return not any(name.startswith("ref:") for name in (pair.first, pair.second))
+
+
+@pytest.mark.parametrize("contexts", [1, 6, 7, 8, 16, 80])
+def test_agents_come_first_and_references_have_one_place_in_eight(contexts: int) -> None:
+    for seed in range(30):
+        order = drawn(with_references(contexts), seed)
+        for start in range(len(order)):
+            part = order[start : start + 8]
+            assert sum(not is_of_agents(pair) for pair in part) <= 1 + (len(part) > 8)
+        # Eight votes, seven of them on the two agents, meet as many conversations.
+        assert len({pair.context for pair in order[:8] if is_of_agents(pair)}) >= min(7, contexts, len(order) - 1)
+        assert len(set(order)) == len(order) == contexts + contexts // 7
+        assert len([pair for pair in order if is_of_agents(pair)]) in (contexts, contexts - 1)
+
+
+def test_with_references_every_pair_is_drawn_as_often_as_its_rate_says_from_any_start() -> None:
+    pairs = with_references(8)
+    boards = 2_000
+    rng = random.Random(3)
+    rates = {p: (7 / 8 * 48 / 8 if is_of_agents(p) else 1 / 8 * 48 / 40) for p in pairs}
+    seen: Counter[tuple[int, int, DrawnPair]] = Counter()
+    for seed in range(boards):
+        order = [replace(pair, rate=1.0) for pair in drawn(pairs, seed)]
+        for anywhere, start in enumerate((0, rng.randrange(len(order)))):
+            seen.update((anywhere, n, p) for n in (1, 5, 9) for p in [*order[start:], *order[:start]][:n])
+    for pair in pairs:
+        for votes in (1, 5, 9):
+            expected = rates[pair] * boards * votes / len(pairs)
+            for anywhere in range(2):
+                assert abs(seen[anywhere, votes, pair] - expected) < 4.5 * expected**0.5
+    assert all(pair.rate == pytest.approx(rates[replace(pair, rate=1.0)]) for pair in drawn(pairs, 1))
+
+
+def test_one_agent_meets_references_and_few_references_are_drawn_like_all_pairs() -> None:
+    alone = with_references(8, agents=1)
+    assert {(pair.rate, is_of_agents(pair)) for pair in drawn(alone, 1)} == {(1.0, False)}
+    assert len(drawn(alone, 1)) == len(alone) == 24
+    few = [p for p in with_references(60, agents=4) if is_of_agents(p) or p.context == "c1"]
+    assert sorted(drawn(few, 1), key=repr) == sorted(few, key=repr)
+
+
+def test_the_judges_doubt_draws_within_agents_and_within_references() -> None:
+    pairs = [replace(p, certainty=1.0 + 4 * (k % 2)) for k, p in enumerate(with_references(80, agents=4))]
+    of_agents = sum(map(is_of_agents, pairs))
+    assert of_agents >= FEWEST_THINNED
+    order = drawn(pairs, 1, by_doubt=True)
+    for mine, share, size in ((True, 7 / 8, of_agents), (False, 1 / 8, len(pairs) - of_agents)):
+        own = {pair.certainty: pair.rate for pair in order if is_of_agents(pair) == mine}
+        assert own[5.0] == pytest.approx(own[1.0] / 2)
+        assert (own[1.0] + own[5.0]) / 2 == pytest.approx(share * len(pairs) / size)
+
+
 def test_the_judges_doubt_is_spread_too() -> None:
     pairs = [replace(pair, certainty=float(k)) for k, pair in enumerate(frame(12, 5))]
     third = len(pairs) / 3

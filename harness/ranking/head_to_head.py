@@ -1,0 +1,303 @@
+"""Head to head: which of two agents people prefer, from their votes on pairs of these two alone.
+
+A rating needs every system to have won and lost, and eight conversations; the question which of two is preferred needs neither.
+So nothing is modelled here. Conversations are the units, and the bound of the share is Gaffke's (`share_bounds`), exact
+for one vote a conversation at any number of them. No judge and no reference takes part.
+
+*Whose preference it is.* With two effective raters or more the bound must hold for other raters, too: it is the lower of that
+one and of a Student's bound whose variance is over conversations and raters at once. A rater who leads is one rater, so the
+raters' part is the jackknife's: what the share would be without each. Where one rater has so many of the votes that all are
+worth fewer than two raters', the figure is that rater's preference, from that rater's votes, and says so.
+
+*The votes choose the direction.* "At least" may also be wrong because the other agent is the better one, so the chances of both
+errors share the 5 %: 8 of 8 conversations give 69 %, as a direction named beforehand would, and 7 of 8 give none. With more
+than two agents all pairs share the 5 %.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+from scipy import stats
+from scipy.optimize import brentq
+
+from harness.ranking.board_rows import each_once
+from harness.ranking.chosen_votes import PREFERRED, by_rule, voted_presentations, votes_on
+from harness.statistics.arrays import Floats, Ints
+from harness.statistics.bounds import Bounds
+from harness.statistics.effective import effective_number
+from harness.statistics.interval import TAIL
+from harness.statistics.share_bounds import tail_of
+from harness.store.judgment import is_reference
+from harness.store.judgment_table import MILLION, JudgmentTable
+from harness.wording import counted
+
+FEWEST_RATERS: Final = 2.0
+"""Effective number of raters under which the figure is that of one: the spread over raters needs two."""
+_FROM_FILES: Final = "votes/"
+"""Before the names of raters whose votes came from files (`harness.votes.votes_of_run`)."""
+_EVEN: Final = 1e-9
+"""Weights are ratios of stored millionths, so sums that should be equal differ by rounding."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Votes:
+    """Votes on one pair of agents: 1 for the first, ½ for a tie."""
+
+    vote: Floats
+    weight: Floats
+    context: Ints
+    rater: Ints
+
+    def of(self, rater: int) -> "_Votes":
+        mine = self.rater == rater
+        return _Votes(self.vote[mine], self.weight[mine], self.context[mine], self.rater[mine])
+
+    @property
+    def turned(self) -> "_Votes":
+        return replace(self, vote=1.0 - self.vote)
+
+    def by_context(self) -> tuple[Floats, Floats]:
+        """Σ weight · vote and Σ weight of each conversation."""
+        place = np.unique(self.context, return_inverse=True)[1]
+        return _sums(place, self.weight * self.vote), _sums(place, self.weight)
+
+    @property
+    def share(self) -> float:
+        return float((self.weight * self.vote).sum() / self.weight.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeadToHead:
+    """People's preference between two agents, from votes on pairs of these two alone."""
+
+    agent: str
+    """The one preferred in more of the votes, where no other is asked about."""
+    over: str
+    conversations: int
+    """Those with a vote on this pair."""
+    preferred: int
+    """Conversations in which the votes prefer `agent`."""
+    tied: int
+    votes: int
+    votes_for: int
+    votes_tied: int
+    share: float
+    """Share of votes for `agent`, a tie half, each weighted by the inverse of the rate at which its pair was drawn."""
+    at_least: float
+    """95 % bound of `share`, with the choice of direction and of the pair paid for."""
+    interval: tuple[float, float]
+    """Two-sided, 95 % for all pairs together."""
+    compared: int
+    """Pairs of agents on this board."""
+    raters: int
+    effective_raters: float
+    whose: str | None
+    """The one rater whose preference it is; None where it is people's."""
+    presentation: str
+    _given: _Votes
+
+    @property
+    def is_apart(self) -> bool:
+        """True if people surely prefer `agent`."""
+        return self.at_least > 0.5
+
+    @property
+    def value(self) -> float:
+        """The share, as the gate reads it."""
+        return self.share
+
+    @property
+    def contexts(self) -> int:
+        """Number of conversations, as the gate reads it."""
+        return self.conversations
+
+    def bounds(self, tail: float) -> Bounds:
+        """Low and high of the share, each missed with a chance of at most `tail`; for a pair and direction named beforehand."""
+        return _lowest(_tail(self._given), self.share, tail), 1.0 - _lowest(_tail(self._given.turned), 1.0 - self.share, tail)
+
+    def oriented(self, agent: str, over: str) -> "HeadToHead":
+        """The same, seen from `agent`.
+
+        Raises ValueError: it is about two others.
+        """
+        if (agent, over) == (self.agent, self.over):
+            return self
+        if (over, agent) != (self.agent, self.over):
+            raise ValueError(f"{agent!r} over {over!r}: this is about {self.agent!r} and {self.over!r}")
+        low, high = self.interval
+        return replace(
+            self,
+            agent=self.over,
+            over=self.agent,
+            preferred=self.conversations - self.preferred - self.tied,
+            votes_for=self.votes - self.votes_for - self.votes_tied,
+            share=1.0 - self.share,
+            at_least=_at_least(self._given.turned, 0.05 / self.compared),
+            interval=(1.0 - high, 1.0 - low),
+            _given=self._given.turned,
+        )
+
+    @property
+    def as_object(self) -> dict[str, Any]:
+        """Its figures by name, and in words, as JSON shows them."""
+        shown = (each.name for each in fields(self) if not each.name.startswith("_"))
+        return {name: getattr(self, name) for name in shown} | {"in_words": self.in_words}
+
+    @property
+    def in_words(self) -> str:
+        """The preference in one sentence without its full stop."""
+        ties = f", {self.tied} tied" if self.tied else ""
+        where = f"{self.preferred} of {counted(self.conversations, 'conversation')}{ties}"
+        found = f"{self.agent} preferred to {self.over} in {where}"
+        low, high = (round(100 * end) for end in self.interval)
+        least = round(100 * self.at_least)
+        bound = f"at least {least} %" if least > 50 else "more than 50 %"
+        if not self.is_apart:
+            bound = f"not apart ({low} to {high} % of votes)"
+        choice = f"; corrected for the choice among {self.compared} pairs" if self.compared > 1 else ""
+        return f"{found}: {bound}, {self.whose_in_words}{choice}"
+
+    @property
+    def whose_in_words(self) -> str:
+        """Whose preference it is."""
+        name = self.whose and self.whose.removeprefix(_FROM_FILES)
+        if name is not None and self.raters == 1:
+            return f"the preference of one rater, {name}"
+        if name is not None:
+            return f"the preference of {name}, who cast most votes of {counted(self.raters, 'rater')}"
+        return f"by {counted(self.votes, 'vote')} of {counted(self.raters, 'rater')}"
+
+
+def head_to_head(table: JudgmentTable, condition: str | None = None, presentation: str | None = None) -> tuple[HeadToHead, ...]:
+    """Every two agents with a vote on a pair of their replies, in the order of their names; none where nobody cast one.
+
+    `condition`: the line condition of the replies (None: any). `presentation`: the one that people voted on; None: the replies
+    as heard, or else as read.
+
+    >>> from harness.store.judgment import Judgment
+    >>> from harness.store.judgment_table import table_of
+    >>> row = {"subset": "regular", "system_a": "kind-bot", "system_b": "curt-bot", "source": "human", "judge": "r1"}
+    >>> votes = [Judgment.model_validate(row | {"context": f"c{n}", "winner": "a", "draw_rate": 1}) for n in range(8)]
+    >>> for found in head_to_head(table_of(votes)):
+    ...     print(found.in_words)
+    kind-bot preferred to curt-bot in 8 of 8 conversations: at least 69 %, the preference of one rater, r1
+    """
+    here = table["purpose"] == 0
+    if condition is not None:
+        here &= table.named("condition", condition)
+    rows = table.where(here)
+    chosen = presentation or next(iter(voted_presentations(rows)), PREFERRED[0])
+    votes = (rows["human"] == 1) & rows.named("presentation", chosen)
+    rows = rows.where(votes | ((rows["human"] == 0) & by_rule(rows)))
+    rows = rows.where(each_once(rows))
+    rows = rows.where(votes_on(rows, chosen).mine)
+    low, high = np.minimum(rows["first"], rows["second"]), np.maximum(rows["first"], rows["second"])
+    sign = np.where(rows["first"] == low, 1, -1)
+    vote = (1.0 + sign * np.sign(rows["winner"])) / 2
+    rate = rows["draw_rate"] / MILLION
+    weight = np.where(rate > 0, 1 / np.where(rate > 0, rate, 1.0), 1.0)
+    agents = [k for k in np.unique(np.concatenate([low, high])) if not is_reference(rows.systems[k])]
+    each = []
+    for one, other in combinations(agents, 2):
+        mine = (low == one) & (high == other)
+        if mine.any():
+            given = _Votes(vote[mine], weight[mine], rows["context"][mine], rows["judge"][mine])
+            each.append((rows.systems[one], rows.systems[other], given))
+    return tuple(_found(*pair, rows.judges, chosen, len(each)) for pair in each)
+
+
+def _found(one: str, other: str, given: _Votes, names: tuple[str, ...], presentation: str, compared: int) -> HeadToHead:
+    codes, sizes = np.unique(given.rater, return_counts=True)
+    effective = effective_number(sizes)
+    leader = int(codes[sizes.argmax()])
+    whose = names[leader] if effective < FEWEST_RATERS else None
+    if whose is not None:
+        given = given.of(leader)
+    if given.share < 0.5 - _EVEN:
+        one, other, given = other, one, given.turned
+    hits, of = given.by_context()
+    level, share = 0.05 / compared, given.share
+    return HeadToHead(
+        agent=one,
+        over=other,
+        conversations=int(of.size),
+        preferred=int((hits > of / 2 + _EVEN * of).sum()),
+        tied=int((np.abs(hits - of / 2) <= _EVEN * of).sum()),
+        votes=int(given.vote.size),
+        votes_for=int((given.vote == 1).sum()),
+        votes_tied=int((given.vote == 0.5).sum()),
+        share=share,
+        at_least=_at_least(given, level),
+        interval=(
+            _lowest(_tail(given), share, TAIL / compared),
+            1.0 - _lowest(_tail(given.turned), 1.0 - share, TAIL / compared),
+        ),
+        compared=compared,
+        raters=int(codes.size),
+        effective_raters=effective,
+        whose=whose,
+        presentation=presentation,
+        _given=given,
+    )
+
+
+Tail = Callable[[float], float]
+"""Chance of a miss with which a value is the lower bound of the share."""
+
+
+def _tail(given: _Votes) -> Tail:
+    hits, of = given.by_context()
+    share, error, freedom = given.share, _error(given), effective_number(np.unique(given.rater, return_counts=True)[1]) - 1
+
+    def chance(value: float) -> float:
+        exact = tail_of(value, hits, of)
+        if error == 0 or freedom < FEWEST_RATERS - 1:
+            return exact
+        return max(exact, float(stats.t.sf((share - value) / error, freedom)))
+
+    return chance
+
+
+def _lowest(tail: Tail, share: float, error: float) -> float:
+    """The lower bound that is missed with a chance of `error`."""
+    if tail(share) <= error:
+        return share
+    return 0.0 if tail(0.0) >= error else float(brentq(lambda p: tail(p) - error, 0.0, share, xtol=1e-9))
+
+
+def _at_least(given: _Votes, error: float) -> float:
+    """The lower bound when the votes chose the direction: over one half, errors in both directions share `error`."""
+    tail, share = _tail(given), given.share
+    if 2 * tail(0.5) > error:
+        return _lowest(tail, share, error / 2)
+
+    def both(p: float) -> float:
+        return tail(p) + tail(1.0 - p) - error
+
+    return share if both(share) <= 0 else float(brentq(both, 0.5, share, xtol=1e-9))
+
+
+def _error(given: _Votes) -> float:
+    """Standard error of the share over conversations and raters, 0 where all votes agree."""
+    part = given.weight * (given.vote - given.share) / given.weight.sum()
+    context = np.unique(given.context, return_inverse=True)[1]
+    rater = np.unique(given.rater, return_inverse=True)[1]
+    of_rater = _sums(rater, given.weight) / given.weight.sum()
+    if of_rater.size < FEWEST_RATERS or np.unique(context).size < 2:
+        return 0.0
+    by_context = _squared(_sums(context, part))
+    shift = _sums(rater, part) / (1 - of_rater)
+    by_rater = (of_rater.size - 1) / of_rater.size * float(((shift - shift.mean()) ** 2).sum())
+    by_both = _squared(_sums(np.unique(rater * (context.max() + 1) + context, return_inverse=True)[1], part))
+    return float(np.sqrt(max(by_context + by_rater - by_both, by_context, by_rater)))
+
+
+def _sums(place: Ints, values: Floats) -> Floats:
+    return np.asarray(np.bincount(place, values), dtype=np.float64)
+
+
+def _squared(part: Floats) -> float:
+    return float((part**2).sum()) * part.size / (part.size - 1)
