@@ -351,9 +351,11 @@ def _print(result: _Result, shown: dict[str, Any]) -> None:
 
 
 def _costs(plan: "Estimate", bound: str) -> str:
-    cost = "no price on file" if plan.cost_usd is None else f"US$ {plan.cost_usd:.2f}"
+    from harness.verdicts.estimate import cost_in_words
+
     check = f" ({plan.check_calls} of them in its check)" if plan.check_calls else ""
-    return f"{plan.judge}: {bound}{plan.calls} calls{check}, about {plan.tokens_in + plan.tokens_out:,} tokens, {cost}"
+    tokens = f"about {plan.tokens_in + plan.tokens_out:,} tokens, {cost_in_words(plan)}"
+    return f"{plan.judge}: {bound}{plan.calls} calls{check}, {tokens}"
 
 
 def _known_of(judge: str) -> str:
