@@ -16,6 +16,7 @@ from harness.errors import UserError
 from harness.figures import circumstances
 from harness.figures.board_figures import board_summary, quality_figures, refusals
 from harness.figures.cells import JudgeSummary, PacingSummary
+from harness.figures.head_to_head import preferred
 from harness.figures.paired_runs import same_caller
 from harness.figures.quality_state import state_of, way_to_people_together
 from harness.figures.rank import Place, Rated, axis_or_why, pairs_of, rated_table
@@ -105,14 +106,15 @@ def joint_rows(parts: Sequence[Part], condition: str, inside: Set[str] | None = 
 def peoples_axis(parts: Sequence[Part], condition: str, inside: Set[str]) -> tuple[PeoplesAxis | None, str]:
     """People's axis over the votes on all runs in one condition, or why they give none; no reason where nobody voted."""
     having = [p for p in parts if condition in p.selection.conditions]
+    pairs = [pairs_of(p.selection, condition, frozenset(inside)) for p in having]
     if not any(p.selection.presentations(condition, human=True) for p in having):
-        return None, ""
+        return None, "; ".join(f"{p.label}: {of.all_excluded}" for p, of in zip(having, pairs, strict=True) if of.all_excluded)
     if apart := _without_a_reference_in_common(having):
         return None, f"{apart[0]} and {apart[1]} have no reference reply to the same conversation in common"
-    pairs = [pairs_of(p.selection, condition, frozenset(inside)) for p in having]
     table = table_of([row for p in having for row in (*p.counted(), *p.silences(condition))])
     unheard = frozenset[str]().union(*(p.unheard for p in pairs))
-    together = Pairs(sum(p.heard for p in pairs), sum(p.read for p in pairs), unheard)
+    skipped = sum((Counter(p.skipped) for p in pairs), Counter[str]())
+    together = Pairs(sum(p.heard for p in pairs), sum(p.read for p in pairs), unheard, skipped)
     axis, refused = axis_or_why(table, condition, frozenset(inside), together)
     if axis is not None and axis.board.parts > 1:
         return None, "no vote connects the runs, directly or over a reference reply"
@@ -266,6 +268,7 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
         judges=judges,
         cells=cells,
         boards=summaries,
+        head_to_head=[row for p in parts for row in preferred(p.selection, p.names.of)],
         seats=[
             # The rating of a mean or best person is of its own run's board.
             seat.model_copy(update={"agent": p.names.of(seat.agent, seat.condition), "mean": Bounded(), "best": Bounded()})

@@ -1,9 +1,11 @@
-"""`harness add-votes`: people's votes on a run's replies, read from CSV, and which raters count."""
+"""`harness add-votes`: people's votes on a run's replies, from their files, and which raters count."""
 
 import json
+import sys
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -11,17 +13,25 @@ from rich.table import Table
 
 from harness.commands.screen import AsJson
 from harness.errors import UserError
+from harness.printable import printable
 from harness.store.judgment import Presentation
-from harness.wording import command
+from harness.wording import command, counted
+
+if TYPE_CHECKING:
+    from harness.votes.votes_of_run import CountedVotes
 
 _PRESENTATIONS: tuple[Presentation, ...] = ("written", "heard_text", "audio", "audio_with_delay")
 
 
 def add_votes(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE]...", help="Files of votes to add, as many as there are.", show_default=False),
+    ] = None,
     add: Annotated[
         list[Path] | None,
-        typer.Option("--add", metavar="FILE", show_default="none", help="CSV file of votes to add; may be repeated."),
+        typer.Option("--add", metavar="FILE", show_default="none", help="The same for one file; may be repeated."),
     ] = None,
     presentation: Annotated[
         str,
@@ -41,8 +51,11 @@ def add_votes(
         bool, typer.Option("--keep-excluded", help="Count excluded raters too. Without this option they are excluded again.")
     ] = False,
     as_json: AsJson = False,
-) -> None:
-    """Add people's votes to a run, and print which raters count and why others do not."""
+) -> int:
+    """Add people's votes to a run, and print which raters count and why others do not.
+
+    A file that cannot be used is named, with the reason and exit code 2; the others are added all the same.
+    """
     from harness.store.run_store import RunStore
     from harness.votes.votes_of_run import add_votes, count_votes
 
@@ -51,41 +64,72 @@ def add_votes(
         raise UserError(f"--presentation {presentation}: unknown; choose one of {', '.join(_PRESENTATIONS)}")
     store = RunStore.open(run)
     notes: list[str] = []
+    refused: dict[Path, str] = {}
     with store.lock():
-        for path in add or ():
-            notes += add_votes(store, path, chosen, condition)
+        for path in (*(files or ()), *(add or ())):
+            try:
+                notes += add_votes(store, path, chosen, condition)
+            except UserError as fault:
+                refused[path] = " ".join(str(fault).split())
         found = count_votes(store, keep_excluded=keep_excluded)
     if not found.raters:
-        raise UserError(f"{run}: has no votes from files yet; add some with --add FILE.csv")
-    counted = Counter(row.presentation for row in found.counted)
+        raise UserError("; ".join(refused.values()) or f"{run}: has no votes from files yet; name some: {_usage(run)}")
     notes += found.notes
     if as_json:
-        raters = [
-            {
-                "rater": q.rater,
-                "votes": q.answers,
-                "checks": q.checks,
-                "checks_failed": q.failed,
-                "median_seconds": q.median_s,
-                "excluded": q.excluded,
-                "reasons": list(q.reasons),
-            }
-            for q in found.raters
-        ]
-        told = {"schema": 1, "votes": found.votes, "counted": dict(counted), "raters": raters, "notes": notes}
-        print(json.dumps(told, indent=2))
-        return
+        print(json.dumps(_as_object(found, notes, refused), indent=2))
+    else:
+        _print(run, found, notes, keep_excluded=keep_excluded)
+        for why in refused.values():
+            print(f"harness: not added: {printable(why)}", file=sys.stderr)
+    return 2 if refused else 0
+
+
+def _usage(run: Path) -> str:
+    return command("add-votes", run, "FILE")
+
+
+def _as_object(found: "CountedVotes", notes: Sequence[str], refused: Mapping[Path, str]) -> dict[str, Any]:
+    skipped = Counter(vote.rater for vote in found.skipped)
+    raters = [
+        {
+            "rater": q.rater,
+            "votes": q.answers,
+            "skipped": skipped[q.rater],
+            "files": found.files[q.rater],
+            "checks": q.checks,
+            "checks_failed": q.failed,
+            "median_seconds": q.median_s,
+            "excluded": q.excluded,
+            "reasons": list(q.reasons),
+        }
+        for q in found.raters
+    ]
+    return {
+        "schema": 1,
+        "votes": found.votes,
+        "counted": dict(Counter(row.presentation for row in found.counted)),
+        "skipped": len(found.skipped),
+        "raters": raters,
+        "refused": [{"file": str(path), "why": why} for path, why in refused.items()],
+        "notes": list(notes),
+    }
+
+
+def _print(run: Path, found: "CountedVotes", notes: Sequence[str], *, keep_excluded: bool) -> None:
     table = Table(box=None)
-    for name in ("rater", "votes", "checks failed", "median s", "counts"):
+    for name in ("rater", "votes", "skipped", "checks failed", "median s", "counts"):
         table.add_column(name)
+    skipped = Counter(vote.rater for vote in found.skipped)
     for q in found.raters:
         seconds = "–" if q.median_s is None else f"{q.median_s:.0f}"
         state = "yes" if not q.excluded else f"{'yes, although' if keep_excluded else 'no:'} {'; '.join(q.reasons)}"
-        table.add_row(q.rater, str(q.answers), f"{q.failed} of {q.checks}", seconds, state)
+        table.add_row(q.rater, str(q.answers), str(skipped[q.rater]), f"{q.failed} of {q.checks}", seconds, state)
     console = Console(highlight=False, markup=False)
     console.print(table)
-    parts = ", ".join(f"{count} on {name}" for name, count in sorted(counted.items()))
-    console.print(f"{sum(counted.values())} of {found.votes} votes count ({parts or 'none'}).")
+    on = Counter(row.presentation for row in found.counted)
+    parts = ", ".join(f"{count} on {name}" for name, count in sorted(on.items()))
+    and_skipped = f" {counted(len(found.skipped), 'pair')} skipped." if found.skipped else ""
+    console.print(f"{sum(on.values())} of {found.votes} votes count ({parts or 'none'}).{and_skipped}")
     for note in notes:
         console.print(note)
     console.print("To rank them, and to write the page with them:")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -67,6 +68,8 @@ class _Result:
     written_to: Path | None = None
     notes: tuple[str, ...] = ()
     """Sentences on the names in a file of completions."""
+    none_left: bool = False
+    """No judge answered."""
 
 
 @app.command("run")
@@ -180,11 +183,9 @@ def check(
             raise UserError("--against: compares judges with people's ratings; leave out the run")
         return _against_people(against, _scale(scale), names, seed, as_json)
     store = RunStore.open(run) if run is not None else None
-    with RunProgress() as progress:
-        if store is None:
-            return _say(_Result(checks=asyncio.run(check_judges(None, names, seed, progress))), as_json)
-        with store.lock():
-            return _say(_Result(checks=asyncio.run(check_judges(store, names, seed, progress))), as_json)
+    with RunProgress() as progress, nullcontext() if store is None else store.lock():
+        checks = asyncio.run(check_judges(store, names, seed, progress))
+    return _say(_Result(checks=checks, none_left=not any(check.pairs for check in checks)), as_json)
 
 
 def _judges(judge: list[str] | None, model: str | None) -> tuple[str, ...]:
@@ -199,7 +200,7 @@ def _judges(judge: list[str] | None, model: str | None) -> tuple[str, ...]:
         raise UserError(f"name a judge with --judge: {known_judges()}")
     if model is not None:
         names = tuple(f"{LOCAL}:{model}" if name == LOCAL else name for name in names)
-    if not load_judges(names):
+    if not load_judges(names, sound=None):
         raise UserError("--judge none: leaves nothing to do")
     return names
 
@@ -254,7 +255,7 @@ def _against_people(path: Path, scale: tuple[float, float], names: tuple[str, ..
         for line in people_details(check):
             print(line)
         if check.missing:
-            print(f"{check.missing} pairs were not answered")
+            print(f"{check.missing} pairs were not answered{f': {check.why_missing}' if check.why_missing else ''}")
         for before in kept(check.fingerprint, validations_folder()):
             if before != check:
                 print(f"known of this judge, and counts too: {people_sentence(before)}.")
@@ -265,7 +266,7 @@ def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Result:
     from harness.judging.record import read_records
     from harness.measuring.transcribe import transcribe_all
     from harness.store.run_store import RunStore
-    from harness.verdicts.judge import estimate_run, heard_wer_by_agent, judge_run
+    from harness.verdicts.judge import estimate_run, heard_wer_by_agent, judge_run, no_judge_left
 
     store = RunStore.open(run)
     refuse_recorded(store)  # before its calls are transcribed for nothing
@@ -274,6 +275,7 @@ def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Result:
     with RunProgress() as progress, store.lock():
         transcribe_all(store, progress)  # a check leaves out the words that no limit needs
         outcomes = asyncio.run(judge_run(store, asked, progress))
+    none_left = not outcomes and no_judge_left(store, asked.judges)
     judged = {row.judge for outcome in outcomes for row in outcome.judgments}
     stops = [r.stop for r in read_records(run) if r.judge in judged and r.presentation == asked.presentation]
     return _Result(
@@ -282,6 +284,7 @@ def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Result:
         stop=stops[0] if stops else None,
         heard_wer=heard_wer_by_agent(store),
         failed=[f for f in store.step_failures() if f.step == "judging"],
+        none_left=none_left,
     )
 
 
@@ -305,7 +308,8 @@ def _judge_file(path: Path, pack: str, asked: "RunJudging", out: Path | None, dr
             cache_path=cached, canaries=CANARIES,
         )  # fmt: skip
     write(board.judgments, target)
-    return _Result(board.outcomes, board.checks, stop=board.stop, written_to=target, notes=board.notes)
+    none_left = not board.outcomes and any(not check.pairs for check in board.checks)
+    return _Result(board.outcomes, board.checks, stop=board.stop, written_to=target, notes=board.notes, none_left=none_left)
 
 
 def _say(result: _Result, as_json: bool) -> int:
@@ -319,7 +323,7 @@ def _say(result: _Result, as_json: bool) -> int:
         print(json.dumps(shown, indent=2))
     else:
         _print(result, shown)
-    return 3 if shown["missing"] or shown["failed"] else 0
+    return 3 if shown["missing"] or shown["failed"] or result.none_left else 0
 
 
 def _print(result: _Result, shown: dict[str, Any]) -> None:
@@ -329,6 +333,8 @@ def _print(result: _Result, shown: dict[str, Any]) -> None:
             print(_costs(plan.least, "at least "))
     if result.outcomes:
         print(", ".join(f"{name} {shown[name]}" for name in ("comparisons", "calls", "cached", "missing", "unasked")))
+    for judge, why in shown["why_missing"].items():
+        print(f"{judge}: {why}")
     for failure in result.failed:
         print(f"{failure.session}: could not be judged ({failure.detail})")
     for row in result.checks:
@@ -345,9 +351,11 @@ def _print(result: _Result, shown: dict[str, Any]) -> None:
 
 
 def _costs(plan: "Estimate", bound: str) -> str:
-    cost = "no price on file" if plan.cost_usd is None else f"US$ {plan.cost_usd:.2f}"
+    from harness.verdicts.estimate import cost_in_words
+
     check = f" ({plan.check_calls} of them in its check)" if plan.check_calls else ""
-    return f"{plan.judge}: {bound}{plan.calls} calls{check}, about {plan.tokens_in + plan.tokens_out:,} tokens, {cost}"
+    tokens = f"about {plan.tokens_in + plan.tokens_out:,} tokens, {cost_in_words(plan)}"
+    return f"{plan.judge}: {bound}{plan.calls} calls{check}, {tokens}"
 
 
 def _known_of(judge: str) -> str:
@@ -364,7 +372,9 @@ def _in_words(check: JudgeCheck) -> str:
     from harness.judging.validation.trust import trust_in
     from harness.wording import share, share_band
 
-    words = judge_sentence(check.judge, check.accuracy, check.accuracy_interval, check.flip_rate, check.pairs)
+    words = judge_sentence(
+        check.judge, check.accuracy, check.accuracy_interval, check.flip_rate, check.pairs, check.why_missing
+    )
     if check.held_out_accuracy is not None:
         band = f" ({share_band(check.held_out_interval)})" if check.held_out_interval else ""
         words += (
@@ -376,6 +386,7 @@ def _in_words(check: JudgeCheck) -> str:
             *([f"{check.judge} {WORTH}."] if check.judge.split("@")[0] == NAME else []),
             *([f"{first}."] if first else []),
             f"{words}. {IN_WORDS[trust_in(check)]}".rstrip(),
+            *([f"{check.judge}: {check.why_missing}."] if check.why_missing and check.pairs else []),
             f"{check.judge}: {standing(check)}.",
             *(f"{people_sentence(people)}." for people in check.people_checks),
             *(red_lines_details(check.red_lines) if check.red_lines is not None else ()),

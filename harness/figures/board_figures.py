@@ -99,6 +99,7 @@ def people_votes(people: PeoplesAxis) -> PeopleVotes:
     """People's axis in the form of the summary."""
     return PeopleVotes(
         votes=people.votes,
+        skipped=people.skipped,
         raters=people.raters,
         contexts=people.board.contexts,
         pairs=people.pairs,

@@ -18,6 +18,7 @@ from harness.figures.quality_state import in_its_state
 from harness.figures.rated_on import rated_on
 from harness.figures.seat import PERSON, by_person
 from harness.figures.silence import not_voted_on, votes_with_silences
+from harness.figures.uncounted_votes import uncounted_votes
 from harness.ranking import board_rows
 from harness.ranking.board import Board
 from harness.ranking.joint import JointPoint, Turn, deciding
@@ -148,7 +149,7 @@ def axis_or_why(
     if votes_on is not None:
         voted &= rows.named("presentation", votes_on)
     if not voted.any():
-        return None, ""
+        return None, pairs.all_excluded
     try:
         return axis_of(rows, condition, votes_on, pairs), ""
     except UserError as error:
@@ -167,7 +168,7 @@ def pairs_of(selection: Selection, condition: str, inside: Contexts, without: Co
         if context.id in inside:
             spoken, every = speaking[context.id], agents[context.id] + len(context.references)
             heard, read = heard + spoken * (spoken - 1) // 2, read + every * (every - 1) // 2
-    return Pairs(heard, read, unheard)
+    return Pairs(heard, read, unheard, *uncounted_votes(selection.store, condition, inside))
 
 
 def board_table(selection: Selection, place: Place, inside: Contexts) -> JudgmentTable:
@@ -295,9 +296,10 @@ def _rank_run(selection: Selection, asked: RatingQuestion) -> Ranking:
     store, condition = selection.store, chosen_condition(selection, asked.condition)
     judged, presentation = selection.judged(condition), asked.presentation
     if presentation is None and not judged:
-        raise UserError(
-            _nobody_voted(store.folder, len(selection.contexts)) if asked.by_people else _nothing_counts(store.folder, store)
-        )
+        inside = frozenset(c.id for c in selection.contexts)
+        if excluded := uncounted_votes(store, condition, inside)[1]:
+            raise UserError(f"{store.folder}: {excluded}")
+        raise UserError(_nobody_voted(store.folder, len(inside)) if asked.by_people else _nothing_counts(store.folder, store))
     if presentation is None and (asked.by_people or not selection.presentations(condition, human=False)):
         presentation = selection.quoted(condition)  # People's axis finds its votes itself.
     if presentation is None and len(judged) > 1:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness.judging.cache import VerdictCache, ask, blocking, cache_key
-from harness.judging.completion import Completion, identical
+from harness.judging.completion import Completion, same_reply
 from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
 from harness.judging.judge import FailureKind, Judge, JudgeFailure, Place, Question, Verdict
 from harness.judging.no_reply import decided_by_silence
@@ -42,6 +42,10 @@ class Missing:
     kind: FailureKind
     detail: str
     attempts: int
+    """0: its judge was not asked any more."""
+    status: int | None = None
+    said: str = ""
+    mend: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +184,7 @@ class _Asker:
 
     def _needs_no_question(self, task: _Task) -> bool:
         a, b = self._sides(task)
-        return bool(a.lost or b.lost) or (identical(a.text, b.text) and a.turns == b.turns)
+        return bool(a.lost or b.lost) or same_reply(a, b)
 
     async def ask_all(
         self, judge: Judge, tasks: Sequence[_Task], canaries: Sequence[Canary]
@@ -217,7 +221,7 @@ class _Asker:
         a, b = self._sides(task)
         if a.lost or b.lost:
             return _Done(task, None, "lost")
-        if identical(a.text, b.text) and a.turns == b.turns:
+        if same_reply(a, b):
             return _Done(task, None, "same")
         question, key = self._put(task)
         try:
@@ -290,7 +294,8 @@ def _outcome(
     rows, missing = [], []
     for d in done:
         if d.failure is not None:
-            missing.append(Missing(d.task.judge.id, d.task.comparison, d.failure.kind, d.failure.detail, d.failure.attempts))
+            f = d.failure
+            missing.append(Missing(d.task.judge.id, d.task.comparison, f.kind, f.detail, f.attempts, f.status, f.said, f.mend))
         elif d.how == "lost":
             id_ = d.task.comparison.context_id
             subset = contexts[id_].subset
@@ -302,7 +307,7 @@ def _outcome(
         judgments=tuple(rows),
         missing=tuple(missing),
         comparisons=len(done),
-        calls=len(asked) + len(missing),
+        calls=len(asked) + sum(m.attempts > 0 for m in missing),
         cached=sum(d.how == "cache" for d in done),
         ties_without_call=sum(d.how == "same" for d in done),
         tokens_in=sum(v.tokens_in for v in asked),

@@ -1,8 +1,9 @@
 """Store of answers already paid for, by a key of everything that could change them, and the one way to ask a judge.
 
 The key is a hash of the judge's fingerprint (identity, version, prompt, rubric, parameters), the conversation, both
-replies *in the order shown*, the draw (so that a repeat is really asked again), and the purpose of the question: a check and a
-canary are separate questions. Failures are not stored, so that a later run may succeed.
+replies *in the order shown* (and their sounds, for a judge that hears), the draw (so that a repeat is really asked again), and
+the purpose of the question: a check and a canary are separate questions. Failures are not stored, so that a later run may
+succeed.
 
 Checks, canaries and the pairs themselves all pass through `ask`: it never asks a question whose answer is stored, stores each
 answer as it arrives, and names each failure. So a run killed at any moment of its judging asks again only the questions still
@@ -107,6 +108,8 @@ def cache_key(fingerprint: str, question: Question, draw: int = 0, purpose: str 
     facts = [fingerprint, turns, question.first, question.second, draw]
     if question.second_turns is not None:
         facts.append([[turn.role, turn.text] for turn in question.second_turns])
+    if question.sounds is not None:
+        facts.append({"sounds": [clip.sha256 for clip in question.sounds]})
     if purpose:
         facts.append(purpose)
     whole = json.dumps(facts, ensure_ascii=False)

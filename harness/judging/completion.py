@@ -18,6 +18,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from harness.errors import UserError
+from harness.judging.sound import Clip
 from harness.scenarios.context import Context, Turn
 from harness.tables.json_rows import json_rows, validated
 from harness.tables.names import NamesRead
@@ -43,6 +44,8 @@ class Completion:
     """The conversation that it answers, if that differs from the context's (replay); None: the context's."""
     lost: str = ""
     """Reason of a missing reply (nothing heard, the agent crashed): it loses to any reply without a call."""
+    sound: Clip | None = None
+    """The reply as heard, for a judge that hears."""
 
 
 def normalised(text: str) -> str:
@@ -56,6 +59,15 @@ def identical(one: str, other: str) -> bool:
     """True if two replies are the same after normalising; replies of punctuation alone are compared literally."""
     a, b = normalised(one), normalised(other)
     return a == b if a or b else one.strip() == other.strip()
+
+
+def same_reply(one: Completion, other: Completion) -> bool:
+    """True if two replies to the same conversation are the same to whoever judges them: as sounds, or else as texts."""
+    if one.turns != other.turns:
+        return False
+    if one.sound is not None and other.sound is not None:
+        return one.sound.sha256 == other.sound.sha256
+    return identical(one.text, other.text)
 
 
 class CompletionRow(BaseModel):

@@ -16,14 +16,24 @@ from typing import Any, Final, Literal, Protocol
 from harness.agents.secrets import redact_foreign
 from harness.errors import UserError
 from harness.judging.completion import Completion
+from harness.judging.sound import Clip
 from harness.scenarios.context import Context, Turn
 
 Place = Literal["first", "second"]
 FailureKind = Literal[
-    "rate_limited", "server_error", "timeout", "connection", "malformed", "refused", "rejected", "unavailable", "defect"
+    "rate_limited",
+    "server_error",
+    "timeout",
+    "connection",
+    "malformed",
+    "refused",
+    "rejected",
+    "quota",
+    "unavailable",
+    "defect",
 ]
-"""`refused`: the model declined. `rejected`: the request itself was refused (4xx), so that asking again is useless. `defect`:
-the judge's program broke on the question, which is nobody's fault but ours."""
+"""`refused`: the model declined. `rejected`: the request itself was refused (4xx), so that asking again is useless. `quota`: no
+credit is left. `defect`: the judge's program broke on the question, which is nobody's fault but ours."""
 ENTRY_POINT_GROUP: Final = "heart_voice_harness.judges"
 """A name, and a callable `(options) -> Judge`; `options` is `[extra]` of a judge's file, else empty."""
 _ASKED_OF_ALL: Final = ("id", "family", "fingerprint", "concurrency", "orders_itself")
@@ -41,12 +51,15 @@ class Question:
     """The conversation that the second reply answers, if it differs from the first one's (replay); None: the same."""
     whole_alone: bool = False
     """True where only the whole counts, as in a check: a judge that pays for every axis may leave them out."""
+    sounds: tuple[Clip, Clip] | None = None
+    """Both replies as heard, for a judge that hears; None: they are read."""
 
     @classmethod
     def of(cls, context: Context, first: Completion, second: Completion) -> "Question":
         """The question for one context: its conversation, or, where replies answer separate conversations, theirs."""
         turns, others = first.turns or context.turns, second.turns or context.turns
-        return cls(turns, first.text, second.text, None if others == turns else others)
+        sounds = (first.sound, second.sound) if first.sound is not None and second.sound is not None else None
+        return cls(turns, first.text, second.text, None if others == turns else others, sounds=sounds)
 
     @property
     def turns_of_second(self) -> tuple[Turn, ...]:
@@ -56,7 +69,13 @@ class Question:
     def swapped(self) -> "Question":
         """The same question in the other order."""
         turns_of_first = self.second_turns and self.turns
-        return Question(self.turns_of_second, self.second, self.first, turns_of_first, self.whole_alone)
+        sounds = self.sounds and (self.sounds[1], self.sounds[0])
+        return Question(self.turns_of_second, self.second, self.first, turns_of_first, self.whole_alone, sounds)
+
+
+def hears(judge: object) -> bool:
+    """True if a judge takes sound and no text of replies; one of another package says so by an attribute `hears`."""
+    return bool(getattr(judge, "hears", False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +101,28 @@ class Verdict:
 
 
 class JudgeFailure(Exception):
-    """A question that got no usable answer, after all bounded retries."""
+    """A question that got no usable answer, after all bounded retries.
 
-    def __init__(self, kind: FailureKind, detail: str, *, attempts: int = 1) -> None:
+    `said` is what the server or the model said, `mend` what the user can do, `attempts` how often the question was sent (0: its
+    judge was not asked any more). `final`: no other question would be answered either.
+    """
+
+    def __init__(
+        self,
+        kind: FailureKind,
+        detail: str,
+        *,
+        attempts: int = 1,
+        status: int | None = None,
+        said: str = "",
+        mend: str = "",
+        final: bool = False,
+    ) -> None:
         self.detail = redact_foreign(detail)
         super().__init__(f"{kind}: {self.detail}")
         self.kind: FailureKind = kind
-        self.attempts = attempts
+        self.attempts, self.status, self.final = attempts, status, final
+        self.said, self.mend = redact_foreign(said), redact_foreign(mend)
 
 
 class Judge(Protocol):

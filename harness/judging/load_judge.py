@@ -10,6 +10,7 @@ from pathlib import Path
 from harness.errors import UserError
 from harness.judging.embedded import EmbeddedJudge
 from harness.judging.endpoint import EndpointJudge
+from harness.judging.hearing import HearingJudge
 from harness.judging.judge import Judge, make_installed
 from harness.judging.local import LocalJudge
 from harness.judging.settings import JudgeSettings, load_judge_settings
@@ -57,4 +58,4 @@ def open_judge(name_or_path: str, weights: Mapping[str, Path] | None = None) -> 
         )
     if settings.api == "installed":
         return make_installed(settings.model, settings.extra)
-    return EndpointJudge(settings)
+    return HearingJudge(settings) if settings.audio is not None else EndpointJudge(settings)

@@ -8,15 +8,16 @@ with a field that this program would ignore is refused. Keys are named by enviro
 
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from harness.agents.secrets import learn_file
 from harness.errors import UserError
 from harness.foreign_files import FileFault, read_text
 from harness.foreign_toml import parse_toml
 from harness.judging.judge import installed_judges, make_installed
+from harness.judging.sound import HearingSettings
 from harness.models.chat_model import identify
 from harness.tables.json_rows import validated
 
@@ -34,7 +35,7 @@ class JudgeSettings(BaseModel):
     family: Annotated[str, Field(min_length=1, max_length=40)]
     version: Annotated[str, Field(min_length=1, max_length=60)]
     about: str = ""
-    api: Literal["openai", "anthropic", "embedded", "local", "installed"] = "openai"
+    api: Literal["openai", "anthropic", "gemini", "embedded", "local", "installed"] = "openai"
     base_url: Annotated[str, Field(pattern=r"^https?://")] | None = None
     model: str = ""
     """The model's name on the server; for `local` a weight's name or the path of a GGUF file; for `installed` its entry
@@ -58,8 +59,19 @@ class JudgeSettings(BaseModel):
     context_tokens: Annotated[int, Field(ge=512, le=1_000_000)] = 8_192
     """Tokens that a local model can read at once: instructions, conversation and both replies."""
     price_in: Annotated[float, Field(ge=0)] | None = None
-    """US dollars per million prompt tokens; null when not known, then the dry run prints no cost."""
+    """US dollars per million prompt tokens; without both prices, those that ship (`prices`), if the model is there."""
     price_out: Annotated[float, Field(ge=0)] | None = None
+
+    audio: HearingSettings | None = None
+    """How the server takes sound; None: the judge reads text."""
+
+    @model_validator(mode="after")
+    def _takes_sound_as_its_api_does(self) -> Self:
+        if self.audio is not None and self.api not in ("openai", "gemini"):
+            raise ValueError(f'[audio]: a judge hears with api = "openai" or "gemini", not {self.api!r}')
+        if self.audio is not None and self.audio.part is not None and self.api == "gemini":
+            raise ValueError('[audio] part: is for api = "openai" alone; leave it out')
+        return self
 
     @property
     def judge_id(self) -> str:
@@ -84,6 +96,7 @@ class JudgeOfSettings:
     def __init__(self, settings: JudgeSettings, concurrency: int = 1) -> None:
         self._settings = settings
         self.id, self.family, self.concurrency = settings.judge_id, settings.family, concurrency
+        self.hears = settings.audio is not None
 
 
 def shipped_judges() -> tuple[str, ...]:

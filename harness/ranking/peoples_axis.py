@@ -10,7 +10,7 @@ votes cannot give one; the reason is an error in one sentence, which the page sh
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -45,6 +45,10 @@ class Pairs:
     read: int
     unheard: frozenset[str] = frozenset()
     """Agents that answer in text alone."""
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """Presentation → pairs that people saw and skipped."""
+    all_excluded: str = ""
+    """Why no vote counts where some were given, in one sentence without its full stop."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +77,8 @@ class PeoplesAxis:
     by_context: Floats | None = None
     """(contexts, systems in the order of `board.names`): first-order change of the log-odds when the context counts twice; None
     where a system won or lost everything."""
+    skipped: int = 0
+    """Pairs that raters saw and skipped, as far as their files say so."""
 
     @property
     def saved(self) -> int:
@@ -141,6 +147,8 @@ def axis_of(table: JudgmentTable, condition: str | None, presentation: str | Non
     rows, asked_again = table.where(here), table.where((table["human"] == 1) & (table["purpose"] != 0))
     # A side without a reply gave none in any presentation.
     votes, ruled = rows["human"] == 1, by_rule(rows)
+    if pairs is not None and pairs.all_excluded and not votes.any():
+        raise UserError(pairs.all_excluded)
     verdicts = (rows["human"] == 0) & ~ruled
     voted_on = voted_presentations(rows)
     of_votes = presentation or next(iter(voted_on), PREFERRED[0])
@@ -167,7 +175,13 @@ def axis_of(table: JudgmentTable, condition: str | None, presentation: str | Non
         )
     if others := [name for name in voted_on if name != of_votes]:
         notes.append(f"Votes on another presentation ({', '.join(others)}) are left out: rate them with --presentation.")
-    return replace(axis, board=replace(axis.board, warnings=(*axis.board.warnings, *notes))) if notes else axis
+    skipped = pairs.skipped.get(of_votes, 0) if pairs is not None else 0
+    if skipped:
+        notes.append(
+            f"{skipped} of {counted(axis.votes + skipped, 'pair')} that people saw were skipped. A skip is no tie and no vote: "
+            "where people skip what they find hard, differences look larger and intervals narrower than they are."
+        )
+    return replace(axis, skipped=skipped, board=replace(axis.board, warnings=(*axis.board.warnings, *notes))) if notes else axis
 
 
 class _Frame:

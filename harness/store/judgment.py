@@ -161,6 +161,10 @@ class PeopleCheck(BaseModel):
     """Cohen's κ of one rater with another, on the same pairs as the judge's; None where no two raters saw one pair."""
     development: bool = False
     """The judge was developed with these labels: the check can take trust, and gives none."""
+    missing_by_kind: dict[str, int] = {}
+    """Pairs without an answer by the kind of failure."""
+    why_missing: str = ""
+    """Why, and what mends it; empty where every pair was answered, and in checks by older versions."""
 
 
 class ShareOfPairs(BaseModel):
@@ -185,8 +189,18 @@ class RedLinesCheck(BaseModel):
     by_family: dict[str, ShareOfPairs] = {}
     by_length: dict[str, ShareOfPairs] = {}
     """By whether the right reply is the short one, the long one, or of equal length: a judge of words is right on one only."""
+    by_set: dict[str, ShareOfPairs] = {}
+    """By the set in which a family was written, `first` or `second`."""
     missing: int = 0
-    """Pairs without an answer."""
+    """Pairs that were asked without an answer."""
+    of: int | None = None
+    """Pairs that there are; None in checks by older versions, which asked them all."""
+
+    @property
+    def to_ask(self) -> int:
+        """Pairs that were never asked: a run asks a third."""
+        answered = self.whole.pairs if self.whole is not None else 0
+        return 0 if self.of is None else self.of - answered - self.missing
 
 
 class JudgeCheck(BaseModel):
@@ -222,6 +236,10 @@ class JudgeCheck(BaseModel):
     length_interval: tuple[float, float] | None = None
     missing: int = 0
     """Questions without an answer; they never count as wrong and are named here."""
+    missing_by_kind: dict[str, int] = {}
+    """These by the kind of failure."""
+    why_missing: str = ""
+    """Why, and what mends it; empty where every pair was answered, and in checks by older versions."""
     by_axis: dict[Literal["H", "E", "A", "R", "T"], float] = Field(default_factory=dict)
     by_difficulty: dict[str, float] = Field(default_factory=dict)
     held_out_accuracy: float | None = None

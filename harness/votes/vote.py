@@ -20,6 +20,8 @@ from harness.tables.names import NamesRead
 from harness.votes.rater_exclusion import Given, RaterQuality, least_reading_s, rater_quality
 
 Option = Literal["a_much", "a_slightly", "same", "b_slightly", "b_much"]
+Skip = Literal["skip"]
+"""Answer of somebody who saw a pair and would not choose: neither a vote nor a tie."""
 _STEPS: Final[Mapping[Option, int]] = {"a_much": -2, "a_slightly": -1, "same": 0, "b_slightly": 1, "b_much": 2}
 _STRENGTH: Final = {0: 1, 1: 2, 2: 5}
 """Strength by steps from the tie, on the judges' scale of five: `slightly` is their 2, `much` their 5. The rating uses only the
@@ -30,8 +32,8 @@ _Name = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whi
 
 
 class Vote(BaseModel):
-    """One line of the CSV. `shown_first` is the side that the rater heard or read first; words are those of both replies, if
-    they were read; `seconds` are without the time for hearing them once."""
+    """One answer: a line of the CSV, or one of a vote file. `shown_first` is the side that the rater heard or read first; words
+    are those of both replies, if they were read; `seconds` are without the time for hearing them once."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -40,7 +42,7 @@ class Vote(BaseModel):
     system_a: _Name
     system_b: _Name
     rater: _Name
-    vote: Option
+    vote: Option | Skip
     reason: Annotated[str, StringConstraints(max_length=5_000, strip_whitespace=True)] = ""
     shown_first: Literal["a", "b"] | None = None
     seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
@@ -54,6 +56,11 @@ class Vote(BaseModel):
     """How often this pair was to be drawn, as `Judgment.draw_rate`; None: not drawn at random."""
     run: Annotated[str, StringConstraints(max_length=64)] = ""
     """The id of the run whose page asked; empty where nothing says so."""
+
+    @property
+    def is_vote(self) -> bool:
+        """True for a verdict on two systems; False for a check and for a skipped pair."""
+        return self.vote != "skip" and self.check is None
 
 
 def read_votes(
@@ -109,7 +116,7 @@ def last_counts(rows: Sequence[Judgment]) -> tuple[Judgment, ...]:
 
 
 def _row(vote: Vote) -> Judgment:
-    winner, strength = verdict_in_steps(_STEPS[vote.vote])
+    winner, strength = verdict_in_steps(0 if vote.vote == "skip" else _STEPS[vote.vote])
     same = vote.model_dump(exclude={"vote", "rater", "reason", "seconds", "words", "check", "run"})
     return Judgment(source="human", judge=vote.rater, winner=winner, strength=strength, rationale=vote.reason, **same)
 
@@ -121,16 +128,31 @@ def raters_of(votes: Iterable[Vote]) -> tuple[RaterQuality, ...]:
 
 def to_judgments(votes: Sequence[Vote], *, keep_excluded: bool = False) -> tuple[Judgment, ...]:
     """The votes as rows, without quality checks and (unless `keep_excluded`) without excluded raters."""
+    return rows_and_skips(votes, keep_excluded=keep_excluded)[0]
+
+
+def rows_and_skips(votes: Sequence[Vote], *, keep_excluded: bool = False) -> tuple[tuple[Judgment, ...], tuple[Vote, ...]]:
+    """The rows of `to_judgments`, and the pairs that the same raters skipped and have not voted on since.
+
+    Whoever skips a pair that they had voted on takes that vote back.
+    """
     excluded = set() if keep_excluded else {q.rater for q in raters_of(votes) if q.excluded}
-    return last_counts([_row(vote) for vote in votes if vote.check is None and vote.rater not in excluded])
+    given = [vote for vote in votes if vote.check is None and vote.rater not in excluded]
+    both = list(zip(given, last_counts([_row(vote) for vote in given]), strict=True))
+    return (
+        tuple(row for vote, row in both if vote.is_vote),
+        tuple(vote for vote, row in both if not vote.is_vote and row.purpose == "main"),
+    )
 
 
 def _given(vote: Vote) -> Given:
+    if vote.vote == "skip":
+        return Given(vote.rater, counts=False)
     steps = _STEPS[vote.vote]
     return Given(
         rater=vote.rater,
         passed=None if vote.check is None else steps * (right := _STEPS[vote.check]) > 0 or steps == right == 0,
-        counts=vote.check is None,
+        counts=vote.is_vote,
         seconds=vote.seconds,
         least_s=least_reading_s(vote.words or 0),
         chosen=None if vote.shown_first is None else -steps if vote.shown_first == "b" else steps,

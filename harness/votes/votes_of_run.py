@@ -8,7 +8,8 @@ raters' names from judges'.
 """
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -19,7 +20,7 @@ from harness.store.paths import VOTES
 from harness.store.run_store import RunStore
 from harness.tables.names import NamesRead
 from harness.votes.rater_exclusion import RaterQuality
-from harness.votes.vote import Vote, raters_of, read_votes, to_judgments
+from harness.votes.vote import Vote, raters_of, read_votes, rows_and_skips
 from harness.wording import counted
 
 RATER_PREFIX = "votes/"
@@ -30,12 +31,21 @@ _NUMBERED: Final = re.compile(r"(\d{4,8})-")
 
 @dataclass(frozen=True, slots=True)
 class CountedVotes:
-    """The votes of a run. `rows` are in the store; `presentations` are those that were voted on."""
+    """The votes of a run. `rows` are those of the raters who count."""
 
     raters: tuple[RaterQuality, ...]
     rows: tuple[Judgment, ...]
-    votes: int
-    """Number of votes on file, without quality checks."""
+    answers: tuple[Vote, ...]
+    """Everything on file: votes, skipped pairs and quality checks, of all raters."""
+    skipped: tuple[Vote, ...]
+    """Pairs that the raters who count skipped."""
+    files: Mapping[str, int]
+    """Rater → number of files with answers of theirs."""
+
+    @property
+    def votes(self) -> int:
+        """Number of votes on file, without quality checks and skipped pairs."""
+        return sum(answer.is_vote for answer in self.answers)
 
     @property
     def counted(self) -> tuple[Judgment, ...]:
@@ -44,13 +54,18 @@ class CountedVotes:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A sentence on the votes that a later one of the same rater replaces; none without."""
-        earlier = len(self.rows) - len(self.counted)
-        note = (
-            f"{counted(earlier, 'earlier vote')} of a rater on a pair that they voted on again left out: the last counts. Two "
-            "people need two names."
-        )
-        return (note,) if earlier else ()
+        """Sentences on raters in several files, and on votes that a later one of the same rater replaces."""
+        found = [
+            f"{rater} is in {count} files and counts as one rater: if these are two people, give one of them another name."
+            for rater, count in self.files.items()
+            if count > 1
+        ]
+        if earlier := len(self.rows) - len(self.counted):
+            found.append(
+                f"{counted(earlier, 'earlier vote')} of a rater on a pair that they answered again left out: the last answer "
+                "counts."
+            )
+        return tuple(found)
 
 
 def add_votes(store: RunStore, path: Path, presentation: Presentation, condition: str | None = None) -> list[str]:
@@ -111,26 +126,27 @@ def _number(file: Path) -> int:
     return int(found[1]) if found else 0
 
 
-def kept_votes(store: RunStore) -> list[Vote]:
-    """All votes of all files that were added; one that a later file repeats in every field, each once."""
+def votes_on_file(store: RunStore, *, keep_excluded: bool = False) -> CountedVotes:
+    """The votes of all files that were added; one that a later file repeats in every field, each once."""
     every: dict[Vote, None] = {}
-    found: list[Vote] = []
+    files: Counter[str] = Counter()
+    votes: list[Vote] = []
     for file in _files(store):
         lines = file.read_text(encoding="utf-8").split("\n")
-        votes = [vote for line in lines if line and (vote := Vote.model_validate_json(line)) not in every]
-        found += votes
-        every |= dict.fromkeys(votes)
-    return found
+        new = [vote for line in lines if line and (vote := Vote.model_validate_json(line)) not in every]
+        votes += new
+        every |= dict.fromkeys(new)
+        files.update({vote.rater for vote in new})
+    rows, skipped = rows_and_skips(votes, keep_excluded=keep_excluded)
+    named = tuple(row.model_copy(update={"judge": RATER_PREFIX + row.judge}) for row in rows)
+    return CountedVotes(raters_of(votes), named, tuple(votes), skipped, dict(sorted(files.items())))
 
 
 def count_votes(store: RunStore, *, keep_excluded: bool = False) -> CountedVotes:
     """Replace the run's rows of votes by those of the raters who count (or of all)."""
-    votes = kept_votes(store)
-    rows = [
-        row.model_copy(update={"judge": RATER_PREFIX + row.judge}) for row in to_judgments(votes, keep_excluded=keep_excluded)
-    ]
-    _replace(store, rows)
-    return CountedVotes(raters_of(votes), tuple(rows), sum(vote.check is None for vote in votes))
+    found = votes_on_file(store, keep_excluded=keep_excluded)
+    _replace(store, found.rows)
+    return found
 
 
 def _replace(store: RunStore, rows: Sequence[Judgment]) -> None:

@@ -17,6 +17,7 @@ from scipy.stats import binom
 from harness.judging.cache import VerdictCache, ask, ask_all, ask_both, blocking, both_orders, cache_key
 from harness.judging.embedded import EmbeddedJudge, held_out_record
 from harness.judging.judge import Judge, JudgeFailure, Question
+from harness.judging.mend import by_kind, why_missing
 from harness.judging.validation.labelled import LabelledPair, gold_pairs
 from harness.judging.validation.red_lines import RedLine
 from harness.judging.validation.sentences import IN_WORDS
@@ -38,6 +39,8 @@ class CheckedPair:
     score: float | None
     flipped: bool
     first_chosen: tuple[bool, ...]
+    failure: JudgeFailure | None = None
+    """Why there is no score."""
 
 
 async def check_judge_async(
@@ -77,8 +80,8 @@ async def ask_pair(judge: Judge, pair: LabelledPair, cache: VerdictCache) -> Che
     """The judge's answers on one labelled pair, asked in both orders."""
     try:
         (forward, _), (backward, _) = await ask_both(judge, Question(pair.turns, pair.better, pair.worse), cache)
-    except JudgeFailure:
-        return CheckedPair(pair, None, False, ())
+    except JudgeFailure as failure:
+        return CheckedPair(pair, None, False, (), failure)
     right = (forward.winner == "first", backward.winner == "second")
     return CheckedPair(
         pair,
@@ -97,11 +100,12 @@ def not_answered(fingerprint: str, pairs: Iterable[LabelledPair | RedLine], know
 def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeCheck:
     """The check in the form that is shown beside every figure of the judge."""
     answered = [(c, c.score) for c in checked if c.score is not None]
-    missing = len(checked) - len(answered)
+    failures = [c.failure for c in checked if c.failure is not None]
+    missing, kinds, why = len(checked) - len(answered), by_kind(failures), why_missing(failures, len(answered))
     if not answered:
         return JudgeCheck(
             judge=judge.id, family=judge.family, pairs=0, accuracy=None, accuracy_interval=None, flip_rate=None,
-            trusted=False, excluded=True, missing=missing, note=IN_WORDS["silent"],
+            trusted=False, excluded=True, missing=missing, missing_by_kind=kinds, why_missing=why, note=IN_WORDS["silent"],
         )  # fmt: skip
     accuracy, interval = clustered_share([(c.pair.conversation_id, score) for c, score in answered])
     flip_rate, flip_interval = clustered_share([(c.pair.conversation_id, float(c.flipped)) for c, _ in answered])
@@ -127,6 +131,8 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
         length_bias=length,
         length_interval=length_interval,
         missing=missing,
+        missing_by_kind=kinds,
+        why_missing=why,
         by_axis=_share_by([(c.pair.axis, score) for c, score in answered]),
         by_difficulty=_share_by([(c.pair.difficulty, score) for c, score in answered]),
         held_out_accuracy=record.get("accuracy"),

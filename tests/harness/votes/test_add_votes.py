@@ -164,3 +164,99 @@ def test_votes_whose_writing_ends_in_the_middle_cost_no_earlier_ones(
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
         store.close()
     assert kept.read_bytes() == before
+
+
+def test_files_are_given_one_after_the_other_and_one_that_is_refused_stops_no_other(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
+) -> None:
+    anna, ben = by_person(tmp_path / "a" / "votes.csv", "anna"), by_person(tmp_path / "b" / "votes.csv", "ben")
+    broken = tmp_path / "broken.csv"
+    broken.write_text("\0\0")
+    cara = by_person(tmp_path / "c" / "votes.csv", "cara")
+    code, found = told(capsys, "add-votes", played, anna, broken, ben, tmp_path / "gone.csv", "--add", cara)
+    assert code == 2
+    assert sorted(r["rater"] for r in found["raters"]) == ["anna", "ben", "cara"]
+    assert [Path(r["file"]).name for r in found["refused"]] == ["broken.csv", "gone.csv"]
+    assert {row.judge for row in human_rows(played)} == {"votes/anna", "votes/ben", "votes/cara"}
+    assert all(file.stat().st_mode & 0o777 == 0o600 for file in (played / "votes").iterdir())
+    code, out, error = call(capsys, "add-votes", played, broken, tmp_path / "gone.csv")
+    assert (code, "36 of 36 votes count" in out) == (2, True)
+    assert [name for name in ("broken.csv", "gone.csv") if name in error] == ["broken.csv", "gone.csv"]
+
+
+def test_one_name_in_two_files_is_one_rater_and_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
+) -> None:
+    first, second = by_person(tmp_path / "a" / "votes.csv", "anna"), by_person(tmp_path / "b" / "votes.csv", "anna", "same")
+    _, found = told(capsys, "add-votes", played, first, second, by_person(tmp_path / "c.csv", "ben"))
+    (anna,) = (r for r in found["raters"] if r["rater"] == "anna")
+    assert (anna["files"], found["counted"]) == (2, {"written": 24})
+    assert [note for note in found["notes"] if note.startswith("anna ") and "2 files" in note and "one rater" in note]
+    assert not [note for note in found["notes"] if note.startswith("ben ")]
+
+
+def test_pairs_that_a_person_skips_are_counted_and_are_neither_votes_nor_ties(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
+) -> None:
+    path = by_person(tmp_path / "votes.csv", "anna", "b_slightly")
+    text = path.read_text()
+    path.write_text(text.replace("b_slightly,20,60", "skip,5,60", 3))
+    _, found = told(capsys, "add-votes", played, path, "--presentation", "heard_text")
+    (anna,) = found["raters"]
+    assert (anna["votes"], anna["skipped"], found["skipped"], found["counted"]) == (9, 3, 3, {"heard_text": 9})
+    assert {row.winner for row in human_rows(played)} == {"b"}
+    code, out, _ = call(capsys, "add-votes", played)
+    assert (code, "3 pairs skipped" in " ".join(out.split())) == (0, True)
+    # Whoever skips a pair on which they had voted takes the vote back.
+    path.write_text(text.replace("b_slightly,20,60", "skip,6,60"))
+    _, found = told(capsys, "add-votes", played, path, "--presentation", "heard_text")
+    assert (found["counted"], {row.purpose for row in human_rows(played)}) == ({}, {"repeat"})
+
+
+def test_skipped_pairs_are_named_beside_people_s_board(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
+) -> None:
+    lines = [
+        f"c-{n:02},{'adversarial' if n % 4 == 3 else 'regular'},{pair},anna,{answer},,,,1\n"
+        for n, answer in enumerate(["a_much", "b_much", "b_much", "a_much", "b_much", "skip"] * 2)
+        for pair in ("flat,kind", "flat,ref:good", "kind,ref:good")
+        if n != 11
+    ]
+    path = tmp_path / "votes.csv"
+    path.write_text(VOTES.strip() + ",draw_rate\n" + "".join(lines))
+    told(capsys, "add-votes", played, path, "--presentation", "heard_text")
+    _, board = told(capsys, "rank", played)
+    assert board["people_votes"]["skipped"] == 3
+    assert [note for note in board["people_votes"]["warnings"] if "3 of 33" in note and "skipped" in note]
+    told(capsys, "report", played, "--json")
+    assert "3 of 33" in (played / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_votes_that_are_all_excluded_are_there_and_the_way_to_count_them_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path, judged: bool
+) -> None:
+    if judged:
+        store = RunStore.open(played)
+        row = {"subset": "regular", "system_a": "flat", "system_b": "kind", "source": "judge", "judge": "j", "winner": "b"}
+        rows = [Judgment.model_validate({**row, "context": f"c-{n:02}", "presentation": "heard_text"}) for n in range(12)]
+        store.replace_judgments({"j"}, rows, "heard_text", "")
+        store.close()
+    path = votes_file(tmp_path, raters=(), hasty=("hasty", "hurry"))
+    _, found = told(capsys, "add-votes", played, path, "--presentation", "heard_text")
+    assert (found["votes"], found["counted"]) == (24, {})
+    says = ("24 votes are there, all excluded", "faster than anybody can", "add-votes", "--keep-excluded")
+    code, _, error = call(capsys, "rank", played, "--people")
+    assert code == 2
+    assert all(part in error for part in says)
+    assert "nobody" not in error
+    _, report = told(capsys, "report", played, "--json")
+    page = (played / "report.html").read_text(encoding="utf-8")
+    assert all(part in str(report) and part in page for part in says)
+    if judged:
+        _, board = told(capsys, "rank", played)
+        assert all(part in board["people_votes"]["refused"] for part in says)
+    else:
+        assert all(part in call(capsys, "rank", played)[2] for part in says)
+    told(capsys, "add-votes", played, "--keep-excluded")
+    assert told(capsys, "rank", played, "--people")[1]["people_votes"]["votes"] == 24
