@@ -87,8 +87,8 @@ class Judgment(BaseModel):
     purpose: Literal["main", "swapped", "repeat"] = "main"
     """`swapped` and `repeat` are audits of the judge (flip rate, self-consistency); a rating leaves them out."""
     draw_rate: Annotated[float, Field(gt=0, le=1_000, allow_inf_nan=False)] | None = None
-    """For a person's vote, how often the pair was to be drawn, relative to the average pair of its kind in the run (of two agents,
-    or with a reference; 1: as often); None: not drawn at random."""
+    """For a person's vote, how often the pair was to be drawn, relative to the average pair of its kind in the run, which is a
+    pair of two agents or one with a reference (1: as often); None: not drawn at random."""
 
 
 class Reliability(BaseModel):
