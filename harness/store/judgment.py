@@ -39,6 +39,11 @@ def is_reference(system: str) -> bool:
     return system.startswith(REFERENCE_PREFIX)
 
 
+def has_reference(one: str, other: str) -> bool:
+    """True for a pair with a reference reply: of another kind than a pair of two agents."""
+    return is_reference(one) or is_reference(other)
+
+
 def reference_id(system: str) -> str:
     """The id of the reference that competes as `system`."""
     return system.removeprefix(REFERENCE_PREFIX)
@@ -82,8 +87,8 @@ class Judgment(BaseModel):
     purpose: Literal["main", "swapped", "repeat"] = "main"
     """`swapped` and `repeat` are audits of the judge (flip rate, self-consistency); a rating leaves them out."""
     draw_rate: Annotated[float, Field(gt=0, le=1_000, allow_inf_nan=False)] | None = None
-    """For a person's vote, how often the pair was to be drawn, relative to the average pair of the run (1: as often); None: not
-    drawn at random."""
+    """For a person's vote, how often the pair was to be drawn, relative to the average pair of its kind in the run, which is a
+    pair of two agents or one with a reference (1: as often); None: not drawn at random."""
 
 
 class Reliability(BaseModel):
