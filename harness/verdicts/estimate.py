@@ -11,6 +11,7 @@ from harness.judging.batch import replies_of
 from harness.judging.completion import Completion, identical
 from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
 from harness.judging.judge import Question
+from harness.judging.prices import price_of
 from harness.judging.rubric import system_prompt, user_prompt
 from harness.judging.settings import JudgeSettings
 from harness.judging.validation.checks import draw_canaries
@@ -23,7 +24,7 @@ VERDICT_TOKENS = 120
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The estimate for one judge and one plan. `cost_usd` is None where the judge's file names no price."""
+    """The estimate for one judge and one plan. `cost_usd` is None where no price is on file."""
 
     judge: str
     comparisons: int
@@ -33,6 +34,8 @@ class Estimate:
     cost_usd: float | None
     check_calls: int = 0
     """Those of the calls that check the judge before it is asked about the replies."""
+    price_as_of: str = ""
+    """Date of the price in the list that ships; empty for a price in the judge's own file."""
     least: "Estimate | None" = None
     """For a plan that may end early: the part that is asked before the first interim analysis."""
 
@@ -99,6 +102,7 @@ def total(parts: Sequence[Estimate]) -> Estimate:
         tokens_in=sum(part.tokens_in for part in parts),
         tokens_out=sum(part.tokens_out for part in parts),
         cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+        price_as_of=parts[0].price_as_of,
         least=least[0] if least else None,
     )
 
@@ -107,10 +111,14 @@ def _priced(settings: JudgeSettings, comparisons: int, questions: Sequence[Quest
     characters = sum(len(user_prompt(question)) + len(system_prompt()) for question in questions)
     tokens_in = 0 if settings.runs_here else round(characters / CHARACTERS_PER_TOKEN)
     tokens_out = 0 if settings.runs_here else VERDICT_TOKENS * len(questions)
-    if settings.runs_here:
-        cost: float | None = 0.0
-    elif settings.price_in is None or settings.price_out is None:
-        cost = None
-    else:
-        cost = (tokens_in * settings.price_in + tokens_out * settings.price_out) / 1e6
-    return Estimate(settings.judge_id, comparisons, len(questions), tokens_in, tokens_out, cost)
+    price = price_of(settings)
+    cost = None if price is None else price.of(tokens_in, tokens_out)
+    dated = price.as_of if price is not None else ""
+    return Estimate(settings.judge_id, comparisons, len(questions), tokens_in, tokens_out, cost, price_as_of=dated)
+
+
+def cost_in_words(plan: Estimate) -> str:
+    """The cost, with the date of a price that is not the user's own."""
+    if plan.cost_usd is None:
+        return "no price on file"
+    return f"US$ {plan.cost_usd:,.2f}" + (f" at prices of {plan.price_as_of}" if plan.price_as_of else "")

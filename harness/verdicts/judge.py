@@ -34,7 +34,7 @@ from harness.judging import (
 from harness.judging.cache import keys_of
 from harness.judging.judge import Judge
 from harness.judging.load_judge import fingerprint_of
-from harness.judging.record import record_of, write_record
+from harness.judging.record import read_records, record_of, write_record
 from harness.judging.settings import JudgeSettings
 from harness.judging.sound import refuse_unheard
 from harness.judging.validation.against_people import check_against, keep, kept
@@ -244,6 +244,8 @@ async def _judges_that_count(store: RunStore, how: RunJudging, progress: RunProg
     for name in how.judges:
         judge = open_judge(name, weights_for(name, progress))
         check = await _check(store, judge, how.seed, progress, cache)
+        if check.why_missing:
+            progress.note(f"{check.judge}: {check.why_missing}.")
         if check.excluded and not how.keep_excluded:
             progress.note(f"{check.judge} is left out. {check.note}")
         else:
@@ -290,7 +292,10 @@ async def _ask(
     for judge in judges:
         mine = {judge.id, no_reply_rule(judge.id)}
         store.replace_judgments(mine, [row for row in rows if row.judge in mine], how.presentation, condition)
-        write_record(store.folder, record_of(judge.id, outcomes, how.presentation, condition, how.seed, how.design, rule))
+        record = record_of(judge.id, outcomes, how.presentation, condition, how.seed, how.design, rule)
+        write_record(store.folder, record)
+        if record.why_missing:
+            progress.note(f"{judge.id}{where}: {record.why_missing}.")
     return outcomes
 
 
@@ -358,6 +363,15 @@ def _stored(store: RunStore | None, check: JudgeCheck) -> JudgeCheck:
     if store is not None:
         store.add_judge_check(check)
     return check
+
+
+def no_judge_left(store: RunStore, names: Sequence[str]) -> bool:
+    """True if one of these judges stopped answering in this run, and none of the others counts."""
+    asked = {load_judge_settings(name).judge_id for name in names if name != NO_JUDGE}
+    checks = [check for check in store.judge_checks() if check.judge in asked]
+    ended = {r.judge for r in read_records(store.folder) if r.presentation == HEARD and r.judge in asked and r.given_up}
+    silent = ended | {check.judge for check in checks if not check.pairs}
+    return bool(silent) and all(check.excluded or check.judge in ended for check in checks)
 
 
 def heard_wer_by_agent(store: RunStore) -> dict[str, float | None]:

@@ -208,10 +208,11 @@ def judge_sentence(
     interval: tuple[float, float] | None,
     flip_rate: float | None,
     pairs: int | None,
+    why_missing: str = "",
 ) -> str:
     """A judge's results, in one sentence without its full stop, to be shown beside every Elo that it produced."""
     if pairs == 0:
-        return f"{judge}: it never answered a pair with known answers"
+        return f"{judge}: {why_missing or 'it never answered a pair with known answers'}"
     if accuracy is None:
         return f"{judge}: accuracy on pairs with known answers was not measured"
     of = f" of {counted(pairs, 'pair')}" if pairs else ""
