@@ -133,14 +133,17 @@ def test_three_people_vote_on_phones_from_disk_and_their_files_have_what_they_ch
     run: Path, open_page: Open, tmp_path: Path
 ) -> None:
     told, key = written(run, tmp_path / "vote.html", "--medium", "text")
-    ids = ("5f3c0aa1b2", "A2X9WORKER", None)
-    for who, rule in zip(ids, (fond, contrary, lambda _: 2), strict=True):
-        query = {ids[0]: f"?PROLIFIC_PID={who}&STUDY_ID=1", ids[1]: f"?workerId={who}"}.get(who, "")
+    people: list[tuple[str, str, Callable[[Sequence[str]], int]]] = [
+        ("?PROLIFIC_PID=5f3c0aa1b2&STUDY_ID=1", "5f3c0aa1b2", fond),
+        ("?workerId=A2X9WORKER", "A2X9WORKER", contrary),
+        ("", r"p-[0-9a-f]{12}", lambda _: 2),
+    ]
+    for query, who, rule in people:
         page = open_page(f"{Path(told['vote_file']).as_uri()}{query}", **PHONE)
         begin(page)
         keys = vote_all(page, rule)
         votes = sent(page, tmp_path)
-        assert votes.participant == who if who else re.fullmatch(r"p-[0-9a-f]{12}", votes.participant)
+        assert re.fullmatch(who, votes.participant)
         assert (votes.file, votes.consent) == (key.file, key.consent_version)
         assert votes.completion_code == key.completion_code == told["completion_code"]
         assert votes.completion_code == page.locator(".code").inner_text()
