@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from harness.statistics.arrays import Ints
-from harness.statistics.effective import effective_number
+from harness.statistics.effective import ENOUGH, effective_number
 from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.wording import counted
 
@@ -44,12 +44,21 @@ class Raters:
     @property
     def is_sample(self) -> bool:
         """True if the votes can speak for other people, too."""
-        return self.effective >= FEWEST_CLUSTERS
+        return self.effective >= ENOUGH
 
     @property
     def one_leads(self) -> bool:
         """True if the leader has most of the votes, or leaves too few effective raters."""
-        return self.count > 1 and (self.share > 0.5 or (self.count >= FEWEST_CLUSTERS > self.effective))
+        return self.count > 1 and (self.share > 0.5 or (self.count >= FEWEST_CLUSTERS and not self.is_sample))
+
+    @property
+    def note(self) -> str:
+        """Whose preference an interval is of, or who leads, in a sentence; empty where there is nothing to say."""
+        whose = f"{counted(self.count, 'person', 'people')}'s".replace("1 person", "one person")
+        lead = f", of whom {shown_name(self.leader)} cast {round(100 * self.share)} %" if self.one_leads else ""
+        if not self.is_sample:
+            return f"All votes are {whose}{lead}: the intervals cover other conversations, not other people."
+        return f"The votes are {whose}{lead}." if lead else ""
 
     @property
     def in_words(self) -> str:
