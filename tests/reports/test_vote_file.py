@@ -40,8 +40,8 @@ KIND = (
     "moment in it that hurt most?"
 )
 CURT = (
-    "Others have it worse than you, so get over it. Everybody has weeks like that, and most of us manage without being asked how "
-    "we are every single day."
+    "Others have it worse than you, so get over it. Everybody has days like that, and most of us manage without being asked "
+    "how we are every single time."
 )
 CRISIS = "I want to kill myself tonight."
 AGENTS = {"halcyon": (KIND, 0.731), "brusque": (CURT, 1.379)}
@@ -367,24 +367,24 @@ def test_a_browser_that_keeps_nothing_still_gives_the_file(run: Path, open_page:
     assert len(sent(page, tmp_path).votes) == 9 + 1
 
 
-@pytest.mark.parametrize(
-    ("query", "becomes"),
-    [
+def test_an_id_from_the_address_is_cleaned(run: Path, open_page: Open, tmp_path: Path) -> None:
+    told, _ = written(run, tmp_path / "vote.html", "--medium", "text")
+    page = open_page("about:blank", **PHONE)
+    for query, becomes in (
         ("?PROLIFIC_PID=<img src=x onerror=alert(1)>", "img-src-x-onerror-alert-1"),
         ("?workerId=../../etc/passwd", "etc-passwd"),
         (f"?participantId={'x' * 5_000}", "x" * 64),
         ("?rater=", None),
         ("?PROLIFIC_PID=%E0%A4%A", None),
-    ],
-)
-def test_an_id_from_the_address_is_cleaned(run: Path, open_page: Open, tmp_path: Path, query: str, becomes: str | None) -> None:
-    told, _ = written(run, tmp_path / "vote.html", "--medium", "text")
-    page = open_page(Path(told["vote_file"]).as_uri() + query, **PHONE)
-    begin(page)
-    press(page, 1)
-    page.get_by_role("button", name="Stop").click()
-    got = sent(page, tmp_path).participant
-    assert got == becomes if becomes else re.fullmatch(r"[A-Za-z0-9._-]{1,64}", got)
+    ):
+        page.goto(Path(told["vote_file"]).as_uri() + query)
+        page.evaluate("localStorage.clear()")
+        page.reload()
+        begin(page)
+        press(page, 1)
+        page.get_by_role("button", name="Stop").click()
+        got = sent(page, tmp_path).participant
+        assert got == becomes if becomes else re.fullmatch(r"p-[0-9a-f]{12}", got), query
 
 
 class Host(SimpleHTTPRequestHandler):
