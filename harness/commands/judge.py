@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from harness.commands import play_options as asked_for
+from harness.commands.judge_check import against_people, compared, read_ratings
 from harness.commands.recorded import refuse_recorded
 from harness.commands.screen import AsJson
 from harness.errors import UserError
@@ -175,15 +176,18 @@ def check(
     seed: Annotated[int, typer.Option(hidden=True)] = 1,
     as_json: AsJson = False,
 ) -> int:
-    """Ask judges about pairs with known answers, or about replies that people rated."""
+    """Ask judges about pairs with known answers, or about replies that people rated; several judges give a table."""
     from harness.store.run_store import RunStore
     from harness.verdicts.judge import check_judges
 
     names = _judges(judge, model)
-    if against is not None:
-        if run is not None:
-            raise UserError("--against: compares judges with people's ratings; leave out the run")
-        return _against_people(against, _scale(scale), names, seed, as_json)
+    if against is not None and run is not None:
+        raise UserError("--against: compares judges with people's ratings; leave out the run")
+    labels = read_ratings(against, scale) if against is not None else None
+    if len(names) > 1 and run is None:
+        return compared(names, labels, seed, as_json)
+    if labels is not None:
+        return against_people(labels, names, seed, as_json)
     store = RunStore.open(run) if run is not None else None
     with RunProgress() as progress, nullcontext() if store is None else store.lock():
         checks = asyncio.run(check_judges(store, names, seed, progress))
@@ -229,39 +233,6 @@ def _ask_on_cluster(run: Path, asked: "RunJudging", reads: str, where: "OnCluste
     line += ["--pairs", str(asked.design.cells)] if asked.design.cells is not None else []
     with RunProgress() as progress:
         ask_on_cluster(run, line, where, progress)
-
-
-def _scale(text: str) -> tuple[float, float]:
-    try:
-        low, high = (float(edge) for edge in text.split("-", 1))
-    except ValueError:
-        low = high = 0.0
-    if low >= high:
-        raise UserError(f"--scale {text}: must be the lowest and the highest score, as in 1-5")
-    return low, high
-
-
-def _against_people(path: Path, scale: tuple[float, float], names: tuple[str, ...], seed: int, as_json: bool) -> int:
-    from harness.judging.validation.against_people import kept
-    from harness.judging.validation.label_files import read_labels
-    from harness.judging.validation.sentences import people_details, people_sentence
-    from harness.verdicts.judge import check_against_people, validations_folder
-
-    labels = read_labels(path, scale)
-    with RunProgress() as progress:
-        checks = asyncio.run(check_against_people(names, labels, seed, progress))
-    if as_json:
-        print(json.dumps({"schema": 1, "checks": [check.model_dump() for check in checks]}, indent=2))
-    for check in () if as_json else checks:
-        print(f"{people_sentence(check)}.")
-        for line in people_details(check):
-            print(line)
-        if check.missing:
-            print(f"{check.missing} pairs were not answered{f': {check.why_missing}' if check.why_missing else ''}")
-        for before in kept(check.fingerprint, validations_folder()):
-            if before != check:
-                print(f"known of this judge, and counts too: {people_sentence(before)}.")
-    return 3 if any(check.missing for check in checks) else 0
 
 
 def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Result:

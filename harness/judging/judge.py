@@ -98,6 +98,8 @@ class Verdict:
     tokens_out: int = 0
     log_odds: float | None = None
     """ln P(first is better) − ln P(second is better), for a judge that knows its own log odds; a check shows their worth."""
+    seconds: float | None = None
+    """Time from the question to the answer, retries included."""
 
 
 class JudgeFailure(Exception):

@@ -39,6 +39,11 @@ def is_reference(system: str) -> bool:
     return system.startswith(REFERENCE_PREFIX)
 
 
+def has_reference(one: str, other: str) -> bool:
+    """True for a pair with a reference reply: of another kind than a pair of two agents."""
+    return is_reference(one) or is_reference(other)
+
+
 def reference_id(system: str) -> str:
     """The id of the reference that competes as `system`."""
     return system.removeprefix(REFERENCE_PREFIX)
@@ -82,8 +87,8 @@ class Judgment(BaseModel):
     purpose: Literal["main", "swapped", "repeat"] = "main"
     """`swapped` and `repeat` are audits of the judge (flip rate, self-consistency); a rating leaves them out."""
     draw_rate: Annotated[float, Field(gt=0, le=1_000, allow_inf_nan=False)] | None = None
-    """For a person's vote, how often the pair was to be drawn, relative to the average pair of the run (1: as often); None: not
-    drawn at random."""
+    """For a person's vote, how often the pair was to be drawn, relative to the average pair of its kind in the run, which is a
+    pair of two agents or one with a reference (1: as often); None: not drawn at random."""
 
 
 class Reliability(BaseModel):
@@ -240,6 +245,11 @@ class JudgeCheck(BaseModel):
     held_out_accuracy: float | None = None
     """For a judge fitted here, accuracy on pairs held out from its fit and scored once."""
     held_out_interval: tuple[float, float] | None = None
+    seconds_per_answer: float | None = None
+    """Median over the answers on pairs with known answers, as many at once as the judge takes."""
+    tokens_in_per_answer: float | None = None
+    """Mean over the same answers; None where the judge counts no tokens."""
+    tokens_out_per_answer: float | None = None
     note: str = ""
 
     @model_validator(mode="before")

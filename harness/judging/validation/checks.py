@@ -10,6 +10,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean, median
 from typing import Final, TypeVar
 
 from scipy.stats import binom
@@ -17,7 +18,7 @@ from scipy.stats import binom
 from harness.judging.cache import VerdictCache, ask, ask_all, ask_both, blocking, both_orders, cache_key
 from harness.judging.embedded import EmbeddedJudge, held_out_record
 from harness.judging.endpoint import EndpointJudge
-from harness.judging.judge import Judge, JudgeFailure, Question
+from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
 from harness.judging.mend import by_kind, why_missing
 from harness.judging.validation.labelled import LabelledPair, gold_pairs
 from harness.judging.validation.red_lines import RedLine
@@ -42,6 +43,8 @@ class CheckedPair:
     first_chosen: tuple[bool, ...]
     failure: JudgeFailure | None = None
     """Why there is no score."""
+    verdicts: tuple[Verdict, ...] = ()
+    """The answers in both orders, if there are two."""
 
 
 async def check_judge_async(
@@ -92,6 +95,7 @@ async def ask_pair(judge: Judge, pair: LabelledPair, cache: VerdictCache) -> Che
         score=sum(right) / len(right),
         flipped=forward.winner == backward.winner,
         first_chosen=(forward.winner == "first", backward.winner == "first"),
+        verdicts=(forward, backward),
     )
 
 
@@ -120,7 +124,7 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
     length, length_interval = clustered_mean(pulls, seed=seed) if pulls else (None, None)
     record = held_out_record() if isinstance(judge, EmbeddedJudge) else {}
     found = trust(accuracy, interval, flip_rate, answered=len(answered), missing=missing)
-    return JudgeCheck(
+    check = JudgeCheck(
         judge=judge.id,
         family=judge.family,
         pairs=len(answered),
@@ -143,6 +147,19 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
         held_out_interval=record.get("interval"),
         note=IN_WORDS[found],
     )
+    return check.model_copy(update=_spent([verdict for c, _ in answered for verdict in c.verdicts]))
+
+
+def _spent(verdicts: Sequence[Verdict]) -> dict[str, float | None]:
+    """What an answer costs: the median of its seconds, since one retry lasts as long as many answers, and its mean tokens,
+    which are what is paid for."""
+    seconds = [verdict.seconds for verdict in verdicts if verdict.seconds is not None]
+    tokens = [(verdict.tokens_in, verdict.tokens_out) for verdict in verdicts if verdict.tokens_in or verdict.tokens_out]
+    return {
+        "seconds_per_answer": median(seconds) if seconds else None,
+        "tokens_in_per_answer": fmean(one for one, _ in tokens) if tokens else None,
+        "tokens_out_per_answer": fmean(one for _, one in tokens) if tokens else None,
+    }
 
 
 def with_people(check: JudgeCheck, people: Sequence[PeopleCheck], red_lines: RedLinesCheck | None = None) -> JudgeCheck:
