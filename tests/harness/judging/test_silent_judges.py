@@ -273,8 +273,9 @@ def test_beside_a_judge_that_answers_a_silent_one_is_named_and_the_run_is_done(
         pass_red_lines(judges[1])
         line = [word for path in judges for word in ("--judge", path)]
         code, found = told(capsys, "judge", "run", played, *line)
-        checked, _ = told(capsys, "judge", "check", *line)
-    assert (code, found["missing"], checked) == (0, 0, 0)
+        checked, table = told(capsys, "judge", "check", *line)
+    assert (code, found["missing"], checked) == (0, 0, 3)
+    assert ["HTTP 404" in row["why_not"] for row in table["table"]] == [True, False]
     assert found["comparisons"] > 0
     assert [judge["id"] for judge in found["judges"] if "HTTP 404" in judge["why_missing"]] == ["gone@1"]
     with closing(RunStore.open(played)) as store:
