@@ -136,7 +136,7 @@ READ: dict[str, Callable[[str], Reply]] = {
     "chatter": lambda right: chat(f"Here is my verdict:\n{right}"),
     "chatter and a fence": lambda right: chat(f"Sure!\n```json\n{right}\n```\n"),
     "extra key": lambda right: chat(json.dumps({**json.loads(right), "confidence": 0.8})),
-    "vLLM until 0.10": lambda right: chat(right, reasoning_content=f"Hm. {quoting(right)}", tool_calls=[]),
+    "vLLM, an older one": lambda right: chat(right, reasoning_content=f"Hm. {quoting(right)}", tool_calls=[]),
     "vLLM": lambda right: chat(right, reasoning=f"Hm. {quoting(right)}", refusal=None, annotations=None, tool_calls=[]),
     "vLLM without a reasoning parser": lambda right: chat(f"\nHm.\n</think>\n\n{right}", reasoning_content=None),
     "Ollama": lambda right: chat(right, reasoning=f"Hm. {quoting(right)}"),
