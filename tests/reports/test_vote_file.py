@@ -375,7 +375,7 @@ def test_an_id_from_the_address_is_cleaned(run: Path, open_page: Open, tmp_path:
         ("?workerId=../../etc/passwd", "etc-passwd"),
         (f"?participantId={'x' * 5_000}", "x" * 64),
         ("?rater=", None),
-        ("?PROLIFIC_PID=%E0%A4%A", None),
+        ("?PROLIFIC_PID=%E0%A4%A", "A"),
     ):
         page.goto(Path(told["vote_file"]).as_uri() + query)
         page.evaluate("localStorage.clear()")
