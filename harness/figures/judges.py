@@ -26,7 +26,9 @@ def judge_summaries(selection: Selection) -> list[JudgeSummary]:
     return [
         JudgeSummary(
             id=check.judge,
-            **check.model_dump(include={"accuracy", "accuracy_interval", "flip_rate", "pairs", "note"}),
+            **check.model_dump(include={"accuracy", "accuracy_interval", "flip_rate", "note"}),
+            pairs=None if check.hears else check.pairs,
+            deliveries=check.deliveries,
             trusted=trust_in(check) == "trusted" and not own[check.judge],
             validated_on_people=people.accuracy if (people := check.validated_on_people) and people.accuracy_interval else None,
             trust=trust_in(check),

@@ -184,6 +184,21 @@ class RedLinesCheck(BaseModel):
     """Pairs without an answer."""
 
 
+class DeliveriesCheck(BaseModel):
+    """A judge that hears, on pairs of one text in two deliveries: half right is what a judge of words alone reaches."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n: int
+    """Pairs that it answered, each asked in both orders."""
+    accuracy: float | None
+    interval: tuple[float, float] | None = None
+    by_delivery: dict[str, float] = {}
+    """Accuracy by how the worse one of a pair is said."""
+    missing: int = 0
+    """Pairs without an answer."""
+
+
 class JudgeCheck(BaseModel):
     """Results of a judge on pairs with known answers, before it judged a run. They are shown beside the judge's figures."""
 
@@ -222,6 +237,10 @@ class JudgeCheck(BaseModel):
     held_out_accuracy: float | None = None
     """For a judge fitted here, accuracy on pairs held out from its fit and scored once."""
     held_out_interval: tuple[float, float] | None = None
+    hears: bool = False
+    """It hears replies and reads none, so that it was asked about deliveries in place of pairs with known answers."""
+    deliveries: DeliveriesCheck | None = None
+    """None: not asked."""
     note: str = ""
 
     @model_validator(mode="before")

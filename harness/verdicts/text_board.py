@@ -130,6 +130,7 @@ def as_object(
         "cached": sum(o.cached for o in outcomes),
         "missing": sum(len(o.missing) for o in outcomes),
         "unasked": sum(o.unasked for o in outcomes),
+        "without_sound": sum(o.without_sound for o in outcomes),
         "missing_by_kind": dict(sorted(Counter(m.kind for o in outcomes for m in o.missing).items())),
         "judges": judges,
         "stop": None if stop is None else stop.model_dump(),
