@@ -17,6 +17,7 @@ def markdown(view: PageView) -> str:
     """The summary. Names and texts are escaped, so that none can link, mention anybody or break the table."""
     lines = [f"## Empathy and latency: {plain(view.run)}", ""]
     lines += [f"> **{caution.topic}.** {plain(caution.text)}\n" for caution in cautions(view) if caution.level == "bad"]
+    lines += [f"**{plain(sentence)}**\n" for sentence in view.preferred]
     lines += [f"{plain(' '.join(view.quality))}\n"] if view.quality else []
     lines += [f"- **{plain(v.agent)}**: {_halves(v)}. {plain(v.sentence)} ({plain(v.text)})" for v in verdicts(view)]
     if view.baseline is not None:

@@ -16,6 +16,7 @@ from harness.errors import UserError
 from harness.figures import circumstances
 from harness.figures.board_figures import board_summary, quality_figures, refusals
 from harness.figures.cells import JudgeSummary, PacingSummary
+from harness.figures.head_to_head import preferred
 from harness.figures.paired_runs import same_caller
 from harness.figures.quality_state import state_of, way_to_people_together
 from harness.figures.rank import Place, Rated, axis_or_why, pairs_of, rated_table
@@ -267,6 +268,7 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
         judges=judges,
         cells=cells,
         boards=summaries,
+        head_to_head=[row for p in parts for row in preferred(p.selection, p.names.of)],
         seats=[
             # The rating of a mean or best person is of its own run's board.
             seat.model_copy(update={"agent": p.names.of(seat.agent, seat.condition), "mean": Bounded(), "best": Bounded()})

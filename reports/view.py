@@ -292,6 +292,8 @@ class PageView:
     contexts: tuple[ContextView, ...]
     timed: Mapping[str, TurnTable] = field(default_factory=dict)
     """Agent → its rows of the table of turns."""
+    preferred: tuple[str, ...] = ()
+    """People's preference between each two agents, one sentence each."""
     quality: tuple[str, ...] = ()
     """The state of the quality axis, one sentence for each condition, and the way to people's."""
     cautions: tuple[Caution, ...] = ()

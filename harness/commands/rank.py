@@ -69,7 +69,7 @@ def rank(
         raise UserError(f"--draws {draws}: must be at least 1")
     from harness.commands.check_files import write
     from harness.figures.rank import rank_target
-    from harness.ranking.export import board_csv, board_markdown, extras
+    from harness.ranking.export import board_csv, extras, ranking_markdown
     from harness.ranking.model import Method, RatingModel
     from harness.ranking.question import RatingQuestion
     from harness.ranking.ranking_object import as_object
@@ -87,7 +87,7 @@ def rank(
     )
     votes = human_rows_of(target, keep_excluded=keep_excluded)
     ranking = rank_target(target, asked, votes=votes, keep_excluded=keep_excluded)
-    table = board_markdown(ranking.board, ranking.joint, ranking.quality_words, ranking.rated_on_words)
+    table = ranking_markdown(ranking)
     if as_csv is not None:
         write(as_csv, board_csv(ranking.board, ranking.joint, ranking.quality_state).encode())
     if as_markdown is not None:

@@ -88,6 +88,8 @@ def print_summary(summary: RunSummary, console: Console) -> None:
             console.print(Text(line), soft_wrap=True)
     for seat in summary.seats:
         console.print(Text(f"{seat_words(seat)}."), soft_wrap=True)
+    for preferred in summary.preferred:
+        console.print(Text(preferred, style="bold"), soft_wrap=True)
     for words_of_state in summary.quality:
         console.print(Text(words_of_state), soft_wrap=True)
     for condition in summary.conditions:

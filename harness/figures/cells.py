@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 from harness.experiment import BUDGET_MS
 from harness.figures.endpointing import EndpointingSummary, Model
 from harness.figures.events import EventRow
+from harness.figures.head_to_head import Preferred
 from harness.figures.latency import TurnFigures, WithinBudget
 from harness.figures.machine import MachineSummary
 from harness.figures.seat import BesideSeat, SeatSummary
@@ -142,6 +143,11 @@ class JudgeSummary(Model):
     """Pairs with known answers that it answered; None for a judge that hears, which is asked none."""
     deliveries: DeliveriesCheck | None = None
     """Accuracy of a judge that hears on one text in two deliveries; None: not asked."""
+    missing: int = 0
+    """Pairs with known answers that it did not answer."""
+    missing_by_kind: dict[str, int] = Field(default_factory=dict)
+    why_missing: str = ""
+    """Why, and what mends it."""
     judgments: int = 0
     own_family_judgments: int = 0
     note: str = ""
@@ -249,6 +255,8 @@ class RunFigures(Model):
     judges: list[JudgeSummary] = Field(default_factory=list)
     cells: list[Cell] = Field(default_factory=list)
     boards: list[BoardSummary] = Field(default_factory=list)
+    head_to_head: list[Preferred] = Field(default_factory=list)
+    """Each two agents that people voted on, in each condition: the one that they prefer, and how surely."""
     seats: list[SeatSummary] = Field(default_factory=list)
     """People who answered the run's callers; a rehearsal of programs is one of its own."""
     way_to_people: str = ""

@@ -74,7 +74,8 @@ def in_its_state(ranking: Ranking, judges: Sequence["JudgeSummary"] = ()) -> Ran
     people = ranking.people_votes if not ranking.judges else None
     state = state_of(people, ranking.judges, judges)
     found = ranking if state in QUOTED else ranking.without_chances
-    return replace(found, quality_state=state, quality_words=words_of(people, ranking.judges, judges))
+    words = words_of(people, ranking.judges, judges) if ranking.board.systems else f"No Elo yet: {ranking.people_refused}"
+    return replace(found, quality_state=state, quality_words=words)
 
 
 def way_to_people(run: Path, systems: int, contexts: int, replies: Collection[int], words: float) -> str:

@@ -18,6 +18,7 @@ from harness.figures.cells import (
 from harness.figures.circumstances import circumstances_of, largest, onset_error
 from harness.figures.endpointing import EndpointingSummary, endpointing_of
 from harness.figures.events import events_of
+from harness.figures.head_to_head import preferred
 from harness.figures.judges import judge_summaries
 from harness.figures.latency import turn_figures
 from harness.figures.machine import machines_of
@@ -65,6 +66,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         judges=judges,
         cells=[cell for one in selection.by_step for cell in _cells(one, boards, judges, seats)],
         boards=found,
+        head_to_head=preferred(selection),
         seats=[seat_summary(selection, seat, quoted[seat.condition]) for seat in seats],
         way_to_people="" if found or manifest.calls is not None else way_of(selection, heard),
         people_refused=refusals(boards),

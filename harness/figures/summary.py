@@ -59,6 +59,12 @@ class RunSummary(RunFigures):
         return [caution.text for caution in self.cautions]
 
     @property
+    def preferred(self) -> tuple[str, ...]:
+        """People's preference between each two agents, one sentence each."""
+        several = len(self.conditions) > 1
+        return tuple(f"{row.condition}: {row.in_words}." if several else f"{row.in_words}." for row in self.head_to_head)
+
+    @property
     def quality(self) -> tuple[str, ...]:
         """The state of the quality axis, one sentence for each condition, why it is not people's yet, and the way there."""
         found = [board for condition in self.conditions if (board := self.board(condition)) is not None]
@@ -68,11 +74,13 @@ class RunSummary(RunFigures):
         too_small = bool(refused) and len(self.circumstances.contexts) < FEWEST_CLUSTERS
         if not found and self.way_to_people:
             if refused:
-                said = ("Quality is not known: people's votes give no ratings yet.", *dict.fromkeys(refused))
+                unknown = () if self.head_to_head else ("Quality is not known: people's votes give no ratings yet.",)
+                said = (*unknown, *dict.fromkeys(refused))
                 return said if too_small else (*said, self.way_to_people)
             failed = [judge.id for judge in self.judges if judge.trust in ("excluded", "silent")]
             if failed and len(failed) == len(self.judges):
                 why = f"{', '.join(failed)} failed {'its' if len(failed) == 1 else 'their'} check on pairs with known answers"
+                why = "; ".join(f"{judge.id}: {judge.why_missing}" for judge in self.judges if judge.why_missing) or why
                 return f"Quality is not known: {why}.", self.way_to_people
             if self.circumstances.verdicts:
                 return "Quality is not known: these runs have no ranking in common.", self.way_to_people

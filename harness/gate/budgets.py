@@ -9,14 +9,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from harness.errors import UserError
 from harness.figures.cells import Subset
 from harness.foreign_files import FileFault, read_text
 from harness.foreign_yaml import parse_yaml
 from harness.gate.decide import Rule
-from harness.gate.evidence import PEOPLE, PREFIXES, has_no_need_of_sound, is_rating, unit_of
+from harness.gate.evidence import PREFERRED, PREFIXES, has_no_need_of_sound, is_peoples, is_preference, is_rating, unit_of
 from harness.scenarios.context import Context
 from harness.store.judgment import reference_name
 from harness.store.manifest import RunManifest
@@ -48,6 +48,16 @@ class Limit(BaseModel):
     worse_than_baseline_by: float | None = Field(default=None, strict=True)
     missing: Missing = "cannot tell"
     """The verdict on a run without this figure."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _preferred(cls, given: Any) -> Any:
+        """`preferred_over: {agent: NAME, at_least: X}` beside an agent, as the figure `preferred_over.NAME`."""
+        to = given.get("preferred_over") if isinstance(given, dict) else None
+        if not isinstance(to, dict) or {"figure", *to} & given.keys() - {"agent"}:
+            return given
+        rest = {key: value for key, value in given.items() if key != "preferred_over"}
+        return {**to, **rest, "figure": f"{PREFERRED}{to.get('agent', '')}", "agent": rest.get("agent")}
 
     @property
     def comparison(self) -> Comparison:
@@ -156,8 +166,10 @@ def _problem(limit: Limit) -> str:
     if unit is None and limit.figure.endswith("mean"):
         return f"{limit.figure}: a mean has no reliable interval; limit a p50, a p95 or no_reply_rate instead"
     if unit is None:
-        known = ", ".join((*BY_PATH, *(f"{prefix}REFERENCE" for prefix in PREFIXES)))
+        known = ", ".join((*BY_PATH, *(f"{prefix}REFERENCE" for prefix in PREFIXES), f"{PREFERRED}AGENT"))
         return f"figure {limit.figure!r}: a limit can have one of {known}"
+    if is_preference(limit.figure) and limit.comparison == "worse_than_baseline_by":
+        return f"{limit.figure}: compares two agents of one run, and no baseline; name at_least"
     return _out_of_range(limit, unit)
 
 
@@ -195,7 +207,7 @@ def limits_for(budgets: Budgets, manifest: RunManifest, contexts: tuple[Context,
         problem = _cannot_have(limit, manifest, contexts, judged)
         if problem:
             raise UserError(f"--budgets, limit {k} ({limit.words}): {problem}")
-        agents = [a.name for a in manifest.played if limit.agent in (None, a.name)]
+        agents = [a.name for a in manifest.played if limit.agent in (None, a.name) and limit.figure != f"{PREFERRED}{a.name}"]
         conditions = [c for c in manifest.conditions if limit.condition in (None, c)]
         found += [CellLimit(limit=limit, agent=a, condition=c) for a in agents for c in conditions]
     if not found:
@@ -216,7 +228,11 @@ def _cannot_have(limit: Limit, manifest: RunManifest, contexts: tuple[Context, .
     texts = [a.name for a in manifest.agents if a.kind == "text" and limit.agent in (None, a.name)]
     if texts and not has_no_need_of_sound(limit.figure):
         return f"{texts[0]} is a text model without sound, so it has no such figure; name another agent"
-    if is_rating(limit.figure) and not limit.figure.startswith(PEOPLE) and not judged:
+    if is_preference(limit.figure):
+        other = limit.figure.removeprefix(PREFERRED)
+        others = [name for name in names if name != limit.agent]
+        return "" if other in others else f"the run has no other agent {other!r}; it has {', '.join(others) or 'none'}"
+    if is_rating(limit.figure) and not is_peoples(limit.figure) and not judged:
         return "the run has no judge; name one, or leave the limit out"
     if "elo_over." in limit.figure:
         return _no_such_opponent(limit, names, contexts)

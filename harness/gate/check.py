@@ -22,8 +22,9 @@ from harness.figures.rank import Place
 from harness.figures.validity import sessions_at_fault, with_validity
 from harness.gate.budgets import Budgets, CellLimit, limits_for
 from harness.gate.decide import Decision, Rule, Verdict, decide, overall, tail_of
-from harness.gate.evidence import Cells, is_of_turns, unit_of
+from harness.gate.evidence import PREFERRED, Cells, is_of_turns, is_preference, unit_of
 from harness.gate.steps import STRETCHES, Steps, limits_of_steps, refuse_other_load
+from harness.ranking.head_to_head import HeadToHead
 from harness.scenarios.context import Context
 from harness.statistics.bounds import Evidence
 from harness.store.judgment import Judgment
@@ -245,6 +246,8 @@ def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Ru
         decision = None if apart else _no_verdict(rule(found, limit.rule, limit.bound))
         return Checked(asked, "cannot tell", decision, undecided=undecided)
     decision = rule(found, limit.rule, limit.bound)
+    if isinstance(found, HeadToHead) and decision.verdict == "cannot tell":
+        return Checked(asked, "cannot tell", _no_verdict(decision), undecided="The votes on these two agents do not tell yet")
     why = _why_others(decision, limit.figure, cells.others(asked.agent, place)) if decision.by_others else ""
     of_others = cells.watched(limit.figure, asked.agent, place)
     if limit.comparison == "worse_than_baseline_by" and earlier is not None:
@@ -275,8 +278,12 @@ def _silent(asked: CellLimit, cells: Cells, earlier: _Earlier | None) -> str:
 
 
 def _why_missing(asked: CellLimit, cells: Cells, earlier: _Earlier | None) -> str:
-    """Why a step of a load test does not have a figure, in a sentence; empty where nothing more is known."""
+    """Why a figure is missing, in a sentence: nobody has voted on the two agents, or a step of a load test does not have it.
+    Empty where nothing more is known."""
     limit = asked.limit
+    if is_preference(limit.figure):
+        other = limit.figure.removeprefix(PREFERRED)
+        return f"Nobody has voted on {asked.agent} and {other}, and the budgets file has missing: {limit.missing}."
     steps = _steps(asked, cells, earlier)
     found = (step.why_missing(limit.figure, agent, _place(asked), name) for name, agent, step in steps)
     why = next(filter(None, found), "")

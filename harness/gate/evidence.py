@@ -13,6 +13,7 @@ from typing import Final, cast
 
 import numpy as np
 
+from harness.figures.head_to_head import preferences
 from harness.figures.judges import judge_summaries
 from harness.figures.latency import differs, filler_first, mean_others
 from harness.figures.quality_state import state_of, words_of
@@ -21,6 +22,7 @@ from harness.figures.session_figures import Pair, heard_pairs, understood_pairs,
 from harness.ranking.board import Board
 from harness.ranking.board_rows import judges_of
 from harness.ranking.elo_bounds import EloOverReference
+from harness.ranking.head_to_head import HeadToHead
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.peoples_axis import PeoplesAxis
 from harness.statistics.bounds import Evidence, Share, Worsening, share_of_flags
@@ -38,6 +40,8 @@ from harness.turns.speakers import bunch_of, bunches, by_speaker, speakers_of
 from harness.wording import counted, milliseconds
 
 PEOPLE: Final = "people."
+PREFERRED: Final = "preferred_over."
+"""Before the name of another agent: people's preference to it (`harness.ranking.head_to_head`)."""
 _OVER: Final = "elo_over."
 PREFIXES: Final = (_OVER, PEOPLE + _OVER)
 _WORD_ERRORS: Final = ("understood_wer", "heard_wer")
@@ -48,14 +52,26 @@ _OF_SESSIONS: Final = (*_WORD_ERRORS, _UNSPOKEN)
 
 def unit_of(figure: str) -> Unit | None:
     """The unit of a figure; None if it cannot be limited."""
+    if is_preference(figure):
+        return "share"
     if any(figure.startswith(prefix) and len(figure) > len(prefix) for prefix in PREFIXES):
         return "elo"
     return BY_PATH[figure].unit if figure in BY_PATH else None
 
 
+def is_preference(figure: str) -> bool:
+    """True if the figure is people's preference to another agent."""
+    return figure.startswith(PREFERRED) and len(figure) > len(PREFERRED)
+
+
 def is_rating(figure: str) -> bool:
     """True if the figure comes from comparisons of replies."""
-    return unit_of(figure) == "elo" or figure.removeprefix(PEOPLE) == "win_rate"
+    return unit_of(figure) == "elo" or is_preference(figure) or figure.removeprefix(PEOPLE) == "win_rate"
+
+
+def is_peoples(figure: str) -> bool:
+    """True if votes of people alone give the figure."""
+    return figure.startswith(PEOPLE) or is_preference(figure)
 
 
 def is_of_turns(figure: str) -> bool:
@@ -70,7 +86,7 @@ def lower_is_better(figure: str) -> bool:
 
 def has_no_need_of_sound(figure: str) -> bool:
     """True if a text model can have the figure."""
-    return unit_of(figure) == "elo" or "sound" not in BY_PATH[figure].needs
+    return is_rating(figure) or "sound" not in BY_PATH[figure].needs
 
 
 class Cells:
@@ -115,7 +131,7 @@ class Cells:
     def undecided_quality(self, figure: str, place: Place) -> str:
         """Reason why a figure of quality decides nothing, in one sentence without its full stop: it is a judge's opinion. Empty
         where it decides, and for every other figure."""
-        if not is_rating(figure) or figure.startswith(PEOPLE):
+        if not is_rating(figure) or is_peoples(figure):
             return ""
         axis, names = self._raters(place)
         return words_of(axis, names, self._judges) if state_of(axis, names, self._judges) == "opinion" else ""
@@ -146,6 +162,8 @@ class Cells:
     def evidence(self, figure: str, agent: str, place: Place) -> Evidence | None:
         """The run's evidence for one figure; None if it has none."""
         inside = self._inside(place)
+        if is_preference(figure):
+            return self.preference(agent, figure.removeprefix(PREFERRED), place)
         people, name = figure.startswith(PEOPLE), figure.removeprefix(PEOPLE)
         if name.startswith(_OVER):
             return self._elo(place, inside, people, agent, name.removeprefix(_OVER))
@@ -157,6 +175,12 @@ class Cells:
         if name == _UNSPOKEN:
             return share_of_flags(by_speaker(unspoken_chances(self._sessions(agent, place)), self._speakers))
         return estimate(self.turns(agent, place), name, cluster="speaker")
+
+    def preference(self, agent: str, over: str, place: Place) -> HeadToHead | None:
+        """People's preference to another agent; None if nobody voted on these two."""
+        found = preferences(self._selection, place.condition, self._inside(place))
+        mine = (one.oriented(agent, over) for one in found if {one.agent, one.over} == {agent, over})
+        return next(mine, None)
 
     def unspoken(self, agent: str, place: Place) -> dict[Reason, int]:
         """Reason → planned turns of the cell that were never spoken."""

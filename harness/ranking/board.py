@@ -102,7 +102,7 @@ class Board:
     @property
     def parts(self) -> int:
         """Number of sets of systems without comparisons between them: 1 on an ordinary board."""
-        return max(row.part for row in self.systems)
+        return max((row.part for row in self.systems), default=1)
 
     def __getitem__(self, system: str) -> SystemRating:
         for row in self.systems:

@@ -53,8 +53,15 @@ def board_csv(board: Board, joint: JointFigure | None = None, quality_state: Qua
     return csv_text(head, rows)
 
 
+def ranking_markdown(ranking: Ranking) -> str:
+    """People's preference between each two agents, and the board."""
+    preferred = "".join(f"{_escape(one.in_words)}.\n" for one in ranking.head_to_head)
+    board = board_markdown(ranking.board, ranking.joint, ranking.quality_words, ranking.rated_on_words)
+    return f"{preferred}\n{board}" if preferred else board
+
+
 def board_markdown(board: Board, joint: JointFigure | None = None, quality_words: str = "", rated_on: str = "") -> str:
-    """A table, best first, then its circumstances, the state of the board and its warnings as sentences."""
+    """A table, best first, where there is a system; then its circumstances, the board's state and its warnings as sentences."""
     points = {p.system: p for p in joint.points} if joint else {}
     axes = [axis for axis in AXES if any(axis in row.axes for row in board.systems)]
     head = ["system", "Elo", "95 %", "wins", *axes, "judgments"] + (
@@ -74,10 +81,8 @@ def board_markdown(board: Board, joint: JointFigure | None = None, quality_words
             p = points.get(row.system)
             cells += ["–"] * 3 if p is None else [_ms(p.latency), _chance(p.p_frontier), _chance(p.p_best_within_budget)]
         lines.append("| " + " | ".join(cells) + " |")
-    lines += [
-        "",
-        f"{board.method}; {board.judgments} judgments in {board.contexts} contexts; presentation: {board.presentation}.",
-    ]
+    made = f"{board.method}; {board.judgments} judgments in {board.contexts} contexts; presentation: {board.presentation}."
+    lines = [*lines, "", made] if board.systems else []
     lines += [_escape(note) for note in (rated_on, f"{quality_words}." if quality_words else "", *board.warnings) if note]
     return "\n".join(lines) + "\n"
 

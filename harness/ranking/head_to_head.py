@@ -15,9 +15,9 @@ than two agents all pairs share the 5 %.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import combinations
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from scipy import stats
@@ -36,6 +36,8 @@ from harness.wording import counted
 
 FEWEST_RATERS: Final = 2.0
 """Effective number of raters under which the figure is that of one: the spread over raters needs two."""
+_FROM_FILES: Final = "votes/"
+"""Before the names of raters whose votes came from files (`harness.votes.votes_of_run`)."""
 _EVEN: Final = 1e-9
 """Weights are ratios of stored millionths, so sums that should be equal differ by rounding."""
 
@@ -139,24 +141,33 @@ class HeadToHead:
         )
 
     @property
+    def as_object(self) -> dict[str, Any]:
+        """Its figures by name, and in words, as JSON shows them."""
+        shown = (each.name for each in fields(self) if not each.name.startswith("_"))
+        return {name: getattr(self, name) for name in shown} | {"in_words": self.in_words}
+
+    @property
     def in_words(self) -> str:
         """The preference in one sentence without its full stop."""
         ties = f", {self.tied} tied" if self.tied else ""
-        found = f"{self.agent} preferred in {self.preferred} of {counted(self.conversations, 'conversation')}{ties}"
+        where = f"{self.preferred} of {counted(self.conversations, 'conversation')}{ties}"
+        found = f"{self.agent} preferred to {self.over} in {where}"
         low, high = (round(100 * end) for end in self.interval)
         least = round(100 * self.at_least)
         bound = f"at least {least} %" if least > 50 else "more than 50 %"
         if not self.is_apart:
             bound = f"not apart ({low} to {high} % of votes)"
-        return f"{found}: {bound}, {self.whose_in_words}"
+        choice = f"; corrected for the choice among {self.compared} pairs" if self.compared > 1 else ""
+        return f"{found}: {bound}, {self.whose_in_words}{choice}"
 
     @property
     def whose_in_words(self) -> str:
         """Whose preference it is."""
-        if self.whose is not None and self.raters == 1:
-            return f"the preference of one rater, {self.whose}"
-        if self.whose is not None:
-            return f"the preference of {self.whose}, who cast most votes of {counted(self.raters, 'rater')}"
+        name = self.whose and self.whose.removeprefix(_FROM_FILES)
+        if name is not None and self.raters == 1:
+            return f"the preference of one rater, {name}"
+        if name is not None:
+            return f"the preference of {name}, who cast most votes of {counted(self.raters, 'rater')}"
         return f"by {counted(self.votes, 'vote')} of {counted(self.raters, 'rater')}"
 
 
@@ -172,7 +183,7 @@ def head_to_head(table: JudgmentTable, condition: str | None = None, presentatio
     >>> votes = [Judgment.model_validate(row | {"context": f"c{n}", "winner": "a", "draw_rate": 1}) for n in range(8)]
     >>> for found in head_to_head(table_of(votes)):
     ...     print(found.in_words)
-    kind-bot preferred in 8 of 8 conversations: at least 69 %, the preference of one rater, r1
+    kind-bot preferred to curt-bot in 8 of 8 conversations: at least 69 %, the preference of one rater, r1
     """
     here = table["purpose"] == 0
     if condition is not None:

@@ -16,6 +16,7 @@ from harness.ranking.agreement import Agreement, agreement
 from harness.ranking.bias import Audit, audits
 from harness.ranking.board import Board, QualityState
 from harness.ranking.consistency import Consistency, consistency
+from harness.ranking.head_to_head import HeadToHead, head_to_head
 from harness.ranking.human_row import HumanRatings, people_ratings
 from harness.ranking.joint import JointFigure
 from harness.ranking.judge_vs_person import NOTHING, BesidePeople, beside_people
@@ -64,6 +65,8 @@ class Ranking:
     """People's axis; None where votes give none."""
     people_refused: str = ""
     """Reason why there is no people's axis, in one sentence without its full stop."""
+    head_to_head: tuple[HeadToHead, ...] = ()
+    """People's preference between each two agents that they voted on."""
     checks: Mapping[str, JudgeCheck] = field(default_factory=dict)
     """Judge → its check on pairs with known answers; a judge that is not here was not measured."""
     judges: tuple[str, ...] = ()
@@ -137,29 +140,30 @@ def rank_table(table: JudgmentTable, asked: RatingQuestion) -> Ranking:
 
     Raises UserError: as `rank`.
     """
+    preferred = head_to_head(asked.people_from or table, asked.condition, asked.votes_on)
     people, refused = _people(table, asked)
     if people is not None and (asked.by_people or (asked.by_people is None and asked.model is None)):
-        return _with_figures(people, asked, Ranking(people.board, (), None, people_votes=people))
-    rated = of_verdicts(table, asked)
+        return _with_figures(people, asked, Ranking(people.board, (), None, people_votes=people, head_to_head=preferred))
+    rated = None if asked.by_people else of_verdicts(table, asked)
+    if rated is None and preferred:
+        unrated = Board("none", (), (), preferred[0].presentation)
+        return Ranking(unrated, (), None, people_refused=refused, head_to_head=preferred)
     if rated is None:
         raise UserError(refused)
     board = rated.board
     beside = () if people is None else (Variant("people, all", people.board, False, kendall(board, people.board)),)
     found = variants(rated, lengths_of(asked.measured.texts)) + beside
-    ranking = Ranking(board, found, None, people_votes=people, people_refused=refused, judges=rated.judges)
+    ranking = Ranking(
+        board, found, None, people_votes=people, people_refused=refused, head_to_head=preferred, judges=rated.judges
+    )
     return _with_figures(rated, asked, ranking)
 
 
 def _people(table: JudgmentTable, asked: RatingQuestion) -> tuple[PeoplesAxis | None, str]:
-    """People's axis, or the reason why there is none.
-
-    Raises UserError: there is none, and it is asked for.
-    """
+    """People's axis, or the reason why there is none."""
     try:
         return axis_of(asked.people_from or table, asked.condition, asked.votes_on, asked.pairs), ""
     except UserError as error:
-        if asked.by_people:
-            raise
         return None, str(error)
 
 

@@ -49,6 +49,7 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
         "agreement": _agreement(ranking.agreement),
         "beside_people": _beside_people(ranking.beside_people),
         "people_votes": _people_votes(ranking),
+        "head_to_head": [one.as_object | {"condition": ranking.rated_on.get("condition")} for one in ranking.head_to_head],
         "joint": {p.system: _point(p) for p in figure.points} if figure else {},
         "joint_variants": {
             f.latency: {

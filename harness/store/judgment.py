@@ -39,6 +39,11 @@ def is_reference(system: str) -> bool:
     return system.startswith(REFERENCE_PREFIX)
 
 
+def has_reference(one: str, other: str) -> bool:
+    """True for a pair with a reference reply: of another kind than a pair of two agents."""
+    return is_reference(one) or is_reference(other)
+
+
 def reference_id(system: str) -> str:
     """The id of the reference that competes as `system`."""
     return system.removeprefix(REFERENCE_PREFIX)
@@ -82,8 +87,8 @@ class Judgment(BaseModel):
     purpose: Literal["main", "swapped", "repeat"] = "main"
     """`swapped` and `repeat` are audits of the judge (flip rate, self-consistency); a rating leaves them out."""
     draw_rate: Annotated[float, Field(gt=0, le=1_000, allow_inf_nan=False)] | None = None
-    """For a person's vote, how often the pair was to be drawn, relative to the average pair of the run (1: as often); None: not
-    drawn at random."""
+    """For a person's vote, how often the pair was to be drawn, relative to the average pair of its kind in the run, which is a
+    pair of two agents or one with a reference (1: as often); None: not drawn at random."""
 
 
 class Reliability(BaseModel):
@@ -156,6 +161,10 @@ class PeopleCheck(BaseModel):
     """Cohen's κ of one rater with another, on the same pairs as the judge's; None where no two raters saw one pair."""
     development: bool = False
     """The judge was developed with these labels: the check can take trust, and gives none."""
+    missing_by_kind: dict[str, int] = {}
+    """Pairs without an answer by the kind of failure."""
+    why_missing: str = ""
+    """Why, and what mends it; empty where every pair was answered, and in checks by older versions."""
 
 
 class ShareOfPairs(BaseModel):
@@ -180,8 +189,18 @@ class RedLinesCheck(BaseModel):
     by_family: dict[str, ShareOfPairs] = {}
     by_length: dict[str, ShareOfPairs] = {}
     """By whether the right reply is the short one, the long one, or of equal length: a judge of words is right on one only."""
+    by_set: dict[str, ShareOfPairs] = {}
+    """By the set in which a family was written, `first` or `second`."""
     missing: int = 0
-    """Pairs without an answer."""
+    """Pairs that were asked without an answer."""
+    of: int | None = None
+    """Pairs that there are; None in checks by older versions, which asked them all."""
+
+    @property
+    def to_ask(self) -> int:
+        """Pairs that were never asked: a run asks a third."""
+        answered = self.whole.pairs if self.whole is not None else 0
+        return 0 if self.of is None else self.of - answered - self.missing
 
 
 class DeliveriesCheck(BaseModel):
@@ -232,16 +251,31 @@ class JudgeCheck(BaseModel):
     length_interval: tuple[float, float] | None = None
     missing: int = 0
     """Questions without an answer; they never count as wrong and are named here."""
+    missing_by_kind: dict[str, int] = {}
+    """These by the kind of failure."""
+    why_missing: str = ""
+    """Why, and what mends it; empty where every pair was answered, and in checks by older versions."""
     by_axis: dict[Literal["H", "E", "A", "R", "T"], float] = Field(default_factory=dict)
     by_difficulty: dict[str, float] = Field(default_factory=dict)
     held_out_accuracy: float | None = None
     """For a judge fitted here, accuracy on pairs held out from its fit and scored once."""
     held_out_interval: tuple[float, float] | None = None
+    seconds_per_answer: float | None = None
+    """Median over the pairs with known answers, as many questions at once as the judge takes."""
+    tokens_in_per_answer: float | None = None
+    """Mean over the same answers; None where the judge counts no tokens."""
+    tokens_out_per_answer: float | None = None
     hears: bool = False
     """It hears replies and reads none, so that it was asked about deliveries in place of pairs with known answers."""
     deliveries: DeliveriesCheck | None = None
     """None: not asked."""
     note: str = ""
+
+    @property
+    def silent(self) -> bool:
+        """True if it was asked and answered nothing."""
+        heard = self.deliveries is None or self.deliveries.n > 0
+        return not (self.hears and heard) and not self.pairs
 
     @model_validator(mode="before")
     @classmethod

@@ -18,7 +18,7 @@ from harness.audio.voice_error import VoiceError
 from harness.judging.cache import VerdictCache, both_orders
 from harness.judging.judge import Judge, Question
 from harness.judging.sound import Clip, wav
-from harness.judging.validation.deliveries import DeliveryPair, check_deliveries, summarise
+from harness.judging.validation.deliveries import DeliveryPair, check_deliveries, unspoken
 from harness.judging.validation.labelled import LabelledPair, gold_pairs
 from harness.models.store import cache_folder
 from harness.progress import RunProgress
@@ -45,8 +45,8 @@ async def check_hearing(judge: Judge, progress: RunProgress, cache: VerdictCache
         pairs = delivery_pairs()
     except VoiceError as error:
         progress.note(f"{judge.id} was not checked: {error}")
-        return summarise(judge, None)
-    return summarise(judge, await check_deliveries(judge, pairs, cache, progress.count))
+        return unspoken(judge)
+    return await check_deliveries(judge, pairs, cache, progress.count)
 
 
 def questions_of_check(fingerprint: str, known: Collection[str]) -> list[Question]:

@@ -12,6 +12,7 @@ from harness.judging.completion import Completion, identical
 from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
 from harness.judging.hearing import conversation, hearing_prompt
 from harness.judging.judge import Question
+from harness.judging.prices import price_of
 from harness.judging.rubric import system_prompt, user_prompt
 from harness.judging.settings import JudgeSettings
 from harness.judging.sound import AROUND_BEEP_S, BEEP_S, HearingSettings
@@ -25,7 +26,7 @@ VERDICT_TOKENS = 120
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The estimate for one judge and one plan. `cost_usd` is None where the judge's file names no price."""
+    """The estimate for one judge and one plan. `cost_usd` is None where no price is on file."""
 
     judge: str
     comparisons: int
@@ -35,6 +36,8 @@ class Estimate:
     cost_usd: float | None
     check_calls: int = 0
     """Those of the calls that check the judge before it is asked about the replies."""
+    price_as_of: str = ""
+    """Date of the price in the list that ships; empty for a price in the judge's own file."""
     seconds_heard: float = 0.0
     """Sound in the questions to a judge that hears."""
     tokens_heard: int | None = None
@@ -108,6 +111,7 @@ def total(parts: Sequence[Estimate]) -> Estimate:
         seconds_heard=round(sum(part.seconds_heard for part in parts), 1),
         tokens_heard=None if None in heard else sum(tokens for tokens in heard if tokens is not None),
         cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+        price_as_of=parts[0].price_as_of,
         least=least[0] if least else None,
     )
 
@@ -118,13 +122,17 @@ def _priced(settings: JudgeSettings, comparisons: int, questions: Sequence[Quest
     characters = sum(len(user_prompt(question)) + len(system_prompt()) for question in questions)
     tokens_in = 0 if settings.runs_here else round(characters / CHARACTERS_PER_TOKEN)
     tokens_out = 0 if settings.runs_here else VERDICT_TOKENS * len(questions)
-    if settings.runs_here:
-        cost: float | None = 0.0
-    elif settings.price_in is None or settings.price_out is None:
-        cost = None
-    else:
-        cost = (tokens_in * settings.price_in + tokens_out * settings.price_out) / 1e6
-    return Estimate(settings.judge_id, comparisons, len(questions), tokens_in, tokens_out, cost)
+    price = price_of(settings)
+    cost = None if price is None else price.of(tokens_in, tokens_out)
+    dated = price.as_of if price is not None else ""
+    return Estimate(settings.judge_id, comparisons, len(questions), tokens_in, tokens_out, cost, price_as_of=dated)
+
+
+def cost_in_words(plan: Estimate) -> str:
+    """The cost, with the date of a price that is not the user's own."""
+    if plan.cost_usd is None:
+        return "no price on file"
+    return f"US$ {plan.cost_usd:,.2f}" + (f" at prices of {plan.price_as_of}" if plan.price_as_of else "")
 
 
 def _heard(settings: JudgeSettings, audio: HearingSettings, comparisons: int, questions: Sequence[Question]) -> Estimate:
@@ -132,12 +140,12 @@ def _heard(settings: JudgeSettings, audio: HearingSettings, comparisons: int, qu
     text = round(sum(len(conversation(q)) + len(hearing_prompt()) for q in questions) / CHARACTERS_PER_TOKEN)
     beep_s = BEEP_S + 2 * AROUND_BEEP_S if audio.joined else 0.0
     seconds = sum(sum(clip.seconds for clip in q.sounds or ()) + beep_s for q in questions)
-    sound, tokens_out = round(seconds * (audio.tokens_per_s or 0)), VERDICT_TOKENS * len(questions)
-    known, cost = audio.tokens_per_s is not None, None
-    if known and settings.price_in is not None and settings.price_out is not None:
-        of_sound = settings.price_in if audio.price_in is None else audio.price_in
-        cost = (text * settings.price_in + sound * of_sound + tokens_out * settings.price_out) / 1e6
+    sound = None if audio.tokens_per_s is None else round(seconds * audio.tokens_per_s)
+    tokens_out, price = VERDICT_TOKENS * len(questions), price_of(settings)
+    cost = None
+    if sound is not None and price is not None and price.usd_audio_in is not None:
+        cost = price.of(text, tokens_out) + sound * price.usd_audio_in / 1e6
     return Estimate(
-        settings.judge_id, comparisons, len(questions), text + sound, tokens_out, cost, seconds_heard=round(seconds, 1),
-        tokens_heard=sound if known else None,
+        settings.judge_id, comparisons, len(questions), text + (sound or 0), tokens_out, cost, seconds_heard=round(seconds, 1),
+        tokens_heard=sound, price_as_of=price.as_of if price is not None else "",
     )  # fmt: skip

@@ -34,21 +34,30 @@ from harness.judging import (
 from harness.judging.cache import keys_of
 from harness.judging.judge import Judge, hears
 from harness.judging.load_judge import fingerprint_of
-from harness.judging.record import record_of, write_record
+from harness.judging.record import read_records, record_of, write_record
 from harness.judging.settings import JudgeSettings
 from harness.judging.sound import refuse_unheard
 from harness.judging.validation.against_people import check_against, keep, kept
 from harness.judging.validation.checks import not_answered, with_people
 from harness.judging.validation.labelled import gold_pairs
 from harness.judging.validation.peoples_labels import PeoplesLabels
-from harness.judging.validation.red_lines import check_red_lines, keep_red_lines, kept_red_lines, shipped_red_lines
+from harness.judging.validation.red_lines import (
+    RedLine,
+    ask_red_lines,
+    keep_answers,
+    kept_answers,
+    next_part,
+    open_pairs,
+    red_lines_check,
+    shipped_red_lines,
+)
 from harness.models.store import cache_folder
 from harness.progress import RunProgress
 from harness.ranking.stopping import Goal, UntilSeparated
 from harness.scenarios.context import Context
 from harness.shards.judge_shards import falls_to, folder_of, take_in
 from harness.store.database import locked
-from harness.store.judgment import JudgeCheck, Judgment, PeopleCheck, Presentation, RedLinesCheck, no_reply_rule
+from harness.store.judgment import JudgeCheck, Judgment, PeopleCheck, Presentation, no_reply_rule
 from harness.store.paths import VERDICTS
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
@@ -138,11 +147,16 @@ async def check_against_people(
 
 
 async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, progress: RunProgress) -> list[JudgeCheck]:
-    """Check the judges anew on pairs with known answers, without judging; the result is stored in the run, if any."""
+    """Check the judges anew on pairs with known answers, and on all red lines that they were not asked yet, without judging;
+    the result is stored in the run, if any."""
+    found = []
     with VerdictCache() as nothing_kept:
-        return [
-            await _check(store, name, weights_for(name, progress), seed, progress, nothing_kept, anew=True) for name in names
-        ]
+        for name in names:
+            judge = open_judge(name, weights_for(name, progress))
+            check = await _check(store, judge, seed, progress, nothing_kept)
+            left = open_pairs(shipped_red_lines(), kept_answers(judge.fingerprint, validations_folder()))
+            found.append(await _with_red_lines(store, check, judge, left, progress, nothing_kept))
+    return found
 
 
 def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
@@ -165,20 +179,25 @@ def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
         )
 
     def of(judge: str) -> Estimate:
-        settings, fingerprint, pairs = load_judge_settings(judge), fingerprint_of(judge), shipped_red_lines()
-        if how.heard:
-            return with_check(
-                total([of_batch(settings, batch) for batch in batches]), settings, questions_of_check(fingerprint, known)
-            )
-        checked = kept_red_lines(fingerprint, pairs, validations_folder()) is not None
-        check = not_answered(fingerprint, [*gold_pairs(), *(() if checked else pairs)], known)
+        settings, fingerprint = load_judge_settings(judge), fingerprint_of(judge)
+        check = (
+            questions_of_check(fingerprint, known)
+            if how.heard
+            else not_answered(fingerprint, [*gold_pairs(), *red_lines_of_run(fingerprint, how.seed)], known)
+        )
         return with_check(total([of_batch(settings, batch) for batch in batches]), settings, check)
 
     return [of(name) for name in how.judges] if batches else []
 
 
+def red_lines_of_run(fingerprint: str, seed: int) -> tuple[RedLine, ...]:
+    """The red lines that a run asks this judge once its pairs are judged."""
+    return next_part(shipped_red_lines(), kept_answers(fingerprint, validations_folder()), seed)
+
+
 async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
-    """Check the judges, let them judge the run, and store their rows. Verdicts of other judges stay.
+    """Check the judges, let them judge the run, and store their rows. Verdicts of other judges stay. A third of the red lines
+    comes last, because nothing waits for it.
 
     Questions answered before, even in a judging that was killed, are not asked again. Sessions that could not be judged are
     stored as failures of this step.
@@ -201,6 +220,10 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
         for condition in dict.fromkeys(batch.condition for batch in batches):
             here = [b for b in batches if b.condition == condition]
             outcomes += await _ask(store, how, judges, here, progress, cache)
+        checks = {check.judge: check for check in store.judge_checks()}
+        for judge in judges:
+            part = red_lines_of_run(judge.fingerprint, how.seed)
+            await _with_red_lines(store, checks[judge.id], judge, part, progress, cache)
     return outcomes
 
 
@@ -241,12 +264,14 @@ def _asking(how: RunJudging, progress: RunProgress) -> "partial[Coroutine[Any, A
 async def _judges_that_count(store: RunStore, how: RunJudging, progress: RunProgress, cache: VerdictCache) -> list[Judge]:
     judges = []
     for name in how.judges:
-        weights = weights_for(name, progress)
-        check = await _check(store, name, weights, how.seed, progress, cache)
+        judge = open_judge(name, weights_for(name, progress))
+        check = await _check(store, judge, how.seed, progress, cache)
+        if check.why_missing:
+            progress.note(f"{check.judge}: {check.why_missing}.")
         if check.excluded and not how.keep_excluded:
             progress.note(f"{check.judge} is left out. {check.note}")
         else:
-            judges.append(open_judge(name, weights))
+            judges.append(judge)
     return judges
 
 
@@ -289,7 +314,10 @@ async def _ask(
     for judge in judges:
         mine = {judge.id, no_reply_rule(judge.id)}
         store.replace_judgments(mine, [row for row in rows if row.judge in mine], how.presentation, condition)
-        write_record(store.folder, record_of(judge.id, outcomes, how.presentation, condition, how.seed, how.plan, rule))
+        record = record_of(judge.id, outcomes, how.presentation, condition, how.seed, how.plan, rule)
+        write_record(store.folder, record)
+        if record.why_missing:
+            progress.note(f"{judge.id}{where}: {record.why_missing}.")
     return outcomes
 
 
@@ -326,40 +354,50 @@ def _why_nothing(contexts: Sequence[Context], *, heard: bool) -> str:
     return "Nothing was answered, so there is nothing to judge."
 
 
-async def _check(
-    store: RunStore | None,
-    name: str,
-    weights: Mapping[str, Path],
-    seed: int,
-    progress: RunProgress,
-    cache: VerdictCache,
-    *,
-    anew: bool = False,
-) -> JudgeCheck:
-    judge = open_judge(name, weights)
+async def _check(store: RunStore | None, judge: Judge, seed: int, progress: RunProgress, cache: VerdictCache) -> JudgeCheck:
     progress.phase(f"Checking the judge ({judge.id})")
     if hears(judge):
-        check = await check_hearing(judge, progress, cache)
-        if store is not None:
-            store.add_judge_check(check)
-        return check
+        return _stored(store, await check_hearing(judge, progress, cache))
     check = await check_judge_async(judge, seed, progress.count, cache=cache)
-    red_lines = None if check.excluded else await _red_lines(judge, progress, cache, anew=anew)
-    check = with_people(check, kept(judge.fingerprint, validations_folder()), red_lines)
+    return _stored(store, with_all_known(judge, check))
+
+
+async def _with_red_lines(
+    store: RunStore | None,
+    check: JudgeCheck,
+    judge: Judge,
+    pairs: Sequence[RedLine],
+    progress: RunProgress,
+    cache: VerdictCache,
+) -> JudgeCheck:
+    """The check with these red lines, once they are asked; a judge that is left out is not asked, nor one that hears."""
+    if check.excluded or check.hears or not pairs:
+        return check
+    progress.phase(f"Asking the judge about red lines ({judge.id})")
+    keep_answers(judge.fingerprint, await ask_red_lines(judge, pairs, cache, progress.count), validations_folder())
+    return _stored(store, with_all_known(judge, check))
+
+
+def with_all_known(judge: Judge, check: JudgeCheck) -> JudgeCheck:
+    """The check together with all that is stored of the judge on this machine; nothing is asked for it."""
+    folder = validations_folder()
+    red_lines = red_lines_check(shipped_red_lines(), kept_answers(judge.fingerprint, folder))
+    return with_people(check, kept(judge.fingerprint, folder), red_lines)
+
+
+def _stored(store: RunStore | None, check: JudgeCheck) -> JudgeCheck:
     if store is not None:
         store.add_judge_check(check)
     return check
 
 
-async def _red_lines(judge: Judge, progress: RunProgress, cache: VerdictCache, *, anew: bool) -> RedLinesCheck:
-    """The red lines of a judge: stored ones, unless they are to be asked anew."""
-    pairs, folder = shipped_red_lines(), validations_folder()
-    found = None if anew else kept_red_lines(judge.fingerprint, pairs, folder)
-    if found is None:
-        progress.phase(f"Asking the judge about red lines ({judge.id})")
-        found = await check_red_lines(judge, pairs, cache, progress.count)
-        found = keep_red_lines(found, judge.fingerprint, pairs, folder)
-    return found
+def no_judge_left(store: RunStore, names: Sequence[str]) -> bool:
+    """True if one of these judges stopped answering in this run, and none of the others counts."""
+    asked = {load_judge_settings(name).judge_id for name in names if name != NO_JUDGE}
+    checks = [check for check in store.judge_checks() if check.judge in asked]
+    ended = {r.judge for r in read_records(store.folder) if r.presentation == HEARD and r.judge in asked and r.given_up}
+    silent = ended | {check.judge for check in checks if check.silent}
+    return bool(silent) and all(check.excluded or check.judge in ended for check in checks)
 
 
 def heard_wer_by_agent(store: RunStore) -> dict[str, float | None]:

@@ -12,10 +12,9 @@ from harness.judging import Completion, Design, load_judge_settings, reference_c
 from harness.judging.load_judge import fingerprint_of
 from harness.judging.validation.checks import not_answered
 from harness.judging.validation.labelled import gold_pairs
-from harness.judging.validation.red_lines import kept_red_lines, shipped_red_lines
 from harness.scenarios.context import Context
 from harness.verdicts.estimate import Estimate, estimate, total, with_check
-from harness.verdicts.judge import CANARIES, validations_folder
+from harness.verdicts.judge import CANARIES, red_lines_of_run
 
 REPLY_WORDS: Final = 40
 _WORD: Final = "thing"
@@ -38,11 +37,9 @@ def estimate_planned(
     competing = (*replies, *reference_completions(judged))
 
     def of(judge: str) -> Estimate:
-        settings, pairs = load_judge_settings(judge), shipped_red_lines()
+        settings, fingerprint = load_judge_settings(judge), fingerprint_of(judge)
         first, later = (estimate(judged, competing, settings, Design(), seed, canaries=count) for count in (CANARIES, 0))
-        fingerprint = fingerprint_of(judge)
-        checked = kept_red_lines(fingerprint, pairs, validations_folder()) is not None
-        check = not_answered(fingerprint, [*gold_pairs(), *(() if checked else pairs)], frozenset())
+        check = not_answered(fingerprint, [*gold_pairs(), *red_lines_of_run(fingerprint, seed)], frozenset())
         batches = [*[first] * conditions, *[later] * (conditions * (repeats - 1))]
         return with_check(total(batches), settings, check)
 

@@ -9,23 +9,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.judging.batch import JudgingOutcome, Progress, judge_pairs, reference_completions
+from harness.judging.batch import JudgingOutcome, Missing, Progress, judge_pairs, reference_completions
 from harness.judging.cache import VerdictCache, keys_of
 from harness.judging.completion import Completion, read_completions
-from harness.judging.judge import Judge
 from harness.judging.load_judge import fingerprint_of, open_judge
+from harness.judging.mend import by_kind, why_missing
 from harness.judging.record import Stop, stop_of
 from harness.judging.settings import load_judge_settings
-from harness.judging.validation.against_people import kept
-from harness.judging.validation.checks import check_judge, not_answered, with_people
+from harness.judging.validation.checks import check_judge, not_answered
 from harness.judging.validation.labelled import gold_pairs
-from harness.judging.validation.red_lines import kept_red_lines, shipped_red_lines
 from harness.judging.validation.sentences import standing
 from harness.ranking.stopping import UntilSeparated
 from harness.scenarios.context import Context
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.verdicts.estimate import Estimate, estimate, with_check
-from harness.verdicts.judge import RunJudging, load_judges, validations_folder
+from harness.verdicts.judge import RunJudging, load_judges, with_all_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ def judge_completions(
     opened = [open_judge(name, weights) for name in how.judges]
     rule = UntilSeparated.of(how.until, ((c.context_id, c.system) for c in competing)) if how.until else None
     with VerdictCache(cache_path) as cache:
-        checks = tuple(_with_known(judge, check_judge(judge, how.seed, progress, cache=cache)) for judge in opened)
+        checks = tuple(with_all_known(judge, check_judge(judge, how.seed, progress, cache=cache)) for judge in opened)
         judges = [j for j, check in zip(opened, checks, strict=True) if how.keep_excluded or not check.excluded]
         if not judges:
             return TextBoard((), checks, (), notes=notes)
@@ -68,13 +66,6 @@ def judge_completions(
             used, competing, judges, how.design, how.seed, progress, cache=cache, canaries=canaries, enough=rule
         )
     return TextBoard(outcome.judgments, checks, (outcome,), stop_of(rule, outcome.unasked) if rule else None, notes)
-
-
-def _with_known(judge: Judge, check: JudgeCheck) -> JudgeCheck:
-    """The check together with all that is stored of the judge on this machine; nothing is asked for it."""
-    folder = validations_folder()
-    red_lines = kept_red_lines(judge.fingerprint, shipped_red_lines(), folder)
-    return with_people(check, kept(judge.fingerprint, folder), red_lines)
 
 
 def dry_run(
@@ -110,7 +101,7 @@ def as_object(
     stop: Stop | None = None,
     heard_wer: Mapping[str, float | None] | None = None,
 ) -> dict[str, Any]:
-    """The object that `harness judge --json` prints."""
+    """The object that `harness judge --json` prints. `missing_by_kind` counts pairs of the judges' checks too."""
     watches = {w.judge: w for o in outcomes for w in o.canaries}
     judges = []
     for check in checks:
@@ -123,6 +114,9 @@ def as_object(
                 "drifted": watched.drifted(check.accuracy) if watched and check.accuracy is not None else None,
             }
         )
+    kinds = Counter(by_kind([m for o in outcomes for m in o.missing]))
+    for check in checks:
+        kinds.update(check.missing_by_kind)
     found: dict[str, Any] = {
         "schema": 1,
         "comparisons": sum(o.comparisons for o in outcomes),
@@ -131,7 +125,8 @@ def as_object(
         "missing": sum(len(o.missing) for o in outcomes),
         "unasked": sum(o.unasked for o in outcomes),
         "without_sound": sum(o.without_sound for o in outcomes),
-        "missing_by_kind": dict(sorted(Counter(m.kind for o in outcomes for m in o.missing).items())),
+        "missing_by_kind": dict(sorted(kinds.items())),
+        "why_missing": _why(outcomes),
         "judges": judges,
         "stop": None if stop is None else stop.model_dump(),
         "heard_wer": dict(heard_wer or {}),
@@ -139,3 +134,12 @@ def as_object(
     if estimates:
         found["dry_run"] = [asdict(e) for e in estimates]
     return found
+
+
+def _why(outcomes: Sequence[JudgingOutcome]) -> dict[str, str]:
+    """Judge → why questions of the batches have no answer, for judges that left some."""
+    missing: dict[str, list[Missing]] = {}
+    for one in (m for outcome in outcomes for m in outcome.missing):
+        missing.setdefault(one.judge, []).append(one)
+    answered = Counter(row.judge for outcome in outcomes for row in outcome.judgments)
+    return {judge: why_missing(mine, answered[judge]) for judge, mine in missing.items()}

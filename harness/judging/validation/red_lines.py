@@ -1,19 +1,25 @@
 """Red lines: pairs whose worse reply does what no supporter may do, however kind or long it sounds.
 
-Such replies hardly occur among the pairs that people compared, so each judge is asked about fifteen families of faults and told
-apart by family: a mean would let harmless ones hide the two that matter most. Each pair is a conversation of its own, asked in
-both orders, so the interval is exact; a half is wrong for its lower bound and right for the upper. A finished check is stored
-on this machine for exactly this judge.
+Such replies hardly occur among the pairs that people compared, so each judge is asked about families of faults and named apart
+by family: a mean would let harmless ones hide the two that matter most. The families were written as two sets, whose figures
+are apart too, so that a judge's figure on the first means the same after the second was added. Each pair is a conversation of
+its own, asked in both orders, so the interval is exact; a half is wrong for its lower bound and right for the upper.
+
+An answer is stored on this machine for exactly this judge and not asked for again: to be asked until it passes is not to pass.
+A run asks only a third of what is still open, once its own pairs are judged, because the whole set costs more calls than many
+runs do. Only the whole set can bear a judge out.
 """
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter, ValidationError
 
 from harness.files import write_whole
 from harness.judging.cache import VerdictCache, ask_all, ask_both
@@ -27,11 +33,20 @@ from harness.store.judgment import RedLinesCheck, ShareOfPairs
 Family = Literal[
     "harm", "unsafe_medical_advice", "misinformation", "abuse", "blame", "minimising", "secrecy", "sexual_content",
     "contradiction", "somebody_else", "padding", "echo", "filler", "flattery_of_judge", "other_language",
+    "dependence", "spiritual_bypass", "broken_confidence", "back_into_danger", "warm_in_emergency", "false_helpline",
 ]  # fmt: skip
 LengthClass = Literal["short_right", "long_right", "equal"]
+LENGTHS: Final[tuple[LengthClass, ...]] = ("short_right", "long_right", "equal")
+SECOND_SET: Final[frozenset[Family]] = frozenset(
+    ("dependence", "spiritual_bypass", "broken_confidence", "back_into_danger", "warm_in_emergency", "false_helpline")
+)
+"""The families of the second set; all others are the first."""
 GRAVEST: Final[tuple[Family, ...]] = ("harm", "abuse")
 """Families under which no good figure elsewhere counts: such a reply can cost a life, or drives a caller away for good."""
 FOLDER: Final = "red_lines"
+PARTS: Final = 3
+"""A run asks one part: each family of twelve then has four pairs, and one of every length at least."""
+_STORED: Final = TypeAdapter(dict[str, float | None])
 
 
 class RedLine(Strict):
@@ -56,23 +71,56 @@ def hash_of(pairs: Sequence[RedLine]) -> str:
     return hashlib.sha256("\n".join(pair.model_dump_json() for pair in pairs).encode()).hexdigest()
 
 
-async def check_red_lines(
+def open_pairs(pairs: Sequence[RedLine], known: Mapping[str, float | None]) -> tuple[RedLine, ...]:
+    """The pairs without an answer among the stored ones."""
+    return tuple(pair for pair in pairs if known.get(hash_of([pair])) is None)
+
+
+def next_part(pairs: Sequence[RedLine], known: Mapping[str, float | None], seed: int) -> tuple[RedLine, ...]:
+    """The next third of the pairs, or what is left of them: drawn among the open ones, of every family its share, and of each
+    family every length in turn."""
+    rng, waiting = random.Random(f"red lines {seed}"), open_pairs(pairs, known)
+    ranked: list[tuple[float, RedLine]] = []
+    for n, family in enumerate(sorted({pair.family for pair in waiting})):
+        turned = (*LENGTHS[n % len(LENGTHS) :], *LENGTHS[: n % len(LENGTHS)])
+        cells = [[pair for pair in waiting if (pair.family, pair.length) == (family, length)] for length in turned]
+        drawn = [rng.sample(cell, len(cell)) for cell in sorted(cells, key=len, reverse=True)]
+        order = [pair for pair in chain.from_iterable(zip_longest(*drawn)) if pair is not None]
+        ranked += [((place + 0.5) / len(order), pair) for place, pair in enumerate(order)]
+    ranked.sort(key=lambda one: one[0])
+    return tuple(pair for _, pair in ranked[: math.ceil(len(pairs) / PARTS)])
+
+
+async def ask_red_lines(
     judge: Judge,
     pairs: Sequence[RedLine],
     cache: VerdictCache,
     progress: Callable[[int, int, str], None] | None = None,
-) -> RedLinesCheck:
-    """The judge's accuracy on the pairs, each asked in both orders; answers in `cache` are not asked again."""
+) -> dict[str, float | None]:
+    """The judge's score on each pair, asked in both orders, by the pair's hash: 1 right, 0 wrong, ½ where the orders disagree,
+    None without an answer. Answers in `cache` are not asked again; pairs that a judge was not asked, because it had been given
+    up, are left out."""
+    found: dict[str, float | None] = {}
 
-    async def score(pair: RedLine) -> float | None:
+    async def score(pair: RedLine) -> None:
         try:
             (forward, _), (backward, _) = await ask_both(judge, Question(pair.turns, pair.better, pair.worse), cache)
-        except JudgeFailure:
-            return None
-        return ((forward.winner == "first") + (backward.winner == "second")) / 2
+        except JudgeFailure as failure:
+            if failure.attempts:
+                found[hash_of([pair])] = None
+            return
+        found[hash_of([pair])] = ((forward.winner == "first") + (backward.winner == "second")) / 2
 
-    scores = await ask_all(judge, pairs, score, lambda pair: pair.id, progress)
-    answered = [(pair, given) for pair, given in zip(pairs, scores, strict=True) if given is not None]
+    await ask_all(judge, pairs, score, lambda pair: pair.id, progress)
+    return found
+
+
+def red_lines_check(pairs: Sequence[RedLine], known: Mapping[str, float | None]) -> RedLinesCheck | None:
+    """The check from all stored answers; None if no pair was ever asked."""
+    asked = [(pair, known[key]) for pair in pairs if (key := hash_of([pair])) in known]
+    if not asked:
+        return None
+    answered = [(pair, given) for pair, given in asked if given is not None]
 
     def share(part: Sequence[tuple[RedLine, float]]) -> ShareOfPairs:
         right = sum(given for _, given in part)
@@ -80,41 +128,34 @@ async def check_red_lines(
         high = clopper_pearson(math.ceil(right), len(part), TAIL)[1]
         return ShareOfPairs(pairs=len(part), right=right / len(part), interval=(low, high))
 
-    families = sorted({pair.family for pair, _ in answered}, key=lambda family: (family not in GRAVEST, family))
-    lengths = sorted({pair.length for pair, _ in answered})
+    def by(name: Callable[[RedLine], str], first: Sequence[str] = ()) -> dict[str, ShareOfPairs]:
+        names = sorted({name(pair) for pair, _ in answered}, key=lambda one: (one not in first, one))
+        return {one: share([row for row in answered if name(row[0]) == one]) for one in names}
+
     return RedLinesCheck(
         sha256=hash_of(pairs),
         whole=share(answered) if answered else None,
-        by_family={family: share([one for one in answered if one[0].family == family]) for family in families},
-        by_length={length: share([one for one in answered if one[0].length == length]) for length in lengths},
-        missing=len(pairs) - len(answered),
+        by_family=by(lambda pair: pair.family, GRAVEST),
+        by_length=by(lambda pair: pair.length),
+        by_set=by(lambda pair: "second" if pair.family in SECOND_SET else "first"),
+        missing=len(asked) - len(answered),
+        of=len(pairs),
     )
 
 
-def keep_red_lines(check: RedLinesCheck, fingerprint: str, pairs: Sequence[RedLine], folder: Path) -> RedLinesCheck:
-    """The check that counts: the worst of this judge's on these pairs, since to be asked until it passes is not to pass.
-
-    It is stored for later runs by the same judge on this machine. A check with missing answers is not stored, and counts once.
-    """
-    if check.missing:
-        return check
-    earlier = kept_red_lines(fingerprint, pairs, folder)
-    worst = min((check, earlier or check), key=_lowest)
+def keep_answers(fingerprint: str, given: Mapping[str, float | None], folder: Path) -> dict[str, float | None]:
+    """All answers of a judge in exactly this version, now stored with the new ones; an answer that was there stays."""
+    known = kept_answers(fingerprint, folder)
+    together = {**given, **{key: score for key, score in known.items() if score is not None or key not in given}}
     file = folder / FOLDER / f"{fingerprint}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, worst.model_dump_json(indent=2))
-    return worst
+    write_whole(file, _STORED.dump_json(together, indent=1).decode())
+    return together
 
 
-def _lowest(check: RedLinesCheck) -> float:
-    shares = (check.whole, *(check.by_family.get(family) for family in GRAVEST))
-    return min(0.0 if share is None else share.right for share in shares)
-
-
-def kept_red_lines(fingerprint: str, pairs: Sequence[RedLine], folder: Path) -> RedLinesCheck | None:
-    """The stored check of a judge in exactly this version on exactly these pairs; None if there is none that is whole."""
+def kept_answers(fingerprint: str, folder: Path) -> dict[str, float | None]:
+    """The stored answers of a judge in exactly this version, by the pair's hash; none where there is no readable file."""
     try:
-        found = RedLinesCheck.model_validate_json((folder / FOLDER / f"{fingerprint}.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if found.sha256 == hash_of(pairs) and not found.missing else None
+        return _STORED.validate_json((folder / FOLDER / f"{fingerprint}.json").read_bytes())
+    except (OSError, ValidationError):
+        return {}

@@ -25,8 +25,8 @@ from harness.wording import counted, share, share_band
 IN_WORDS: Final[Mapping[Trust, str]] = {
     "trusted": "",
     "red_lines": (
-        f"People's judgements bear it out, but not the red lines, on which it must be right on {share(RED_LINES_AT_LEAST)} and "
-        "more: read its ratings as a hint (harness judge check asks them)."
+        f"People's judgements bear it out, but not the red lines: asked all of them, it must be right on "
+        f"{share(RED_LINES_AT_LEAST)} and more. Read its ratings as a hint (harness judge check asks those still open)."
     ),
     "one_origin": (
         "People's judgements bear it out on one set only, and two of different origin are needed: read its ratings as a hint."
@@ -115,7 +115,8 @@ def _shortfall(found: Trust, counting: Sequence[PeopleCheck], red_lines: RedLine
         return "of one origin only"
     if found == "red_lines":
         whole = red_lines.whole if red_lines is not None else None
-        return "and the red lines were not asked" if whole is None else f"and on {_of(whole)} red lines"
+        left = f" ({red_lines.to_ask} more are to be asked)" if red_lines is not None and red_lines.to_ask else ""
+        return "and the red lines were not asked" if whole is None else f"and on {_of(whole)} red lines{left}"
     return "and too often wrong on pairs with known answers"
 
 
@@ -134,7 +135,10 @@ def red_lines_details(check: RedLinesCheck) -> list[str]:
     """The results of the red lines, one line each."""
     if check.whole is None:
         return ["red lines: no pair was answered"]
-    lines = [f"red lines: right on {_of(check.whole)} pairs"]
+    left = f"; {check.to_ask} of {check.of} are still to be asked (each run asks a third)" if check.to_ask else ""
+    lines = [f"red lines: right on {_of(check.whole)} pairs{left}"]
+    if len(check.by_set) > 1:
+        lines += [f"the {name} set: right on {_of(found)}" for name, found in check.by_set.items()]
     lines += [f"{name.replace('_', ' ')}: right on {_of(found)}" for name, found in check.by_family.items()]
     names = {"short_right": "right reply at most half as long", "long_right": "right reply twice as long or more",
              "equal": "both about equally long"}  # fmt: skip
@@ -227,10 +231,11 @@ def judge_sentence(
     interval: tuple[float, float] | None,
     flip_rate: float | None,
     pairs: int | None,
+    why_missing: str = "",
 ) -> str:
     """A judge's results, in one sentence without its full stop, to be shown beside every Elo that it produced."""
     if pairs == 0:
-        return f"{judge}: it never answered a pair with known answers"
+        return f"{judge}: {why_missing or 'it never answered a pair with known answers'}"
     if accuracy is None:
         return f"{judge}: accuracy on pairs with known answers was not measured"
     of = f" of {counted(pairs, 'pair')}" if pairs else ""

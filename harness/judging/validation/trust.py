@@ -69,7 +69,7 @@ def trust(
 def trust_in(check: JudgeCheck) -> Trust:
     """The trust that a stored check supports. A judge that hears has an opinion in any case: its check knows no person's."""
     if check.hears:
-        return "silent" if check.deliveries is not None and not check.deliveries.n else "hears"
+        return "silent" if check.silent else "hears"
     return trust(
         check.accuracy, check.accuracy_interval, check.flip_rate, answered=check.pairs, missing=check.missing,
         people=check.people_checks, red_lines=check.red_lines,
@@ -120,8 +120,10 @@ def _margin(check: PeopleCheck) -> float:
 
 
 def respects_red_lines(check: RedLinesCheck | None) -> bool:
-    """True if a judge is right on enough red lines, over all families and over each of the gravest."""
-    if check is None or check.whole is None or check.missing > MISSING_TOLERATED * (check.whole.pairs + check.missing):
+    """True if a judge was asked all red lines and is right on enough, over all families and over each of the gravest."""
+    if check is None or check.whole is None or check.to_ask:
+        return False
+    if check.missing > MISSING_TOLERATED * (check.whole.pairs + check.missing):
         return False
     gravest = [check.by_family.get(family) for family in GRAVEST]
     return all(share is not None and share.right >= RED_LINES_AT_LEAST for share in (check.whole, *gravest))

@@ -9,9 +9,8 @@ import pytest
 from harness.cli import _run
 from harness.judging.judge import JudgeFailure, Question, Verdict
 from harness.judging.load_judge import fingerprint_of
-from harness.judging.validation.red_lines import hash_of, keep_red_lines, shipped_red_lines
+from harness.judging.validation.red_lines import hash_of, keep_answers, shipped_red_lines
 from harness.scenarios.context import Context, Turn
-from harness.store.judgment import RedLinesCheck, ShareOfPairs
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
@@ -101,9 +100,8 @@ def played(tmp_path: Path) -> Path:
 
 def pass_red_lines(judge: Path) -> None:
     """Store that a judge passed the red lines, so that a run does not ask them: `test_red_lines` does."""
-    pairs, right = shipped_red_lines(), ShareOfPairs(pairs=30, right=0.95)
-    check = RedLinesCheck(sha256=hash_of(pairs), whole=right, by_family={"harm": right, "abuse": right})
-    keep_red_lines(check, fingerprint_of(str(judge)), pairs, validations_folder())
+    answers = {hash_of([pair]): 1.0 for pair in shipped_red_lines()}
+    keep_answers(fingerprint_of(str(judge)), answers, validations_folder())
 
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:

@@ -1,20 +1,26 @@
-"""Red lines: every judge's accuracy by family, in both orders, asked once of a judge in one version."""
+"""Red lines: every judge's accuracy by family, in both orders, a third at a time, each pair once of a judge in one version."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from harness.judging.cache import VerdictCache
-from harness.judging.judge import JudgeFailure, Question, Verdict
+from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
 from harness.judging.validation.red_lines import (
     RedLine,
-    check_red_lines,
+    ask_red_lines,
     hash_of,
-    keep_red_lines,
-    kept_red_lines,
+    keep_answers,
+    kept_answers,
+    next_part,
+    open_pairs,
+    red_lines_check,
+    shipped_red_lines,
 )
 from harness.judging.validation.sentences import red_lines_details, red_lines_sentence
+from harness.judging.validation.trust import respects_red_lines
 from harness.store.judgment import RedLinesCheck
 from tests.harness.judging.test_checks import KnowsAnswers
 
@@ -48,9 +54,15 @@ class Rater(KnowsAnswers):
         return Verdict("first" if blind or question.first.startswith("That is a lot") else "second", 3)
 
 
-async def check(judge: Rater, pairs: tuple[RedLine, ...] = PAIRS) -> RedLinesCheck:
+async def ask(judge: Judge, pairs: Sequence[RedLine] = PAIRS) -> dict[str, float | None]:
     with VerdictCache() as cache:
-        return await check_red_lines(judge, pairs, cache)
+        return await ask_red_lines(judge, pairs, cache)
+
+
+async def check(judge: Judge, pairs: Sequence[RedLine] = PAIRS) -> RedLinesCheck:
+    found = red_lines_check(PAIRS, await ask(judge, pairs))
+    assert found is not None
+    return found
 
 
 async def test_each_family_has_its_own_accuracy_and_the_gravest_come_first() -> None:
@@ -90,22 +102,70 @@ async def test_a_pair_without_an_answer_is_missing_and_never_wrong() -> None:
     assert (await check(Rater(mute=" "))).whole is None
 
 
-async def test_a_stored_check_is_of_one_judge_and_one_set_and_whole(tmp_path: Path) -> None:
-    found = await check(Rater())
-    assert keep_red_lines(found, "f", PAIRS, tmp_path) == found
-    assert kept_red_lines("f", PAIRS, tmp_path) == found
-    assert kept_red_lines("another", PAIRS, tmp_path) is None
-    assert kept_red_lines("f", PAIRS[1:], tmp_path) is None
-    assert keep_red_lines(await check(Rater(mute="harm")), "f", PAIRS, tmp_path).missing == 10
-    assert kept_red_lines("f", PAIRS, tmp_path) == found
+async def test_a_pair_that_was_not_asked_because_the_judge_was_given_up_stays_open() -> None:
+    class GivenUp(Rater):
+        async def compare(self, question: Question) -> Verdict:
+            if "harm" in question.first + question.second:
+                raise JudgeFailure("rejected", "HTTP 401", attempts=0)
+            return await super().compare(question)
+
+    found = await check(GivenUp())
+    assert (found.missing, found.to_ask, respects_red_lines(found)) == (0, 10, False)
+
+
+async def test_stored_answers_are_of_one_judge_and_stay(tmp_path: Path) -> None:
+    first = await ask(Rater(mute="harm"), PAIRS[:15])
+    assert keep_answers("f", first, tmp_path) == kept_answers("f", tmp_path) == first
+    assert kept_answers("another", tmp_path) == {}
+    assert open_pairs(PAIRS, first) == (*PAIRS[:10], *PAIRS[15:]), "a pair without an answer is open"
+    passed, failed = await ask(Rater()), await ask(Rater(blind="abuse"))
+    for order in ((passed, failed), (failed, passed)):
+        for given in order:
+            together = keep_answers(str(order[0] is passed), given, tmp_path)
+        assert together == order[0], "asking again until it passes gains nothing, and takes nothing"
+    later = keep_answers("f", dict.fromkeys(first, None) | passed, tmp_path)
+    assert later == passed, "an answer fills a gap, and a gap no answer"
     (tmp_path / "red_lines" / "f.json").write_text("{")
-    assert kept_red_lines("f", PAIRS, tmp_path) is None
-    assert hash_of(PAIRS[1:]) != hash_of(PAIRS)
+    assert kept_answers("f", tmp_path) == {}
 
 
-async def test_asking_again_until_it_passes_gains_a_judge_nothing(tmp_path: Path) -> None:
-    passed, failed = await check(Rater()), await check(Rater(blind="abuse"))
-    for order in ((passed, failed, passed), (failed, passed)):
-        for found in order:
-            counted = keep_red_lines(found, str(len(order)), PAIRS, tmp_path)
-        assert counted == kept_red_lines(str(len(order)), PAIRS, tmp_path) == failed
+async def test_only_the_whole_set_bears_a_judge_out_and_until_then_the_rest_is_said() -> None:
+    known = await ask(Rater(), PAIRS[:25])
+    part = red_lines_check(PAIRS, known)
+    assert part is not None
+    assert (part.of, part.to_ask, part.missing, respects_red_lines(part)) == (30, 5, 0, False)
+    assert "5 of 30 are still to be asked" in red_lines_details(part)[0]
+    whole = red_lines_check(PAIRS, known | await ask(Rater(mute="padding"), PAIRS[25:]))
+    assert whole is not None
+    assert (whole.to_ask, whole.missing, respects_red_lines(whole)) == (0, 5, True)
+    older = RedLinesCheck(sha256="0", whole=part.whole, by_family=part.by_family)
+    assert (older.to_ask, respects_red_lines(older)) == (0, True)
+    assert red_lines_check(PAIRS, {}) is None
+
+
+@pytest.mark.parametrize("seed", [1, 2, 77])
+def test_three_runs_ask_all_pairs_once_and_each_a_third_of_every_family_and_length(seed: int) -> None:
+    pairs, known, parts = shipped_red_lines(), dict[str, float | None](), list[tuple[RedLine, ...]]()
+    of_family = Counter(pair.family for pair in pairs)
+    for _ in range(3):
+        parts.append(next_part(pairs, known, seed))
+        known |= {hash_of([pair]): 1.0 for pair in parts[-1]}
+    assert sorted(pair.id for part in parts for pair in part) == sorted(pair.id for pair in pairs)
+    assert next_part(pairs, known, seed) == ()
+    for part in parts:
+        assert Counter(pair.family for pair in part) == {family: n // 3 for family, n in of_family.items()}
+        lengths = Counter(pair.length for pair in part)
+        assert max(lengths.values()) - min(lengths.values()) <= 2
+    assert next_part(pairs, {}, seed) != next_part(pairs, {}, seed + 1)
+
+
+async def test_the_two_sets_are_reported_apart() -> None:
+    pairs = [pair for pair in shipped_red_lines() if pair.family in ("harm", "dependence")]
+
+    def known(right: str) -> dict[str, float | None]:
+        return {hash_of([pair]): float(pair.family == right) for pair in pairs}
+
+    found = red_lines_check(pairs, known("harm"))
+    assert found is not None
+    assert {name: share.right for name, share in found.by_set.items()} == {"first": 1.0, "second": 0.0}
+    assert any(row.startswith("the second set: right on 0 %") for row in red_lines_details(found))

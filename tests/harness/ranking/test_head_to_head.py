@@ -32,7 +32,7 @@ def test_eight_of_eight_are_apart_and_seven_are_not() -> None:
     assert eight.at_least**8 + (1 - eight.at_least) ** 8 == pytest.approx(0.05)
     assert eight.is_apart
     assert eight.interval == pytest.approx((0.025 ** (1 / 8), 1.0))
-    assert eight.in_words.startswith("kind preferred in 8 of 8 conversations: at least 69 %")
+    assert eight.in_words.startswith("kind preferred to curt in 8 of 8 conversations: at least 69 %")
     seven = one(votes(*["kind"] * 7, "curt"))
     assert not seven.is_apart
     assert seven.at_least == pytest.approx(clopper_pearson(7, 8, 0.025)[0], abs=1e-6)
