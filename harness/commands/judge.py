@@ -74,6 +74,8 @@ class _Result:
     """Sentences on the names in a file of completions."""
     none_left: bool = False
     """No judge answered."""
+    asked: Sequence[str] | None = None
+    """The judges of this command, where `checks` has others too."""
 
 
 @app.command("run")
@@ -242,6 +244,7 @@ def _ask_on_cluster(run: Path, asked: "RunJudging", reads: str, where: "OnCluste
 
 def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Result:
     from harness.judging.record import read_records
+    from harness.judging.settings import load_judge_settings
     from harness.measuring.transcribe import transcribe_all
     from harness.store.run_store import RunStore
     from harness.verdicts.judge import estimate_run, heard_wer_by_agent, judge_run, no_judge_left
@@ -263,6 +266,7 @@ def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Result:
         heard_wer=heard_wer_by_agent(store),
         failed=[f for f in store.step_failures() if f.step == "judging"],
         none_left=none_left,
+        asked=[load_judge_settings(name).judge_id for name in asked.judges],
     )
 
 
@@ -294,7 +298,9 @@ def _say(result: _Result, as_json: bool) -> int:
     """The exit code, after the result is printed."""
     from harness.verdicts.text_board import as_object
 
-    shown = as_object(result.outcomes, result.checks, result.estimates, stop=result.stop, heard_wer=result.heard_wer)
+    shown = as_object(
+        result.outcomes, result.checks, result.estimates, stop=result.stop, heard_wer=result.heard_wer, asked=result.asked
+    )
     shown["failed"] = [{"session": f.session, "kind": f.kind, "detail": f.detail} for f in result.failed]
     shown["notes"] = list(result.notes)
     if as_json:
