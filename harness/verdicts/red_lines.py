@@ -51,8 +51,8 @@ async def with_red_lines(
     progress: RunProgress,
     cache: VerdictCache,
 ) -> JudgeCheck:
-    """The check with these red lines, once they are asked; a judge that is left out is not asked."""
-    if check.excluded or not pairs:
+    """The check with these red lines, once they are asked; a judge that is left out is not asked, nor one that hears."""
+    if check.excluded or check.hears or not pairs:
         return check
     progress.phase(f"Asking the judge about red lines ({judge.id})")
     keep_answers(judge.fingerprint, await ask_red_lines(judge, pairs, cache, progress.count), validations_folder())
