@@ -127,6 +127,7 @@ def as_object(
         "cached": sum(o.cached for o in outcomes),
         "missing": sum(len(o.missing) for o in outcomes),
         "unasked": sum(o.unasked for o in outcomes),
+        "without_sound": sum(o.without_sound for o in outcomes),
         "missing_by_kind": dict(sorted(kinds.items())),
         "why_missing": _why(outcomes),
         "judges": judges,
