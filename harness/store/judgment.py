@@ -246,7 +246,7 @@ class JudgeCheck(BaseModel):
     """For a judge fitted here, accuracy on pairs held out from its fit and scored once."""
     held_out_interval: tuple[float, float] | None = None
     seconds_per_answer: float | None = None
-    """Median over the answers on pairs with known answers, as many at once as the judge takes."""
+    """Median over the pairs with known answers, as many questions at once as the judge takes."""
     tokens_in_per_answer: float | None = None
     """Mean over the same answers; None where the judge counts no tokens."""
     tokens_out_per_answer: float | None = None

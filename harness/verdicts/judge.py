@@ -11,7 +11,7 @@ A session that cannot be shown to a judge, or on which a judge's program always 
 and stored, counts neither as won nor as lost, and can be judged again.
 """
 
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -164,15 +164,20 @@ def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
 
     def of(judge: str) -> Estimate:
         settings, fingerprint = load_judge_settings(judge), fingerprint_of(judge)
-        check = not_answered(fingerprint, [*gold_pairs(), *red_lines_of_run(fingerprint, how.seed)], known)
+        check = not_answered(fingerprint, [*gold_pairs(), *red_lines_of_run(fingerprint, how.seed, known)], known)
         return with_check(total([of_batch(settings, batch) for batch in batches]), settings, check)
 
     return [of(name) for name in how.judges] if batches else []
 
 
-def red_lines_of_run(fingerprint: str, seed: int) -> tuple[RedLine, ...]:
-    """The red lines that a run asks this judge once its pairs are judged."""
-    return next_part(shipped_red_lines(), kept_answers(fingerprint, validations_folder()), seed)
+def red_lines_of_run(fingerprint: str, seed: int, answered: Collection[str]) -> tuple[RedLine, ...]:
+    """The red lines that a run asks this judge once its pairs are judged; none if it has asked its part before.
+
+    `answered`: keys of the run's stored answers.
+    """
+    pairs, known = shipped_red_lines(), kept_answers(fingerprint, validations_folder())
+    done = [pair for pair in pairs if answered and len(not_answered(fingerprint, [pair], answered)) < 2]  # of both orders
+    return () if len(open_pairs(done, known)) < len(done) else next_part(pairs, known, seed)
 
 
 async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
@@ -198,9 +203,9 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
         for condition in dict.fromkeys(batch.condition for batch in batches):
             here = [b for b in batches if b.condition == condition]
             outcomes += await _ask(store, how, judges, here, progress, cache)
-        checks = {check.judge: check for check in store.judge_checks()}
+        checks, known = {check.judge: check for check in store.judge_checks()}, cache.keys()
         for judge in judges:
-            part = red_lines_of_run(judge.fingerprint, how.seed)
+            part = red_lines_of_run(judge.fingerprint, how.seed, known)
             await _with_red_lines(store, checks[judge.id], judge, part, progress, cache)
     return outcomes
 

@@ -104,6 +104,13 @@ def flac(sound: Sound) -> bytes:
     return out.getvalue()
 
 
+def mp3(sound: Sound) -> bytes:
+    """The file of a sound in the one compressed format that every phone plays, without tags."""
+    out = io.BytesIO()
+    soundfile.write(out, np.clip(sound, -1, 1), RATE_HZ, format="MP3", subtype="MPEG_LAYER_III")
+    return out.getvalue()
+
+
 def _at_rate(samples: NDArray[np.int16], rate_hz: int) -> Sound:
     floats = samples.astype(np.float32) / np.float32(32_768)
     out: Sound = soxr.resample(floats, rate_hz, RATE_HZ, quality="HQ").astype(np.float32)

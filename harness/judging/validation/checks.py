@@ -143,18 +143,22 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
         held_out_interval=record.get("interval"),
         note=IN_WORDS[found],
     )
-    return check.model_copy(update=_spent([verdict for c, _ in answered for verdict in c.verdicts]))
+    return check.model_copy(update=_spent([c.verdicts for c, _ in answered]))
 
 
-def _spent(verdicts: Sequence[Verdict]) -> dict[str, float | None]:
-    """What an answer costs: the median of its seconds, since one retry lasts as long as many answers, and its mean tokens,
-    which are what is paid for."""
-    seconds = [verdict.seconds for verdict in verdicts if verdict.seconds is not None]
-    tokens = [(verdict.tokens_in, verdict.tokens_out) for verdict in verdicts if verdict.tokens_in or verdict.tokens_out]
+def _spent(pairs: Sequence[tuple[Verdict, ...]]) -> dict[str, float | None]:
+    """What an answer costs: its seconds, and its tokens, which are paid for.
+
+    Seconds are the mean of a pair's two answers, since some judges think once for both, and the median over pairs, since one
+    retry lasts as long as many answers.
+    """
+    timed = [[verdict.seconds for verdict in pair if verdict.seconds is not None] for pair in pairs]
+    seconds = [fmean(each) for each in timed if each]
+    counted = [verdict for pair in pairs for verdict in pair if verdict.tokens_in or verdict.tokens_out]
     return {
         "seconds_per_answer": median(seconds) if seconds else None,
-        "tokens_in_per_answer": fmean(one for one, _ in tokens) if tokens else None,
-        "tokens_out_per_answer": fmean(one for _, one in tokens) if tokens else None,
+        "tokens_in_per_answer": fmean(verdict.tokens_in for verdict in counted) if counted else None,
+        "tokens_out_per_answer": fmean(verdict.tokens_out for verdict in counted) if counted else None,
     }
 
 

@@ -208,15 +208,15 @@ async def test_a_dry_run_counts_every_call_with_those_of_the_check_until_they_ar
         assert not server.attempts
         await harness(capsys, "run", str(played), "--judge", path)
         asked = sum(server.attempts.values())
+        await harness(capsys, "run", str(played), "--judge", path)
+        assert sum(server.attempts.values()) == asked, "a run asks its third once"
         again, elsewhere = await planned(played), await planned(another)
-        for _ in range(2):
-            await harness(capsys, "run", str(played), "--judge", path)
-        last = await planned(played)
-        assert sum(server.attempts.values()) == asked + 2 * part
+        await harness(capsys, "check", "--judge", path)
+        whole = await planned(another)
     assert before["calls"] == asked
-    calls = [plan["check_calls"] for plan in (before, again, elsewhere, last)]
-    assert calls == [gold + part, part, gold + part, 0]
-    for later in (again, elsewhere, last):
+    calls = [plan["check_calls"] for plan in (before, again, elsewhere, whole)]
+    assert calls == [gold + part, 0, gold + part, gold]
+    for later in (again, whole):
         assert before["calls"] - later["calls"] == before["check_calls"] - later["check_calls"]
         assert before["cost_usd"] > later["cost_usd"]
 
