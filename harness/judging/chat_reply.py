@@ -2,7 +2,7 @@
 
 Servers of one API differ in what they say of a fault: a spent quota has the status of a rate limit (OpenAI) or 400 (Anthropic),
 a wrong key may be 400 (Gemini), and any of them may come inside a 200 (OpenRouter). Reasoning arrives beside the answer, as
-`reasoning_content` (llama.cpp, vLLM until 0.10) or `reasoning` (Ollama, vLLM), or in front of it as `<think>`. It is never read
+`reasoning_content` (llama.cpp, older vLLM) or `reasoning` (Ollama, vLLM), or in front of it as `<think>`. It is never read
 as the answer: it may quote a verdict that the model then rejects.
 """
 

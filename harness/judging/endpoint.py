@@ -22,7 +22,7 @@ from harness.agents.secrets import redactor
 from harness.errors import UserError, no_key, not_set
 from harness.judging import gemini
 from harness.judging.chat_reply import refuse_status, text_of
-from harness.judging.judge import FailureKind, JudgeFailure, Question, Verdict
+from harness.judging.judge import FailureKind, Question, Verdict
 from harness.judging.patience import Patience
 from harness.judging.rubric import rubric_hash, system_prompt, user_prompt
 from harness.judging.schema import Malformed, answer_schema, parse_answer
@@ -81,6 +81,10 @@ class ChatEndpoint:
         )
         return self
 
+    def known_to_answer(self) -> None:
+        """Take note that this model answered before, so that what it refuses says nothing of other questions."""
+        self._patience.known = True
+
     async def __aexit__(self, *exc: object) -> None:
         if self._client is not None:
             await self._client.aclose()
@@ -96,13 +100,7 @@ class ChatEndpoint:
         async with self._gate, patience.turn():
             if patience.last == "rate_limited":
                 await asyncio.sleep(self._wait_s("rate_limited", 1, None))
-            try:
-                answered = await self._with_retries(request)
-            except JudgeFailure as failure:
-                patience.failed(failure)
-                raise
-            patience.answered()
-            return answered
+            return await self._with_retries(request)
 
     async def _with_retries(self, request: Request[_T]) -> Answered[_T]:
         for attempt in range(1, self.settings.attempts + 1):
@@ -205,6 +203,7 @@ class EndpointJudge(JudgeOfSettings):
     def __init__(self, settings: JudgeSettings, *, first_wait_s: float = FIRST_WAIT_S) -> None:
         super().__init__(settings, settings.concurrency)
         self._endpoint = ChatEndpoint(settings, first_wait_s=first_wait_s)
+        self.known_to_answer = self._endpoint.known_to_answer
 
     @property
     def fingerprint(self) -> str:

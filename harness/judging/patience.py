@@ -33,6 +33,8 @@ class Patience:
         self.ended: JudgeFailure | None = None
         self.troubles = 0
         """Requests in a row without an answer."""
+        self.known = False
+        """True if it has answered before, in another process."""
         self._concurrency = concurrency
         self._has_answered = False
         self._sent = self._retried = self._in_flight = self._alike = 0
@@ -50,7 +52,7 @@ class Patience:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Leave to ask one question, once enough is known of those before.
+        """Leave to ask one question, once enough is known of those before; an exception inside is a question without an answer.
 
         Raises:
             JudgeFailure: the judge is not asked any more; `attempts` is 0.
@@ -65,21 +67,25 @@ class Patience:
             self._sent += 1
         try:
             yield
+            self._has_answered, self._alike, self.troubles, self._last = True, 0, 0, None
+        except JudgeFailure as failure:
+            self._failed(failure)
+            raise
+        except Exception as error:
+            self._failed(JudgeFailure("defect", type(error).__name__))
+            raise
         finally:
             async with self._changed:
                 self._in_flight -= 1
                 self._decide()
                 self._changed.notify_all()
 
-    def answered(self) -> None:
-        """Take note of an answer."""
-        self._has_answered, self._alike, self.troubles, self._last = True, 0, 0, None
-
-    def failed(self, failure: JudgeFailure) -> None:
-        """Take note of a question without an answer."""
+    def _failed(self, failure: JudgeFailure) -> None:
         if failure.final:
             self.ended = self.ended or failure
-        elif not (self._has_answered and failure.kind in ABOUT_THE_QUESTION):
+        elif failure.kind in ABOUT_THE_QUESTION and (self._has_answered or self.known):
+            self._has_answered = True
+        else:
             same = self._last is not None and (self._last.kind, self._last.status) == (failure.kind, failure.status)
             self._alike = self._alike + 1 if same else 1
             self._last = failure

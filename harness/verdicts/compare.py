@@ -23,6 +23,8 @@ async def _row(name: str, labels: PeoplesLabels | None, seed: int, progress: Run
     settings = load_judge_settings(name)
     try:
         people = await check_against_people([name], labels, seed, progress) if labels is not None else []
+        if people and people[0].missing and not people[0].pairs:
+            return TableRow(settings.judge_id, why_not=people[0].why_missing)  # it would not answer others either
         (check,) = await check_judges(None, [name], seed, progress)
     except UserError as fault:
         return TableRow(settings.judge_id, why_not=str(fault))

@@ -4,7 +4,7 @@ The same core as for a run, so that the whole board can be run on text alone (`h
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -100,8 +100,10 @@ def as_object(
     *,
     stop: Stop | None = None,
     heard_wer: Mapping[str, float | None] | None = None,
+    asked: Collection[str] | None = None,
 ) -> dict[str, Any]:
-    """The object that `harness judge --json` prints. `missing_by_kind` counts pairs of the judges' checks too."""
+    """The object that `harness judge --json` prints. `missing_by_kind` counts pairs of checks too: of the judges `asked`, None:
+    of all."""
     watches = {w.judge: w for o in outcomes for w in o.canaries}
     judges = []
     for check in checks:
@@ -116,7 +118,8 @@ def as_object(
         )
     kinds = Counter(by_kind([m for o in outcomes for m in o.missing]))
     for check in checks:
-        kinds.update(check.missing_by_kind)
+        if asked is None or check.judge in asked:
+            kinds.update(check.missing_by_kind)
     found: dict[str, Any] = {
         "schema": 1,
         "comparisons": sum(o.comparisons for o in outcomes),
@@ -124,6 +127,7 @@ def as_object(
         "cached": sum(o.cached for o in outcomes),
         "missing": sum(len(o.missing) for o in outcomes),
         "unasked": sum(o.unasked for o in outcomes),
+        "without_sound": sum(o.without_sound for o in outcomes),
         "missing_by_kind": dict(sorted(kinds.items())),
         "why_missing": _why(outcomes),
         "judges": judges,

@@ -17,6 +17,7 @@ from scipy.stats import binom
 
 from harness.judging.cache import VerdictCache, ask, ask_all, ask_both, blocking, both_orders, cache_key
 from harness.judging.embedded import EmbeddedJudge, held_out_record
+from harness.judging.endpoint import EndpointJudge
 from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
 from harness.judging.mend import by_kind, why_missing
 from harness.judging.validation.labelled import LabelledPair, gold_pairs
@@ -59,7 +60,10 @@ async def check_judge_async(
     `cache`: answers of an earlier check that count for this one; None asks everything.
     """
     chosen = gold_pairs() if pairs is None else pairs
-    return summarise(judge, await ask_pairs(judge, chosen, progress, cache), seed)
+    check = summarise(judge, await ask_pairs(judge, chosen, progress, cache), seed)
+    if check.pairs and isinstance(judge, EndpointJudge):
+        judge.known_to_answer()
+    return check
 
 
 check_judge = blocking(check_judge_async)

@@ -80,10 +80,10 @@ def _handler(model: ModelServer) -> type[BaseHTTPRequestHandler]:
 
 
 def verdict(body: dict[str, Any]) -> str:
-    """The right verdict on the gold pair that was asked about."""
+    """The right verdict on the gold pair that was asked about, B on another."""
     prompt = body["messages"][-1]["content"]
     shown = json.loads(prompt[prompt.index("{") : prompt.rindex("}") + 1])
-    winner = "A" if shown["reply_A"] in BETTER else "B"
+    winner = "A" if shown.get("reply_A") in BETTER else "B"
     return json.dumps({"rationale": "known", "winner": winner, "strength": 3, "axes": dict.fromkeys("HEART")})
 
 
