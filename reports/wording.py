@@ -96,7 +96,7 @@ def finding_interval(finding: Finding) -> str:
 
 def judge_sentence(judge: JudgeSummary) -> str:
     """The quality of a judge in one line, to show beside every Elo from its verdicts."""
-    return sentence_of(judge.id, judge.accuracy, judge.accuracy_interval, judge.flip_rate, judge.pairs)
+    return sentence_of(judge.id, judge.accuracy, judge.accuracy_interval, judge.flip_rate, judge.pairs, judge.why_missing)
 
 
 def judge_red_lines(judge: JudgeSummary) -> str:

@@ -27,7 +27,7 @@ def add_votes(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILE]...", help="Files of votes to add, as many as there are.", show_default=False),
+        typer.Argument(metavar="[FILE]...", help="Files of votes: what people sent back, or CSV.", show_default=False),
     ] = None,
     add: Annotated[
         list[Path] | None,
@@ -109,6 +109,8 @@ def _as_object(found: "CountedVotes", notes: Sequence[str], refused: Mapping[Pat
         "votes": found.votes,
         "counted": dict(Counter(row.presentation for row in found.counted)),
         "skipped": len(found.skipped),
+        "effective_raters": found.effective_raters,
+        "leading_rater": None if found.leading is None else dict(zip(("rater", "share"), found.leading, strict=True)),
         "raters": raters,
         "refused": [{"file": str(path), "why": why} for path, why in refused.items()],
         "notes": list(notes),
@@ -130,6 +132,8 @@ def _print(run: Path, found: "CountedVotes", notes: Sequence[str], *, keep_exclu
     parts = ", ".join(f"{count} on {name}" for name, count in sorted(on.items()))
     and_skipped = f" {counted(len(found.skipped), 'pair')} skipped." if found.skipped else ""
     console.print(f"{sum(on.values())} of {found.votes} votes count ({parts or 'none'}).{and_skipped}")
+    if len(found.sizes) > 1:
+        console.print(f"{len(found.sizes)} raters count, worth {found.effective_raters:.1f} who give as many votes each.")
     for note in notes:
         console.print(note)
     console.print("To rank them, and to write the page with them:")

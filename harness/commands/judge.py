@@ -2,20 +2,22 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 
 from harness.commands import play_options as asked_for
+from harness.commands.judge_check import against_people, compared, read_ratings
 from harness.commands.recorded import refuse_recorded
 from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.progress import RunProgress
-from harness.store.judgment import JudgeCheck
+from harness.store.judgment import JudgeCheck, Presentation
 from harness.wording import command
 
 if TYPE_CHECKING:
@@ -55,6 +57,9 @@ Model = Annotated[str | None, typer.Option(hidden=True)]
 """With `--judge local` its model: the former way to write `--judge local:MODEL`."""
 
 
+_READS: Final[Mapping[str, Presentation]] = {"heard": "heard_text", "written": "written", "audio": "audio"}
+
+
 @dataclass(frozen=True)
 class _Result:
     outcomes: "Sequence[JudgingOutcome]" = ()
@@ -67,6 +72,10 @@ class _Result:
     written_to: Path | None = None
     notes: tuple[str, ...] = ()
     """Sentences on the names in a file of completions."""
+    none_left: bool = False
+    """No judge answered."""
+    asked: Sequence[str] | None = None
+    """The judges of this command, where `checks` has others too."""
 
 
 @app.command("run")
@@ -76,7 +85,11 @@ def run(
     model: Model = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the number of questions and their cost.")] = False,
     reads: Annotated[
-        str, typer.Option(metavar="heard|written", help="For a run: heard (the audio's transcript) or written replies.")
+        str,
+        typer.Option(
+            metavar="heard|written|audio",
+            help="For a run: heard (the audio's transcript) or written replies, or the audio itself for a judge that hears.",
+        ),
     ] = "heard",
     pairs: Annotated[
         int | None,
@@ -125,8 +138,8 @@ def run(
     from harness.verdicts.judge import RunJudging
 
     names = _judges(judge, model)
-    if reads not in ("heard", "written"):
-        raise UserError(f"--reads {reads}: unknown; choose heard or written")
+    if reads not in _READS:
+        raise UserError(f"--reads {reads}: unknown; choose {', '.join(_READS)}")
     for option, value in (("--pairs", pairs), ("--replicates", replicates)):
         if value is not None and value < 1:
             raise UserError(f"{option} {value}: must be at least 1")
@@ -141,7 +154,7 @@ def run(
         raise UserError(f"--ray {ray}: judges a run in parts; leave out a file, --shard, --dry-run, --until-separated")
     part = parse_shard(shard) if shard is not None else None
     asked = RunJudging(
-        names, seed, "heard_text" if reads == "heard" else "written", Design(cells=pairs, replicates=replicates), goal,
+        names, seed, _READS[reads], Design(cells=pairs, replicates=replicates), goal,
         keep_excluded, part,
     )  # fmt: skip
     if target.is_file():
@@ -170,21 +183,22 @@ def check(
     seed: Annotated[int, typer.Option(hidden=True)] = 1,
     as_json: AsJson = False,
 ) -> int:
-    """Ask judges about pairs with known answers, or about replies that people rated."""
+    """Ask judges about pairs with known answers, or about replies that people rated; several judges give a table."""
     from harness.store.run_store import RunStore
     from harness.verdicts.judge import check_judges
 
     names = _judges(judge, model)
-    if against is not None:
-        if run is not None:
-            raise UserError("--against: compares judges with people's ratings; leave out the run")
-        return _against_people(against, _scale(scale), names, seed, as_json)
+    if against is not None and run is not None:
+        raise UserError("--against: compares judges with people's ratings; leave out the run")
+    labels = read_ratings(against, scale) if against is not None else None
+    if len(names) > 1 and run is None:
+        return compared(names, labels, seed, as_json)
+    if labels is not None:
+        return against_people(labels, names, seed, as_json)
     store = RunStore.open(run) if run is not None else None
-    with RunProgress() as progress:
-        if store is None:
-            return _say(_Result(checks=asyncio.run(check_judges(None, names, seed, progress))), as_json)
-        with store.lock():
-            return _say(_Result(checks=asyncio.run(check_judges(store, names, seed, progress))), as_json)
+    with RunProgress() as progress, nullcontext() if store is None else store.lock():
+        checks = asyncio.run(check_judges(store, names, seed, progress))
+    return _say(_Result(checks=checks, none_left=all(check.silent for check in checks)), as_json)
 
 
 def _judges(judge: list[str] | None, model: str | None) -> tuple[str, ...]:
@@ -228,44 +242,12 @@ def _ask_on_cluster(run: Path, asked: "RunJudging", reads: str, where: "OnCluste
         ask_on_cluster(run, line, where, progress)
 
 
-def _scale(text: str) -> tuple[float, float]:
-    try:
-        low, high = (float(edge) for edge in text.split("-", 1))
-    except ValueError:
-        low = high = 0.0
-    if low >= high:
-        raise UserError(f"--scale {text}: must be the lowest and the highest score, as in 1-5")
-    return low, high
-
-
-def _against_people(path: Path, scale: tuple[float, float], names: tuple[str, ...], seed: int, as_json: bool) -> int:
-    from harness.judging.validation.against_people import kept
-    from harness.judging.validation.label_files import read_labels
-    from harness.judging.validation.sentences import people_details, people_sentence
-    from harness.verdicts.judge import check_against_people, validations_folder
-
-    labels = read_labels(path, scale)
-    with RunProgress() as progress:
-        checks = asyncio.run(check_against_people(names, labels, seed, progress))
-    if as_json:
-        print(json.dumps({"schema": 1, "checks": [check.model_dump() for check in checks]}, indent=2))
-    for check in () if as_json else checks:
-        print(f"{people_sentence(check)}.")
-        for line in people_details(check):
-            print(line)
-        if check.missing:
-            print(f"{check.missing} pairs were not answered")
-        for before in kept(check.fingerprint, validations_folder()):
-            if before != check:
-                print(f"known of this judge, and counts too: {people_sentence(before)}.")
-    return 3 if any(check.missing for check in checks) else 0
-
-
 def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Result:
     from harness.judging.record import read_records
+    from harness.judging.settings import load_judge_settings
     from harness.measuring.transcribe import transcribe_all
     from harness.store.run_store import RunStore
-    from harness.verdicts.judge import estimate_run, heard_wer_by_agent, judge_run
+    from harness.verdicts.judge import estimate_run, heard_wer_by_agent, judge_run, no_judge_left
 
     store = RunStore.open(run)
     refuse_recorded(store)  # before its calls are transcribed for nothing
@@ -274,6 +256,7 @@ def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Result:
     with RunProgress() as progress, store.lock():
         transcribe_all(store, progress)  # a check leaves out the words that no limit needs
         outcomes = asyncio.run(judge_run(store, asked, progress))
+    none_left = not outcomes and no_judge_left(store, asked.judges)
     judged = {row.judge for outcome in outcomes for row in outcome.judgments}
     stops = [r.stop for r in read_records(run) if r.judge in judged and r.presentation == asked.presentation]
     return _Result(
@@ -282,6 +265,8 @@ def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Result:
         stop=stops[0] if stops else None,
         heard_wer=heard_wer_by_agent(store),
         failed=[f for f in store.step_failures() if f.step == "judging"],
+        none_left=none_left,
+        asked=[load_judge_settings(name).judge_id for name in asked.judges],
     )
 
 
@@ -305,21 +290,24 @@ def _judge_file(path: Path, pack: str, asked: "RunJudging", out: Path | None, dr
             cache_path=cached, canaries=CANARIES,
         )  # fmt: skip
     write(board.judgments, target)
-    return _Result(board.outcomes, board.checks, stop=board.stop, written_to=target, notes=board.notes)
+    none_left = not board.outcomes and any(check.silent for check in board.checks)
+    return _Result(board.outcomes, board.checks, stop=board.stop, written_to=target, notes=board.notes, none_left=none_left)
 
 
 def _say(result: _Result, as_json: bool) -> int:
     """The exit code, after the result is printed."""
     from harness.verdicts.text_board import as_object
 
-    shown = as_object(result.outcomes, result.checks, result.estimates, stop=result.stop, heard_wer=result.heard_wer)
+    shown = as_object(
+        result.outcomes, result.checks, result.estimates, stop=result.stop, heard_wer=result.heard_wer, asked=result.asked
+    )
     shown["failed"] = [{"session": f.session, "kind": f.kind, "detail": f.detail} for f in result.failed]
     shown["notes"] = list(result.notes)
     if as_json:
         print(json.dumps(shown, indent=2))
     else:
         _print(result, shown)
-    return 3 if shown["missing"] or shown["failed"] else 0
+    return 3 if shown["missing"] or shown["failed"] or result.none_left else 0
 
 
 def _print(result: _Result, shown: dict[str, Any]) -> None:
@@ -329,6 +317,8 @@ def _print(result: _Result, shown: dict[str, Any]) -> None:
             print(_costs(plan.least, "at least "))
     if result.outcomes:
         print(", ".join(f"{name} {shown[name]}" for name in ("comparisons", "calls", "cached", "missing", "unasked")))
+    for judge, why in shown["why_missing"].items():
+        print(f"{judge}: {why}")
     for failure in result.failed:
         print(f"{failure.session}: could not be judged ({failure.detail})")
     for row in result.checks:
@@ -345,9 +335,15 @@ def _print(result: _Result, shown: dict[str, Any]) -> None:
 
 
 def _costs(plan: "Estimate", bound: str) -> str:
-    cost = "no price on file" if plan.cost_usd is None else f"US$ {plan.cost_usd:.2f}"
+    from harness.verdicts.estimate import cost_in_words
+
     check = f" ({plan.check_calls} of them in its check)" if plan.check_calls else ""
-    return f"{plan.judge}: {bound}{plan.calls} calls{check}, about {plan.tokens_in + plan.tokens_out:,} tokens, {cost}"
+    heard = ""
+    if plan.seconds_heard:
+        of = "whose tokens are not known" if plan.tokens_heard is None else f"{plan.tokens_heard:,} of the tokens"
+        heard = f" with {plan.seconds_heard / 60:.1f} minutes of sound ({of})"
+    tokens = f"about {plan.tokens_in + plan.tokens_out:,} tokens, {cost_in_words(plan)}"
+    return f"{plan.judge}: {bound}{plan.calls} calls{check}{heard}, {tokens}"
 
 
 def _known_of(judge: str) -> str:
@@ -359,12 +355,25 @@ def _known_of(judge: str) -> str:
 
 def _in_words(check: JudgeCheck) -> str:
     from harness.judging.embedded import NAME, WORTH
-    from harness.judging.validation.sentences import IN_WORDS, judge_sentence, people_sentence, red_lines_details, standing
+    from harness.judging.validation.sentences import (
+        IN_WORDS,
+        hearing_sentence,
+        judge_sentence,
+        people_sentence,
+        red_lines_details,
+        standing,
+    )
     from harness.judging.validation.sentences import red_lines_sentence as grave
     from harness.judging.validation.trust import trust_in
     from harness.wording import share, share_band
 
-    words = judge_sentence(check.judge, check.accuracy, check.accuracy_interval, check.flip_rate, check.pairs)
+    if check.hears:
+        by = check.deliveries.by_delivery if check.deliveries is not None else {}
+        details = [f"{spoilt}: right on {share(right)}" for spoilt, right in by.items()]
+        return "\n".join([f"{hearing_sentence(check.judge, check.deliveries)}. {IN_WORDS[trust_in(check)]}", *details])
+    words = judge_sentence(
+        check.judge, check.accuracy, check.accuracy_interval, check.flip_rate, check.pairs, check.why_missing
+    )
     if check.held_out_accuracy is not None:
         band = f" ({share_band(check.held_out_interval)})" if check.held_out_interval else ""
         words += (
@@ -376,6 +385,7 @@ def _in_words(check: JudgeCheck) -> str:
             *([f"{check.judge} {WORTH}."] if check.judge.split("@")[0] == NAME else []),
             *([f"{first}."] if first else []),
             f"{words}. {IN_WORDS[trust_in(check)]}".rstrip(),
+            *([f"{check.judge}: {check.why_missing}."] if check.why_missing and check.pairs else []),
             f"{check.judge}: {standing(check)}.",
             *(f"{people_sentence(people)}." for people in check.people_checks),
             *(red_lines_details(check.red_lines) if check.red_lines is not None else ()),

@@ -86,6 +86,8 @@ def _estimate(made: "RunPlan", judges: tuple[str, ...], agent_count: int | None,
 
 
 def _in_words(found: "PlanEstimate") -> list[str]:
+    from harness.verdicts.estimate import cost_in_words
+
     parts = [(found.agents, "agent"), (found.contexts, "context"), (found.repeats, "repeat"), (found.conditions, "condition")]
     size = " × ".join(counted(number, what) for number, what in parts)
     of_a_call = f"{found.cores_per_call} for each call" + ("" if found.threads_known else ", where an agent's is not known")
@@ -97,8 +99,7 @@ def _in_words(found: "PlanEstimate") -> list[str]:
         f"disk:   {found.megabytes:,.0f} MB",
     ]
     for one in found.judges:
-        cost = "no price on file" if one.cost_usd is None else f"US$ {one.cost_usd:,.2f}"
-        tokens = f"about {one.tokens_in + one.tokens_out:,} tokens, {cost}"
+        tokens = f"about {one.tokens_in + one.tokens_out:,} tokens, {cost_in_words(one)}"
         lines.append(f"judge:  {one.judge}: {one.calls:,} calls ({one.check_calls:,} of them in its check), {tokens}")
     if not found.judges:
         lines.append("judge:  none asked about; --judge NAME adds its calls and its price")

@@ -10,6 +10,7 @@ import typer
 from harness.commands.endpointing import print_endpointing
 from harness.commands.load_output import report_load
 from harness.commands.screen import AsJson, screen
+from harness.commands.vote_file import print_vote_file
 from harness.errors import UserError
 from harness.extras import require_pictures
 from harness.files import write_whole
@@ -54,11 +55,45 @@ def report(
         bool,
         typer.Option("--endpointing", help="Print each agent's pauses cut and its silence after true ends; write nothing."),
     ] = False,
+    vote_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html|FOLDER",
+            show_default="not written",
+            help="Write only a page with nothing in it but the vote, to send to people, or a folder to put on a web server.",
+        ),
+    ] = None,
+    medium: Annotated[
+        str | None,
+        typer.Option(
+            metavar="sound|text", show_default="sound if there is any", help="With --vote-file: hear or read replies."
+        ),
+    ] = None,
+    consent: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.txt", show_default="a short text", help="With --vote-file: what people agree to first."),
+    ] = None,
+    post_to: Annotated[
+        str | None,
+        typer.Option(metavar="URL", show_default="nowhere", help="With --vote-file: the address that the page posts votes to."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the report of one or several runs, and print its figures."""
     from harness.store.run_store import is_load
 
+    of_vote_file = {"--medium": medium, "--consent": consent, "--post-to": post_to}
+    if vote_file is not None:
+        others = {
+            "--baseline": baseline, "--out": out, "--export": export, "--bundle": bundle, "--budget-ttfa": budget_ttfa,
+            "--budget-ttft": budget_ttft, "--index": index, "--endpointing": endpointing,
+        }  # fmt: skip
+        if given := [name for name, value in others.items() if value]:
+            raise UserError(f"{given[0]}: does not go with --vote-file, which writes nothing but the vote")
+        print_vote_file(runs, vote_file, medium, consent, post_to, as_json=as_json)
+        return
+    if given := [name for name, value in of_vote_file.items() if value is not None]:
+        raise UserError(f"{given[0]}: says how people vote; give it with --vote-file FILE.html")
     budgets = {"--budget-ttfa": budget_ttfa, "--budget-ttft": budget_ttft}
     if endpointing:
         if len(runs) != 1:

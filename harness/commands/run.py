@@ -71,6 +71,7 @@ def run(
     from harness.reports.listening.results import human_rows
     from harness.reports.write import write_played
     from harness.run.phases import run as run_all
+    from harness.verdicts.judge import no_judge_left
 
     if write_plan is not None or estimate or agent_count is not None:
         of_a_run = {"--plan": plan, "--shard": shard, "--ray": ray, "--out": out, "--resume": resume}
@@ -92,15 +93,16 @@ def run(
             store, summary = run_all(request, progress, human_rows)
         if request.share.shard is None:
             progress.phase("Writing the report")
+        unheard = no_judge_left(store, request.options.judges)
         summary = write_played(store, summary, page=request.share.shard is None)
     if as_json:
         print(summary.to_json())
-        return 3 if summary.failed_sessions else 0
+        return 3 if summary.failed_sessions or unheard else 0
     print_summary(summary, screen())
     if request.share.shard is not None:
         number, of = request.share.shard
         print(f"shard {number} of {of}; when all are played: harness merge SHARD… --out RUN")
-    return _outcome(summary)
+    return _outcome(summary) or (3 if unheard else 0)
 
 
 def _request(

@@ -15,7 +15,7 @@ from harness.figures.circumstances import OPEN, Circumstances, languages_words, 
 from harness.figures.latency import MUCH_LOST, line_words
 from harness.figures.reply_flags import TO_JUDGE
 from harness.figures.session_figures import unspoken_words
-from harness.judging.validation.sentences import IN_WORDS, judge_sentence, red_lines_sentence
+from harness.judging.validation.sentences import IN_WORDS, hearing_sentence, judge_sentence, red_lines_sentence
 from harness.judging.validation.trust import BLIND
 from harness.ranking.wider import FEWEST_PERSONS
 from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
@@ -50,6 +50,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "red_lines": Kind("warn", "Red lines", "{}."),
     "judge": Kind("note", "Judge", "{}."),
     "weak_judge": Kind("warn", "Weak judge", "{}. {}"),
+    "silent_judge": Kind("warn", "No answer"),
     "own_family": Kind("warn", "Own family", "In {} the judge shares its model family with exactly one side, because no other "
                        "judge was left. Models tend to prefer their own kind; these verdicts are marked and never called "
                        "trusted."),
@@ -205,6 +206,10 @@ def _judges(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
         yield worded("timing_alone", len(known.timing_alone), counted(len(known.contexts), "conversation"))
         if not known.contexts - known.timing_alone:
             return
+    for judge in summary.judges:
+        if judge.why_missing:
+            left = f" {IN_WORDS['silent']}" if judge.trust == "silent" else ""
+            yield worded("silent_judge", f"{judge.id}: {judge.why_missing}.{left}", level="bad" if left else None)
     if not known.verdicts and not summary.boards:
         yield worded("not_judged")
         return
@@ -215,9 +220,15 @@ def _judges(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     yield from _presentations(summary, known)
     alone = all(judge.trust != "trusted" for judge in judges)
     for judge in judges:
-        proved = judge_sentence(judge.id, judge.accuracy, judge.accuracy_interval, judge.flip_rate, judge.pairs)
+        proved = (
+            hearing_sentence(judge.id, judge.deliveries)
+            if judge.trust == "hears"
+            else judge_sentence(judge.id, judge.accuracy, judge.accuracy_interval, judge.flip_rate, judge.pairs)
+        )
         if judge.trust == "trusted":
             yield worded("judge", proved)
+        elif judge.trust == "silent" and judge.why_missing:
+            continue  # said first
         else:
             blind = alone and judge.trust in BLIND
             yield worded("weak_judge", proved, IN_WORDS[judge.trust], level="bad" if blind else None)

@@ -7,6 +7,7 @@ takes its trust away on every board.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -18,15 +19,22 @@ from harness.store.judgment import JudgeCheck, Presentation
 from harness.store.judgment_table import JudgmentTable
 from harness.store.selection import Selection
 
+_OF_CHECK: Final = {"accuracy", "accuracy_interval", "flip_rate", "deliveries", "missing", "missing_by_kind", "note"}
+
 
 def judge_summaries(selection: Selection) -> list[JudgeSummary]:
     """The judges with a stored check, and the number of their verdicts on the boards that are quoted."""
     rows = selection.quoted_table({condition: selection.quoted(condition) for condition in selection.conditions})
     counts, own = _by_judge(rows), _by_judge(rows.where(rows["own_family"] != 0))
+    unanswered: dict[str, list[str]] = {}
+    for record in read_records(selection.store.folder):
+        unanswered.setdefault(record.judge, []).append(record.why_missing)
     return [
         JudgeSummary(
             id=check.judge,
-            **check.model_dump(include={"accuracy", "accuracy_interval", "flip_rate", "pairs", "note"}),
+            **check.model_dump(include=_OF_CHECK),
+            pairs=None if check.hears else check.pairs,
+            why_missing="; ".join(dict.fromkeys(filter(None, [check.why_missing, *unanswered.get(check.judge, [])]))),
             trusted=trust_in(check) == "trusted" and not own[check.judge],
             validated_on_people=people.accuracy if (people := check.validated_on_people) and people.accuracy_interval else None,
             trust=trust_in(check),

@@ -80,6 +80,7 @@ class RunSummary(RunFigures):
             failed = [judge.id for judge in self.judges if judge.trust in ("excluded", "silent")]
             if failed and len(failed) == len(self.judges):
                 why = f"{', '.join(failed)} failed {'its' if len(failed) == 1 else 'their'} check on pairs with known answers"
+                why = "; ".join(f"{judge.id}: {judge.why_missing}" for judge in self.judges if judge.why_missing) or why
                 return f"Quality is not known: {why}.", self.way_to_people
             if self.circumstances.verdicts:
                 return "Quality is not known: these runs have no ranking in common.", self.way_to_people

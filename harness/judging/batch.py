@@ -42,6 +42,10 @@ class Missing:
     kind: FailureKind
     detail: str
     attempts: int
+    """0: its judge was not asked any more."""
+    status: int | None = None
+    said: str = ""
+    mend: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class JudgingOutcome:
     canaries: tuple[CanaryWatch, ...] = ()
     unasked: int = 0
     """Planned questions left out because `enough` ended the batch."""
+    without_sound: int = 0
+    """Pairs left out because a judge that hears needs two sounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +296,8 @@ def _outcome(
     rows, missing = [], []
     for d in done:
         if d.failure is not None:
-            missing.append(Missing(d.task.judge.id, d.task.comparison, d.failure.kind, d.failure.detail, d.failure.attempts))
+            f = d.failure
+            missing.append(Missing(d.task.judge.id, d.task.comparison, f.kind, f.detail, f.attempts, f.status, f.said, f.mend))
         elif d.how == "lost":
             id_ = d.task.comparison.context_id
             subset = contexts[id_].subset
@@ -302,7 +309,7 @@ def _outcome(
         judgments=tuple(rows),
         missing=tuple(missing),
         comparisons=len(done),
-        calls=len(asked) + len(missing),
+        calls=len(asked) + sum(m.attempts > 0 for m in missing),
         cached=sum(d.how == "cache" for d in done),
         ties_without_call=sum(d.how == "same" for d in done),
         tokens_in=sum(v.tokens_in for v in asked),

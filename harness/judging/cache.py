@@ -14,6 +14,7 @@ import asyncio
 import hashlib
 import json
 import sqlite3
+import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -137,12 +138,14 @@ async def ask(judge: Judge, question: Question, cache: VerdictCache, key: str) -
     kept = cache.get(key)
     if kept is not None:
         return kept, True
+    began_s = time.perf_counter()
     try:
         verdict = await judge.compare(question)
     except (JudgeFailure, OSError):
         raise
     except Exception as error:
         raise JudgeFailure("defect", one_line(error)) from error
+    verdict = replace(verdict, seconds=round(time.perf_counter() - began_s, 3))
     cache.put(key, verdict)
     return verdict, False
 

@@ -2,7 +2,8 @@
 
 Temporary failures (429, 5xx, time-outs, cut connections, an answer that breaks the schema) are tried again after a jittered
 wait that honours Retry-After, up to a bound; another 4xx and a refusal are not. Then the question is *missing*: nothing is
-guessed. A malformed answer is asked for again in the same words, because quoting it would give the reply under judgment a
+guessed. `Patience` decides whether further questions are asked of a model that does not answer.
+A malformed answer is asked for again in the same words, because quoting it would give the reply under judgment a
 second chance to influence the judge. httpx and not a client library, so that one retry policy serves all APIs.
 """
 
@@ -20,11 +21,14 @@ import httpx
 from harness.agents.secrets import redactor
 from harness.errors import UserError, no_key, not_set
 from harness.judging import gemini
-from harness.judging.judge import FailureKind, JudgeFailure, Question, Verdict
+from harness.judging.chat_reply import refuse_status, text_of
+from harness.judging.judge import FailureKind, Question, Verdict
+from harness.judging.patience import Patience
 from harness.judging.rubric import rubric_hash, system_prompt, user_prompt
 from harness.judging.schema import Malformed, answer_schema, parse_answer
 from harness.judging.settings import JudgeOfSettings, JudgeSettings
 from harness.judging.sound import content
+from harness.judging.trouble import Trouble, malformed
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
@@ -66,14 +70,20 @@ class ChatEndpoint:
         self._client: httpx.AsyncClient | None = None
         self._jitter = random.Random(settings.id)
         self._gate = asyncio.Semaphore(settings.concurrency)
+        self._patience = Patience(settings.concurrency)
 
     async def __aenter__(self) -> "ChatEndpoint":
+        self._patience.enter()
         self._client = httpx.AsyncClient(
             timeout=self.settings.timeout_s,
             headers=self._headers(),
             limits=httpx.Limits(max_connections=self.settings.concurrency),
         )
         return self
+
+    def known_to_answer(self) -> None:
+        """Take note that this model answered before, so that what it refuses says nothing of other questions."""
+        self._patience.known = True
 
     async def __aexit__(self, *exc: object) -> None:
         if self._client is not None:
@@ -86,18 +96,28 @@ class ChatEndpoint:
         Raises:
             JudgeFailure: no usable answer after the last try; its kind is that of the last one.
         """
-        async with self._gate:
-            for attempt in range(1, self.settings.attempts + 1):
-                try:
-                    return await self._once(request)
-                except _Retry as trouble:
-                    if attempt == self.settings.attempts:
-                        raise JudgeFailure(trouble.kind, trouble.detail, attempts=attempt) from trouble
-                    await asyncio.sleep(self._wait_s(attempt, trouble.retry_after_s))
+        patience = self._patience
+        async with self._gate, patience.turn():
+            if patience.last == "rate_limited":
+                await asyncio.sleep(self._wait_s("rate_limited", 1, None))
+            return await self._with_retries(request)
+
+    async def _with_retries(self, request: Request[_T]) -> Answered[_T]:
+        for attempt in range(1, self.settings.attempts + 1):
+            try:
+                return await self._once(request)
+            except Trouble as trouble:
+                self._patience.troubles += 1
+                goes_on = trouble.again and attempt < self.settings.attempts and self._patience.may_retry(trouble.kind)
+                if not goes_on:
+                    raise trouble.failure(self.settings, attempt) from trouble
+                await asyncio.sleep(self._wait_s(trouble.kind, attempt, trouble.retry_after_s))
         raise AssertionError("attempts is at least 1")
 
-    def _wait_s(self, attempt: int, retry_after_s: float | None) -> float:
-        backoff = self._first_wait_s * 2 ** (attempt - 1) * self._jitter.uniform(0.5, 1.5)
+    def _wait_s(self, kind: FailureKind, attempt: int, retry_after_s: float | None) -> float:
+        # A rate limit is lifted after a minute at most, whichever question is then asked.
+        steps = max(attempt, self._patience.troubles) if kind == "rate_limited" else attempt
+        backoff = self._first_wait_s * 2 ** min(steps - 1, 20) * self._jitter.uniform(0.5, 1.5)
         return float(min(max(backoff, retry_after_s or 0.0), LONGEST_WAIT_S))
 
     def _headers(self) -> dict[str, str]:
@@ -127,31 +147,19 @@ class ChatEndpoint:
                 async for chunk in response.aiter_bytes():
                     raw += chunk
                     if len(raw) > MAX_ANSWER_BYTES:
-                        raise _Retry("malformed", f"answer over {MAX_ANSWER_BYTES} bytes")
+                        raise malformed(f"answer over {MAX_ANSWER_BYTES} bytes", "")
         except (TimeoutError, httpx.TimeoutException) as error:
-            raise _Retry("timeout", f"no whole answer within {self.settings.timeout_s:g} s") from error
+            raise Trouble("timeout", f"no whole answer within {self.settings.timeout_s:g} s", again=True) from error
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise _Retry("connection", type(error).__name__) from error
+            raise Trouble("connection", type(error).__name__, again=True) from error
         except httpx.InvalidURL as error:
-            raise JudgeFailure("rejected", f"base_url: {error}") from error
-        _check_status(response)
+            raise Trouble("rejected", f"base_url: {error}", hint="model", final=True) from error
+        refuse_status(response.status_code, response.headers.get("retry-after"), bytes(raw))
+        found = text_of(bytes(raw), self.settings.api, request.name)
         try:
-            envelope = json.loads(bytes(raw))
-            text, tokens_in, tokens_out = self._text(envelope, request.name)
-            return Answered(request.parse(redactor().foreign(text)), tokens_in, tokens_out)
+            return Answered(request.parse(redactor().foreign(found.text)), found.tokens_in, found.tokens_out)
         except Malformed as error:
-            raise _Retry("malformed", str(error)) from error
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-            raise _Retry("malformed", f"not a chat completion ({type(error).__name__})") from error
-
-    def _text(self, envelope: dict[str, Any], tool: str) -> tuple[str, int, int]:
-        match self.settings.api:
-            case "anthropic":
-                return _anthropic_text(envelope, tool)
-            case "gemini":
-                return gemini.text(envelope)
-            case _:
-                return _openai_text(envelope)
+            raise malformed(str(error), found.text, cut=found.cut) from error
 
     def _body(self, request: Request[_T]) -> tuple[str, dict[str, Any]]:
         s = self.settings
@@ -195,6 +203,7 @@ class EndpointJudge(JudgeOfSettings):
     def __init__(self, settings: JudgeSettings, *, first_wait_s: float = FIRST_WAIT_S) -> None:
         super().__init__(settings, settings.concurrency)
         self._endpoint = ChatEndpoint(settings, first_wait_s=first_wait_s)
+        self.known_to_answer = self._endpoint.known_to_answer
 
     @property
     def fingerprint(self) -> str:
@@ -232,52 +241,3 @@ class EndpointJudge(JudgeOfSettings):
     def request(self, question: Question) -> Request[Verdict]:
         """The question as it is sent."""
         return Request("record_verdict", system_prompt(), user_prompt(question), answer_schema(), parse_answer)
-
-
-class _Retry(Exception):
-    """A temporary failure, which is tried again."""
-
-    def __init__(self, kind: FailureKind, detail: str, retry_after_s: float | None = None) -> None:
-        super().__init__(detail)
-        self.kind: FailureKind = kind
-        self.detail = detail
-        self.retry_after_s = retry_after_s
-
-
-def _check_status(response: httpx.Response) -> None:
-    status = response.status_code
-    if status == 429:
-        raise _Retry("rate_limited", "HTTP 429", _retry_after_s(response.headers.get("retry-after")))
-    if status >= 500 or status == 408:
-        raise _Retry("server_error", f"HTTP {status}", _retry_after_s(response.headers.get("retry-after")))
-    if status != 200:
-        raise JudgeFailure("rejected", f"HTTP {status}")
-
-
-def _retry_after_s(value: str | None) -> float | None:
-    try:
-        return max(0.0, float(value)) if value else None
-    except ValueError:
-        return None
-
-
-def _openai_text(envelope: dict[str, Any]) -> tuple[str, int, int]:
-    choice = envelope["choices"][0]
-    message = choice["message"]
-    if message.get("refusal") or choice.get("finish_reason") == "content_filter":
-        raise JudgeFailure("refused", "the model declined")
-    text = message["content"]
-    if not isinstance(text, str):
-        raise Malformed("no text in the answer")
-    usage = envelope.get("usage") or {}
-    return text, int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
-
-
-def _anthropic_text(envelope: dict[str, Any], tool: str) -> tuple[str, int, int]:
-    if envelope.get("stop_reason") == "refusal":
-        raise JudgeFailure("refused", "the model declined")
-    calls = [block for block in envelope["content"] if block.get("type") == "tool_use" and block.get("name") == tool]
-    if len(calls) != 1:
-        raise Malformed(f"{len(calls)} answers in one")
-    usage = envelope.get("usage") or {}
-    return json.dumps(calls[0]["input"]), int(usage.get("input_tokens") or 0), int(usage.get("output_tokens") or 0)

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from harness.judging.judge import JudgeFailure
-from harness.judging.schema import Malformed
+from harness.judging.trouble import Text, Trouble, malformed
 
 _DECLINED: Final = frozenset({"SAFETY", "RECITATION", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII"})
 """Values of `finishReason` with which the model declines to answer."""
@@ -64,25 +63,25 @@ def response_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def text(envelope: Mapping[str, Any]) -> tuple[str, int, int]:
+def text(envelope: Mapping[str, Any]) -> Text:
     """The answer's text without the model's thoughts, and its tokens in and out.
 
     Raises:
-        JudgeFailure: the model declined.
-        Malformed: there is no text.
+        Trouble: the model declined, or there is no text.
     """
-    if (envelope.get("promptFeedback") or {}).get("blockReason"):
-        raise JudgeFailure("refused", "the model declined")
+    if blocked := (envelope.get("promptFeedback") or {}).get("blockReason"):
+        raise Trouble("refused", "the model declined", said=str(blocked))
     candidate = envelope["candidates"][0]
-    if candidate.get("finishReason") in _DECLINED:
-        raise JudgeFailure("refused", "the model declined")
-    parts = (candidate.get("content") or {}).get("parts") or []
+    ended = candidate.get("finishReason")
+    if ended in _DECLINED:
+        raise Trouble("refused", "the model declined", said=str(ended))
+    parts, cut = (candidate.get("content") or {}).get("parts") or [], ended == "MAX_TOKENS"
     said = "".join(part["text"] for part in parts if isinstance(part.get("text"), str) and not part.get("thought"))
     if not said:
-        raise Malformed(f"no text in the answer (finishReason {candidate.get('finishReason')})")
+        raise malformed(f"no text in the answer (finishReason {ended})", "", cut=cut)
     usage = envelope.get("usageMetadata") or {}
     out = int(usage.get("candidatesTokenCount") or 0) + int(usage.get("thoughtsTokenCount") or 0)
-    return said, int(usage.get("promptTokenCount") or 0), out
+    return Text(said, int(usage.get("promptTokenCount") or 0), out, cut)
 
 
 def _part(part: str | bytes) -> dict[str, Any]:

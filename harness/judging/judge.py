@@ -21,10 +21,19 @@ from harness.scenarios.context import Context, Turn
 
 Place = Literal["first", "second"]
 FailureKind = Literal[
-    "rate_limited", "server_error", "timeout", "connection", "malformed", "refused", "rejected", "unavailable", "defect"
+    "rate_limited",
+    "server_error",
+    "timeout",
+    "connection",
+    "malformed",
+    "refused",
+    "rejected",
+    "quota",
+    "unavailable",
+    "defect",
 ]
-"""`refused`: the model declined. `rejected`: the request itself was refused (4xx), so that asking again is useless. `defect`:
-the judge's program broke on the question, which is nobody's fault but ours."""
+"""`refused`: the model declined. `rejected`: the request itself was refused (4xx), so that asking again is useless. `quota`: no
+credit is left. `defect`: the judge's program broke on the question, which is nobody's fault but ours."""
 ENTRY_POINT_GROUP: Final = "heart_voice_harness.judges"
 """A name, and a callable `(options) -> Judge`; `options` is `[extra]` of a judge's file, else empty."""
 _ASKED_OF_ALL: Final = ("id", "family", "fingerprint", "concurrency", "orders_itself")
@@ -89,16 +98,33 @@ class Verdict:
     tokens_out: int = 0
     log_odds: float | None = None
     """ln P(first is better) − ln P(second is better), for a judge that knows its own log odds; a check shows their worth."""
+    seconds: float | None = None
+    """Time from the question to the answer, retries included."""
 
 
 class JudgeFailure(Exception):
-    """A question that got no usable answer, after all bounded retries."""
+    """A question that got no usable answer, after all bounded retries.
 
-    def __init__(self, kind: FailureKind, detail: str, *, attempts: int = 1) -> None:
+    `said` is what the server or the model said, `mend` what the user can do, `attempts` how often the question was sent (0: its
+    judge was not asked any more). `final`: no other question would be answered either.
+    """
+
+    def __init__(
+        self,
+        kind: FailureKind,
+        detail: str,
+        *,
+        attempts: int = 1,
+        status: int | None = None,
+        said: str = "",
+        mend: str = "",
+        final: bool = False,
+    ) -> None:
         self.detail = redact_foreign(detail)
         super().__init__(f"{kind}: {self.detail}")
         self.kind: FailureKind = kind
-        self.attempts = attempts
+        self.attempts, self.status, self.final = attempts, status, final
+        self.said, self.mend = redact_foreign(said), redact_foreign(mend)
 
 
 class Judge(Protocol):

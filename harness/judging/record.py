@@ -16,6 +16,7 @@ from harness.errors import UserError
 from harness.files import write_whole
 from harness.judging.batch import JudgingOutcome
 from harness.judging.design import Design
+from harness.judging.mend import why_missing
 from harness.judging.schema import Strict
 from harness.ranking.stopping import Look, UntilSeparated
 from harness.store.judgment import Presentation
@@ -57,7 +58,14 @@ class JudgingRecord(Strict):
     comparisons: int
     """Questions that were reached."""
     missing: list[dict[str, Any]]
+    why_missing: str = ""
+    """Why, and what mends it; empty in a record by an older version."""
     stop: Stop | None = None
+
+    @property
+    def given_up(self) -> bool:
+        """True if the judge was not asked any more before the end."""
+        return any(question.get("attempts") == 0 for question in self.missing)
 
 
 def record_of(
@@ -71,14 +79,16 @@ def record_of(
 ) -> JudgingRecord:
     """The record of one judge over the batches of one condition."""
     mine = [m for outcome in outcomes for m in outcome.missing if m.judge == judge]
+    answered = sum(row.judge == judge for outcome in outcomes for row in outcome.judgments)
     return JudgingRecord(
         judge=judge,
         presentation=presentation,
         condition=condition,
         seed=seed,
         design=asdict(design),
-        comparisons=sum(row.judge == judge for outcome in outcomes for row in outcome.judgments) + len(mine),
+        comparisons=answered + len(mine),
         missing=[asdict(m) for m in mine],
+        why_missing=why_missing(mine, answered),
         stop=None if rule is None else stop_of(rule, sum(outcome.unasked for outcome in outcomes)),
     )
 

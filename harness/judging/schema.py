@@ -1,10 +1,13 @@
 """The strict form of a judge's answer, and its only reader.
 
-A judge's reply is untrusted: the texts that it read may contain instructions. So the reader accepts exactly one JSON
-object of exactly this shape and nothing near it. Duplicate keys are refused, because two readers may each take a different
-one; so are trailing words, other types for numbers, and keys that were not asked for.
+A judge's reply is untrusted: the texts that it read may contain instructions. So exactly one JSON object is accepted, whose
+verdict is exactly of this shape. Duplicate keys are refused, because two readers may each take a different one; so are trailing
+words, which may take the verdict back, and other types for numbers. What models add of themselves changes no verdict and is
+passed over: reasoning in front, up to the end of its block, whatever objects it quotes; words before the object; a code fence
+around it; keys that were not asked for.
 """
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
@@ -16,6 +19,8 @@ from harness.store.judgment import AXES
 from harness.tables.json_rows import first_fault
 
 _PLACES: dict[str, Literal["first", "second"]] = {"A": "first", "B": "second"}
+_REASONING = re.compile(r"<think(?:ing)?>", re.I)
+_REASONED = re.compile(r"</think(?:ing)?>", re.I)
 Strength = Annotated[StrictInt, Field(ge=1, le=5)]
 
 
@@ -27,6 +32,8 @@ class Strict(BaseModel):
 
 class AxisAnswer(Strict):
     """The winner on one axis."""
+
+    model_config = ConfigDict(extra="ignore")
 
     winner: Literal["A", "B"]
     strength: Strength
@@ -45,6 +52,8 @@ class AxesAnswer(Strict):
 class Answer(Strict):
     """One judge's answer on one pair. The rationale comes first, so that the verdict follows from it."""
 
+    model_config = ConfigDict(extra="ignore")
+
     rationale: Annotated[str, Field(max_length=2_000)] = ""
     winner: Literal["A", "B"]
     strength: Strength
@@ -56,21 +65,35 @@ class Malformed(ValueError):
 
 
 def strict_object(text: str) -> dict[str, Any]:
-    """The one JSON object that `text` is (a single code fence around it is tolerated: many servers add one).
+    """The one JSON object that `text` is, or ends on after reasoning, words or a code fence.
 
     Raises:
         Malformed: anything else, duplicate keys and non-finite numbers included.
     """
     body = text.strip()
-    if body.startswith("```") and body.endswith("```") and len(body) >= 6:
-        body = body[3:-3].removeprefix("json").strip()
     try:
-        value = read_json(body, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
+        value = _read(body if body.startswith("{") else _after_words(body))
     except ValueError as error:
         raise Malformed(beginning(f"not one JSON object ({error})", 200)) from error
     if not isinstance(value, dict):
         raise Malformed(f"a JSON {type(value).__name__}, not an object")
     return value
+
+
+def _after_words(body: str) -> str:
+    """What stands after reasoning, whose opening tag many chat templates leave out, and after words. The end of the last block
+    counts: a model may quote one."""
+    *_, body = _REASONED.split(body)
+    words, brace, rest = body.partition("{")
+    if _REASONING.search(words) or (not brace and _REASONING.search(body)):
+        raise ValueError("reasoning without an end: max_tokens may be too low")
+    if words.lstrip()[:1] in ("[", '"'):
+        return body
+    return (brace + rest).rstrip().removesuffix("```")
+
+
+def _read(text: str) -> Any:
+    return read_json(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
 
 
 def parse_answer(text: str) -> Verdict:

@@ -59,7 +59,7 @@ class JudgeSettings(BaseModel):
     context_tokens: Annotated[int, Field(ge=512, le=1_000_000)] = 8_192
     """Tokens that a local model can read at once: instructions, conversation and both replies."""
     price_in: Annotated[float, Field(ge=0)] | None = None
-    """US dollars per million prompt tokens; null when not known, then the dry run prints no cost."""
+    """US dollars per million prompt tokens; without both prices, those that ship (`prices`), if the model is there."""
     price_out: Annotated[float, Field(ge=0)] | None = None
 
     audio: HearingSettings | None = None

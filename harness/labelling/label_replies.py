@@ -21,6 +21,7 @@ from harness.judging.batch import reference_completions
 from harness.judging.completion import Completion, read_completions
 from harness.judging.endpoint import ChatEndpoint
 from harness.judging.judge import JudgeFailure
+from harness.judging.mend import why_missing
 from harness.judging.settings import JudgeSettings, load_judge_settings
 from harness.labelling.model_labels import code_rationale, labels_of, written_marks
 from harness.progress import RunProgress
@@ -145,19 +146,21 @@ def _write(path: Path, text: str) -> None:
 
 async def _all(items: Sequence[_T], one: Callable[[_T], Awaitable[None]], progress: RunProgress) -> int:
     """Run `one` on each item; returns the number of failures. The endpoint's own gate limits simultaneous requests."""
-    done = missing = 0
+    done, failures = 0, []
 
     async def each(item: _T) -> None:
-        nonlocal done, missing
+        nonlocal done
         try:
             await one(item)
-        except JudgeFailure:
-            missing += 1
+        except JudgeFailure as failure:
+            failures.append(failure)
         done += 1
         progress.count(done, len(items))
 
     await asyncio.gather(*(each(item) for item in items))
-    return missing
+    if failures:
+        progress.note(f"{why_missing(failures, len(items) - len(failures))}.")
+    return len(failures)
 
 
 def read_labels(path: Path) -> list[StrategyLabel]:

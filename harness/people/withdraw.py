@@ -15,10 +15,11 @@ from typing import Final
 from harness.errors import UserError
 from harness.people.alone import alone
 from harness.people.records import DATABASE, SeatStore
-from harness.people.supporter.out_of_run import remove_person
+from harness.people.supporter.out_of_run import remove_person, remove_rater
 from harness.store.database import DATABASE as RUN
 from harness.store.disk import storage_fault
 from harness.store.run_store import RunStore
+from harness.wording import counted
 
 FOLDER: Final = "people"
 """The folder of a run with its supporters' recordings."""
@@ -72,16 +73,19 @@ def withdraw_everywhere(folder: Path, person: str) -> str:
 
 def _from_sessions(run: Path, person: str) -> str:
     """Remove somebody whom a run's records do not know: a merged or copied run has sessions of people, and their sittings name
-    them. Returns what was removed, in a sentence."""
+    them; and a rater whose votes came in a file has sat nowhere. Returns what was removed, in a sentence."""
     with closing(RunStore.open(run)) as store:
         count = remove_person(store, person, automatic=None).sessions
-    if not count:
-        raise UserError(f"{person}: nobody of that name has been recorded in {run}")
-    return _removed(person, count)
+        votes = remove_rater(store, person)
+    if not count and not votes:
+        raise UserError(f"{person}: nobody of that name has been recorded in {run}, and no file of votes there has the name")
+    return _removed(person, count, votes)
 
 
-def _removed(person: str, count: int) -> str:
-    return f"{person} is removed, with {count} {'recording' if count == 1 else 'recordings'}. {COPIES}"
+def _removed(person: str, recordings: int, votes: int = 0) -> str:
+    what = [counted(recordings, "recording")] if recordings or not votes else []
+    what += [counted(votes, "answer")] if votes else []
+    return f"{person} is removed, with {' and '.join(what)}. {COPIES}"
 
 
 def withdraw_on_page(folder: Path, records: SeatStore, person: str) -> bool:

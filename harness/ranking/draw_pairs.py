@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from harness.store.judgment import is_reference
+from harness.store.judgment import has_reference
 
 SUREST_STAYS: Final = 0.5
 """Chance to stay of a pair of which judges are as sure as can be (strength 5); 1 at strength 1 and below, even steps between.
@@ -41,7 +41,7 @@ class DrawnPair:
     second: str
     certainty: float | None = None
     rate: float = 1.0
-    """How often it is drawn, relative to the average pair of the run (`Judgment.draw_rate`)."""
+    """How often it is drawn, relative to the average pair of its kind in the run (`Judgment.draw_rate`)."""
 
 
 def chance_to_stay(certainty: float | None) -> float:
@@ -66,23 +66,21 @@ def drawn(
     ['c0', 'c1', 'c2']
     """
     rng = random.Random(seed)
-    of_agents = [pair for pair in pairs if not (is_reference(pair.first) or is_reference(pair.second))]
-    others = len(pairs) - len(of_agents)
+    of_agents = [pair for pair in pairs if not has_reference(pair.first, pair.second)]
     apart = REFERENCE_EVERY - 1
-    if not of_agents or apart * others <= len(of_agents):
-        return tuple(_from_anywhere(pairs, 1.0, rng, by_doubt)[:most])
-    with_reference = [pair for pair in pairs if is_reference(pair.first) or is_reference(pair.second)]
-    agents = _from_anywhere(of_agents, apart / REFERENCE_EVERY * len(pairs) / len(of_agents), rng, by_doubt)
-    references = iter(_from_anywhere(with_reference, len(pairs) / REFERENCE_EVERY / others, rng, by_doubt))
+    if not of_agents or apart * (len(pairs) - len(of_agents)) <= len(of_agents):
+        return tuple(_from_anywhere(pairs, rng, by_doubt)[:most])
+    agents = _from_anywhere(of_agents, rng, by_doubt)
+    references = iter(_from_anywhere([pair for pair in pairs if has_reference(pair.first, pair.second)], rng, by_doubt))
     length, first, theirs = len(agents) + len(agents) // apart, rng.randrange(REFERENCE_EVERY), iter(agents)
     return tuple(next(references if at % REFERENCE_EVERY == first else theirs) for at in range(length))[:most]
 
 
-def _from_anywhere(pairs: Sequence[DrawnPair], rate: float, rng: random.Random, by_doubt: bool) -> list[DrawnPair]:
-    """A circle of pairs whose mean rate is `rate`, from a drawn place on."""
+def _from_anywhere(pairs: Sequence[DrawnPair], rng: random.Random, by_doubt: bool) -> list[DrawnPair]:
+    """A circle of pairs, from a drawn place on."""
     some = _thinned(pairs, rng) if by_doubt and len(pairs) >= FEWEST_THINNED else list(pairs)
     some = rng.sample(some, LARGEST_CIRCLE) if len(some) > LARGEST_CIRCLE else some
-    circle = [replace(pair, rate=rate * pair.rate) for pair in _circle(some, rng)]
+    circle = _circle(some, rng)
     start = rng.randrange(len(circle)) if circle else 0
     return [*circle[start:], *circle[:start]]
 

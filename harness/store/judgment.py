@@ -39,6 +39,11 @@ def is_reference(system: str) -> bool:
     return system.startswith(REFERENCE_PREFIX)
 
 
+def has_reference(one: str, other: str) -> bool:
+    """True for a pair with a reference reply: of another kind than a pair of two agents."""
+    return is_reference(one) or is_reference(other)
+
+
 def reference_id(system: str) -> str:
     """The id of the reference that competes as `system`."""
     return system.removeprefix(REFERENCE_PREFIX)
@@ -82,8 +87,8 @@ class Judgment(BaseModel):
     purpose: Literal["main", "swapped", "repeat"] = "main"
     """`swapped` and `repeat` are audits of the judge (flip rate, self-consistency); a rating leaves them out."""
     draw_rate: Annotated[float, Field(gt=0, le=1_000, allow_inf_nan=False)] | None = None
-    """For a person's vote, how often the pair was to be drawn, relative to the average pair of the run (1: as often); None: not
-    drawn at random."""
+    """For a person's vote, how often the pair was to be drawn, relative to the average pair of its kind in the run, which is a
+    pair of two agents or one with a reference (1: as often); None: not drawn at random."""
 
 
 class Reliability(BaseModel):
@@ -156,6 +161,10 @@ class PeopleCheck(BaseModel):
     """Cohen's κ of one rater with another, on the same pairs as the judge's; None where no two raters saw one pair."""
     development: bool = False
     """The judge was developed with these labels: the check can take trust, and gives none."""
+    missing_by_kind: dict[str, int] = {}
+    """Pairs without an answer by the kind of failure."""
+    why_missing: str = ""
+    """Why, and what mends it; empty where every pair was answered, and in checks by older versions."""
 
 
 class ShareOfPairs(BaseModel):
@@ -194,6 +203,21 @@ class RedLinesCheck(BaseModel):
         return 0 if self.of is None else self.of - answered - self.missing
 
 
+class DeliveriesCheck(BaseModel):
+    """A judge that hears, on pairs of one text in two deliveries: half right is what a judge of words alone reaches."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n: int
+    """Pairs that it answered, each asked in both orders."""
+    accuracy: float | None
+    interval: tuple[float, float] | None = None
+    by_delivery: dict[str, float] = {}
+    """Accuracy by how the worse one of a pair is said."""
+    missing: int = 0
+    """Pairs without an answer."""
+
+
 class JudgeCheck(BaseModel):
     """Results of a judge on pairs with known answers, before it judged a run. They are shown beside the judge's figures."""
 
@@ -227,12 +251,31 @@ class JudgeCheck(BaseModel):
     length_interval: tuple[float, float] | None = None
     missing: int = 0
     """Questions without an answer; they never count as wrong and are named here."""
+    missing_by_kind: dict[str, int] = {}
+    """These by the kind of failure."""
+    why_missing: str = ""
+    """Why, and what mends it; empty where every pair was answered, and in checks by older versions."""
     by_axis: dict[Literal["H", "E", "A", "R", "T"], float] = Field(default_factory=dict)
     by_difficulty: dict[str, float] = Field(default_factory=dict)
     held_out_accuracy: float | None = None
     """For a judge fitted here, accuracy on pairs held out from its fit and scored once."""
     held_out_interval: tuple[float, float] | None = None
+    seconds_per_answer: float | None = None
+    """Median over the pairs with known answers, as many questions at once as the judge takes."""
+    tokens_in_per_answer: float | None = None
+    """Mean over the same answers; None where the judge counts no tokens."""
+    tokens_out_per_answer: float | None = None
+    hears: bool = False
+    """It hears replies and reads none, so that it was asked about deliveries in place of pairs with known answers."""
+    deliveries: DeliveriesCheck | None = None
+    """None: not asked."""
     note: str = ""
+
+    @property
+    def silent(self) -> bool:
+        """True if it was asked and answered nothing."""
+        heard = self.deliveries is None or self.deliveries.n > 0
+        return not (self.hears and heard) and not self.pairs
 
     @model_validator(mode="before")
     @classmethod

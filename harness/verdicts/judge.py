@@ -11,8 +11,8 @@ A session that cannot be shown to a judge, or on which a judge's program always 
 and stored, counts neither as won nor as lost, and can be judged again.
 """
 
-from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,9 @@ from harness.judging import (
     weights_of,
 )
 from harness.judging.cache import keys_of
-from harness.judging.judge import Judge
+from harness.judging.judge import Judge, hears
 from harness.judging.load_judge import fingerprint_of
-from harness.judging.record import record_of, write_record
+from harness.judging.record import read_records, record_of, write_record
 from harness.judging.settings import JudgeSettings
 from harness.judging.sound import refuse_unheard
 from harness.judging.validation.against_people import check_against, keep, kept
@@ -63,7 +63,9 @@ from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
 from harness.store.step_failure import ANALYSIS_FAILED, StepFailure
 from harness.verdicts.batches import Batch, batches_of
+from harness.verdicts.deliveries import check_hearing, questions_of_check
 from harness.verdicts.estimate import Estimate, estimate, total, with_check
+from harness.wording import counted
 
 CANARIES = 4
 """Number of questions with known answers in each batch; a judge that guesses gets all four right once in sixteen."""
@@ -83,6 +85,20 @@ class RunJudging:
     """Also ask judges that got half or more of the pairs with known answers wrong."""
     shard: tuple[int, int] | None = None
     """(number, of): ask only the questions of this part."""
+
+    @property
+    def heard(self) -> bool:
+        """True if judges hear the replies, False if they read them."""
+        return self.presentation == "audio"
+
+    @property
+    def plan(self) -> Design:
+        """The design, in which a judge that hears is asked in both orders: what comes last is best remembered."""
+        return replace(self.design, both_orders=True) if self.heard else self.design
+
+    def canaries(self, *, first: bool) -> int:
+        """Number of questions with known answers in a batch; none where replies are heard, since those are read."""
+        return CANARIES if first and not self.heard else 0
 
 
 def load_judges(names: Sequence[str], *, sound: bool | None = False) -> tuple[str, ...]:
@@ -145,34 +161,43 @@ async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, 
 
 def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
     """The number and the cost of the questions for judging the run, without asking them."""
+    load_judges(how.judges, sound=how.heard)
     contexts, batches = store.contexts(), batches_of(store, how.presentation)
     early, known = how.until is not None, keys_of(store.folder / VERDICTS)
     first = {batch.condition: batch for batch in reversed(batches)}
 
     def of_batch(settings: JudgeSettings, batch: Batch) -> Estimate:
-        canaries = CANARIES if batch is first[batch.condition] else 0
         return estimate(
             contexts,
             batch.competing,
             settings,
-            how.design,
+            how.plan,
             how.seed,
-            canaries=canaries,
+            canaries=how.canaries(first=batch is first[batch.condition]),
             may_end_early=early,
             between=batch.between,
         )
 
     def of(judge: str) -> Estimate:
         settings, fingerprint = load_judge_settings(judge), fingerprint_of(judge)
-        check = not_answered(fingerprint, [*gold_pairs(), *red_lines_of_run(fingerprint, how.seed)], known)
+        check = (
+            questions_of_check(fingerprint, known)
+            if how.heard
+            else not_answered(fingerprint, [*gold_pairs(), *red_lines_of_run(fingerprint, how.seed, known)], known)
+        )
         return with_check(total([of_batch(settings, batch) for batch in batches]), settings, check)
 
     return [of(name) for name in how.judges] if batches else []
 
 
-def red_lines_of_run(fingerprint: str, seed: int) -> tuple[RedLine, ...]:
-    """The red lines that a run asks this judge once its pairs are judged."""
-    return next_part(shipped_red_lines(), kept_answers(fingerprint, validations_folder()), seed)
+def red_lines_of_run(fingerprint: str, seed: int, answered: Collection[str]) -> tuple[RedLine, ...]:
+    """The red lines that a run asks this judge once its pairs are judged; none if it has asked its part before.
+
+    `answered`: keys of the run's stored answers.
+    """
+    pairs, known = shipped_red_lines(), kept_answers(fingerprint, validations_folder())
+    done = [pair for pair in pairs if answered and len(not_answered(fingerprint, [pair], answered)) < 2]  # of both orders
+    return () if len(open_pairs(done, known)) < len(done) else next_part(pairs, known, seed)
 
 
 async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
@@ -182,12 +207,14 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
     Questions answered before, even in a judging that was killed, are not asked again. Sessions that could not be judged are
     stored as failures of this step.
     """
-    if not load_judges(how.judges, sound=how.presentation == "audio"):
+    if not load_judges(how.judges, sound=how.heard):
         return []
     batches = batches_of(store, how.presentation)
     if not batches:
-        progress.note(_why_nothing(store.contexts()))
+        progress.note(_why_nothing(store.contexts(), heard=how.heard))
         return []
+    if without := sum(batch.without_sound for batch in batches):
+        progress.note(f"{counted(without, 'pair')} left out, in which not both replies have a sound.")
     with VerdictCache(store.folder / VERDICTS) as cache:
         if taken := take_in(store.folder, cache):
             progress.note(f"{taken} answers of shards added")
@@ -198,9 +225,9 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
         for condition in dict.fromkeys(batch.condition for batch in batches):
             here = [b for b in batches if b.condition == condition]
             outcomes += await _ask(store, how, judges, here, progress, cache)
-        checks = {check.judge: check for check in store.judge_checks()}
+        checks, known = {check.judge: check for check in store.judge_checks()}, cache.keys()
         for judge in judges:
-            part = red_lines_of_run(judge.fingerprint, how.seed)
+            part = red_lines_of_run(judge.fingerprint, how.seed, known)
             await _with_red_lines(store, checks[judge.id], judge, part, progress, cache)
     return outcomes
 
@@ -212,7 +239,7 @@ async def judge_shard(store: RunStore, how: RunJudging, progress: RunProgress) -
         UserError: the run was divided differently before, or another process is judging this shard.
     """
     shard = how.shard
-    if shard is None or not load_judges(how.judges, sound=how.presentation == "audio"):
+    if shard is None or not load_judges(how.judges, sound=how.heard):
         return []
     folder = folder_of(store.folder, shard)
     folder.mkdir(parents=True, exist_ok=True)
@@ -236,7 +263,7 @@ async def judge_shard(store: RunStore, how: RunJudging, progress: RunProgress) -
 
 def _asking(how: RunJudging, progress: RunProgress) -> "partial[Coroutine[Any, Any, JudgingOutcome]]":
     """`judge_pairs_async` with what is the same for every batch of a run."""
-    return partial(judge_pairs_async, design=how.design, seed=how.seed, progress=progress.count, presentation=how.presentation)
+    return partial(judge_pairs_async, design=how.plan, seed=how.seed, progress=progress.count, presentation=how.presentation)
 
 
 async def _judges_that_count(store: RunStore, how: RunJudging, progress: RunProgress, cache: VerdictCache) -> list[Judge]:
@@ -244,6 +271,8 @@ async def _judges_that_count(store: RunStore, how: RunJudging, progress: RunProg
     for name in how.judges:
         judge = open_judge(name, weights_for(name, progress))
         check = await _check(store, judge, how.seed, progress, cache)
+        if check.why_missing:
+            progress.note(f"{check.judge}: {check.why_missing}.")
         if check.excluded and not how.keep_excluded:
             progress.note(f"{check.judge} is left out. {check.note}")
         else:
@@ -277,12 +306,12 @@ async def _ask(
             batch.competing,
             judges,
             cache=cache,
-            canaries=CANARIES if batch is batches[0] else 0,
+            canaries=how.canaries(first=batch is batches[0]),
             enough=rule if batch is batches[0] else None,
             between=batch.between,
         )
         place = {"condition": condition, "replicate": batch.replicate}
-        outcomes.append(outcome)
+        outcomes.append(replace(outcome, without_sound=batch.without_sound))
         rows += [row.model_copy(update=place) for row in outcome.judgments]
         _keep_failures(store, batch, outcome, progress)
         if outcome.unasked:
@@ -290,7 +319,10 @@ async def _ask(
     for judge in judges:
         mine = {judge.id, no_reply_rule(judge.id)}
         store.replace_judgments(mine, [row for row in rows if row.judge in mine], how.presentation, condition)
-        write_record(store.folder, record_of(judge.id, outcomes, how.presentation, condition, how.seed, how.design, rule))
+        record = record_of(judge.id, outcomes, how.presentation, condition, how.seed, how.plan, rule)
+        write_record(store.folder, record)
+        if record.why_missing:
+            progress.note(f"{judge.id}{where}: {record.why_missing}.")
     return outcomes
 
 
@@ -319,14 +351,18 @@ def _keep_failures(store: RunStore, batch: Batch, outcome: JudgingOutcome, progr
         store.clear_step_failure(session, "judging")
 
 
-def _why_nothing(contexts: Sequence[Context]) -> str:
+def _why_nothing(contexts: Sequence[Context], *, heard: bool) -> str:
     if contexts and all(context.timing_alone for context in contexts):
         return "The callers are recordings without texts: they are timed and not judged."
+    if heard:
+        return "No conversation has two replies that were heard, so there is nothing to judge."
     return "Nothing was answered, so there is nothing to judge."
 
 
 async def _check(store: RunStore | None, judge: Judge, seed: int, progress: RunProgress, cache: VerdictCache) -> JudgeCheck:
     progress.phase(f"Checking the judge ({judge.id})")
+    if hears(judge):
+        return _stored(store, await check_hearing(judge, progress, cache))
     check = await check_judge_async(judge, seed, progress.count, cache=cache)
     return _stored(store, with_all_known(judge, check))
 
@@ -339,8 +375,8 @@ async def _with_red_lines(
     progress: RunProgress,
     cache: VerdictCache,
 ) -> JudgeCheck:
-    """The check with these red lines, once they are asked; a judge that is left out is not asked."""
-    if check.excluded or not pairs:
+    """The check with these red lines, once they are asked; a judge that is left out is not asked, nor one that hears."""
+    if check.excluded or check.hears or not pairs:
         return check
     progress.phase(f"Asking the judge about red lines ({judge.id})")
     keep_answers(judge.fingerprint, await ask_red_lines(judge, pairs, cache, progress.count), validations_folder())
@@ -358,6 +394,15 @@ def _stored(store: RunStore | None, check: JudgeCheck) -> JudgeCheck:
     if store is not None:
         store.add_judge_check(check)
     return check
+
+
+def no_judge_left(store: RunStore, names: Sequence[str]) -> bool:
+    """True if one of these judges stopped answering in this run, and none of the others counts."""
+    asked = {load_judge_settings(name).judge_id for name in names if name != NO_JUDGE}
+    checks = [check for check in store.judge_checks() if check.judge in asked]
+    ended = {r.judge for r in read_records(store.folder) if r.presentation == HEARD and r.judge in asked and r.given_up}
+    silent = ended | {check.judge for check in checks if check.silent}
+    return bool(silent) and all(check.excluded or check.judge in ended for check in checks)
 
 
 def heard_wer_by_agent(store: RunStore) -> dict[str, float | None]:

@@ -39,7 +39,7 @@ def estimate_planned(
     def of(judge: str) -> Estimate:
         settings, fingerprint = load_judge_settings(judge), fingerprint_of(judge)
         first, later = (estimate(judged, competing, settings, Design(), seed, canaries=count) for count in (CANARIES, 0))
-        check = not_answered(fingerprint, [*gold_pairs(), *red_lines_of_run(fingerprint, seed)], frozenset())
+        check = not_answered(fingerprint, [*gold_pairs(), *red_lines_of_run(fingerprint, seed, ())], frozenset())
         batches = [*[first] * conditions, *[later] * (conditions * (repeats - 1))]
         return with_check(total(batches), settings, check)
 

@@ -4,15 +4,16 @@ The same core as for a run, so that the whole board can be run on text alone (`h
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.judging.batch import JudgingOutcome, Progress, judge_pairs, reference_completions
+from harness.judging.batch import JudgingOutcome, Missing, Progress, judge_pairs, reference_completions
 from harness.judging.cache import VerdictCache, keys_of
 from harness.judging.completion import Completion, read_completions
 from harness.judging.load_judge import fingerprint_of, open_judge
+from harness.judging.mend import by_kind, why_missing
 from harness.judging.record import Stop, stop_of
 from harness.judging.settings import load_judge_settings
 from harness.judging.validation.checks import check_judge, not_answered
@@ -99,8 +100,10 @@ def as_object(
     *,
     stop: Stop | None = None,
     heard_wer: Mapping[str, float | None] | None = None,
+    asked: Collection[str] | None = None,
 ) -> dict[str, Any]:
-    """The object that `harness judge --json` prints."""
+    """The object that `harness judge --json` prints. `missing_by_kind` counts pairs of checks too: of the judges `asked`, None:
+    of all."""
     watches = {w.judge: w for o in outcomes for w in o.canaries}
     judges = []
     for check in checks:
@@ -113,6 +116,10 @@ def as_object(
                 "drifted": watched.drifted(check.accuracy) if watched and check.accuracy is not None else None,
             }
         )
+    kinds = Counter(by_kind([m for o in outcomes for m in o.missing]))
+    for check in checks:
+        if asked is None or check.judge in asked:
+            kinds.update(check.missing_by_kind)
     found: dict[str, Any] = {
         "schema": 1,
         "comparisons": sum(o.comparisons for o in outcomes),
@@ -120,7 +127,9 @@ def as_object(
         "cached": sum(o.cached for o in outcomes),
         "missing": sum(len(o.missing) for o in outcomes),
         "unasked": sum(o.unasked for o in outcomes),
-        "missing_by_kind": dict(sorted(Counter(m.kind for o in outcomes for m in o.missing).items())),
+        "without_sound": sum(o.without_sound for o in outcomes),
+        "missing_by_kind": dict(sorted(kinds.items())),
+        "why_missing": _why(outcomes),
         "judges": judges,
         "stop": None if stop is None else stop.model_dump(),
         "heard_wer": dict(heard_wer or {}),
@@ -128,3 +137,12 @@ def as_object(
     if estimates:
         found["dry_run"] = [asdict(e) for e in estimates]
     return found
+
+
+def _why(outcomes: Sequence[JudgingOutcome]) -> dict[str, str]:
+    """Judge → why questions of the batches have no answer, for judges that left some."""
+    missing: dict[str, list[Missing]] = {}
+    for one in (m for outcome in outcomes for m in outcome.missing):
+        missing.setdefault(one.judge, []).append(one)
+    answered = Counter(row.judge for outcome in outcomes for row in outcome.judgments)
+    return {judge: why_missing(mine, answered[judge]) for judge, mine in missing.items()}

@@ -146,8 +146,8 @@ def rows_and_skips(votes: Sequence[Vote], *, keep_excluded: bool = False) -> tup
 
 
 def _given(vote: Vote) -> Given:
-    if vote.vote == "skip":
-        return Given(vote.rater, counts=False)
+    if vote.vote == "skip":  # A check asks for an answer, so none is a wrong one.
+        return Given(vote.rater, counts=False, passed=None if vote.check is None else False)
     steps = _STEPS[vote.vote]
     return Given(
         rater=vote.rater,

@@ -113,3 +113,5 @@ class VoteFileKey(BaseModel):
     """What `VotesOfOne.consent` repeats."""
     completion_code: str
     pairs: dict[OpaqueId, KeyPair]
+    withdrawn: tuple[OpaqueId, ...] = ()
+    """Pairs that were in it and have a reply that its speaker withdrew: answers on them are left out."""

@@ -9,16 +9,22 @@ raters' names from judges'.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
+from harness.errors import UserError
 from harness.files import own_folder, write_whole
+from harness.statistics.effective import effective_number
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.paths import VOTES
 from harness.store.run_store import RunStore
+from harness.tables.lines import lines_of
 from harness.tables.names import NamesRead
+from harness.votes.from_vote_file import votes_from_vote_file
 from harness.votes.rater_exclusion import RaterQuality
 from harness.votes.vote import Vote, raters_of, read_votes, rows_and_skips
 from harness.wording import counted
@@ -53,6 +59,23 @@ class CountedVotes:
         return tuple(row for row in self.rows if row.purpose == "main")
 
     @property
+    def sizes(self) -> Counter[str]:
+        """Rater → votes that rate, the most first."""
+        return Counter(dict(Counter(row.judge.removeprefix(RATER_PREFIX) for row in self.counted).most_common()))
+
+    @property
+    def effective_raters(self) -> float:
+        """Raters with equally many votes who would say as much: one with most of them leaves the others little to say."""
+        return effective_number(np.array(list(self.sizes.values()), dtype=np.float64))
+
+    @property
+    def leading(self) -> tuple[str, float] | None:
+        """The rater with over half of the votes of several, and the share."""
+        sizes = self.sizes
+        rater, most = next(iter(sizes.items()), ("", 0))
+        return (rater, most / sizes.total()) if len(sizes) > 1 and 2 * most > sizes.total() else None
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on raters in several files, and on votes that a later one of the same rater replaces."""
         found = [
@@ -65,23 +88,56 @@ class CountedVotes:
                 f"{counted(earlier, 'earlier vote')} of a rater on a pair that they answered again left out: the last answer "
                 "counts."
             )
+        if self.leading is not None:
+            rater, share = self.leading
+            found.append(
+                f"{rater} gave {100 * share:.0f} % of the votes that count: {counted(len(self.sizes), 'rater')} are worth "
+                f"{self.effective_raters:.1f} who give as many each, so what people prefer is above all what {rater} prefers."
+            )
         return tuple(found)
 
 
 def add_votes(store: RunStore, path: Path, presentation: Presentation, condition: str | None = None) -> list[str]:
-    """Notes on a CSV of votes, which is checked against the run and stored there beside all earlier ones.
+    """Notes on a file of votes, which is checked against the run and stored there beside all earlier ones: a CSV, or what one
+    person sent from a vote file.
 
     `condition`: for rows that name none; a run with one condition needs neither.
 
     Raises:
         UserError: a bad file, or a vote on a reply that the run does not have; names file and line.
     """
+    conditions = store.manifest.conditions
+    unsaid = condition or (conditions[0] if len(conditions) == 1 else "")
+    problem = _problems(store, unsaid)
+    read: Sequence[Vote]
+    if _is_from_a_vote_file(path):
+        placed, notes = votes_from_vote_file(store, path)
+        if wrong := next((f"{where}: {fault}" for vote, where in placed if (fault := problem(vote))), None):
+            raise UserError(wrong)
+        read = [vote for vote, _ in placed]
+    else:
+        names = NamesRead()
+        read = read_votes(path, presentation, problem, names)
+        notes = names.notes()
+    votes = [v.model_copy(update={"condition": v.condition or unsaid}) for v in read]
+    folder = store.folder / VOTES
+    own_folder(folder)
+    text = "".join(vote.model_dump_json(exclude_none=True) + "\n" for vote in votes)
+    there = _files(store)
+    if any(file.read_text(encoding="utf-8") == text for file in there):
+        return [*notes, f"{path}: these votes were added before, and count once."]
+    plain = re.sub(r"[^\w.-]+", "-", path.stem)[:MOST_OF_A_STEM]
+    number = 1 + max(map(_number, there), default=0)
+    write_whole(folder / f"{number:04d}-{plain}.jsonl", text)
+    return notes
+
+
+def _problems(store: RunStore, unsaid: str) -> Callable[[Vote], str | None]:
+    """What is wrong with a vote on this run, if anything. `unsaid`: the condition of a vote that names none."""
     subset = {context.id: context.subset for context in store.contexts()}
     known = {agent.name for agent in store.manifest.agents}
     references = {(c.id, reference_name(r.id)) for c in store.contexts() for r in c.references}
-
     conditions = store.manifest.conditions
-    unsaid = condition or (conditions[0] if len(conditions) == 1 else "")
 
     def problem(vote: Vote) -> str | None:
         if vote.run and vote.run != store.manifest.id:
@@ -100,20 +156,12 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation, condition
                 return f"{side}: {system!r} gave no reply to {vote.context!r} in {store.folder}"
         return None
 
-    names = NamesRead()
-    read = read_votes(path, presentation, problem, names)
-    votes = [v.model_copy(update={"condition": v.condition or unsaid}) for v in read]
-    notes = names.notes()
-    folder = store.folder / VOTES
-    own_folder(folder)
-    text = "".join(vote.model_dump_json(exclude_none=True) + "\n" for vote in votes)
-    there = _files(store)
-    if any(file.read_text(encoding="utf-8") == text for file in there):
-        return [*notes, f"{path}: these votes were added before, and count once."]
-    plain = re.sub(r"[^\w.-]+", "-", path.stem)[:MOST_OF_A_STEM]
-    number = 1 + max(map(_number, there), default=0)
-    write_whole(folder / f"{number:04d}-{plain}.jsonl", text)
-    return notes
+    return problem
+
+
+def _is_from_a_vote_file(path: Path) -> bool:
+    """True for JSON: no header of a table begins with a brace."""
+    return next(lines_of(path), "").lstrip().startswith(("{", "["))
 
 
 def _files(store: RunStore) -> list[Path]:

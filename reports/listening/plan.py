@@ -3,22 +3,25 @@
 Least-judged conversations and pairs come first, so that votes spread evenly however many raters finish. What is equally little
 judged is drawn at random, so every conversation comes as often as any other, and within it every pair of replies: a pair's rate
 is known (`Item.draw_rate`), as the fit of people's votes needs. It is not 1 where replies are missing: a pair then shares
-the turn of its conversation with fewer others.
+the turn of its conversation with fewer others. Pairs with a reference have one turn in eight, as on the page
+(`harness.ranking.draw_pairs`).
 
 Sides are balanced within a rater. A conversation has one role for a rater: practice, check or item. With delays as a factor the
 same pair comes twice, once in each half, so that neither memory nor fatigue falls on one version alone.
 """
 
 import random
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass
 from itertools import combinations
-from math import comb
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from harness.ranking.draw_pairs import REFERENCE_EVERY
 from harness.reports.listening.design import CHOICES, ListeningDesign
 from harness.reports.listening.material import Conversation, audible_gap_ms
+from harness.store.judgment import has_reference
 
 Role = Literal["level", "headphones", "practice", "main", "gold", "attention", "break"]
 Coverage = Mapping[tuple[str, ...], int]
@@ -75,7 +78,8 @@ def deal(
     kept = free[len(free) - checks :] if checks else []
     main = free[: len(free) - checks][: design.items]
     practice, gold = kept[: min(design.practice, checks // 2)], kept[min(design.practice, checks // 2) :]
-    asked = _main(main, design, coverage, _rates(conversations, design), rng)
+    turns = {conversation.id: _turn(conversation) for conversation in conversations} if design.kind == "ab" else {}
+    asked = _main(main, design, coverage, turns, rng)
     for item in [*_gold(gold, conversations, design, rng), *_attention(asked, design, rng)]:
         asked.insert(rng.randint(min(1, len(asked)), len(asked)), item)
     return (*_before(design, rng), *_practice(practice, design, rng), *_with_breaks(asked, design))
@@ -93,31 +97,51 @@ def _before(design: ListeningDesign, rng: random.Random) -> list[Item]:
     return [Item(role="level"), *trials]
 
 
-def _rates(conversations: Sequence[Conversation], design: ListeningDesign) -> dict[str, float]:
-    """Conversation → rate of each of its pairs, relative to the average pair of all; empty where single replies are rated."""
-    if design.kind != "ab":
-        return {}
-    pairs = {conversation.id: comb(len(conversation.replies), 2) for conversation in conversations}
-    mean = sum(pairs.values()) / len(pairs)
-    return {conversation: mean / here for conversation, here in pairs.items()}
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """The pairs of one conversation of two agents and with a reference, and the chance of its turn to take from either."""
+
+    pairs: tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
+    chance: tuple[float, float]
+
+
+def _turn(conversation: Conversation) -> _Turn:
+    pairs: list[tuple[str, ...]] = [*combinations(sorted(conversation.replies), 2)]
+    with_reference = [pair for pair in pairs if has_reference(*pair)]
+    share = len(with_reference) / max(1, len(pairs))
+    # Where references would have less than their part, or nobody else replied, every pair is as likely.
+    share = share if share == 1 else min(share, 1 / REFERENCE_EVERY)
+    return _Turn(([pair for pair in pairs if pair not in with_reference], with_reference), (1 - share, share))
+
+
+def _rates(turns: Collection[_Turn]) -> tuple[float, float]:
+    """For pairs of two agents and with a reference: what makes chances rates, relative to the average pair of the kind."""
+    chances = [sum(turn.chance[kind] for turn in turns) for kind in range(2)]
+    sizes = [sum(len(turn.pairs[kind]) for turn in turns) for kind in range(2)]
+    agents, references = (size / chance if chance else 0.0 for size, chance in zip(sizes, chances, strict=True))
+    return agents, references
 
 
 def _main(
     chosen: Sequence[Conversation],
     design: ListeningDesign,
     coverage: Coverage,
-    rates: Mapping[str, float],
+    turns: Mapping[str, _Turn],
     rng: random.Random,
 ) -> list[Item]:
     versions = design.audible_delay
     first: list[Item] = []
     second: list[Item] = []
-    start = rng.random()
+    start, place, of_kind = rng.random(), rng.random(), _rates(turns.values())
     for number, conversation in enumerate(chosen):
-        systems = _systems(conversation, design, coverage, (start + number * GOLDEN) % 1.0)
+        rate: float | None = None
+        choices: list[tuple[str, ...]] = [(name,) for name in sorted(conversation.replies)]
+        if turn := turns.get(conversation.id):
+            kind = int((place + number / REFERENCE_EVERY) % 1.0 < turn.chance[1])
+            choices, rate = turn.pairs[kind], of_kind[kind] * turn.chance[kind] / len(turn.pairs[kind])
+        systems = _least_judged(conversation, choices, coverage, (start + number * GOLDEN) % 1.0)
         # Alternating sides over a shuffled list balances them exactly, up to one.
         order = systems if number % 2 == 0 else systems[::-1]
-        rate = rates.get(conversation.id)
         made = [
             _item("main", conversation, order, design, with_delay).model_copy(update={"draw_rate": rate})
             for with_delay in versions
@@ -133,11 +157,12 @@ def _main(
     return first + second
 
 
-def _systems(conversation: Conversation, design: ListeningDesign, coverage: Coverage, at: float) -> tuple[str, ...]:
-    """The least-judged systems of a conversation; of several, those at `at`, uniform from 0 to 1, in the order of names."""
-    size = 2 if design.kind == "ab" else 1
-    votes = {names: coverage.get((conversation.id, *names), 0) for names in combinations(sorted(conversation.replies), size)}
-    least = [names for names, count in votes.items() if count == min(votes.values())]
+def _least_judged(
+    conversation: Conversation, choices: Sequence[tuple[str, ...]], coverage: Coverage, at: float
+) -> tuple[str, ...]:
+    """The least-judged of some choices of systems; of several, those at `at`, uniform from 0 to 1."""
+    votes = [coverage.get((conversation.id, *names), 0) for names in choices]
+    least = [names for names, count in zip(choices, votes, strict=True) if count == min(votes)]
     return least[int(at * len(least))]
 
 

@@ -5,6 +5,14 @@ second time (`harness.scenarios.screens.second`). They rather match too much: a 
 harms.
 """
 
-from harness.scenarios.screens.rules import ALL, FOR_WRITTEN_PACKS, Finding, reasons, screen_context, screen_text
+from harness.scenarios.screens.rules import (
+    ALL,
+    FOR_WRITTEN_PACKS,
+    NOT_FOR_PEOPLE,
+    Finding,
+    reasons,
+    screen_context,
+    screen_text,
+)
 
-__all__ = ["ALL", "FOR_WRITTEN_PACKS", "Finding", "reasons", "screen_context", "screen_text"]
+__all__ = ["ALL", "FOR_WRITTEN_PACKS", "NOT_FOR_PEOPLE", "Finding", "reasons", "screen_context", "screen_text"]

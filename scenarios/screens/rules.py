@@ -120,6 +120,9 @@ def reasons() -> tuple[tuple[str, str], ...]:
 ALL = ("safety", "identity", "names", "clinical", "frame")
 """All screens. Packs written for the purpose use safety, identity and clinical, because their people are invented."""
 FOR_WRITTEN_PACKS = ("safety", "identity", "clinical")
+NOT_FOR_PEOPLE = ("safety", "clinical")
+"""Screens of conversations that nobody is asked to answer or to vote on: crises, and illness. Distress and hostile callers are
+HEART's subject."""
 
 
 def screen_text(text: str, screens: Iterable[str] = ALL) -> tuple[Finding, ...]:

@@ -26,6 +26,7 @@ from harness.files import write_whole
 from harness.judging.cache import VerdictCache, ask_all, ask_both
 from harness.judging.embedded import EmbeddedJudge
 from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
+from harness.judging.mend import by_kind, why_missing
 from harness.judging.validation.peoples_labels import CLEAR, PeoplesLabels, PeoplesPair, worths
 from harness.judging.validation.published_labels import DEVELOPMENT
 from harness.judging.validation.yardsticks import (
@@ -82,8 +83,10 @@ async def check_against(
     asked = sorted(_drawn(pairs or labels.across(seed), seed), key=lambda pair: pair.context)
     with VerdictCache(under_way) as cache:
         given = await ask_all(judge, asked, lambda pair: _ask(judge, pair, cache), lambda pair: pair.context, progress)
-    answers = [answer for answer in given if answer is not None]
-    check = figures(judge, labels, answers if pairs else (), seed, missing=len(asked) - len(answers))
+    answers = [answer for answer in given if isinstance(answer, _Answer)]
+    failures = [answer for answer in given if isinstance(answer, JudgeFailure)]
+    check = figures(judge, labels, answers if pairs else (), seed, missing=len(failures))
+    check = check.model_copy(update={"missing_by_kind": by_kind(failures), "why_missing": why_missing(failures, len(answers))})
     if pairs:
         return check
     correlation, replies = _board_correlation(answers, labels)
@@ -95,12 +98,12 @@ async def check_against(
     )  # fmt: skip
 
 
-async def _ask(judge: Judge, pair: PeoplesPair, cache: VerdictCache) -> _Answer | None:
+async def _ask(judge: Judge, pair: PeoplesPair, cache: VerdictCache) -> _Answer | JudgeFailure:
     question = Question(pair.turns, pair.better, pair.worse, pair.worse_turns)
     try:
         both = await ask_both(judge, question, cache)
-    except JudgeFailure:
-        return None
+    except JudgeFailure as failure:
+        return failure
     said = tuple((verdict, verdict.winner == place) for (verdict, _), place in zip(both, ("first", "second"), strict=True))
     return _Answer(pair, sum(right for _, right in said) / len(said), said, sum(was_kept for _, was_kept in both))
 

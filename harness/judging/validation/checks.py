@@ -10,13 +10,16 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean, median
 from typing import Final, TypeVar
 
 from scipy.stats import binom
 
 from harness.judging.cache import VerdictCache, ask, ask_all, ask_both, blocking, both_orders, cache_key
 from harness.judging.embedded import EmbeddedJudge, held_out_record
-from harness.judging.judge import Judge, JudgeFailure, Question
+from harness.judging.endpoint import EndpointJudge
+from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
+from harness.judging.mend import by_kind, why_missing
 from harness.judging.validation.labelled import LabelledPair, gold_pairs
 from harness.judging.validation.red_lines import RedLine
 from harness.judging.validation.sentences import IN_WORDS
@@ -38,6 +41,10 @@ class CheckedPair:
     score: float | None
     flipped: bool
     first_chosen: tuple[bool, ...]
+    failure: JudgeFailure | None = None
+    """Why there is no score."""
+    verdicts: tuple[Verdict, ...] = ()
+    """The answers in both orders, if there are two."""
 
 
 async def check_judge_async(
@@ -53,7 +60,10 @@ async def check_judge_async(
     `cache`: answers of an earlier check that count for this one; None asks everything.
     """
     chosen = gold_pairs() if pairs is None else pairs
-    return summarise(judge, await ask_pairs(judge, chosen, progress, cache), seed)
+    check = summarise(judge, await ask_pairs(judge, chosen, progress, cache), seed)
+    if check.pairs and isinstance(judge, EndpointJudge):
+        judge.known_to_answer()
+    return check
 
 
 check_judge = blocking(check_judge_async)
@@ -77,14 +87,15 @@ async def ask_pair(judge: Judge, pair: LabelledPair, cache: VerdictCache) -> Che
     """The judge's answers on one labelled pair, asked in both orders."""
     try:
         (forward, _), (backward, _) = await ask_both(judge, Question(pair.turns, pair.better, pair.worse), cache)
-    except JudgeFailure:
-        return CheckedPair(pair, None, False, ())
+    except JudgeFailure as failure:
+        return CheckedPair(pair, None, False, (), failure)
     right = (forward.winner == "first", backward.winner == "second")
     return CheckedPair(
         pair,
         score=sum(right) / len(right),
         flipped=forward.winner == backward.winner,
         first_chosen=(forward.winner == "first", backward.winner == "first"),
+        verdicts=(forward, backward),
     )
 
 
@@ -97,11 +108,12 @@ def not_answered(fingerprint: str, pairs: Iterable[LabelledPair | RedLine], know
 def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeCheck:
     """The check in the form that is shown beside every figure of the judge."""
     answered = [(c, c.score) for c in checked if c.score is not None]
-    missing = len(checked) - len(answered)
+    failures = [c.failure for c in checked if c.failure is not None]
+    missing, kinds, why = len(checked) - len(answered), by_kind(failures), why_missing(failures, len(answered))
     if not answered:
         return JudgeCheck(
             judge=judge.id, family=judge.family, pairs=0, accuracy=None, accuracy_interval=None, flip_rate=None,
-            trusted=False, excluded=True, missing=missing, note=IN_WORDS["silent"],
+            trusted=False, excluded=True, missing=missing, missing_by_kind=kinds, why_missing=why, note=IN_WORDS["silent"],
         )  # fmt: skip
     accuracy, interval = clustered_share([(c.pair.conversation_id, score) for c, score in answered])
     flip_rate, flip_interval = clustered_share([(c.pair.conversation_id, float(c.flipped)) for c, _ in answered])
@@ -112,7 +124,7 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
     length, length_interval = clustered_mean(pulls, seed=seed) if pulls else (None, None)
     record = held_out_record() if isinstance(judge, EmbeddedJudge) else {}
     found = trust(accuracy, interval, flip_rate, answered=len(answered), missing=missing)
-    return JudgeCheck(
+    check = JudgeCheck(
         judge=judge.id,
         family=judge.family,
         pairs=len(answered),
@@ -127,12 +139,31 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
         length_bias=length,
         length_interval=length_interval,
         missing=missing,
+        missing_by_kind=kinds,
+        why_missing=why,
         by_axis=_share_by([(c.pair.axis, score) for c, score in answered]),
         by_difficulty=_share_by([(c.pair.difficulty, score) for c, score in answered]),
         held_out_accuracy=record.get("accuracy"),
         held_out_interval=record.get("interval"),
         note=IN_WORDS[found],
     )
+    return check.model_copy(update=_spent([c.verdicts for c, _ in answered]))
+
+
+def _spent(pairs: Sequence[tuple[Verdict, ...]]) -> dict[str, float | None]:
+    """What an answer costs: its seconds, and its tokens, which are paid for.
+
+    Seconds are the mean of a pair's two answers, since some judges think once for both, and the median over pairs, since one
+    retry lasts as long as many answers.
+    """
+    timed = [[verdict.seconds for verdict in pair if verdict.seconds is not None] for pair in pairs]
+    seconds = [fmean(each) for each in timed if each]
+    counted = [verdict for pair in pairs for verdict in pair if verdict.tokens_in or verdict.tokens_out]
+    return {
+        "seconds_per_answer": median(seconds) if seconds else None,
+        "tokens_in_per_answer": fmean(verdict.tokens_in for verdict in counted) if counted else None,
+        "tokens_out_per_answer": fmean(verdict.tokens_out for verdict in counted) if counted else None,
+    }
 
 
 def with_people(check: JudgeCheck, people: Sequence[PeopleCheck], red_lines: RedLinesCheck | None = None) -> JudgeCheck:

@@ -98,17 +98,21 @@ async def ask_red_lines(
     progress: Callable[[int, int, str], None] | None = None,
 ) -> dict[str, float | None]:
     """The judge's score on each pair, asked in both orders, by the pair's hash: 1 right, 0 wrong, ½ where the orders disagree,
-    None without an answer. Answers in `cache` are not asked again."""
+    None without an answer. Answers in `cache` are not asked again; pairs that a judge was not asked, because it had been given
+    up, are left out."""
+    found: dict[str, float | None] = {}
 
-    async def score(pair: RedLine) -> float | None:
+    async def score(pair: RedLine) -> None:
         try:
             (forward, _), (backward, _) = await ask_both(judge, Question(pair.turns, pair.better, pair.worse), cache)
-        except JudgeFailure:
-            return None
-        return ((forward.winner == "first") + (backward.winner == "second")) / 2
+        except JudgeFailure as failure:
+            if failure.attempts:
+                found[hash_of([pair])] = None
+            return
+        found[hash_of([pair])] = ((forward.winner == "first") + (backward.winner == "second")) / 2
 
-    scores = await ask_all(judge, pairs, score, lambda pair: pair.id, progress)
-    return {hash_of([pair]): given for pair, given in zip(pairs, scores, strict=True)}
+    await ask_all(judge, pairs, score, lambda pair: pair.id, progress)
+    return found
 
 
 def red_lines_check(pairs: Sequence[RedLine], known: Mapping[str, float | None]) -> RedLinesCheck | None:

@@ -5,20 +5,16 @@ The caller's sound is read from a played session and not rendered again, so that
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Final
 
 from harness.errors import UserError
 from harness.people.supporter.into_run import CONDITION, refuse_run
 from harness.recording.files import RECORDING_FILE
 from harness.recording.from_seat import CallerSound, caller_sound
 from harness.scenarios.context import Context
-from harness.scenarios.screens import screen_context
+from harness.scenarios.screens import NOT_FOR_PEOPLE, screen_context
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
 from harness.store.session import Session
-
-SCREENS: Final = ("safety", "clinical")
-"""Screens of conversations that are played to nobody: crises, and illness. Distress and hostile callers are HEART's subject."""
 
 
 class Conversations:
@@ -29,7 +25,7 @@ class Conversations:
         refuse_run(store)
         self._store = store
         played = [context for context in store.contexts() if context.id in self._sessions]
-        self.contexts: Mapping[str, Context] = {c.id: c for c in played if not screen_context(c, SCREENS)}
+        self.contexts: Mapping[str, Context] = {c.id: c for c in played if not screen_context(c, NOT_FOR_PEOPLE)}
         if not played:
             raise UserError(f"{store.folder}: has no finished call over a clean line; play the run first")
         if not self.contexts:

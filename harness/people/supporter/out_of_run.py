@@ -21,9 +21,11 @@ from harness.recording.sitting import SITTING_FILE, load_sitting
 from harness.reports.listening.answers import tests_of
 from harness.store.database import SESSIONS
 from harness.store.disk import flush
-from harness.store.paths import LABELS, SHARDS, VERDICTS, VOTES
+from harness.store.paths import LABELS, SHARDS, VERDICTS, VOTE_FILES, VOTES
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
+from harness.votes.vote_file import VoteFileKey
+from harness.votes.votes_of_run import RATER_PREFIX
 
 Reply = tuple[str, str, int]
 """Context, system, repeat."""
@@ -59,6 +61,7 @@ def remove_person(store: RunStore, person: str, *, automatic: bool | None = Fals
             mine = [s for s in Selection(store).of_the_seat if s.id in names]
             replies = {(s.key.context_id, s.key.agent, s.key.repeat) for s in mine}
             votes = _remove_votes(store.folder, replies)
+            _remove_from_keys(store.folder, _rated(replies))
             remove_from_sheets(store.folder, _rated(replies), {s.heard_text for s in mine if s.heard_text})
             verdicts = store.remove_replies(replies)
             _forget_reasons(store)
@@ -67,6 +70,31 @@ def remove_person(store: RunStore, person: str, *, automatic: bool | None = Fals
         for folder in folders:
             _remove_files(folder)
     return Removed(len(folders), verdicts, votes)
+
+
+def remove_rater(store: RunStore, rater: str) -> int:
+    """Delete all answers that one rater gave in files of votes, and the pages and exports that may have their reasons; returns
+    their number. Votes on file after that are counted again."""
+    with store.lock():
+        gone = sum(_keep_lines(path, lambda row: row.get("rater") != rater) for path in (store.folder / VOTES).glob("*.jsonl"))
+        if gone:
+            for judge, presentation, condition in {(r.judge, r.presentation, r.condition) for r in store.judgments()}:
+                if judge == RATER_PREFIX + rater:
+                    store.replace_judgments({judge}, [], presentation, condition)
+            _forget_reasons(store)
+            remove_made(store.folder, ())
+    return gone
+
+
+def _remove_from_keys(run: Path, replies: Collection[tuple[str, str]]) -> None:
+    """Take the pairs with these replies out of the keys of vote files, whose pages may come back with answers on them."""
+    for path in sorted((run / VOTE_FILES).glob("*.json")):
+        key = VoteFileKey.model_validate_json(path.read_bytes())
+        gone = [name for name, pair in key.pairs.items() if _is_about(pair.model_dump(), replies)]
+        if gone:
+            left = {name: pair for name, pair in key.pairs.items() if name not in gone}
+            changed = key.model_copy(update={"pairs": left, "withdrawn": (*key.withdrawn, *gone)})
+            write_whole(path, changed.model_dump_json(by_alias=True, indent=1) + "\n")
 
 
 def _remove_files(session: Path) -> None:

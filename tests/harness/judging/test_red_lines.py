@@ -102,6 +102,17 @@ async def test_a_pair_without_an_answer_is_missing_and_never_wrong() -> None:
     assert (await check(Rater(mute=" "))).whole is None
 
 
+async def test_a_pair_that_was_not_asked_because_the_judge_was_given_up_stays_open() -> None:
+    class GivenUp(Rater):
+        async def compare(self, question: Question) -> Verdict:
+            if "harm" in question.first + question.second:
+                raise JudgeFailure("rejected", "HTTP 401", attempts=0)
+            return await super().compare(question)
+
+    found = await check(GivenUp())
+    assert (found.missing, found.to_ask, respects_red_lines(found)) == (0, 10, False)
+
+
 async def test_stored_answers_are_of_one_judge_and_stay(tmp_path: Path) -> None:
     first = await ask(Rater(mute="harm"), PAIRS[:15])
     assert keep_answers("f", first, tmp_path) == kept_answers("f", tmp_path) == first

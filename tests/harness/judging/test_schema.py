@@ -24,8 +24,25 @@ def test_a_valid_answer_is_read_by_place() -> None:
     assert {k: (m.winner, m.strength) for k, m in verdict.axes.items()} == {"A": ("first", 2)}
 
 
-def test_one_code_fence_is_tolerated() -> None:
-    assert parse_answer("```json\n" + json.dumps(GOOD) + "\n```").winner == "second"
+OTHER = {**GOOD, "winner": "A"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```json\n" + json.dumps(GOOD) + "\n```",
+        "```\n" + json.dumps(GOOD) + "```",
+        "B is better. " + json.dumps(GOOD),
+        "Sure:\n```json\n" + json.dumps(GOOD, indent=1) + "\n```\n",
+        f"<think>I wrote {json.dumps(OTHER)}, no.</think>\n{json.dumps(GOOD)}",
+        f"I wrote {json.dumps(OTHER)} </Thinking> My verdict: {json.dumps(GOOD)}",
+        f"<think>A says </think>{json.dumps(OTHER)}, but no.</think>{json.dumps(GOOD)}",
+        json.dumps({**GOOD, "score": 10, "axes": {"A": {"winner": "A", "strength": 2, "why": "it asks"}}}),
+        json.dumps({**GOOD, "rationale": "A says </think> and { and ```"}),
+    ],
+)
+def test_what_a_model_adds_of_itself_changes_no_verdict(text: str) -> None:
+    assert parse_answer(text).winner == "second"
 
 
 @pytest.mark.parametrize(
@@ -33,15 +50,24 @@ def test_one_code_fence_is_tolerated() -> None:
     [
         "",
         "B",
-        "B is better. " + json.dumps(GOOD),
         json.dumps(GOOD) + " and B it is",
+        json.dumps(GOOD) + json.dumps(GOOD),
+        json.dumps(GOOD) + "<think>",
+        f"Reply {json.dumps(GOOD)} or rather {json.dumps(GOOD)}",
+        "Here: " + json.dumps([GOOD]),
+        f"<think>{json.dumps(GOOD)}</think>",
+        f"<think>{json.dumps(GOOD)}",
+        f"Well. <THINKING>{json.dumps(GOOD)}",
+        f"Well.</think>{json.dumps(GOOD)}</think>",
+        f"<think>no end </think> {json.dumps(GOOD)} <think> {json.dumps(GOOD)}",
         json.dumps([GOOD]),
         json.dumps({**GOOD, "winner": "C"}),
         json.dumps({**GOOD, "winner": "tie"}),
         json.dumps({**GOOD, "strength": 6}),
         json.dumps({**GOOD, "strength": "4"}),
         json.dumps({**GOOD, "strength": True}),
-        json.dumps({**GOOD, "score": 10}),
+        json.dumps({**GOOD, "axes": {"A": {"winner": "A", "strength": "2"}}}),
+        '{"winner": "A", "strength": 3, "score": 1, "score": 2}',
         json.dumps({k: v for k, v in GOOD.items() if k != "winner"}),
         json.dumps({**GOOD, "axes": {"Q": None}}),
         '{"winner": "A", "winner": "B", "strength": 3}',

@@ -56,7 +56,7 @@ class Telltale(BaseHTTPRequestHandler):
         if asked["model"] == "writer":
             self._send(401, {"error": {"message": f"Incorrect API key provided: {key}. Authorization: Bearer {key}"}})
         elif asked["model"] == "broken":
-            self._send(200, {"choices": [{"message": {"content": json.dumps({"winner": "A", "strength": 3, key: 1})}}]})
+            self._send(200, {"choices": [{"message": {"content": json.dumps({"winner": key, "strength": 3})}}]})
         else:
             told = asked["messages"][-1]["content"]
             pair = json.loads(told[told.index("{") : told.rindex("}") + 1])

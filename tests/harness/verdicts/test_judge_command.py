@@ -25,6 +25,12 @@ from tests.harness.judging import scripted_server
 from tests.harness.judging.scripted_server import ScriptedServer
 
 pytestmark = pytest.mark.asyncio
+RATINGS = "context,reply,rater,dimension,score\n" + "".join(
+    f'"Seeker: Night {n} was bad.","{words} {n}",r{rater},overall,{score}\n'
+    for n in range(10)
+    for words, score in (("That sounds like a long night, good", 5), ("Cheer up", 1))
+    for rater in range(2)
+)
 
 
 @pytest.fixture
@@ -48,12 +54,14 @@ def judge_file(
     api: str = "openai",
     structured: str = "json_schema",
     family: str = "rules",
+    key_env: str = "",
 ) -> str:
     path = tmp_path / f"{name}.toml"
     base = url.removesuffix("/v1") if api == "anthropic" else url
     path.write_text(
         f'id = "{name}"\nfamily = "{family}"\nversion = "1"\napi = "{api}"\nstructured = "{structured}"\n'
         f'base_url = "{base}"\nmodel = "m"\nconcurrency = 16\nprice_in = 1.0\nprice_out = 2.0\n'
+        + (f'key_env = "{key_env}"\n' if key_env else "")
     )
     return str(path)
 
@@ -118,6 +126,42 @@ async def test_a_judge_that_fails_the_check_is_not_asked_unless_kept(
 
 
 @pytest.mark.usefixtures("knows_gold")
+async def test_judges_are_compared_in_one_table_and_one_without_a_key_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    (tmp_path / "ratings.csv").write_text(RATINGS)
+    keyless = judge_file(tmp_path, "http://127.0.0.1:9/v1", name="keyless", key_env="NOBODY_SET_THIS_KEY")
+    async with ScriptedServer() as server:
+        line = ["check", "--judge", judge_file(tmp_path, server.url), "--judge", keyless]
+        code, found = await harness(capsys, *line, "--against", str(tmp_path / "ratings.csv"))
+        first, second = found["table"]
+        asked = sum(server.attempts.values())
+        await asyncio.to_thread(_run, ["judge", *line])
+        shown = capsys.readouterr().out
+        again = sum(server.attempts.values()) - asked
+    assert code == 3
+    assert (first["judge"], first["accuracy"], first["why_not"]) == ("scripted@1", 1.0, "")
+    assert first["red_lines_first_set"]["pairs"] == 228
+    assert first["red_lines_second_set"]["pairs"] == 72
+    assert first["red_lines_short_right"]["pairs"] == 100
+    assert (first["people_source"], first["people_pairs"]) == ("ratings.csv", 10)
+    assert first["people_accuracy"] is not None
+    assert first["seconds_per_answer"] >= 0
+    assert first["usd_per_1000_answers"] > 0
+    assert "NOBODY_SET_THIS_KEY" in second["why_not"]
+    assert second["accuracy"] is None
+    assert found["judges"][0]["id"] == "scripted@1"
+    assert len(found["checks"]) == 1
+    heading, rule, *rows = [row for row in shown.splitlines() if row.startswith("|")]
+    assert {row.count("|") for row in (heading, rule, *rows)} == {heading.count("|")}
+    assert rows[0].startswith("| scripted@1 | 100 %")
+    assert "not measured: " in rows[1]
+    assert "NOBODY_SET_THIS_KEY" in rows[1]
+    assert again == 120, "red lines are not asked again"
+
+
+@pytest.mark.usefixtures("knows_gold")
 async def test_a_paid_answer_is_never_paid_for_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = completions_file(tmp_path)
     async with ScriptedServer() as server:
@@ -164,15 +208,15 @@ async def test_a_dry_run_counts_every_call_with_those_of_the_check_until_they_ar
         assert not server.attempts
         await harness(capsys, "run", str(played), "--judge", path)
         asked = sum(server.attempts.values())
+        await harness(capsys, "run", str(played), "--judge", path)
+        assert sum(server.attempts.values()) == asked, "a run asks its third once"
         again, elsewhere = await planned(played), await planned(another)
-        for _ in range(2):
-            await harness(capsys, "run", str(played), "--judge", path)
-        last = await planned(played)
-        assert sum(server.attempts.values()) == asked + 2 * part
+        await harness(capsys, "check", "--judge", path)
+        whole = await planned(another)
     assert before["calls"] == asked
-    calls = [plan["check_calls"] for plan in (before, again, elsewhere, last)]
-    assert calls == [gold + part, part, gold + part, 0]
-    for later in (again, elsewhere, last):
+    calls = [plan["check_calls"] for plan in (before, again, elsewhere, whole)]
+    assert calls == [gold + part, 0, gold + part, gold]
+    for later in (again, whole):
         assert before["calls"] - later["calls"] == before["check_calls"] - later["check_calls"]
         assert before["cost_usd"] > later["cost_usd"]
 

@@ -78,6 +78,27 @@ def test_each_pair_comes_as_often_as_its_stated_rate_also_where_replies_are_miss
     assert {round(r, 3) for r in rate.values()} == {round(pairs / 9 / 3, 3), round(pairs / 9 / 6, 3)}
 
 
+@pytest.mark.parametrize("raters", [1, 3])
+def test_pairs_with_a_reference_have_one_turn_in_eight_at_known_rates(raters: int) -> None:
+    items = conversations(9, ("a", "b", "ref:x", "ref:y"))
+    design = ListeningDesign(items=8, practice=0, gold=0, attention=0)
+    seen: Counter[tuple[str, ...]] = Counter()
+    tests = 2_000 // raters
+    for test in range(tests):
+        coverage: Counter[tuple[str, ...]] = Counter()
+        for rater in range(raters):
+            plan = deal(items, design, coverage, seed=test * raters + rater)
+            asked = main_pairs(plan)
+            assert [names[1:] == ("a", "b") for names in asked].count(False) == 1
+            assert [i.draw_rate for i in _main_items(plan)] == [pytest.approx(1.0)] * 8
+            coverage.update(asked)
+        seen += coverage
+    for context, *names in seen:
+        expected = tests * raters * 8 / 9 * (7 / 8 if names == ["a", "b"] else 1 / 8 / 5)
+        assert abs(seen[context, *names] - expected) < 4.5 * expected**0.5
+    assert len(seen) == 9 * 6
+
+
 def _main_items(plan: tuple[Item, ...]) -> list[Item]:
     return [item for item in plan if item.role == "main"]
 

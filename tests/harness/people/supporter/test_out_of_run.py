@@ -16,6 +16,7 @@ from harness.recording.sitting import SITTING_FILE
 from harness.reports.listening.answers import VoteStore
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.plan import Item, Slot
+from harness.store.paths import VOTE_FILES
 from harness.store.run_store import RunStore
 from harness.votes.votes_of_run import count_votes
 from tests.harness.conftest import Finished
@@ -82,6 +83,22 @@ def test_nothing_of_a_person_is_left(played: Path, answer: Answer, harness_here:
     assert store.manifest.seated == frozenset()
     store.close()
     assert harness_here("report", "run").code == 0
+
+
+def test_the_keys_of_vote_files_lose_the_pairs_of_who_withdrew_and_know_that_they_did(played: Path, answer: Answer) -> None:
+    answer(played, ("P-anna", "first", "second"))
+    same = {"subset": "regular", "system_a": "people", "system_b": "scripted", "presentation": "heard_text"}
+    pairs = {"mine": same | {"context": "first"}, "other": same | {"context": "second"}}
+    key = {"schema": 1, "kind": "heart-vote-key", "file": "k7q2m9", "run": "r", "made": "", "consent": "I agree.",
+           "consent_version": "0a1b", "completion_code": "C0DE", "pairs": pairs}  # fmt: skip
+    place = played / VOTE_FILES / "k7q2m9.json"
+    place.parent.mkdir()
+    place.write_text(json.dumps(key))
+    with closing(RunStore.open(played)) as store:
+        assert remove_person(store, "P-anna").sessions == 1
+    left = json.loads(place.read_text())
+    assert (list(left["pairs"]), left["withdrawn"]) == (["other"], ["mine"])
+    assert place.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_withdrawal_that_was_killed_is_ended_by_the_next(played: Path, answer: Answer) -> None:
