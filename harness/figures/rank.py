@@ -163,12 +163,13 @@ def pairs_of(selection: Selection, condition: str, inside: Contexts, without: Co
     keys = [key for key in keys if key.agent not in without]
     agents = Counter(key.context_id for key in keys)
     speaking = Counter(key.context_id for key in keys if key.agent not in unheard)
-    heard = read = 0
+    heard = read = of_agents = 0
     for context in selection.contexts:
         if context.id in inside:
             spoken, every = speaking[context.id], agents[context.id] + len(context.references)
             heard, read = heard + spoken * (spoken - 1) // 2, read + every * (every - 1) // 2
-    return Pairs(heard, read, unheard, *uncounted_votes(selection.store, condition, inside))
+            of_agents += agents[context.id] * (agents[context.id] - 1) // 2
+    return Pairs(heard, read, unheard, *uncounted_votes(selection.store, condition, inside), of_agents)
 
 
 def board_table(selection: Selection, place: Place, inside: Contexts) -> JudgmentTable:
