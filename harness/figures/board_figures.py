@@ -44,6 +44,7 @@ def quality_figures(found: Rated, agent: str, state: QualityState) -> QualityFig
         win_rate=rating.win_rate,
         axes=dict(rating.axes),
         quality_state=state,
+        quality_valid=found.may_be_quoted,
         **chances,
     )
 
