@@ -18,12 +18,13 @@ from harness.figures.board_figures import board_summary, quality_figures, refusa
 from harness.figures.cells import JudgeSummary, PacingSummary
 from harness.figures.head_to_head import preferred
 from harness.figures.paired_runs import same_caller
-from harness.figures.quality_state import state_of, way_to_people_together
+from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, axis_or_why, pairs_of, rated_table
 from harness.figures.rated_on import RatedOn, rated_on
 from harness.figures.seat import Bounded
 from harness.figures.summary import RunSummary
 from harness.figures.validity import votes_to_quote
+from harness.figures.way_to_people import way_to_people_together
 from harness.ranking.peoples_axis import Pairs, PeoplesAxis
 from harness.ranking.question import RatingQuestion
 from harness.reports.runs_differ import differences
