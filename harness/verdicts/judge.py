@@ -365,7 +365,14 @@ def with_all_known(judge: Judge, check: JudgeCheck) -> JudgeCheck:
 
 
 def _stored(store: RunStore | None, check: JudgeCheck) -> JudgeCheck:
-    if store is not None:
+    if store is None:
+        return check
+    earlier = next((one for one in store.judge_checks() if one.judge == check.judge and one.pairs), None)
+    if check.silent and earlier is not None:
+        # A wrong key must not take verdicts out of a rating that were given before.
+        now = check.model_dump(include={"silent", "missing_by_kind", "why_missing"})
+        store.add_judge_check(earlier.model_copy(update=now))
+    else:
         store.add_judge_check(check)
     return check
 
@@ -375,8 +382,8 @@ def no_judge_left(store: RunStore, names: Sequence[str]) -> bool:
     asked = {load_judge_settings(name).judge_id for name in names if name != NO_JUDGE}
     checks = [check for check in store.judge_checks() if check.judge in asked]
     ended = {r.judge for r in read_records(store.folder) if r.presentation == HEARD and r.judge in asked and r.given_up}
-    silent = ended | {check.judge for check in checks if not check.pairs}
-    return bool(silent) and all(check.excluded or check.judge in ended for check in checks)
+    silent = ended | {check.judge for check in checks if check.silent}
+    return bool(silent) and all(check.excluded or check.judge in silent for check in checks)
 
 
 def heard_wer_by_agent(store: RunStore) -> dict[str, float | None]:
