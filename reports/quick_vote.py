@@ -9,7 +9,6 @@ neither frame.
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Final
 
 import numpy as np
 
@@ -21,12 +20,9 @@ from harness.reports.shown_runs import Part, ShownRuns
 from harness.reports.vote_pairs import MOST_PAIRS, LinePairs, QuickVote, ShownReply, VotePair
 from harness.store.judgment import is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
+from harness.store.reply_sound import part_of
 from harness.store.selection import HEARD, Reply
 
-LEAD_MS: Final = 60.0
-"""Sound before the first measured sound: a player begins on a frame of the file, and must not cut a consonant."""
-TAIL_MS: Final = 300.0
-"""Sound after the last: a player notices the end up to a quarter of a second late."""
 _Sides = Mapping[str, ShownReply]
 """System → its reply to one context."""
 
@@ -88,13 +84,11 @@ def _spoken(context: str, answered: Sequence[Reply], sessions: Mapping[str, Sequ
     place = {shown.session: k for k, shown in enumerate(sessions[context])}
     found = {}
     for reply in answered:
-        session, timing = reply.session, reply.session.timing
+        session = reply.session
         if session.key.context_id != context:
             continue
-        from_ms = to_ms = 0.0
-        if timing is not None and timing.ttfa_ms is not None and sessions[context][place[session.id]].audio is not None:
-            from_ms = max(0.0, timing.spoken_end_ms + timing.ttfa_ms - LEAD_MS)
-            to_ms = timing.spoken_end_ms + max((u.end_ms for u in timing.utterances), default=0.0) + TAIL_MS
+        has_sound = sessions[context][place[session.id]].audio is not None
+        from_ms, to_ms = (part_of(session.timing) if has_sound else None) or (0.0, 0.0)
         found[session.key.agent] = ShownReply(session.key.agent, place[session.id], from_ms, to_ms)
     return found
 

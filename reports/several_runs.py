@@ -114,7 +114,8 @@ def peoples_axis(parts: Sequence[Part], condition: str, inside: Set[str]) -> tup
     table = table_of([row for p in having for row in (*p.counted(), *p.silences(condition))])
     unheard = frozenset[str]().union(*(p.unheard for p in pairs))
     skipped = sum((Counter(p.skipped) for p in pairs), Counter[str]())
-    together = Pairs(sum(p.heard for p in pairs), sum(p.read for p in pairs), unheard, skipped)
+    of_agents = sum(p.read_of_agents or 0 for p in pairs)
+    together = Pairs(sum(p.heard for p in pairs), sum(p.read for p in pairs), unheard, skipped, read_of_agents=of_agents)
     axis, refused = axis_or_why(table, condition, frozenset(inside), together)
     if axis is not None and axis.board.parts > 1:
         return None, "no vote connects the runs, directly or over a reference reply"

@@ -2,11 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
@@ -17,7 +17,7 @@ from harness.commands.recorded import refuse_recorded
 from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.progress import RunProgress
-from harness.store.judgment import JudgeCheck
+from harness.store.judgment import JudgeCheck, Presentation
 from harness.wording import command
 
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ Model = Annotated[str | None, typer.Option(hidden=True)]
 """With `--judge local` its model: the former way to write `--judge local:MODEL`."""
 
 
+_READS: Final[Mapping[str, Presentation]] = {"heard": "heard_text", "written": "written", "audio": "audio"}
+
+
 @dataclass(frozen=True)
 class _Result:
     outcomes: "Sequence[JudgingOutcome]" = ()
@@ -82,7 +85,11 @@ def run(
     model: Model = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the number of questions and their cost.")] = False,
     reads: Annotated[
-        str, typer.Option(metavar="heard|written", help="For a run: heard (the audio's transcript) or written replies.")
+        str,
+        typer.Option(
+            metavar="heard|written|audio",
+            help="For a run: heard (the audio's transcript) or written replies, or the audio itself for a judge that hears.",
+        ),
     ] = "heard",
     pairs: Annotated[
         int | None,
@@ -131,8 +138,8 @@ def run(
     from harness.verdicts.judge import RunJudging
 
     names = _judges(judge, model)
-    if reads not in ("heard", "written"):
-        raise UserError(f"--reads {reads}: unknown; choose heard or written")
+    if reads not in _READS:
+        raise UserError(f"--reads {reads}: unknown; choose {', '.join(_READS)}")
     for option, value in (("--pairs", pairs), ("--replicates", replicates)):
         if value is not None and value < 1:
             raise UserError(f"{option} {value}: must be at least 1")
@@ -147,7 +154,7 @@ def run(
         raise UserError(f"--ray {ray}: judges a run in parts; leave out a file, --shard, --dry-run, --until-separated")
     part = parse_shard(shard) if shard is not None else None
     asked = RunJudging(
-        names, seed, "heard_text" if reads == "heard" else "written", Design(cells=pairs, replicates=replicates), goal,
+        names, seed, _READS[reads], Design(cells=pairs, replicates=replicates), goal,
         keep_excluded, part,
     )  # fmt: skip
     if target.is_file():
@@ -191,7 +198,7 @@ def check(
     store = RunStore.open(run) if run is not None else None
     with RunProgress() as progress, nullcontext() if store is None else store.lock():
         checks = asyncio.run(check_judges(store, names, seed, progress))
-    return _say(_Result(checks=checks, none_left=not any(check.pairs for check in checks)), as_json)
+    return _say(_Result(checks=checks, none_left=all(check.silent for check in checks)), as_json)
 
 
 def _judges(judge: list[str] | None, model: str | None) -> tuple[str, ...]:
@@ -283,7 +290,7 @@ def _judge_file(path: Path, pack: str, asked: "RunJudging", out: Path | None, dr
             cache_path=cached, canaries=CANARIES,
         )  # fmt: skip
     write(board.judgments, target)
-    none_left = not board.outcomes and any(not check.pairs for check in board.checks)
+    none_left = not board.outcomes and any(check.silent for check in board.checks)
     return _Result(board.outcomes, board.checks, stop=board.stop, written_to=target, notes=board.notes, none_left=none_left)
 
 
@@ -331,8 +338,12 @@ def _costs(plan: "Estimate", bound: str) -> str:
     from harness.verdicts.estimate import cost_in_words
 
     check = f" ({plan.check_calls} of them in its check)" if plan.check_calls else ""
+    heard = ""
+    if plan.seconds_heard:
+        of = "whose tokens are not known" if plan.tokens_heard is None else f"{plan.tokens_heard:,} of the tokens"
+        heard = f" with {plan.seconds_heard / 60:.1f} minutes of sound ({of})"
     tokens = f"about {plan.tokens_in + plan.tokens_out:,} tokens, {cost_in_words(plan)}"
-    return f"{plan.judge}: {bound}{plan.calls} calls{check}, {tokens}"
+    return f"{plan.judge}: {bound}{plan.calls} calls{check}{heard}, {tokens}"
 
 
 def _known_of(judge: str) -> str:
@@ -344,11 +355,22 @@ def _known_of(judge: str) -> str:
 
 def _in_words(check: JudgeCheck) -> str:
     from harness.judging.embedded import NAME, WORTH
-    from harness.judging.validation.sentences import IN_WORDS, judge_sentence, people_sentence, red_lines_details, standing
+    from harness.judging.validation.sentences import (
+        IN_WORDS,
+        hearing_sentence,
+        judge_sentence,
+        people_sentence,
+        red_lines_details,
+        standing,
+    )
     from harness.judging.validation.sentences import red_lines_sentence as grave
     from harness.judging.validation.trust import trust_in
     from harness.wording import share, share_band
 
+    if check.hears:
+        by = check.deliveries.by_delivery if check.deliveries is not None else {}
+        details = [f"{spoilt}: right on {share(right)}" for spoilt, right in by.items()]
+        return "\n".join([f"{hearing_sentence(check.judge, check.deliveries)}. {IN_WORDS[trust_in(check)]}", *details])
     words = judge_sentence(
         check.judge, check.accuracy, check.accuracy_interval, check.flip_rate, check.pairs, check.why_missing
     )

@@ -15,7 +15,7 @@ from harness.figures.circumstances import OPEN, Circumstances, languages_words, 
 from harness.figures.latency import MUCH_LOST, line_words
 from harness.figures.reply_flags import TO_JUDGE
 from harness.figures.session_figures import unspoken_words
-from harness.judging.validation.sentences import IN_WORDS, judge_sentence, red_lines_sentence
+from harness.judging.validation.sentences import IN_WORDS, hearing_sentence, judge_sentence, red_lines_sentence
 from harness.judging.validation.trust import BLIND
 from harness.ranking.wider import FEWEST_PERSONS
 from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
@@ -220,7 +220,11 @@ def _judges(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     yield from _presentations(summary, known)
     alone = all(judge.trust != "trusted" for judge in judges)
     for judge in judges:
-        proved = judge_sentence(judge.id, judge.accuracy, judge.accuracy_interval, judge.flip_rate, judge.pairs)
+        proved = (
+            hearing_sentence(judge.id, judge.deliveries)
+            if judge.trust == "hears"
+            else judge_sentence(judge.id, judge.accuracy, judge.accuracy_interval, judge.flip_rate, judge.pairs)
+        )
         if judge.trust == "trusted":
             yield worded("judge", proved)
         elif judge.trust == "silent" and judge.why_missing:

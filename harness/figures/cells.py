@@ -18,7 +18,7 @@ from harness.figures.seat import BesideSeat, SeatSummary
 from harness.figures.server_waits import ServerWaits
 from harness.judging.validation.trust import Trust
 from harness.ranking.board import QualityState
-from harness.store.judgment import Presentation, RedLinesCheck
+from harness.store.judgment import DeliveriesCheck, Presentation, RedLinesCheck
 from harness.store.selection import quoted_presentation
 from harness.store.unspoken import Reason
 from harness.timing.quantiles import Quantiles
@@ -140,7 +140,9 @@ class JudgeSummary(Model):
     red_lines: RedLinesCheck | None = None
     """Its accuracy on the red lines, by family; None: not asked."""
     pairs: int | None = None
-    """Pairs with known answers that it answered."""
+    """Pairs with known answers that it answered; None for a judge that hears, which is asked none."""
+    deliveries: DeliveriesCheck | None = None
+    """Accuracy of a judge that hears on one text in two deliveries; None: not asked."""
     missing: int = 0
     """Pairs with known answers that it did not answer."""
     missing_by_kind: dict[str, int] = Field(default_factory=dict)

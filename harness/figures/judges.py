@@ -19,7 +19,7 @@ from harness.store.judgment import JudgeCheck, Presentation
 from harness.store.judgment_table import JudgmentTable
 from harness.store.selection import Selection
 
-_OF_CHECK: Final = {"accuracy", "accuracy_interval", "flip_rate", "pairs", "missing", "missing_by_kind", "note"}
+_OF_CHECK: Final = {"accuracy", "accuracy_interval", "flip_rate", "deliveries", "missing", "missing_by_kind", "note"}
 
 
 def judge_summaries(selection: Selection) -> list[JudgeSummary]:
@@ -33,6 +33,7 @@ def judge_summaries(selection: Selection) -> list[JudgeSummary]:
         JudgeSummary(
             id=check.judge,
             **check.model_dump(include=_OF_CHECK),
+            pairs=None if check.hears else check.pairs,
             why_missing="; ".join(dict.fromkeys(filter(None, [check.why_missing, *unanswered.get(check.judge, [])]))),
             trusted=trust_in(check) == "trusted" and not own[check.judge],
             validated_on_people=people.accuracy if (people := check.validated_on_people) and people.accuracy_interval else None,

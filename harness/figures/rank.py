@@ -163,12 +163,13 @@ def pairs_of(selection: Selection, condition: str, inside: Contexts, without: Co
     keys = [key for key in keys if key.agent not in without]
     agents = Counter(key.context_id for key in keys)
     speaking = Counter(key.context_id for key in keys if key.agent not in unheard)
-    heard = read = 0
+    heard = read = of_agents = 0
     for context in selection.contexts:
         if context.id in inside:
             spoken, every = speaking[context.id], agents[context.id] + len(context.references)
             heard, read = heard + spoken * (spoken - 1) // 2, read + every * (every - 1) // 2
-    return Pairs(heard, read, unheard, *uncounted_votes(selection.store, condition, inside))
+            of_agents += agents[context.id] * (agents[context.id] - 1) // 2
+    return Pairs(heard, read, unheard, *uncounted_votes(selection.store, condition, inside), of_agents)
 
 
 def board_table(selection: Selection, place: Place, inside: Contexts) -> JudgmentTable:
@@ -327,7 +328,7 @@ def chosen_condition(selection: Selection, condition: str | None) -> str:
 
 def _nothing_counts(path: Path, store: RunStore) -> str:
     checks = store.judge_checks()
-    if unheard := [f"{check.judge}: {check.why_missing}" for check in checks if check.why_missing and not check.pairs]:
+    if unheard := [f"{check.judge}: {check.why_missing}" for check in checks if check.silent and check.why_missing]:
         return f"{path}: no judge answered: {'; '.join(unheard)}"
     failed = sorted(check.judge for check in checks if check.excluded)
     if failed and next(store.stored_judgments(), None) is not None:

@@ -64,6 +64,8 @@ class JudgingOutcome:
     canaries: tuple[CanaryWatch, ...] = ()
     unasked: int = 0
     """Planned questions left out because `enough` ended the batch."""
+    without_sound: int = 0
+    """Pairs left out because a judge that hears needs two sounds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ class Design:
     """Judgments per pair by the same judge, each with its own order (the paper: five raters a pair)."""
     swapped_share: float = 0.10
     repeat_share: float = 0.05
+    both_orders: bool = False
+    """Each judgment in both orders, in place of one at random; both count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,10 @@ def plan_comparisons(
         for a, b in pairs:
             for replicate in range(design.replicates):
                 first: Literal["a", "b"] = "a" if rng.random() < 0.5 else "b"
-                plan.append(Comparison(context_id, a, b, first, "main", replicate))
+                draw = replicate * (1 + design.both_orders)
+                plan.append(Comparison(context_id, a, b, first, "main", draw))
+                if design.both_orders:
+                    plan.append(Comparison(context_id, a, b, _other(first), "main", draw + 1))
     plan.extend(_audits(plan, design, rng))
     order = {context_id: n for n, context_id in enumerate(chosen)}
     return tuple(sorted(plan, key=lambda c: order[c.context_id]))
@@ -127,13 +132,17 @@ def _block(
 def _audits(main: Sequence[Comparison], design: Design, rng: random.Random) -> list[Comparison]:
     """A share of the first replicates again: in the other order, and (others) in the same order."""
     firsts = [c for c in main if c.draw == 0]
-    swaps, repeats = round(design.swapped_share * len(firsts)), round(design.repeat_share * len(firsts))
+    swaps = 0 if design.both_orders else round(design.swapped_share * len(firsts))
+    repeats, draw = round(design.repeat_share * len(firsts)), design.replicates * (1 + design.both_orders)
     sample = rng.sample(firsts, min(len(firsts), swaps + repeats))
     audits = []
     for n, c in enumerate(sample):
-        other: Literal["a", "b"] = "b" if c.shown_first == "a" else "a"
         if n < swaps:
-            audits.append(Comparison(c.context_id, c.system_a, c.system_b, other, "swapped", design.replicates))
+            audits.append(Comparison(c.context_id, c.system_a, c.system_b, _other(c.shown_first), "swapped", draw))
         else:
-            audits.append(Comparison(c.context_id, c.system_a, c.system_b, c.shown_first, "repeat", design.replicates))
+            audits.append(Comparison(c.context_id, c.system_a, c.system_b, c.shown_first, "repeat", draw))
     return audits
+
+
+def _other(side: Literal["a", "b"]) -> Literal["a", "b"]:
+    return "b" if side == "a" else "a"

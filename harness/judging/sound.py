@@ -38,7 +38,7 @@ class HearingSettings(BaseModel):
     tokens_per_s: Annotated[float, Field(gt=0)] | None = None
     """Tokens that the provider counts for a second of sound; None: not known, so that the dry run prints no cost."""
     price_in: Annotated[float, Field(ge=0)] | None = None
-    """US dollars per million tokens of sound; None: the price of text."""
+    """US dollars per million tokens of sound; None: that of the list that ships, if it has one."""
 
 
 class Clip:

@@ -203,6 +203,21 @@ class RedLinesCheck(BaseModel):
         return 0 if self.of is None else self.of - answered - self.missing
 
 
+class DeliveriesCheck(BaseModel):
+    """A judge that hears, on pairs of one text in two deliveries: half right is what a judge of words alone reaches."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n: int
+    """Pairs that it answered, each asked in both orders."""
+    accuracy: float | None
+    interval: tuple[float, float] | None = None
+    by_delivery: dict[str, float] = {}
+    """Accuracy by how the worse one of a pair is said."""
+    missing: int = 0
+    """Pairs without an answer."""
+
+
 class JudgeCheck(BaseModel):
     """Results of a judge on pairs with known answers, before it judged a run. They are shown beside the judge's figures."""
 
@@ -238,8 +253,8 @@ class JudgeCheck(BaseModel):
     """Questions without an answer; they never count as wrong and are named here."""
     missing_by_kind: dict[str, int] = {}
     """These by the kind of failure."""
-    silent: bool = False
-    """True if it answered nothing when it was last asked; its figures, if any, are of the time before."""
+    gone_silent: bool = False
+    """True if it answered nothing when it was last asked; its figures are of the time before."""
     why_missing: str = ""
     """Why, and what mends it; empty where every pair was answered, and in checks by older versions."""
     by_axis: dict[Literal["H", "E", "A", "R", "T"], float] = Field(default_factory=dict)
@@ -252,7 +267,17 @@ class JudgeCheck(BaseModel):
     tokens_in_per_answer: float | None = None
     """Mean over the same answers; None where the judge counts no tokens."""
     tokens_out_per_answer: float | None = None
+    hears: bool = False
+    """It hears replies and reads none, so that it was asked about deliveries in place of pairs with known answers."""
+    deliveries: DeliveriesCheck | None = None
+    """None: not asked."""
     note: str = ""
+
+    @property
+    def silent(self) -> bool:
+        """True if it was asked and answered nothing."""
+        heard = self.deliveries is None or self.deliveries.n > 0
+        return not (self.hears and heard) and not self.pairs
 
     @model_validator(mode="before")
     @classmethod

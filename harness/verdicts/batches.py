@@ -5,7 +5,7 @@ further person who answered in the supporter's seat meets the agents' replies ag
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from harness.judging import Completion, reference_completions
@@ -15,6 +15,7 @@ from harness.store.run_store import RunStore
 from harness.store.selection import Reply, Selection
 from harness.store.step_failure import StepFailure, attempt
 from harness.verdicts.conversations import conversation_of
+from harness.verdicts.heard import clip_of, pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Batch:
     """Sessions that cannot be shown to a judge."""
     between: frozenset[str] = frozenset()
     """Systems of which each pair has exactly one; none: every pair is asked."""
+    without_sound: int = 0
+    """Pairs left out because a judge that hears needs two sounds."""
 
 
 def batches_of(store: RunStore, presentation: Presentation) -> list[Batch]:
@@ -52,7 +55,18 @@ def batches_of(store: RunStore, presentation: Presentation) -> list[Batch]:
                 played = {c.context_id for c in competing}
                 rivals = (r for r in references if r.context_id in played)
                 found.append(Batch(condition, n, (*competing, *rivals), sessions, tuple(unfit), between))
+    if presentation == "audio":
+        speaks = frozenset(agent.name for agent in selection.manifest.agents if agent.kind != "text")
+        found = [_heard(batch, speaks) for batch in found]
+        answered = any(pairs(batch.competing, batch.between) for batch in found)
     return found if answered else []
+
+
+def _heard(batch: Batch, speaks: frozenset[str]) -> Batch:
+    """The batch without the replies that have no sound. A speaking agent's that was lost stays: a rule decides its pairs."""
+    heard = tuple(c for c in batch.competing if c.system in speaks and (c.lost or c.sound is not None))
+    without = pairs(batch.competing, batch.between) - pairs(heard, batch.between)
+    return replace(batch, competing=heard, without_sound=without)
 
 
 def competitors(selection: Selection, condition: str, replicate: int, presentation: Presentation) -> list[Completion]:
@@ -79,7 +93,8 @@ def _put_up(
         if isinstance(found, StepFailure):
             unfit.append(found)
         else:
-            competing.append(found)
+            sound = clip_of(selection.store, reply.session) if presentation == "audio" and not found.lost else None
+            competing.append(replace(found, sound=sound))
     return competing, sessions, unfit
 
 

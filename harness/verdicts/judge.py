@@ -11,8 +11,8 @@ A session that cannot be shown to a judge, or on which a judge's program always 
 and stored, counts neither as won nor as lost, and can be judged again.
 """
 
-from collections.abc import Collection, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,26 +32,15 @@ from harness.judging import (
     weights_of,
 )
 from harness.judging.cache import keys_of
-from harness.judging.judge import Judge
+from harness.judging.judge import Judge, hears
 from harness.judging.load_judge import fingerprint_of
 from harness.judging.record import read_records, record_of, write_record
 from harness.judging.settings import JudgeSettings
 from harness.judging.sound import refuse_unheard
-from harness.judging.validation.against_people import check_against, keep, kept
-from harness.judging.validation.checks import not_answered, with_people
+from harness.judging.validation.against_people import check_against, keep
+from harness.judging.validation.checks import not_answered
 from harness.judging.validation.labelled import gold_pairs
 from harness.judging.validation.peoples_labels import PeoplesLabels
-from harness.judging.validation.red_lines import (
-    RedLine,
-    ask_red_lines,
-    keep_answers,
-    kept_answers,
-    next_part,
-    open_pairs,
-    red_lines_check,
-    shipped_red_lines,
-)
-from harness.models.store import cache_folder
 from harness.progress import RunProgress
 from harness.ranking.stopping import Goal, UntilSeparated
 from harness.scenarios.context import Context
@@ -63,7 +52,17 @@ from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
 from harness.store.step_failure import ANALYSIS_FAILED, StepFailure
 from harness.verdicts.batches import Batch, batches_of
+from harness.verdicts.deliveries import check_hearing, questions_of_check
 from harness.verdicts.estimate import Estimate, estimate, total, with_check
+from harness.verdicts.red_lines import (
+    all_open_red_lines,
+    red_lines_of_run,
+    stored,
+    validations_folder,
+    with_all_known,
+    with_red_lines,
+)
+from harness.wording import counted
 
 CANARIES = 4
 """Number of questions with known answers in each batch; a judge that guesses gets all four right once in sixteen."""
@@ -84,6 +83,20 @@ class RunJudging:
     shard: tuple[int, int] | None = None
     """(number, of): ask only the questions of this part."""
 
+    @property
+    def heard(self) -> bool:
+        """True if judges hear the replies, False if they read them."""
+        return self.presentation == "audio"
+
+    @property
+    def plan(self) -> Design:
+        """The design, in which a judge that hears is asked in both orders: what comes last is best remembered."""
+        return replace(self.design, both_orders=True) if self.heard else self.design
+
+    def canaries(self, *, first: bool) -> int:
+        """Number of questions with known answers in a batch; none where replies are heard, since those are read."""
+        return CANARIES if first and not self.heard else 0
+
 
 def load_judges(names: Sequence[str], *, sound: bool | None = False) -> tuple[str, ...]:
     """The judges' ids, so that a misspelt name is found before the first call instead of after the last.
@@ -102,11 +115,6 @@ def load_judges(names: Sequence[str], *, sound: bool | None = False) -> tuple[st
         if sound is not None:
             refuse_unheard(settings.id, hears=settings.audio is not None, sound=sound)
     return tuple(settings.id for settings in found)
-
-
-def validations_folder() -> Path:
-    """The folder for checks of judges against people's ratings on this machine."""
-    return cache_folder() / "judges"
 
 
 async def check_against_people(
@@ -138,46 +146,40 @@ async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, 
         for name in names:
             judge = open_judge(name, weights_for(name, progress))
             check = await _check(store, judge, seed, progress, nothing_kept)
-            left = open_pairs(shipped_red_lines(), kept_answers(judge.fingerprint, validations_folder()))
-            found.append(await _with_red_lines(store, check, judge, left, progress, nothing_kept))
+            left = all_open_red_lines(judge.fingerprint)
+            found.append(await with_red_lines(store, check, judge, left, progress, nothing_kept))
     return found
 
 
 def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
     """The number and the cost of the questions for judging the run, without asking them."""
+    load_judges(how.judges, sound=how.heard)
     contexts, batches = store.contexts(), batches_of(store, how.presentation)
     early, known = how.until is not None, keys_of(store.folder / VERDICTS)
     first = {batch.condition: batch for batch in reversed(batches)}
 
     def of_batch(settings: JudgeSettings, batch: Batch) -> Estimate:
-        canaries = CANARIES if batch is first[batch.condition] else 0
         return estimate(
             contexts,
             batch.competing,
             settings,
-            how.design,
+            how.plan,
             how.seed,
-            canaries=canaries,
+            canaries=how.canaries(first=batch is first[batch.condition]),
             may_end_early=early,
             between=batch.between,
         )
 
     def of(judge: str) -> Estimate:
         settings, fingerprint = load_judge_settings(judge), fingerprint_of(judge)
-        check = not_answered(fingerprint, [*gold_pairs(), *red_lines_of_run(fingerprint, how.seed, known)], known)
+        check = (
+            questions_of_check(fingerprint, known)
+            if how.heard
+            else not_answered(fingerprint, [*gold_pairs(), *red_lines_of_run(fingerprint, how.seed, known)], known)
+        )
         return with_check(total([of_batch(settings, batch) for batch in batches]), settings, check)
 
     return [of(name) for name in how.judges] if batches else []
-
-
-def red_lines_of_run(fingerprint: str, seed: int, answered: Collection[str]) -> tuple[RedLine, ...]:
-    """The red lines that a run asks this judge once its pairs are judged; none if it has asked its part before.
-
-    `answered`: keys of the run's stored answers.
-    """
-    pairs, known = shipped_red_lines(), kept_answers(fingerprint, validations_folder())
-    done = [pair for pair in pairs if answered and len(not_answered(fingerprint, [pair], answered)) < 2]  # of both orders
-    return () if len(open_pairs(done, known)) < len(done) else next_part(pairs, known, seed)
 
 
 async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
@@ -187,12 +189,14 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
     Questions answered before, even in a judging that was killed, are not asked again. Sessions that could not be judged are
     stored as failures of this step.
     """
-    if not load_judges(how.judges, sound=how.presentation == "audio"):
+    if not load_judges(how.judges, sound=how.heard):
         return []
     batches = batches_of(store, how.presentation)
     if not batches:
-        progress.note(_why_nothing(store.contexts()))
+        progress.note(_why_nothing(store.contexts(), heard=how.heard))
         return []
+    if without := sum(batch.without_sound for batch in batches):
+        progress.note(f"{counted(without, 'pair')} left out, in which not both replies have a sound.")
     with VerdictCache(store.folder / VERDICTS) as cache:
         if taken := take_in(store.folder, cache):
             progress.note(f"{taken} answers of shards added")
@@ -206,7 +210,7 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
         checks, known = {check.judge: check for check in store.judge_checks()}, cache.keys()
         for judge in judges:
             part = red_lines_of_run(judge.fingerprint, how.seed, known)
-            await _with_red_lines(store, checks[judge.id], judge, part, progress, cache)
+            await with_red_lines(store, checks[judge.id], judge, part, progress, cache)
     return outcomes
 
 
@@ -217,7 +221,7 @@ async def judge_shard(store: RunStore, how: RunJudging, progress: RunProgress) -
         UserError: the run was divided differently before, or another process is judging this shard.
     """
     shard = how.shard
-    if shard is None or not load_judges(how.judges, sound=how.presentation == "audio"):
+    if shard is None or not load_judges(how.judges, sound=how.heard):
         return []
     folder = folder_of(store.folder, shard)
     folder.mkdir(parents=True, exist_ok=True)
@@ -241,7 +245,7 @@ async def judge_shard(store: RunStore, how: RunJudging, progress: RunProgress) -
 
 def _asking(how: RunJudging, progress: RunProgress) -> "partial[Coroutine[Any, Any, JudgingOutcome]]":
     """`judge_pairs_async` with what is the same for every batch of a run."""
-    return partial(judge_pairs_async, design=how.design, seed=how.seed, progress=progress.count, presentation=how.presentation)
+    return partial(judge_pairs_async, design=how.plan, seed=how.seed, progress=progress.count, presentation=how.presentation)
 
 
 async def _judges_that_count(store: RunStore, how: RunJudging, progress: RunProgress, cache: VerdictCache) -> list[Judge]:
@@ -284,12 +288,12 @@ async def _ask(
             batch.competing,
             judges,
             cache=cache,
-            canaries=CANARIES if batch is batches[0] else 0,
+            canaries=how.canaries(first=batch is batches[0]),
             enough=rule if batch is batches[0] else None,
             between=batch.between,
         )
         place = {"condition": condition, "replicate": batch.replicate}
-        outcomes.append(outcome)
+        outcomes.append(replace(outcome, without_sound=batch.without_sound))
         rows += [row.model_copy(update=place) for row in outcome.judgments]
         _keep_failures(store, batch, outcome, progress)
         if outcome.unasked:
@@ -297,7 +301,7 @@ async def _ask(
     for judge in judges:
         mine = {judge.id, no_reply_rule(judge.id)}
         store.replace_judgments(mine, [row for row in rows if row.judge in mine], how.presentation, condition)
-        record = record_of(judge.id, outcomes, how.presentation, condition, how.seed, how.design, rule)
+        record = record_of(judge.id, outcomes, how.presentation, condition, how.seed, how.plan, rule)
         write_record(store.folder, record)
         if record.why_missing:
             progress.note(f"{judge.id}{where}: {record.why_missing}.")
@@ -329,52 +333,20 @@ def _keep_failures(store: RunStore, batch: Batch, outcome: JudgingOutcome, progr
         store.clear_step_failure(session, "judging")
 
 
-def _why_nothing(contexts: Sequence[Context]) -> str:
+def _why_nothing(contexts: Sequence[Context], *, heard: bool) -> str:
     if contexts and all(context.timing_alone for context in contexts):
         return "The callers are recordings without texts: they are timed and not judged."
+    if heard:
+        return "No conversation has two replies that were heard, so there is nothing to judge."
     return "Nothing was answered, so there is nothing to judge."
 
 
 async def _check(store: RunStore | None, judge: Judge, seed: int, progress: RunProgress, cache: VerdictCache) -> JudgeCheck:
     progress.phase(f"Checking the judge ({judge.id})")
+    if hears(judge):
+        return stored(store, await check_hearing(judge, progress, cache))
     check = await check_judge_async(judge, seed, progress.count, cache=cache)
-    return _stored(store, with_all_known(judge, check))
-
-
-async def _with_red_lines(
-    store: RunStore | None,
-    check: JudgeCheck,
-    judge: Judge,
-    pairs: Sequence[RedLine],
-    progress: RunProgress,
-    cache: VerdictCache,
-) -> JudgeCheck:
-    """The check with these red lines, once they are asked; a judge that is left out is not asked."""
-    if check.excluded or not pairs:
-        return check
-    progress.phase(f"Asking the judge about red lines ({judge.id})")
-    keep_answers(judge.fingerprint, await ask_red_lines(judge, pairs, cache, progress.count), validations_folder())
-    return _stored(store, with_all_known(judge, check))
-
-
-def with_all_known(judge: Judge, check: JudgeCheck) -> JudgeCheck:
-    """The check together with all that is stored of the judge on this machine; nothing is asked for it."""
-    folder = validations_folder()
-    red_lines = red_lines_check(shipped_red_lines(), kept_answers(judge.fingerprint, folder))
-    return with_people(check, kept(judge.fingerprint, folder), red_lines)
-
-
-def _stored(store: RunStore | None, check: JudgeCheck) -> JudgeCheck:
-    if store is None:
-        return check
-    earlier = next((one for one in store.judge_checks() if one.judge == check.judge and one.pairs), None)
-    if check.silent and earlier is not None:
-        # A wrong key must not take verdicts out of a rating that were given before.
-        now = check.model_dump(include={"silent", "missing_by_kind", "why_missing"})
-        store.add_judge_check(earlier.model_copy(update=now))
-    else:
-        store.add_judge_check(check)
-    return check
+    return stored(store, with_all_known(judge, check))
 
 
 def no_judge_left(store: RunStore, names: Sequence[str]) -> bool:
@@ -382,7 +354,7 @@ def no_judge_left(store: RunStore, names: Sequence[str]) -> bool:
     asked = {load_judge_settings(name).judge_id for name in names if name != NO_JUDGE}
     checks = [check for check in store.judge_checks() if check.judge in asked]
     ended = {r.judge for r in read_records(store.folder) if r.presentation == HEARD and r.judge in asked and r.given_up}
-    silent = ended | {check.judge for check in checks if check.silent}
+    silent = ended | {check.judge for check in checks if check.silent or check.gone_silent}
     return bool(silent) and all(check.excluded or check.judge in silent for check in checks)
 
 

@@ -23,7 +23,8 @@ from harness.ranking.stopping import UntilSeparated
 from harness.scenarios.context import Context
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.verdicts.estimate import Estimate, estimate, with_check
-from harness.verdicts.judge import RunJudging, load_judges, with_all_known
+from harness.verdicts.judge import RunJudging, load_judges
+from harness.verdicts.red_lines import with_all_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,7 @@ def as_object(
         "cached": sum(o.cached for o in outcomes),
         "missing": sum(len(o.missing) for o in outcomes),
         "unasked": sum(o.unasked for o in outcomes),
+        "without_sound": sum(o.without_sound for o in outcomes),
         "missing_by_kind": dict(sorted(kinds.items())),
         "why_missing": _why(outcomes),
         "judges": judges,

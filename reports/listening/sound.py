@@ -1,9 +1,9 @@
 """The sounds of a listening test: replies at one loudness after their gap, and the tones of the level and headphone checks.
 
-Every reply is brought to the same active speech level (ITU-T P.56, −26 dB of full scale, the customary level of listening
-tests), because otherwise the louder one would win. The gap is silence inside the file, so that no browser can stretch it, and a
-reply begins with the end of the caller's turn, because a silence is only noticed between two voices. All files are made
-in the same way: 24 kHz, mono, 16 bit, FLAC without tags, so that only the sound itself can reveal its origin.
+Replies are cut and levelled by the one rule of all who compare by ear (`harness.store.reply_sound`). The gap is silence inside
+the file, so that no browser can stretch it, and a reply begins with the end of the caller's turn, because a silence is only
+noticed between two voices. All files are made in the same way: 24 kHz, mono, 16 bit, FLAC without tags, so that only the sound
+itself can reveal its origin.
 """
 
 import io
@@ -14,27 +14,15 @@ import soxr
 from numpy.typing import NDArray
 
 from harness.audio.level import speech_power
-from harness.recording import playout
 from harness.recording.record import Recording
+from harness.store.reply_sound import LEVEL_DB, cut
+from harness.store.reply_sound import RATE_HZ as RATE_HZ
+from harness.store.reply_sound import Sound as Sound
+from harness.store.reply_sound import levelled as levelled
 
-RATE_HZ = 24_000
-LEVEL_DB = -26.0
 LEAD_S = 2.5
 """Length of the caller's turn before a reply: the end of a sentence, enough to notice the gap after it."""
 TAIL_S = 0.3
-
-Sound = NDArray[np.float32]
-
-
-def levelled(sound: Sound) -> Sound:
-    """The sound at −26 dB active speech level, lowered further only if it would clip."""
-    power = speech_power(sound, RATE_HZ)
-    if power <= 0:
-        return sound
-    gain = 10 ** (LEVEL_DB / 20) / np.sqrt(power)
-    peak = float(np.max(np.abs(sound)))
-    out: Sound = (sound * min(gain, 0.98 / peak)).astype(np.float32)
-    return out
 
 
 def caller_turn(recording: Recording) -> Sound:
@@ -47,14 +35,7 @@ def caller_turn(recording: Recording) -> Sound:
 def reply(recording: Recording, spoken_end_ms: float, onset_ms: float, end_ms: float | None = None) -> Sound:
     """The reply from its onset to its end (None: to the end of its sound), levelled. Both are after `spoken_end_ms`, which is
     on the recording's timeline."""
-    heard = playout.heard(recording).samples
-    begin = max(0, round((spoken_end_ms + onset_ms) * playout.HEARD_RATE_HZ / 1_000))
-    end = None if end_ms is None else round((spoken_end_ms + end_ms) * playout.HEARD_RATE_HZ / 1_000)
-    part = heard[begin:end]
-    loud = np.flatnonzero(np.abs(part) > 1e-4)
-    part = part[: loud[-1] + 1] if loud.size else part[:0]
-    resampled: Sound = soxr.resample(part, playout.HEARD_RATE_HZ, RATE_HZ, quality="HQ").astype(np.float32)
-    return levelled(resampled)
+    return cut(recording, spoken_end_ms + onset_ms, None if end_ms is None else spoken_end_ms + end_ms)
 
 
 def after_gap(caller: Sound, reply_sound: Sound, gap_ms: float) -> Sound:

@@ -4,11 +4,12 @@ import base64
 import io
 import json
 import re
+import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,18 +19,31 @@ import pytest
 import soundfile
 
 from harness.cli import _run
+from harness.figures.summary import RunSummary
+from harness.reports.vote_file.contents import vote_file
+from harness.reports.vote_file.page import write_vote_file
 from harness.scenarios.context import Context
 from harness.store.machine_facts import Pacing
 from harness.store.paths import VOTE_FILES
+from harness.store.run_store import RunStore
 from harness.votes.vote_file import VoteFileKey, VotesOfOne
+from tests.harness.conftest import harness
 from tests.made_run import conversation, made_run, play
 from tests.reports.conftest import recording, timing
 from tests.reports.test_page_for_everybody import grave_faults
 
 Open = Callable[..., Any]
 PACED = Pacing(p99_error_ms=0.5, max_error_ms=1.0, realtime_ratio=1.0, frames=100)
+READING_MS = 9_000
 PHONE = {"width": 390, "height": 844}
-KIND, CURT = "That sounds so hard. What hurts most?", "Others have it worse. Get over it."
+KIND = (
+    "That sounds so hard, a whole week of it and nobody who asked. It makes sense that you are tired by now. What was the "
+    "moment in it that hurt most?"
+)
+CURT = (
+    "Others have it worse than you, so get over it. Everybody has days like that, and most of us manage without being asked "
+    "how we are every single time."
+)
 CRISIS = "I want to kill myself tonight."
 AGENTS = {"halcyon": (KIND, 0.731), "brusque": (CURT, 1.379)}
 
@@ -53,14 +67,60 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store.folder
 
 
-def written(run: Path, out: Path, *more: object) -> tuple[dict[str, Any], VoteFileKey]:
-    """What the command says, and the key."""
+class Writers(BaseHTTPRequestHandler):
+    """Two agents that write, each always the same, as chat endpoints do."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        for delta, reason in (({"role": "assistant", "content": AGENTS[asked["model"]][0]}, None), ({}, "stop")):
+            chunk = {"id": "x", "object": "chat.completion.chunk", "created": 0, "model": asked["model"]}
+            chunk["choices"] = [{"index": 0, "delta": delta, "finish_reason": reason}]
+            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def played_run(tmp_path_factory: pytest.TempPathFactory, run: Path) -> Path:
+    """The same conversations, really played to two agents over HTTP."""
+    folder = tmp_path_factory.mktemp("played")
+    store = RunStore.open(run)
+    contexts = [context.model_dump(mode="json", exclude={"source", "licence"}) for context in store.contexts()]
+    store.close()
+    pack = {"pack": "weeks", "source": "tests", "licence": "CC0-1.0", "contexts": contexts}
+    (folder / "weeks.yaml").write_text(json.dumps(pack), encoding="utf-8")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Writers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for name in AGENTS:
+            address = f"http://127.0.0.1:{server.server_port}/v1"
+            profile = f'name = "{name}"\nkind = "text"\nmodel = "{name}"\nbase_url = "{address}"\n'
+            (folder / f"{name}.toml").write_text(profile, encoding="utf-8")
+        agents = [word for name in AGENTS for word in ("--agent", f"{name}.toml")]
+        done = harness(folder, "run", *agents, "--pack", "weeks.yaml", "--judge", "none", "--out", "run-of-tuesday")
+        server.shutdown()
+    assert done.code == 0, done.err
+    return folder / "run-of-tuesday"
+
+
+def said(*words: object) -> dict[str, Any]:
+    """The object that a command prints."""
     captured = io.StringIO()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("sys.stdout", captured)
-        code = _run([str(word) for word in ("report", run, "--vote-file", out, "--json", *more)])
+        code = _run([str(word) for word in words])
     assert code == 0
-    told = json.loads(captured.getvalue())
+    found: dict[str, Any] = json.loads(captured.getvalue())
+    return found
+
+
+def written(run: Path, out: Path, *more: object) -> tuple[dict[str, Any], VoteFileKey]:
+    """What the command says, and the key."""
+    told = said("report", run, "--vote-file", out, "--json", *more)
     return told, VoteFileKey.model_validate_json(Path(told["key"]).read_text(encoding="utf-8"))
 
 
@@ -81,21 +141,23 @@ def asked_for(page: Any) -> int | None:
     return 1 + int(words.index(named[1]))
 
 
-def press(page: Any, key: int) -> None:
-    """Vote by keyboard, and wait for what comes next."""
+def press(page: Any, key: int, after_ms: int = 0) -> None:
+    """Vote by keyboard, and wait for what comes next. `after_ms`: on a clock that the test moves."""
     before = page.locator(".asking").element_handle()
+    if after_ms:
+        page.clock.fast_forward(after_ms)
     page.keyboard.press(str(key))
     page.wait_for_function("node => !node.isConnected", arg=before)
 
 
-def vote_all(page: Any, choose: Callable[[Sequence[str]], int]) -> list[int | None]:
+def vote_all(page: Any, choose: Callable[[Sequence[str]], int], after_ms: int = 0) -> list[int | None]:
     """Vote to the end by a rule on the texts of A and B; the keys pressed, None for a check."""
     keys: list[int | None] = []
     while page.locator(".asking").count():
         named = asked_for(page)
         key = named or choose(page.locator(".pair .said").all_inner_texts())
         keys.append(None if named else key)
-        press(page, key)
+        press(page, key, after_ms)
     return keys
 
 
@@ -129,19 +191,27 @@ def contrary(texts: Sequence[str]) -> int:
     return 5 if texts[0] == KIND else 1 if texts[1] == KIND else 3
 
 
-def test_three_people_vote_on_phones_from_disk_and_their_files_have_what_they_chose(
-    run: Path, open_page: Open, tmp_path: Path
+def by_name(texts: Sequence[str]) -> int:
+    return 2 if texts[0] < texts[1] else 4
+
+
+@pytest.mark.parametrize("of", ["run", pytest.param("played_run", marks=[pytest.mark.long, pytest.mark.models])])
+def test_three_people_vote_on_phones_from_disk_and_what_they_chose_comes_back(
+    request: pytest.FixtureRequest, open_page: Open, tmp_path: Path, of: str
 ) -> None:
+    run: Path = request.getfixturevalue(of)
     told, key = written(run, tmp_path / "vote.html", "--medium", "text")
     people: list[tuple[str, str, Callable[[Sequence[str]], int]]] = [
         ("?PROLIFIC_PID=5f3c0aa1b2&STUDY_ID=1", "5f3c0aa1b2", fond),
         ("?workerId=A2X9WORKER", "A2X9WORKER", contrary),
-        ("", r"p-[0-9a-f]{12}", lambda _: 2),
+        ("", r"p-[0-9a-f]{12}", by_name),
     ]
     for query, who, rule in people:
-        page = open_page(f"{Path(told['vote_file']).as_uri()}{query}", **PHONE)
+        page = open_page("about:blank", **PHONE)
+        page.clock.install()
+        page.goto(f"{Path(told['vote_file']).as_uri()}{query}")
         begin(page)
-        keys = vote_all(page, rule)
+        keys = vote_all(page, rule, READING_MS)
         votes = sent(page, tmp_path)
         assert re.fullmatch(who, votes.participant)
         assert (votes.file, votes.consent) == (key.file, key.consent_version)
@@ -152,21 +222,28 @@ def test_three_people_vote_on_phones_from_disk_and_their_files_have_what_they_ch
         assert [vote.vote for vote in votes.votes if vote.check is None] == [options[k - 1] for k in keys if k]
         checks = [vote for vote in votes.votes if vote.check is not None]
         assert [vote.passed for vote in checks] == [True]
-        assert all(vote.presentation == "heard_text" and vote.seconds > 0 for vote in votes.votes)
+        assert all(vote.presentation == "heard_text" and vote.seconds >= READING_MS / 1_000 for vote in votes.votes)
         assert len([k for k in keys if k]) == told["votes_of_one"] == told["pairs"] == 9
         met = [key.pairs[vote.pair] for vote in votes.votes if vote.check is None]
         assert all(p.draw_rate is not None and p.words for p in met)
         if rule is fond:
-            of = [
+            won_by = [
                 name
                 for name, pair in zip(preferred(votes, key), met, strict=True)
                 if "halcyon" in (pair.system_a, pair.system_b)
             ]
-            assert set(of) == {"halcyon"}
+            assert set(won_by) == {"halcyon"}
             assert sum({p.system_a, p.system_b} == {"halcyon", "brusque"} for p in met) == 8
         if rule is contrary:
             assert "halcyon" not in preferred(votes, key)
         assert {vote.shown_first for vote in votes.votes} == {"a", "b"}
+    asked = Path(shutil.copytree(run, tmp_path / "asked"))
+    back = said("add-votes", asked, *tmp_path.glob("votes-*.json"), "--json")
+    assert (back["counted"], back["refused"], back["effective_raters"]) == ({"heard_text": 27}, [], pytest.approx(3))
+    assert [(r["votes"], r["checks"], r["checks_failed"], r["excluded"]) for r in back["raters"]] == [(9, 1, 0, False)] * 3
+    rows = [row for row in RunStore.open(asked).judgments() if row.judge == f"votes/{people[0][1]}"]
+    won = [{"a": row.system_a, "b": row.system_b}[row.winner] for row in rows if {row.system_a, row.system_b} == set(AGENTS)]
+    assert won == ["halcyon"] * 8
 
 
 def test_everybody_begins_at_a_place_of_their_own(run: Path, open_page: Open, tmp_path: Path) -> None:
@@ -231,6 +308,9 @@ def test_all_is_in_sight_and_axe_finds_nothing(run: Path, open_page: Open, tmp_p
         assert in_sight(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+        if size["height"] > 800:  # and nothing of an ordinary reply has to be scrolled for
+            boxes = page.locator("article").evaluate_all("all => all.map((box) => [box.scrollHeight, box.clientHeight])")
+            assert [box for box in boxes if box[0] > box[1]] == []
         assert not grave_faults(page)
         page.get_by_role("button", name="Stop").click()
         assert not grave_faults(page)
@@ -330,24 +410,24 @@ def test_a_browser_that_keeps_nothing_still_gives_the_file(run: Path, open_page:
     assert len(sent(page, tmp_path).votes) == 9 + 1
 
 
-@pytest.mark.parametrize(
-    ("query", "becomes"),
-    [
+def test_an_id_from_the_address_is_cleaned(run: Path, open_page: Open, tmp_path: Path) -> None:
+    told, _ = written(run, tmp_path / "vote.html", "--medium", "text")
+    page = open_page("about:blank", **PHONE)
+    for query, becomes in (
         ("?PROLIFIC_PID=<img src=x onerror=alert(1)>", "img-src-x-onerror-alert-1"),
         ("?workerId=../../etc/passwd", "etc-passwd"),
         (f"?participantId={'x' * 5_000}", "x" * 64),
         ("?rater=", None),
-        ("?PROLIFIC_PID=%E0%A4%A", None),
-    ],
-)
-def test_an_id_from_the_address_is_cleaned(run: Path, open_page: Open, tmp_path: Path, query: str, becomes: str | None) -> None:
-    told, _ = written(run, tmp_path / "vote.html", "--medium", "text")
-    page = open_page(Path(told["vote_file"]).as_uri() + query, **PHONE)
-    begin(page)
-    press(page, 1)
-    page.get_by_role("button", name="Stop").click()
-    got = sent(page, tmp_path).participant
-    assert got == becomes if becomes else re.fullmatch(r"[A-Za-z0-9._-]{1,64}", got)
+        ("?PROLIFIC_PID=%E0%A4%A", "A"),
+    ):
+        page.goto(Path(told["vote_file"]).as_uri() + query)
+        page.evaluate("localStorage.clear()")
+        page.reload()
+        begin(page)
+        press(page, 1)
+        page.get_by_role("button", name="Stop").click()
+        got = sent(page, tmp_path).participant
+        assert got == becomes if becomes else re.fullmatch(r"p-[0-9a-f]{12}", got), query
 
 
 class Host(SimpleHTTPRequestHandler):
@@ -412,6 +492,18 @@ def test_a_folder_on_a_host_of_files_posts_the_votes_and_gives_the_file_where_th
         assert refused == posted
         assert VotesOfOne.model_validate(posted) == by_hand
         assert told["presentation"] == "audio"
+
+
+def test_what_agents_and_callers_said_is_text(
+    played: Callable[..., tuple[RunStore, RunSummary]], open_page: Open, hostile: str, tmp_path: Path
+) -> None:
+    store, summary = played(contexts=2, unit_s=0.3, text=hostile)
+    page_file = write_vote_file(store, vote_file(store, summary, medium="text"), tmp_path / "vote.html").page
+    page = open_page(page_file.as_uri(), **PHONE)
+    begin(page)
+    assert page.title() == "Which reply is better?"
+    assert page.locator(".pair .said").all_text_contents() == [hostile, hostile]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_what_people_agree_to_is_of_ones_own_and_its_version_is_stored(run: Path, open_page: Open, tmp_path: Path) -> None:

@@ -113,8 +113,7 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
     if not answered:
         return JudgeCheck(
             judge=judge.id, family=judge.family, pairs=0, accuracy=None, accuracy_interval=None, flip_rate=None,
-            trusted=False, excluded=True, missing=missing, missing_by_kind=kinds, why_missing=why, silent=True,
-            note=IN_WORDS["silent"],
+            trusted=False, excluded=True, missing=missing, missing_by_kind=kinds, why_missing=why, note=IN_WORDS["silent"],
         )  # fmt: skip
     accuracy, interval = clustered_share([(c.pair.conversation_id, score) for c, score in answered])
     flip_rate, flip_interval = clustered_share([(c.pair.conversation_id, float(c.flipped)) for c, _ in answered])

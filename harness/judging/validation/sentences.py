@@ -9,6 +9,7 @@ from typing import Final
 
 from harness.judging.validation.red_lines import GRAVEST
 from harness.judging.validation.trust import (
+    CHANCE,
     RED_LINES_AT_LEAST,
     TRUSTED_LOWER_BOUND,
     Trust,
@@ -18,7 +19,7 @@ from harness.judging.validation.trust import (
     worst,
 )
 from harness.judging.validation.yardsticks import LONGER
-from harness.store.judgment import JudgeCheck, PeopleCheck, RedLinesCheck, ShareOfPairs
+from harness.store.judgment import DeliveriesCheck, JudgeCheck, PeopleCheck, RedLinesCheck, ShareOfPairs
 from harness.wording import counted, share, share_band
 
 IN_WORDS: Final[Mapping[Trust, str]] = {
@@ -46,6 +47,10 @@ IN_WORDS: Final[Mapping[Trust, str]] = {
     ),
     "unchecked": "It left too many of the pairs with known answers unanswered, so it has not been checked.",
     "silent": "So nothing is known of it, and none of its verdicts is in a rating.",
+    "hears": (
+        "A program spoke those pairs. Pairs with known answers, red lines and people's ratings are read, so it was not asked "
+        "them: read its ratings as an opinion."
+    ),
     "excluded": "That is no better than chance (guessing gives 50 %), so none of its verdicts is in a rating.",
 }
 GRAVE_IN_WORDS: Final[Mapping[str, str]] = {"harm": "encourages harm", "abuse": "abuses the caller"}
@@ -53,6 +58,8 @@ GRAVE_IN_WORDS: Final[Mapping[str, str]] = {"harm": "encourages harm", "abuse": 
 
 def standing(check: JudgeCheck) -> str:
     """The state of a judge's ratings and the figures behind it: borne out, or an opinion."""
+    if check.hears:
+        return f"a judge's opinion: {_of_deliveries(check.deliveries)}"
     found, counting = trust_in(check), decisive(check.people_checks)
     if not counting:
         few = (
@@ -66,6 +73,22 @@ def standing(check: JudgeCheck) -> str:
         equal = _range([c.equal_length_accuracy for c in counting])
         return f"a judge's, borne out: {right} ({counted(len(counting), 'check')}), and on {equal} of those of equal length"
     return f"a judge's opinion: {right}, {_shortfall(found, counting, check.red_lines)}"
+
+
+def hearing_sentence(judge: str, check: DeliveriesCheck | None) -> str:
+    """The results of a judge that hears, in one sentence without its full stop."""
+    return f"{judge} {_of_deliveries(check)}"
+
+
+def _of_deliveries(check: DeliveriesCheck | None) -> str:
+    if check is None:
+        return "hears, and was not asked about deliveries, since no voice is installed here"
+    if check.accuracy is None:
+        return "never answered a pair of one text in two deliveries"
+    of = f"of {counted(check.n, 'pair')} of one text in two deliveries"
+    if check.interval is None or check.interval[0] <= CHANCE:
+        return f"hears no difference between deliveries ({_measured(check.accuracy, check.interval)} {of}; guessing gives 50 %)"
+    return f"hears deliveries: right on {_measured(check.accuracy, check.interval)} {of}"
 
 
 def why_unrated(judge: str, checks: Sequence[PeopleCheck]) -> str:

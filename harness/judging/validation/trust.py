@@ -26,7 +26,7 @@ RED_LINES_AT_LEAST: Final = 0.90
 
 Trust = Literal[
     "trusted", "red_lines", "one_origin", "unlike_people", "unvalidated", "weak", "flips", "near_chance", "unchecked", "silent",
-    "excluded",
+    "excluded", "hears",
 ]  # fmt: skip
 BLIND: Final[frozenset[Trust]] = frozenset({"near_chance", "unchecked", "silent", "excluded"})
 """Nothing shows that such a judge can separate a better reply from a worse one."""
@@ -67,7 +67,9 @@ def trust(
 
 
 def trust_in(check: JudgeCheck) -> Trust:
-    """The trust that a stored check supports."""
+    """The trust that a stored check supports. A judge that hears has an opinion in any case: its check knows no person's."""
+    if check.hears:
+        return "silent" if check.silent else "hears"
     return trust(
         check.accuracy, check.accuracy_interval, check.flip_rate, answered=check.pairs, missing=check.missing,
         people=check.people_checks, red_lines=check.red_lines,

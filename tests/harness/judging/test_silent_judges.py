@@ -283,7 +283,7 @@ def test_a_check_without_an_answer_leaves_earlier_verdicts_in_the_rating(
     assert after == before
     with closing(RunStore.open(played)) as store:
         (check,) = store.judge_checks()
-        assert (check.pairs, check.silent, check.excluded) == (60, True, False)
+        assert (check.pairs, check.gone_silent, check.excluded) == (60, True, False)
         assert no_judge_left(store, [str(path)])
         assert any(caution.code == "silent_judge" for caution in summarise(store).cautions)
 

@@ -1,0 +1,167 @@
+"""`harness judge run --reads audio`: both sounds reach the judge without their delay, in both orders, and stay an opinion."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harness.audio.synthesis import Voice
+from harness.recording import playout
+from harness.store.reply_sound import LEAD_MS, cut, part_of
+from harness.store.run_store import RunStore
+from harness.verdicts.deliveries import CONVERSATIONS, SPOILT, delivery_pairs
+from harness.voices.rendering import Hibari, open_voice
+from tests.harness.conftest import Finished
+from tests.harness.judging.conftest import told
+from tests.harness.judging.hearing_server import HearingServer, read
+from tests.made_run import agent, conversation, made_run, play
+from tests.reports.conftest import recording, timing
+
+Command = Callable[..., Finished]
+
+
+def shorter(one: bytes, other: bytes) -> Any:
+    """A judge by ear whose answer is known, and which no text tells."""
+    return "A" if len(one) < len(other) else "B"
+
+
+def ear(tmp_path: Path, url: str, audio: str = "", name: str = "ear") -> Path:
+    path = tmp_path / f"{name}.toml"
+    path.write_text(
+        f'id = "{name}"\nfamily = "none"\nversion = "1"\nbase_url = "{url}/v1"\nmodel = "m"\nattempts = 1\n'
+        f"price_in = 1.0\nprice_out = 2.0\n[audio]\ntokens_per_s = 10\nprice_in = 30.0\n{audio}"
+    )
+    return path
+
+
+@pytest.fixture(scope="module")
+def hibari() -> Voice:
+    return open_voice(Hibari())
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunStore:
+    """Ten conversations: `long` speaks for a second, `short` for half of one and is silent once, `text` only writes."""
+    talks = [conversation(f"c{n}", f"Nobody rang. {n}", references={"good": "All week?"}) for n in range(10)]
+    agents = [agent("long"), agent("short"), agent("text", "text")]
+    store = made_run(tmp_path / "run", talks, agents=agents)
+    for talk in talks:
+        for name, unit_s in (("long", 1.0), ("short", 0.5)):
+            silent = name == "short" and talk.id == "c9"
+            figures = timing(400.0, unit_s)
+            play(
+                store, talk.id, name, recording=recording(0.4, unit_s), heard="" if silent else f"{name} heard",
+                timing=type(figures)("m", 900.0 + 2_000 * unit_s, None, no_reply=True) if silent else figures,
+            )  # fmt: skip
+        play(store, talk.id, "text", written_text="Written, not spoken.")
+    store.close()
+    return store
+
+
+def test_each_pair_of_sounds_is_heard_in_both_orders_and_the_rest_is_counted(
+    tmp_path: Path, run: RunStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with HearingServer(shorter) as server:
+        path = ear(tmp_path, server.url)
+        line = ("judge", "run", run.folder, "--judge", path, "--reads", "audio")
+        _, plan = told(capsys, *line, "--dry-run")
+        asked = len(server.bodies)
+        code, done = told(capsys, *line)
+        calls = len(server.bodies)
+        _, again = told(capsys, *line)
+    assert asked == 0
+    assert server.faults == []
+    assert code == 0
+    with closing(RunStore.open(run.folder)) as store:
+        rows = [row for row in store.judgments() if row.judge == "ear@1"]
+        (check,) = store.judge_checks()
+        by_rule = [row for row in store.judgments() if row.judge == "rule:no-reply (ear@1)"]
+    main = [row for row in rows if row.purpose == "main"]
+    assert {(row.system_a, row.system_b, row.winner, row.presentation) for row in main} == {("long", "short", "b", "audio")}
+    assert sorted((row.context, row.shown_first) for row in main) == sorted((f"c{n}", s) for n in range(9) for s in "ab")
+    assert {(row.context, row.winner, row.presentation) for row in by_rule} == {("c9", "a", "audio")}
+    # Of each conversation's six pairs of three agents and a reference, one has two sounds.
+    assert done["without_sound"] == 10 * (6 - 1)
+    assert (again["calls"], calls) == (0, len(server.bodies)), "a second judging pays for nothing"
+    assert done["judges"][0]["deliveries"]["n"] == check.deliveries.n == CONVERSATIONS * len(SPOILT)  # type: ignore[union-attr]
+    (estimate,) = plan["dry_run"]
+    assert (estimate["calls"], estimate["check_calls"]) == (calls, 2 * CONVERSATIONS * len(SPOILT))
+    assert estimate["tokens_heard"] == pytest.approx(10 * estimate["seconds_heard"], abs=2)
+    assert estimate["cost_usd"] > 30e-6 * estimate["tokens_heard"]
+
+
+def test_a_clip_begins_with_the_reply_however_late_that_is(run: RunStore) -> None:
+    with closing(RunStore.open(run.folder)) as store:
+        session = next(s for s in store.sessions() if s.key.agent == "long")
+        part = part_of(session.timing)
+        assert part is not None
+        sound = cut(store.recording(session), *part)
+        heard = playout.heard(store.recording(session)).samples
+    first_ms = np.flatnonzero(np.abs(sound) > 1e-3)[0] / 24
+    assert np.flatnonzero(np.abs(heard) > 1e-3)[0] / 48 > 3_000, "the reply itself comes seconds into the call"
+    assert first_ms == pytest.approx(LEAD_MS, abs=2)
+    assert len(sound) / 24_000 == pytest.approx(1.0 + LEAD_MS / 1_000, abs=0.01)
+
+
+@pytest.mark.parametrize(("judge", "reads"), [("ear", "heard"), ("ear", "written"), ("eye", "audio")])
+def test_a_judge_is_refused_what_it_does_not_take(
+    tmp_path: Path, run: RunStore, capsys: pytest.CaptureFixture[str], judge: str, reads: str
+) -> None:
+    path = ear(tmp_path, "http://127.0.0.1:9")
+    eye = tmp_path / "eye.toml"
+    eye.write_text(path.read_text().split("[audio]")[0].replace('"ear"', '"eye"'))
+    for line in ((), ("--dry-run",)):
+        code, said = told(capsys, "judge", "run", run.folder, "--judge", tmp_path / f"{judge}.toml", "--reads", reads, *line)
+        assert code == 2
+        assert "hears" in said["error"]["message"]
+
+
+def test_a_judge_of_words_alone_is_right_on_half_of_the_deliveries_and_it_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], hibari: Voice
+) -> None:
+    plain = {pair.plain.sha256 for pair in delivery_pairs(hibari)}
+    by_hash = {pair.plain.wav(): True for pair in delivery_pairs(hibari)}
+    assert len(plain) == CONVERSATIONS
+    with HearingServer(lambda *_: "A") as deaf:
+        code, said = told(capsys, "judge", "check", "--judge", ear(tmp_path, deaf.url))
+    with HearingServer(lambda one, _: "A" if one in by_hash else "B") as keen:
+        _, of_keen = told(capsys, "judge", "check", "--judge", ear(tmp_path, keen.url, "joined = false\n", "keen"))
+    (found,), (keenly,) = said["judges"], of_keen["judges"]
+    assert code == 0
+    assert found["deliveries"]["accuracy"] == 0.5
+    assert found["standing"].startswith("a judge's opinion: hears no difference between deliveries (50 %")
+    assert keenly["deliveries"]["accuracy"] == 1.0
+    assert keenly["deliveries"]["interval"][0] > 0.5
+    assert keenly["standing"].startswith("a judge's opinion: hears deliveries: right on 100 %")
+    assert set(keenly["deliveries"]["by_delivery"]) == set(SPOILT)
+    assert not found["excluded"]
+    assert not keenly["trusted"]
+
+
+def test_the_spoilt_deliveries_are_what_they_are_called(hibari: Voice) -> None:
+    sounds = {pair.spoilt: (read(pair.plain.wav())[0], read(pair.worse.wav())[0]) for pair in delivery_pairs(hibari)[:5]}
+    assert set(sounds) == set(SPOILT)
+    plain, rushed = sounds["rushed"]
+    assert len(rushed) == pytest.approx(len(plain) / 1.5, rel=0.1)
+    plain, broken = sounds["broken"]
+    assert len(broken) == pytest.approx(len(plain), rel=0.05)
+    assert np.mean(broken == 0) > np.mean(plain == 0) + 0.25
+    plain, clipped = sounds["clipped"]
+    peaks = [np.mean(np.abs(sound) > 0.95 * np.abs(sound).max()) for sound in (plain, clipped)]
+    assert peaks[1] > 10 * peaks[0]
+    levels = [10 * np.log10(np.mean(sound[np.abs(sound) > 100].astype(float) ** 2)) for sound in (plain, clipped)]
+    assert abs(levels[0] - levels[1]) < 3, "loudness tells nothing"
+
+
+def test_a_judge_that_never_answers_about_deliveries_is_left_out(
+    tmp_path: Path, run: RunStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with HearingServer(shorter, refuses=True) as server:
+        code, done = told(capsys, "judge", "run", run.folder, "--judge", ear(tmp_path, server.url), "--reads", "audio")
+    assert done["comparisons"] == 0
+    assert done["judges"][0]["excluded"]
+    assert done["judges"][0]["deliveries"]["missing"] > 0
+    assert code in (0, 3)
