@@ -153,6 +153,14 @@ class Cells:
         axis, names = self._raters(place)
         return ", ".join(names) if axis is None else f"people's votes ({axis.board.presentation})"
 
+    def presentation(self, figure: str, agent: str, place: Place) -> str | None:
+        """How the replies of a figure of quality met their raters; None where there were none."""
+        if is_preference(figure):
+            found = self.preference(agent, figure.removeprefix(PREFERRED), place)
+            return None if found is None else found.presentation
+        axis, names = self._raters(place)
+        return axis.board.presentation if axis is not None else HEARD if names and not is_peoples(figure) else None
+
     def _raters(self, place: Place) -> tuple[PeoplesAxis | None, tuple[str, ...]]:
         """People's axis, or else the judges whose verdicts rate the replies."""
         inside = self._inside(place)
