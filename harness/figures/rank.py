@@ -337,7 +337,10 @@ def chosen_condition(selection: Selection, condition: str | None) -> str:
 
 
 def _nothing_counts(path: Path, store: RunStore) -> str:
-    failed = sorted(check.judge for check in store.judge_checks() if check.excluded)
+    checks = store.judge_checks()
+    if unheard := [f"{check.judge}: {check.why_missing}" for check in checks if check.silent and check.why_missing]:
+        return f"{path}: no judge answered: {'; '.join(unheard)}"
+    failed = sorted(check.judge for check in checks if check.excluded)
     if failed and next(store.stored_judgments(), None) is not None:
         return (
             f"{path}: {', '.join(failed)} got half or more of the pairs with known answers wrong and is excluded; "
