@@ -26,8 +26,8 @@ ROBUST_DEVIATIONS: Final = 5.0
 LEAST_SPREAD: Final = 0.3
 """Least spread of log times: raters who happen to be alike make nobody an outlier."""
 FEWEST_FOR_CONSTANT: Final = 8
-"""An attentive person with a clear preference on every pair meets it in one place on all of n with probability 2 ** (1 - n): 3 %
-of them at six answers, 0.8 % at eight."""
+"""An attentive person who prefers one reply of every pair by much meets it in the same place n times with probability
+2 ** (1 - n): 3 % at six answers, 0.8 % at eight."""
 
 
 @dataclass(frozen=True, slots=True)
