@@ -217,6 +217,7 @@ def test_three_people_vote_on_phones_from_disk_and_what_they_chose_comes_back(
         assert (votes.file, votes.consent) == (key.file, key.consent_version)
         assert votes.completion_code == key.completion_code == told["completion_code"]
         assert votes.completion_code == page.locator(".code").inner_text()
+        assert votes.participant in page.locator("#stage").inner_text()
         assert votes.started <= votes.ended
         options = ("a_much", "a_slightly", "same", "b_slightly", "b_much")
         assert [vote.vote for vote in votes.votes if vote.check is None] == [options[k - 1] for k in keys if k]
