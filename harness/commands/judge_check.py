@@ -34,7 +34,8 @@ def against_people(labels: "PeoplesLabels", names: tuple[str, ...], seed: int, a
     """Compare judges with people's ratings, print the result, and return the exit code."""
     from harness.judging.validation.against_people import kept
     from harness.judging.validation.sentences import people_details, people_sentence
-    from harness.verdicts.judge import check_against_people, validations_folder
+    from harness.verdicts.judge import check_against_people
+    from harness.verdicts.red_lines import validations_folder
 
     with RunProgress() as progress:
         checks = asyncio.run(check_against_people(names, labels, seed, progress))

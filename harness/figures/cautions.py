@@ -15,6 +15,7 @@ from harness.figures.circumstances import OPEN, Circumstances, languages_words, 
 from harness.figures.latency import MUCH_LOST, line_words
 from harness.figures.reply_flags import TO_JUDGE
 from harness.figures.session_figures import unspoken_words
+from harness.figures.validity import NOT_TO_BE_QUOTED
 from harness.judging.validation.sentences import IN_WORDS, hearing_sentence, judge_sentence, red_lines_sentence
 from harness.judging.validation.trust import BLIND
 from harness.ranking.wider import FEWEST_PERSONS
@@ -40,7 +41,7 @@ class Kind(NamedTuple):
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "invalid": Kind("bad", "Invalid", "These figures must not be quoted: {}."),
+    "invalid": Kind("bad", "Invalid", f"{NOT_TO_BE_QUOTED}: {{}}."),
     "runs_differ": Kind("warn", "Runs differ: {topic}"),
     "not_joint": Kind("warn", "{topic}"),
     "not_judged": Kind("warn", "Not judged", "No reply of this run has been judged, so there is no Elo."),

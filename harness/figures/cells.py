@@ -98,6 +98,8 @@ class QualityFigures(Model):
     p_best_within_budget_range: tuple[float, float] | None = None
     quality_state: QualityState = "none"
     """State of the board that the Elo is on. An opinion has no `p_frontier` and no `p_best_within_budget`."""
+    quality_valid: bool = True
+    """True if the rating may be quoted: in an invalid run one of replies that were read may."""
     elo_over: dict[str, EloOver] = Field(default_factory=dict)
     """Reference → difference on this board."""
 
@@ -106,7 +108,7 @@ class AgentSummary(EndpointingSummary, TurnFigures, SessionFigures, QualityFigur
     """One agent in one condition and mode."""
 
     valid: bool = True
-    """True if its run is valid; otherwise none of these figures may be quoted."""
+    """True if its run is valid; otherwise none of these figures may be quoted, but a rating where `quality_valid` says so."""
     family: str | None = None
     kind: str = "cascade"
 

@@ -9,7 +9,7 @@ A rating without an interval says nothing that a newcomer would not take for mor
 votes cannot give one; the reason is an error in one sentence, which the page shows in the board's place.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,12 +23,14 @@ from harness.ranking.connectivity import is_bounded
 from harness.ranking.elo_intervals import SMALL_SAMPLE, max_t
 from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import RatingModel
-from harness.ranking.prediction_powered import PeoplesFit, Sample, fit
+from harness.ranking.peoples_frame import Frame
+from harness.ranking.prediction_powered import PeoplesFit, fit
+from harness.ranking.raters import Raters, raters_of
 from harness.ranking.scale import ELO_PER_LOGIT, on_scale
-from harness.statistics.arrays import Bools, Floats, Ints
+from harness.statistics.arrays import Bools, Floats
 from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.judgment import is_reference
-from harness.store.judgment_table import MILLION, JudgmentTable
+from harness.store.judgment_table import JudgmentTable
 from harness.wording import counted
 
 METHOD = "people's votes, prediction-powered Bradley–Terry (a tie half a win)"
@@ -49,6 +51,8 @@ class Pairs:
     """Presentation → pairs that people saw and skipped."""
     all_excluded: str = ""
     """Why no vote counts where some were given, in one sentence without its full stop."""
+    read_of_agents: int | None = None
+    """Of those that can be read, pairs of two agents; None: not known. Of those that can be heard all are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +83,8 @@ class PeoplesAxis:
     where a system won or lost everything."""
     skipped: int = 0
     """Pairs that raters saw and skipped, as far as their files say so."""
+    effective_raters: float = 0.0
+    """(Σn)² / Σn² of the raters' numbers of votes."""
 
     @property
     def saved(self) -> int:
@@ -96,11 +102,13 @@ class PeoplesAxis:
         return f"{of}, as good as {round(self.worth)}: {', '.join(self.judges)} saved {self.saved}"
 
 
-def peoples_axis(rows: JudgmentTable, presentation: str, *, pairs: int | None = None) -> PeoplesAxis:
+def peoples_axis(
+    rows: JudgmentTable, presentation: str, *, pairs: int | None = None, of_agents: int | None = None
+) -> PeoplesAxis:
     """The board of the people who voted on one presentation of one condition's replies.
 
     `rows`: votes, and judges' verdicts on the same replies in one presentation, each once. `pairs`: number of pairs of replies
-    that could be drawn; default, those with a row.
+    that could be drawn, and `of_agents`, those of two agents; default, those with a row.
 
     Raises harness.errors.UserError: no votes, or votes that can give no interval.
     """
@@ -111,28 +119,90 @@ def peoples_axis(rows: JudgmentTable, presentation: str, *, pairs: int | None = 
     if not people.any():
         raise UserError("people voted only on pairs with a side that gave no reply, which a rule decides: add votes on others")
     must_fit(rows)
-    frame = _Frame(rows, mine)
     notes = _notes(int((given & ~people).sum()), int((people & ~mine).sum()), None if votes_here.are_drawn else int(mine.sum()))
-    notes += _refusals_and_notes(frame, votes_here.are_drawn)
-    votes, raters = int(mine.sum()), int(np.unique(rows["judge"][mine]).size)
-    size = max(pairs or 0, frame.first.size)
-    judges = frame.judges if votes_here.are_drawn else ()
+    best: PeoplesAxis | None = None
+    refused: UserError | None = None
+    for out in _left_out(rows, mine):
+        stays = np.array([name not in out for name in rows.systems], dtype=bool)
+        kept = stays[rows["first"]] & stays[rows["second"]]
+        sizes = None
+        if pairs is not None:
+            agents = min(pairs, of_agents if of_agents is not None else pairs)
+            sizes = agents, round((pairs - agents) * stays[_references(rows)].mean()) if _references(rows).any() else 0
+        try:
+            found = _axis(
+                rows.where(kept), mine[kept], votes_here.are_drawn, presentation, sizes, (*notes, *_out_in_words(out))
+            )
+        except UserError as error:
+            refused = error  # The last is that of the most votes.
+            continue
+        best = found if best is None or _known(found) > _known(best) else best
+        if found.by_context is not None:
+            break
+    if best is None:
+        raise refused or UserError(f"nobody has voted on these replies ({presentation})")
+    return best
+
+
+def _references(rows: JudgmentTable) -> Bools:
+    """(systems,): True for a reference."""
+    return np.array([is_reference(name) for name in rows.systems], dtype=bool)
+
+
+def _left_out(rows: JudgmentTable, mine: Bools) -> Iterator[frozenset[str]]:
+    """References to leave out, the first choice first: those on too few conversations for an interval; all; those not voted on.
+
+    They have one vote in eight, so a small run has few on each; one that won or lost these few would leave the agents without
+    an interval, and those that nobody voted on would leave no board.
+    """
+    voted = rows.where(mine)
+    here = (name for name in rows.systems if is_reference(name) and rows.of_system(name).any())
+    met = {name: int(np.unique(voted["context"][voted.of_system(name)]).size) for name in here}
+    unmet = frozenset(name for name in met if not met[name])
+    of_agents = ~(_references(rows)[voted["first"]] | _references(rows)[voted["second"]])
+    few = frozenset(name for name in met if met[name] < FEWEST_CLUSTERS)
+    yield from dict.fromkeys([few, frozenset(met), unmet] if of_agents.any() else [unmet])
+
+
+def _out_in_words(out: Collection[str]) -> list[str]:
+    return [f"Left out, for too few votes: {', '.join(sorted(out))}."] if out else []
+
+
+def _known(axis: PeoplesAxis) -> tuple[int, int, bool]:
+    """How much a board says of agents: systems that met, then intervals and bounds, then whether verdicts could narrow them."""
+    agents = [row for row in axis.board.systems if not is_reference(row.system)]
+    return -axis.board.parts, sum(row.interval is not None for row in agents), axis.by_context is not None
+
+
+def _axis(
+    rows: JudgmentTable, mine: Bools, are_drawn: bool, presentation: str, sizes: tuple[int, int] | None, notes: Sequence[str]
+) -> PeoplesAxis:
+    """The board of these votes and verdicts. `sizes`: pairs of two agents, and with a reference.
+
+    Raises UserError: the votes can give no interval.
+    """
+    frame = Frame(rows, mine, sizes)
+    voters = raters_of(rows["judge"][mine].astype(np.int64), rows.judges)
+    notes = [*notes, *_refusals_and_notes(frame, voters, are_drawn)]
+    votes = int(mine.sum())
+    judges = frame.judges if are_drawn else ()
     inside = rows.where(mine | ((rows["human"] == 0) & (rows["replicate"] == 0)))
     together = _PLAIN.counted(inside.where(of_source(inside, "human")))
-    won, met = frame.pairs_won(size)
+    won, met = frame.pairs_won()
     shares = dict(zip(frame.systems, (won.sum(axis=0) / met.sum(axis=0)).tolist(), strict=True))
-    if not is_bounded(frame.wins()):
+    found = fit(frame.sample(), None if are_drawn else 0.0) if is_bounded(frame.wins()) else None
+    if found is None:
         alone = rate_counted(together, _PLAIN, notes=notes)
         board = replace(alone, systems=tuple(replace(row, win_rate=shares[row.system]) for row in alone.systems))
-        return PeoplesAxis(
-            board, votes, raters, size, 0.0, float(votes), (), frame.agreement(), frame.contexts, won, met, frame.systems
-        )
-    found = fit(frame.sample(size), None if votes_here.are_drawn else 0.0)
-    board = _board(found, frame, shares, together.whole.axes, presentation, notes)
-    return PeoplesAxis(
-        board, votes, raters, size, found.power, found.worth, judges, frame.agreement(), frame.contexts, won, met,
-        frame.systems, found.by_context,
+    else:
+        board = _board(found, frame, shares, together.whole.axes, presentation, notes)
+    axis = PeoplesAxis(
+        board, votes, voters.count, frame.pairs, 0.0, float(votes), (), frame.agreement(), frame.contexts, won, met,
+        frame.systems, effective_raters=voters.effective,
     )  # fmt: skip
+    if found is None:
+        return axis
+    return replace(axis, power=found.power, worth=found.worth, judges=judges, by_context=found.by_context)
 
 
 def axis_of(table: JudgmentTable, condition: str | None, presentation: str | None, pairs: Pairs | None = None) -> PeoplesAxis:
@@ -164,8 +234,9 @@ def axis_of(table: JudgmentTable, condition: str | None, presentation: str | Non
         kept &= has_sound[rows["first"]] & has_sound[rows["second"]]
     rows = rows.where(kept)
     axis = peoples_axis(
-        rows.where(each_once(rows)), of_votes, pairs=None if pairs is None else pairs.heard if is_sound else pairs.read
-    )
+        rows.where(each_once(rows)), of_votes, pairs=None if pairs is None else pairs.heard if is_sound else pairs.read,
+        of_agents=None if pairs is None else pairs.heard if is_sound else pairs.read_of_agents,
+    )  # fmt: skip
     notes = repeats_in_words(rows)
     if condition is not None:
         asked_again = asked_again.where(asked_again.named("condition", condition))
@@ -184,81 +255,6 @@ def axis_of(table: JudgmentTable, condition: str | None, presentation: str | Non
     return replace(axis, skipped=skipped, board=replace(axis.board, warnings=(*axis.board.warnings, *notes))) if notes else axis
 
 
-class _Frame:
-    """The pairs of replies with a vote, a verdict or a rule, and the votes on them."""
-
-    def __init__(self, rows: JudgmentTable, mine: Bools) -> None:
-        ruled = by_rule(rows)
-        main = (rows["purpose"] == 0) & (rows["replicate"] == 0) & (rows["human"] == 0)
-        verdict = main & ~ruled
-        kept = mine | main
-        self.judges = tuple(rows.judges[k] for k in np.unique(rows["judge"][verdict]))
-        one, other = rows["first"][kept], rows["second"][kept]
-        seen, index = np.unique(np.concatenate([one, other]), return_inverse=True)
-        self.systems = tuple(rows.systems[k] for k in seen)
-        one, other = index[: one.size], index[one.size :]
-        places, context = np.unique(rows["context"][kept], return_inverse=True)
-        self.contexts = tuple(rows.contexts[k] for k in places)
-        sign = np.where(one <= other, 1, -1)
-        k = len(self.systems)
-        key = (context * k + np.minimum(one, other)) * k + np.maximum(one, other)
-        each, pair = np.unique(key, return_inverse=True)
-        self.first: Ints = (each // k) % k
-        self.second: Ints = each % k
-        self.context: Ints = each // (k * k)
-        level = (sign * rows["winner"][kept] * rows["strength"][kept]).astype(np.float64)
-        self.stated = _means(pair, level, verdict[kept], each.size)
-        self.decided = (1 + np.sign(_means(pair, level, (main & ruled)[kept], each.size))) / 2
-        votes = mine[kept]
-        self.voted: Ints = pair[votes]
-        self.vote: Floats = (1 + np.sign(level[votes])) / 2
-        self.rater: Ints = np.unique(rows["judge"][kept][votes], return_inverse=True)[1]
-        rate = rows["draw_rate"][kept][votes] / MILLION
-        self.weight: Floats = np.where(rate > 0, 1 / np.where(rate > 0, rate, 1.0), 1.0)
-
-    def sample(self, pairs: int) -> Sample:
-        """The arrays of the fit."""
-        return Sample(
-            pairs, len(self.systems), len(self.contexts), self.first, self.second, self.context, self.stated, self.decided,
-            self.voted, self.vote, self.rater, self.weight,
-        )  # fmt: skip
-
-    def wins(self) -> Floats:
-        """(systems, systems): wins of row over column, by votes and by rules."""
-        ruled = np.flatnonzero(~np.isnan(self.decided))
-        pair, won = np.concatenate([self.voted, ruled]), np.concatenate([self.vote, self.decided[ruled]])
-        found = np.zeros((len(self.systems), len(self.systems)))
-        np.add.at(found, (self.first[pair], self.second[pair]), won)
-        np.add.at(found, (self.second[pair], self.first[pair]), 1 - won)
-        return found
-
-    def pairs_won(self, pairs: int) -> tuple[Floats, Floats]:
-        """(contexts, systems): pairs won, a tie half, and pairs met: those that a rule decided, and votes for all others."""
-        ruled = np.flatnonzero(~np.isnan(self.decided))
-        each_vote = (pairs - ruled.size) * self.weight / self.weight.sum()
-        pair, won = np.concatenate([self.voted, ruled]), np.concatenate([self.vote, self.decided[ruled]])
-        counts = np.concatenate([each_vote, np.ones(ruled.size)])
-        shape = len(self.contexts), len(self.systems)
-        points, met = np.zeros(shape), np.zeros(shape)
-        for side, own in ((self.first[pair], won), (self.second[pair], 1 - won)):
-            np.add.at(points, (self.context[pair], side), counts * own)
-            np.add.at(met, (self.context[pair], side), counts)
-        return points, met
-
-    def agreement(self) -> float | None:
-        """Share of votes, ties left out, on whose pair the judges have the same winner."""
-        stated = self.stated[self.voted]
-        clear = ~np.isnan(stated) & (stated != 0) & (self.vote != 0.5)
-        return float(((stated[clear] > 0) == (self.vote[clear] > 0.5)).mean()) if clear.any() else None
-
-
-def _means(pair: Ints, level: Floats, which: Bools, size: int) -> Floats:
-    """(size,): mean level of the rows of each pair; NaN without one."""
-    many = np.bincount(pair[which], minlength=size)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.bincount(pair[which], level[which], size) / many, dtype=np.float64)
-
-
 def _notes(ruled: int, not_drawn: int, chosen: int | None) -> list[str]:
     """Sentences on the votes that were left out, and on `chosen` votes where none was drawn."""
     notes = []
@@ -274,7 +270,7 @@ def _notes(ruled: int, not_drawn: int, chosen: int | None) -> list[str]:
     return notes
 
 
-def _refusals_and_notes(frame: _Frame, judged: bool) -> list[str]:
+def _refusals_and_notes(frame: Frame, voters: Raters, judged: bool) -> list[str]:
     """Notes on a small sample. `judged`: verdicts are to predict the votes.
 
     Raises UserError: the votes can give no interval.
@@ -305,16 +301,14 @@ def _refusals_and_notes(frame: _Frame, judged: bool) -> list[str]:
     notes = (
         [f"Votes on {contexts} conversations: intervals rest on a small-sample correction."] if contexts < SMALL_SAMPLE else []
     )
-    raters = np.unique(frame.rater).size
-    if raters < FEWEST_CLUSTERS:
-        whose = f"{raters} people's" if raters > 1 else "one person's"
-        notes.append(f"All votes are {whose}: the intervals cover other conversations, not other people.")
+    if voters.note:
+        notes.append(voters.note)
     return notes
 
 
 def _board(
     found: PeoplesFit,
-    frame: _Frame,
+    frame: Frame,
     shares: Mapping[str, float],
     axes: Mapping[str, Mapping[str, float]],
     presentation: str,
@@ -350,7 +344,7 @@ def _board(
     )
 
 
-def _contexts_of(frame: _Frame, system: int) -> int:
+def _contexts_of(frame: Frame, system: int) -> int:
     """Conversations in which people voted on a pair with this system."""
     pair = frame.voted
     mine = (frame.first[pair] == system) | (frame.second[pair] == system)

@@ -14,8 +14,9 @@ people, scaled to mean one. The sum is convex for 0 ≤ λ ≤ 1. A pair that a 
 no vote: it is in the first sum with weight 1/N, and the votes have the share of the others.
 
 The covariance is a sandwich over conversations, with the verdicts and votes of one added before squaring, and over raters too
-where enough people voted. Both sums are means: one conversation more makes N, n and the sum of w larger too. With these fixed,
-the part of a judge's bias that cancels would count as noise.
+where the votes are worth eight raters or more, (Σn)² / Σn²; Student's freedom is of that number. Both sums are means: one
+conversation more makes N, n and the sum of w larger too. With these fixed, the part of a judge's bias that cancels would count
+as noise.
 
 λ is the one with the least trace of that covariance at the fit of the votes alone. The judge's certainty is first calibrated on
 the votes by one slope. Both come from the same votes, and that is harmless from as few conversations as have an interval
@@ -32,7 +33,7 @@ from harness.ranking.bradley_terry import breads_by_context, scores_by_context
 from harness.ranking.elo_intervals import LEAST_SHARE, Covariance, at_least, two_way, unclustered
 from harness.ranking.ordinal import pin
 from harness.statistics.arrays import Floats, Ints
-from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.statistics.effective import ENOUGH, effective_number
 
 SLOPE_PRECISION: Final = 1.0
 """Precision of the prior on the slope of a judge's certainty (log-odds for its root mean square), around 0: a judge that nobody
@@ -69,6 +70,10 @@ class Sample:
     rater: Ints
     weight: Floats
     """(n,): inverse of the rate at which the pair was drawn; only ratios matter."""
+    heft: Floats | None = None
+    """(M,): how many pairs of an even frame each one counts as, Σ over all N of them N; None: one each."""
+    open: Floats | None = None
+    """(M,): how many pairs the votes speak for at each listed one, 0 where a rule decided; None: all alike."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,13 +138,15 @@ class _Terms:
         self._s = s = sample
         ruled, judged = ~np.isnan(s.decided), ~np.isnan(predicted)
         outcome = np.where(judged, predicted, 0.5)
-        self._met = np.where(ruled, 1.0, np.where(judged, power, 0.0))
+        heft = np.ones(ruled.size) if s.heft is None else s.heft
+        self._met = heft * np.where(ruled, 1.0, np.where(judged, power, 0.0))
         self._won = self._met * np.where(ruled, np.nan_to_num(s.decided), outcome)
         taken = np.where(judged[s.voted], power, 0.0)
         self._vote_met = s.weight * (1.0 - taken)
         self._vote_won = s.weight * (s.vote - taken * outcome[s.voted])
         # A pair that is not listed is taken to lie where those listed do.
-        self._open = np.where(ruled, 0.0, (s.pairs - ruled.sum()) / max(1, (~ruled).sum()))
+        alike = np.where(ruled, 0.0, (s.pairs - ruled.sum()) / max(1, (~ruled).sum()))
+        self._open = alike if s.open is None else s.open
         self._whole = self._wins(np.zeros_like(s.context), np.zeros_like(s.voted), 1)
         self._joined = self._whole.frame + self._whole.open / self._whole.weight * self._whole.votes
 
@@ -203,12 +210,20 @@ class _Terms:
         found = _squared(self.influence(theta), np.unique(context).size)
         rater = np.unique(s.rater, return_inverse=True)[1]
         people = int(rater.max()) + 1
-        if people >= FEWEST_CLUSTERS:
+        effective = effective_number(np.bincount(rater))
+        if effective >= ENOUGH:
             both, cell = np.unique(rater * s.contexts + context, return_inverse=True)
-            by_rater = _squared(self._influence(theta, self._wins(None, rater, people)), people)
+            by_rater = self._without_each(theta, rater, people, effective)
             by_both = _squared(self._influence(theta, self._wins(None, cell, both.size)), both.size)
             found = two_way(found, by_rater, by_both)
         return at_least(found, LEAST_SHARE * unclustered(self.bread(theta), s.systems) * s.pairs / s.vote.size)
+
+    def _without_each(self, theta: Floats, rater: Ints, people: int, effective: float) -> Covariance:
+        """Covariance over raters: a rater who leads moves the minimum more by leaving than a first-order change says."""
+        parts = self._wins(None, rater, people)
+        moved = self._influence(theta, parts) / (1 - parts.weight / parts.weight.sum())[:, None]
+        moved -= moved.mean(axis=0)
+        return Covariance((people - 1) / people * moved.T @ moved, effective - 1)
 
 
 def _squared(influence: Floats, voted: int) -> Covariance:

@@ -1,8 +1,14 @@
 """Effective number of clusters: how many of equal size would say as much."""
 
+from typing import Final
+
 import numpy as np
 
 from harness.statistics.arrays import Floats, Ints
+from harness.statistics.interval import FEWEST_CLUSTERS
+
+ENOUGH: Final = FEWEST_CLUSTERS - 0.5
+"""Effective number from which on clusters have a spread: eight when rounded, so that eight of nearly one size are eight."""
 
 
 def effective_number(sizes: Floats | Ints) -> float:

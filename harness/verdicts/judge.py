@@ -11,7 +11,7 @@ A session that cannot be shown to a judge, or on which a judge's program always 
 and stored, counts neither as won nor as lost, and can be judged again.
 """
 
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -37,21 +37,10 @@ from harness.judging.load_judge import fingerprint_of
 from harness.judging.record import read_records, record_of, write_record
 from harness.judging.settings import JudgeSettings
 from harness.judging.sound import refuse_unheard
-from harness.judging.validation.against_people import check_against, keep, kept
-from harness.judging.validation.checks import not_answered, with_people
+from harness.judging.validation.against_people import check_against, keep
+from harness.judging.validation.checks import not_answered
 from harness.judging.validation.labelled import gold_pairs
 from harness.judging.validation.peoples_labels import PeoplesLabels
-from harness.judging.validation.red_lines import (
-    RedLine,
-    ask_red_lines,
-    keep_answers,
-    kept_answers,
-    next_part,
-    open_pairs,
-    red_lines_check,
-    shipped_red_lines,
-)
-from harness.models.store import cache_folder
 from harness.progress import RunProgress
 from harness.ranking.stopping import Goal, UntilSeparated
 from harness.scenarios.context import Context
@@ -65,6 +54,14 @@ from harness.store.step_failure import ANALYSIS_FAILED, StepFailure
 from harness.verdicts.batches import Batch, batches_of
 from harness.verdicts.deliveries import check_hearing, questions_of_check
 from harness.verdicts.estimate import Estimate, estimate, total, with_check
+from harness.verdicts.red_lines import (
+    all_open_red_lines,
+    red_lines_of_run,
+    stored,
+    validations_folder,
+    with_all_known,
+    with_red_lines,
+)
 from harness.wording import counted
 
 CANARIES = 4
@@ -120,11 +117,6 @@ def load_judges(names: Sequence[str], *, sound: bool | None = False) -> tuple[st
     return tuple(settings.id for settings in found)
 
 
-def validations_folder() -> Path:
-    """The folder for checks of judges against people's ratings on this machine."""
-    return cache_folder() / "judges"
-
-
 async def check_against_people(
     names: Sequence[str], labels: PeoplesLabels, seed: int, progress: RunProgress
 ) -> list[PeopleCheck]:
@@ -154,8 +146,8 @@ async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, 
         for name in names:
             judge = open_judge(name, weights_for(name, progress))
             check = await _check(store, judge, seed, progress, nothing_kept)
-            left = open_pairs(shipped_red_lines(), kept_answers(judge.fingerprint, validations_folder()))
-            found.append(await _with_red_lines(store, check, judge, left, progress, nothing_kept))
+            left = all_open_red_lines(judge.fingerprint)
+            found.append(await with_red_lines(store, check, judge, left, progress, nothing_kept))
     return found
 
 
@@ -190,16 +182,6 @@ def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
     return [of(name) for name in how.judges] if batches else []
 
 
-def red_lines_of_run(fingerprint: str, seed: int, answered: Collection[str]) -> tuple[RedLine, ...]:
-    """The red lines that a run asks this judge once its pairs are judged; none if it has asked its part before.
-
-    `answered`: keys of the run's stored answers.
-    """
-    pairs, known = shipped_red_lines(), kept_answers(fingerprint, validations_folder())
-    done = [pair for pair in pairs if answered and len(not_answered(fingerprint, [pair], answered)) < 2]  # of both orders
-    return () if len(open_pairs(done, known)) < len(done) else next_part(pairs, known, seed)
-
-
 async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
     """Check the judges, let them judge the run, and store their rows. Verdicts of other judges stay. A third of the red lines
     comes last, because nothing waits for it.
@@ -228,7 +210,7 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
         checks, known = {check.judge: check for check in store.judge_checks()}, cache.keys()
         for judge in judges:
             part = red_lines_of_run(judge.fingerprint, how.seed, known)
-            await _with_red_lines(store, checks[judge.id], judge, part, progress, cache)
+            await with_red_lines(store, checks[judge.id], judge, part, progress, cache)
     return outcomes
 
 
@@ -362,38 +344,9 @@ def _why_nothing(contexts: Sequence[Context], *, heard: bool) -> str:
 async def _check(store: RunStore | None, judge: Judge, seed: int, progress: RunProgress, cache: VerdictCache) -> JudgeCheck:
     progress.phase(f"Checking the judge ({judge.id})")
     if hears(judge):
-        return _stored(store, await check_hearing(judge, progress, cache))
+        return stored(store, await check_hearing(judge, progress, cache))
     check = await check_judge_async(judge, seed, progress.count, cache=cache)
-    return _stored(store, with_all_known(judge, check))
-
-
-async def _with_red_lines(
-    store: RunStore | None,
-    check: JudgeCheck,
-    judge: Judge,
-    pairs: Sequence[RedLine],
-    progress: RunProgress,
-    cache: VerdictCache,
-) -> JudgeCheck:
-    """The check with these red lines, once they are asked; a judge that is left out is not asked, nor one that hears."""
-    if check.excluded or check.hears or not pairs:
-        return check
-    progress.phase(f"Asking the judge about red lines ({judge.id})")
-    keep_answers(judge.fingerprint, await ask_red_lines(judge, pairs, cache, progress.count), validations_folder())
-    return _stored(store, with_all_known(judge, check))
-
-
-def with_all_known(judge: Judge, check: JudgeCheck) -> JudgeCheck:
-    """The check together with all that is stored of the judge on this machine; nothing is asked for it."""
-    folder = validations_folder()
-    red_lines = red_lines_check(shipped_red_lines(), kept_answers(judge.fingerprint, folder))
-    return with_people(check, kept(judge.fingerprint, folder), red_lines)
-
-
-def _stored(store: RunStore | None, check: JudgeCheck) -> JudgeCheck:
-    if store is not None:
-        store.add_judge_check(check)
-    return check
+    return stored(store, with_all_known(judge, check))
 
 
 def no_judge_left(store: RunStore, names: Sequence[str]) -> bool:
@@ -401,8 +354,8 @@ def no_judge_left(store: RunStore, names: Sequence[str]) -> bool:
     asked = {load_judge_settings(name).judge_id for name in names if name != NO_JUDGE}
     checks = [check for check in store.judge_checks() if check.judge in asked]
     ended = {r.judge for r in read_records(store.folder) if r.presentation == HEARD and r.judge in asked and r.given_up}
-    silent = ended | {check.judge for check in checks if check.silent}
-    return bool(silent) and all(check.excluded or check.judge in ended for check in checks)
+    silent = ended | {check.judge for check in checks if check.silent or check.gone_silent}
+    return bool(silent) and all(check.excluded or check.judge in silent for check in checks)
 
 
 def heard_wer_by_agent(store: RunStore) -> dict[str, float | None]:

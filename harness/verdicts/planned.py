@@ -14,7 +14,8 @@ from harness.judging.validation.checks import not_answered
 from harness.judging.validation.labelled import gold_pairs
 from harness.scenarios.context import Context
 from harness.verdicts.estimate import Estimate, estimate, total, with_check
-from harness.verdicts.judge import CANARIES, red_lines_of_run
+from harness.verdicts.judge import CANARIES
+from harness.verdicts.red_lines import red_lines_of_run
 
 REPLY_WORDS: Final = 40
 _WORD: Final = "thing"

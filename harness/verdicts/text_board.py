@@ -23,7 +23,8 @@ from harness.ranking.stopping import UntilSeparated
 from harness.scenarios.context import Context
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.verdicts.estimate import Estimate, estimate, with_check
-from harness.verdicts.judge import RunJudging, load_judges, with_all_known
+from harness.verdicts.judge import RunJudging, load_judges
+from harness.verdicts.red_lines import with_all_known
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from harness.scenarios.context import Context, Turn
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
-from harness.verdicts.judge import validations_folder
+from harness.verdicts.red_lines import validations_folder
 
 
 class RuleJudge:

@@ -19,9 +19,10 @@ from harness.judging.validation.red_lines import (
     red_lines_check,
     shipped_red_lines,
 )
-from harness.judging.validation.sentences import red_lines_details, red_lines_sentence
+from harness.judging.validation.sentences import red_lines_details, red_lines_sentence, standing
 from harness.judging.validation.trust import respects_red_lines
 from harness.store.judgment import RedLinesCheck
+from tests.borne_out import BORNE_OUT
 from tests.harness.judging.test_checks import KnowsAnswers
 
 _LENGTHS = ("short_right", "long_right", "equal")
@@ -135,6 +136,9 @@ async def test_only_the_whole_set_bears_a_judge_out_and_until_then_the_rest_is_s
     assert part is not None
     assert (part.of, part.to_ask, part.missing, respects_red_lines(part)) == (30, 5, 0, False)
     assert "5 of 30 are still to be asked" in red_lines_details(part)[0]
+    said = standing(BORNE_OUT.model_copy(update={"red_lines": part}))
+    assert said.startswith("a judge's opinion")
+    assert said.endswith("of 25 red lines (5 more are to be asked)")
     whole = red_lines_check(PAIRS, known | await ask(Rater(mute="padding"), PAIRS[25:]))
     assert whole is not None
     assert (whole.to_ask, whole.missing, respects_red_lines(whole)) == (0, 5, True)

@@ -125,6 +125,19 @@ def test_one_rater_and_one_who_leads_are_named_and_the_figure_is_of_their_votes(
     assert "lead" in led.in_words
 
 
+def test_two_and_three_raters_speak_for_others_with_a_wider_interval_than_one_for_oneself() -> None:
+    def of(*sizes: int) -> HeadToHead:
+        names = [f"r{k}" for k, size in enumerate(sizes) for _ in range(size)]
+        return one([vote(n, "curt" if n % 5 == 0 else "kind", name) for n, name in enumerate(names)])
+
+    two, three, led = of(10, 9), of(8, 8, 7), of(18, 7)
+    assert (two.whose, three.whose, led.whose) == (None, None, "r0")
+    assert two.effective_raters == pytest.approx(19**2 / (10**2 + 9**2))
+    assert of(60).at_least > of(20, 20, 20).at_least > of(30, 30).at_least > 0.5
+    assert "18 votes" not in two.in_words
+    assert "cast 72 %" in led.in_words
+
+
 def test_raters_who_disagree_widen_the_interval_and_raters_who_agree_do_not() -> None:
     agreed = one([vote(n, w, f"r{n % 12}") for n, w in zip(range(120), cycle("kkkkc"), strict=False)
                   for w in ("kind" if w == "k" else "curt",)])  # fmt: skip

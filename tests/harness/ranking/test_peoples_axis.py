@@ -169,7 +169,18 @@ def test_notes_on_few_conversations_and_few_people() -> None:
     assert any("3 people's" in note for note in axis(votes(raters=3)).board.warnings)
     many = axis(votes(60, 170, raters=8)).board
     assert many.warnings == ()
-    assert present(many.covariance).freedom == 7
+    assert present(many.covariance).freedom == pytest.approx(7, abs=0.01)
+
+
+def test_a_rater_who_leads_is_named_with_their_share_and_the_intervals_are_of_these_raters() -> None:
+    given = votes(60, 170, raters=12)
+    led = axis([v.model_copy(update={"judge": "rater-0"}) if k % 10 < 8 else v for k, v in enumerate(given)])
+    (note,) = led.board.warnings
+    assert "12 people's" in note or "7 people's" in note
+    assert "rater-0 cast 8" in note
+    assert "not other people" in note
+    assert led.effective_raters < 2
+    assert present(led.board.covariance).freedom == led.board.contexts - 1
 
 
 def test_votes_on_chosen_pairs_are_left_out_beside_drawn_ones() -> None:
@@ -272,3 +283,50 @@ def test_a_text_agent_has_no_sound_to_vote_on_either() -> None:
         axis_of(table, None, "audio", Pairs(heard=60, read=120))
     found = axis_of(table, None, "audio", Pairs(60, 120, frozenset({"typed"})))
     assert {rating.system for rating in found.board.systems} == set(SYSTEMS)
+
+
+def with_references(voted: int, of_agents: int = 60, worth: str = "ab") -> list[Judgment]:
+    """Votes on two agents in each conversation, and on a reference in the first `voted`."""
+    rows = [row(c, "amber", "basalt", worth[c % len(worth)]) for c in range(of_agents)]
+    return rows + [row(c, "amber", "ref:one", "ab"[c % 3 == 0]) for c in range(voted)]
+
+
+def test_references_on_few_conversations_are_left_out_with_a_note() -> None:
+    few, many = axis(with_references(5)).board, axis(with_references(9)).board
+    assert [r.system for r in few.systems] == ["amber", "basalt"]
+    assert not any("Left out" in note for note in [*axis(with_references(0)).board.warnings, *many.warnings])
+    assert "Left out, for too few votes: ref:one." in few.warnings
+    assert all(r.interval is not None for r in few.systems)
+    assert {r.system for r in many.systems} == {"amber", "basalt", "ref:one"}
+
+
+@pytest.mark.parametrize("voted", [0, 4, 12])
+def test_a_bound_is_given_where_one_agent_always_won_with_references_or_without(voted: int) -> None:
+    board = axis(with_references(voted, worth="a")).board
+    rating = {r.system: r for r in board.systems}
+    assert present(rating["basalt"].interval)[0] is None
+    assert present(present(rating["basalt"].interval)[1]) < 1500
+    if voted < 8:
+        # ½ logit(0.05^(1/60)) in Elo; with twelve the reference places amber, which then has both ends.
+        low, high = present(rating["amber"].interval)
+        assert high is None
+        assert low == pytest.approx(1758, abs=1)
+
+
+def test_verdicts_on_references_nobody_voted_on_do_not_refuse_a_board() -> None:
+    judged = [
+        row(c, one, other, "ab"[c % 2], source="judge", judge=JUDGE, draw_rate=None)
+        for c in range(20) for one, other in combinations(("amber", "basalt", "ref:one"), 2)
+    ]  # fmt: skip
+    board = axis([*with_references(0, 20), *judged]).board
+    assert [r.system for r in board.systems] == ["amber", "basalt"]
+
+
+def test_each_kind_of_pair_has_the_part_that_its_votes_are() -> None:
+    """A silence counts as its kind does: one of ten pairs of two agents, and not one of all pairs of the run."""
+    rows = [row(c, "amber", "basalt", "ab"[c % 2]) for c in range(9)] + [silence(9, "amber", "basalt")]
+    rows += [row(c, name, "ref:one", "ab"[c % 2]) for c in range(9) for name in ("amber", "basalt")]
+    found = axis(rows, pairs=30, of_agents=10)
+    assert found.pairs == 30
+    silent = found.met[found.contexts.index("c009")].sum() / 2
+    assert silent / (found.met.sum() / 2) == pytest.approx((9 / 9) / (9 / 9 * 10 + 18 / 20 * 20))

@@ -252,9 +252,39 @@ def test_eight_raters_and_more_are_a_sample_too() -> None:
     world = World(contexts=60, raters=8, taste_sd=2.0)
     sample = draw(world, JUDGES["useless"], 300, np.random.default_rng(10))[0]
     both, contexts = fit(sample, 0.0), fit(replace(sample, rater=sample.rater % 7), 0.0)
-    assert both.covariance.freedom == 7
+    sizes = np.bincount(sample.rater)
+    assert both.covariance.freedom == pytest.approx(sizes.sum() ** 2 / (sizes**2).sum() - 1)
     assert contexts.covariance.freedom == np.unique(sample.context[sample.voted]).size - 1
     assert np.trace(both.covariance.matrix) > 1.3 * np.trace(contexts.covariance.matrix)
+
+
+def test_twelve_raters_of_whom_one_leads_are_no_sample_and_a_moderate_leader_is_seen_by_leaving() -> None:
+    world = World(contexts=60, raters=12, taste_sd=0.7)
+    sample = draw(world, JUDGES["useless"], 240, np.random.default_rng(10))[0]
+    contexts = np.unique(sample.context[sample.voted]).size
+    for lead, freedom in ((0.8, contexts - 1), (0.5, contexts - 1), (0.25, 1 / (0.25**2 + 0.75**2 / 11) - 1)):
+        many = round(lead * 240)
+        rater = np.concatenate([np.zeros(many, np.int64), 1 + np.arange(240 - many) % 11])
+        assert fit(replace(sample, rater=rater), 0.0).covariance.freedom == pytest.approx(freedom, rel=0.01)
+
+
+def test_the_raters_part_is_the_change_when_each_leaves() -> None:
+    sample = draw(World(contexts=60, raters=9, taste_sd=2.0), JUDGES["useless"], 300, np.random.default_rng(10))[0]
+    rater = np.concatenate([np.zeros(75, np.int64), 1 + np.arange(225) % 8])
+    sample = replace(sample, rater=rater)
+    terms = prediction_powered._Terms(sample, np.full(sample.stated.size, np.nan), 0.0)
+    theta = fit(sample, 0.0).theta
+    left = []
+    for one in range(9):
+        stays = rater != one
+        fewer = replace(
+            sample, voted=sample.voted[stays], vote=sample.vote[stays], rater=rater[stays], weight=sample.weight[stays]
+        )
+        left.append(fit(fewer, 0.0).theta)
+    away = np.array(left) - np.mean(left, axis=0)
+    found = terms._without_each(theta, rater, 9, 7.0)
+    assert np.diag(found.matrix) == pytest.approx(np.diag(8 / 9 * away.T @ away), rel=0.2)
+    assert found.freedom == 6.0
 
 
 def test_votes_without_an_end_are_refused_and_a_judge_cannot_remove_the_end() -> None:

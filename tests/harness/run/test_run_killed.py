@@ -24,7 +24,7 @@ from harness.judging.validation import red_lines
 from harness.judging.validation.labelled import gold_pairs
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
-from harness.verdicts.judge import validations_folder
+from harness.verdicts.red_lines import validations_folder
 from tests.harness.conftest import PEERS, peer
 from tests.marked import Mark
 

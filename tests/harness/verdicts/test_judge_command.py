@@ -19,7 +19,7 @@ from harness.judging.validation.red_lines import shipped_red_lines
 from harness.models.store import CACHE_VARIABLE
 from harness.scenarios.pack import load_pack
 from harness.store.judgment_files import read
-from harness.verdicts.judge import validations_folder
+from harness.verdicts.red_lines import validations_folder
 from tests.borne_out import BY_PEOPLE
 from tests.harness.judging import scripted_server
 from tests.harness.judging.scripted_server import ScriptedServer
