@@ -177,7 +177,8 @@ def test_two_scripted_agents_are_called_and_heard(tmp_path: Path, harness_virtua
         soundfile.write(tmp_path / f"{name}.wav", spoken.samples, spoken.rate_hz)
         (tmp_path / f"{name}.toml").write_text(
             'kind = "plugin"\ngreets = false\nconnection = "scripted"\naccepts_history = true\n[[options.replies]]\n'
-            f'delay_ms = {700 + len(text) * 5}\ntext = "{text}"\nsound = [{{ kind = "file", path = "{tmp_path / name}.wav" }}]\n'
+            f'delay_ms = {700 + len(text) * 5}\ntext = "{text}"\n'
+            f'sound = [{{ kind = "file", path = "{tmp_path / name}.wav" }}]\n'
         )
     agents = [word for name in said for word in ("--agent", tmp_path / f"{name}.toml")]
     done = harness_virtual("run", "--pack", pack, *agents, "--out", tmp_path / "r", "--judge", "none")
