@@ -1,6 +1,6 @@
 """The table under the joint chart: every system on the board, best first, with the data behind each figure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -126,8 +126,8 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     pauses = f"{cut} of {marked}" if marked else UNKNOWN_TEXT
     answer, within = part.latency("answer"), part.cell.within_budget
     others = ("answer", within.answer if part.cell.answer_differs else None), ("TTFT", within.ttft)
+    ratings = _quality_cells(part.rating, part.cell.quality_state == "opinion")
     cells = (
-        *_quality_cells(part.rating, part.cell.quality_state == "opinion"),
         _latency_cell(ttfa, "p50", _tone(ttfa, view.budget_ttfa_ms)),
         _latency_cell(ttfa, "p95"),
         *([_latency_cell(answer, "p50", _tone(answer, view.budget_ttfa_ms))] if _shows_answer(view) else []),
@@ -152,7 +152,7 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
         name=agent.name,
         note=", ".join(note for note in notes if note),
         reference=False,
-        cells=cells if agent.valid else tuple(_not_to_be_quoted(cell) for cell in cells),
+        cells=(*_quotable(ratings, part.cell.quality_valid), *_quotable(cells, agent.valid)),
     )
 
 
@@ -191,11 +191,11 @@ def _quality_cells(rating: RatingView, is_opinion: bool) -> tuple[Cell, Cell]:
     )
 
 
-def _not_to_be_quoted(cell: Cell) -> Cell:
-    """A cell marked as invalid, because a figure of an invalid run may be copied alone."""
-    if cell.text == UNKNOWN_TEXT:
-        return cell
-    return replace(cell, small=f"{INVALID} {cell.small}".strip(), tone="bad")
+def _quotable(cells: Sequence[Cell], valid: bool) -> Iterator[Cell]:
+    """The cells, each marked where it is invalid, because a figure of an invalid run may be copied alone."""
+    for cell in cells:
+        as_it_is = valid or cell.text == UNKNOWN_TEXT
+        yield cell if as_it_is else replace(cell, small=f"{INVALID} {cell.small}".strip(), tone="bad")
 
 
 def _latency_cell(figure: Quantiles, which: Literal["p50", "p95"], tone: str = "") -> Cell:

@@ -9,15 +9,19 @@ neither frame.
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from statistics import fmean
 
 import numpy as np
 
+from harness.figures.board_figures import sides_of, words_of_a_vote
 from harness.figures.quality_state import state_of
+from harness.figures.way_to_people import votes_asked
 from harness.ranking.board_rows import judges_of
 from harness.ranking.draw_pairs import DrawnPair, drawn
+from harness.ranking.votes_needed import minutes
 from harness.reports.session_view import SessionView
 from harness.reports.shown_runs import Part, ShownRuns
-from harness.reports.vote_pairs import MOST_PAIRS, LinePairs, QuickVote, ShownReply, VotePair
+from harness.reports.vote_pairs import MOST_PAIRS, Asking, LinePairs, QuickVote, ShownReply, VotePair
 from harness.store.judgment import is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
 from harness.store.reply_sound import part_of
@@ -76,7 +80,24 @@ def _line_pairs(shown: ShownRuns, condition: str, sessions: Mapping[str, Sequenc
             for p in drawn(frame, f"{run} {condition} {how}", MOST_PAIRS, by_doubt=borne_out)
         )
 
-    return LinePairs(condition, pairs(read, "read"), pairs(heard, "heard"))
+    asked_read, asked_heard = pairs(read, "read"), pairs(heard, "heard")
+    turns = [c.turns[-1].text for c in shown.contexts if read[c.id]]
+    texts = [reply.text for reply in answered] + [r.text for c in shown.contexts for r in c.references]
+    sound_s = [(side.to_ms - side.from_ms) / 1_000 for sides in heard.values() for side in sides.values()]
+    return LinePairs(
+        condition,
+        asked_read,
+        asked_heard,
+        _asking(read, asked_read, words_of_a_vote(turns, texts)),
+        _asking(heard, asked_heard, words_of_a_vote(turns, ()), 2 * fmean(sound_s) if sound_s else 0.0),
+    )
+
+
+def _asking(replies: Mapping[str, _Sides], pairs: Sequence[VotePair], words: float, sound_s: float = 0.0) -> Asking:
+    """What a person is asked for; `words` and `sound_s` are of one vote."""
+    asked = votes_asked(sides_of([(context, system) for context, sides in replies.items() for system in sides]))
+    votes = tuple((n, minutes(n, words=words, sound_s=sound_s)) for n in asked.votes if n <= len(pairs))
+    return Asking(votes, asked.conversations, asked.in_words(words, sound_s) if votes else "")
 
 
 def _spoken(context: str, answered: Sequence[Reply], sessions: Mapping[str, Sequence[SessionView]]) -> dict[str, ShownReply]:

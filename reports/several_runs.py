@@ -18,11 +18,13 @@ from harness.figures.board_figures import board_summary, quality_figures, refusa
 from harness.figures.cells import JudgeSummary, PacingSummary
 from harness.figures.head_to_head import preferred
 from harness.figures.paired_runs import same_caller
-from harness.figures.quality_state import state_of, way_to_people_together
+from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, axis_or_why, pairs_of, rated_table
 from harness.figures.rated_on import RatedOn, rated_on
 from harness.figures.seat import Bounded
 from harness.figures.summary import RunSummary
+from harness.figures.validity import votes_to_quote
+from harness.figures.way_to_people import way_to_people_together
 from harness.ranking.peoples_axis import Pairs, PeoplesAxis
 from harness.ranking.question import RatingQuestion
 from harness.reports.runs_differ import differences
@@ -116,7 +118,8 @@ def peoples_axis(parts: Sequence[Part], condition: str, inside: Set[str]) -> tup
     skipped = sum((Counter(p.skipped) for p in pairs), Counter[str]())
     of_agents = sum(p.read_of_agents or 0 for p in pairs)
     together = Pairs(sum(p.heard for p in pairs), sum(p.read for p in pairs), unheard, skipped, read_of_agents=of_agents)
-    axis, refused = axis_or_why(table, condition, frozenset(inside), together)
+    read = next((words for p in having if (words := votes_to_quote(p.selection, condition))), None)
+    axis, refused = axis_or_why(table, condition, frozenset(inside), together, read)
     if axis is not None and axis.board.parts > 1:
         return None, "no vote connects the runs, directly or over a reference reply"
     return axis, refused

@@ -73,6 +73,7 @@ def _systems(view: PageView) -> Iterator[Row]:
                 "condition": agent.condition,
                 "subset": subset,
                 "valid": agent.valid,
+                "quality_valid": cell.quality_valid,
                 "turns": cell.turns,
                 **_rating(part.rating),
             }

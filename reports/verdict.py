@@ -177,7 +177,7 @@ def _judged(rating: RatingView) -> bool:
 def kind(agent: AgentView, view: PageView) -> Half:
     """The answer to "kind": are its replies preferred to the bar, by valid verdicts?"""
     found = _kind(agent, view)
-    return found if agent.valid else replace(found, answer="unclear", interval=INVALID)
+    return found if agent.whole.cell.quality_valid else replace(found, answer="unclear", interval=INVALID)
 
 
 def _kind(agent: AgentView, view: PageView) -> Half:

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 from harness.figures.paired_runs import counterparts, not_shared, refuse_other_callers, shared_ids
 from harness.figures.quality_state import QUOTED, state_of
 from harness.figures.summary import RunSummary
+from harness.figures.validity import NOT_TO_BE_QUOTED
 from harness.ranking.board import Board, QualityState
 from harness.ranking.board_rows import judges_of
 from harness.ranking.leaderboard import leaderboard
@@ -259,7 +260,7 @@ def _notes(parts: tuple[Part, Part], found: Sequence[VersionChange], shared: fro
         yield left_out
     for each in parts:
         if not each.summary.valid:
-            yield f"{each.label.capitalize()} is invalid; its figures must not be quoted."
+            yield f"{each.label.capitalize()} is invalid: {NOT_TO_BE_QUOTED.lower()}."
     yield from (f"Runs differ ({what.lower()}): {words}" for what, words in differences(parts) if what not in _SAID_ELSEWHERE)
     if any(change.kinder.state != "people" for change in found):
         yield way_to_people(parts, len(shared))

@@ -129,7 +129,7 @@ class AgentView:
     flags: Mapping[str, int] = field(default_factory=dict)
     """Flag → replies heard that show it."""
     valid: bool = True
-    """True if its run is valid; otherwise no figure of it may be quoted."""
+    """True if its run is valid; otherwise no figure of it may be quoted but a rating of replies that were read."""
     against: Mapping[str, Preference] = field(default_factory=dict)
     """Reference → share of verdicts that preferred this agent to it."""
     seat: str = ""

@@ -5,7 +5,7 @@ person votes on some dozens. A pair names two replies that the page has already,
 sure judges were of it, and nothing says of which reply.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, get_args
 
 from harness.reports.listening.design import CHOICES
@@ -41,12 +41,26 @@ class VotePair:
 
 
 @dataclass(frozen=True, slots=True)
+class Asking:
+    """What a person is asked for."""
+
+    votes: tuple[tuple[int, int], ...] = ()
+    """Numbers of votes that give an answer, the fewest first, each with its minutes; none where these pairs give none."""
+    conversations: int = FEWEST_CLUSTERS
+    """Conversations that an answer takes."""
+    words: str = ""
+    """What these votes give, in one sentence without its full stop."""
+
+
+@dataclass(frozen=True, slots=True)
 class LinePairs:
     """The pairs of one line condition, which has a board of its own, as read and as heard."""
 
     condition: str
     read: tuple[VotePair, ...]
     heard: tuple[VotePair, ...] = ()
+    asks_read: Asking = field(default_factory=Asking)
+    asks_heard: Asking = field(default_factory=Asking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +94,6 @@ def vote_data(vote: QuickVote) -> dict[str, Any]:
     return {
         "run": vote.run,
         "add": command("add-votes", vote.folder, "--add"),
-        "fewest": FEWEST_CLUSTERS,
         "systems": systems,
         "options": [[name, words] for name, (_, words) in zip(get_args(Option), CHOICES, strict=True)],
         "lines": [
@@ -88,6 +101,7 @@ def vote_data(vote: QuickVote) -> dict[str, Any]:
                 "condition": line.condition,
                 "heard_text": [row(pair) for pair in line.read],
                 "audio": [row(pair) for pair in line.heard],
+                "asks": {"heard_text": asdict(line.asks_read), "audio": asdict(line.asks_heard)},
             }
             for line in vote.lines
         ],

@@ -67,7 +67,7 @@ def print_summary(summary: RunSummary, console: Console) -> None:
             table.add_row(Text(condition, style="italic"))
         for cell in sorted(mine, key=lambda cell: (cell.elo is None, -(cell.elo or 0), cell.agent)):
             figures = _figures(cell, answers, left)
-            table.add_row(Text(cell.agent), *figures, "" if cell.valid else Text("INVALID", style=_STYLE["bad"]))
+            table.add_row(Text(cell.agent), *figures, _may_be_quoted(cell))
             names.append(cell.agent)
         board = summary.board(condition)
         references = board.references if board is not None else {}
@@ -204,6 +204,12 @@ def _own_machine(name: str, agent: Cell) -> str | None:
     first, *more = (part.removesuffix(OWN) for part in parts)
     by = f" (others: {names})" if (names := programs(agent.others)) else ""
     return f"{name}: {'; '.join([first + OWN + by, *more])}."
+
+
+def _may_be_quoted(cell: Cell) -> Text | str:
+    if cell.valid:
+        return ""
+    return Text("rating alone" if cell.quality_valid and cell.elo is not None else "INVALID", style=_STYLE["bad"])
 
 
 def _beside(name: str, agent: Cell) -> str | None:

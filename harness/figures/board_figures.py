@@ -1,15 +1,18 @@
 """Figures that a run has from its boards: of each agent, and of the board itself, with the state of its quality axis."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from math import comb
 from statistics import fmean
 from typing import Final, cast
 
 from harness.figures.cells import BoardSummary, EloOver, JudgeSummary, PeopleVotes, QualityFigures, ReferenceSummary
-from harness.figures.quality_state import QUOTED, state_of, way_to_people, words_of
+from harness.figures.head_to_head import preferences
+from harness.figures.quality_state import QUOTED, state_of, words_of
 from harness.figures.rank import Place, Rated, contexts_of
 from harness.figures.rated_on import RatedOn
+from harness.figures.way_to_people import Sides, way_to_people
 from harness.ranking.board import QualityState
 from harness.ranking.peoples_axis import PeoplesAxis
 from harness.store.judgment import Presentation, is_reference
@@ -41,6 +44,7 @@ def quality_figures(found: Rated, agent: str, state: QualityState) -> QualityFig
         win_rate=rating.win_rate,
         axes=dict(rating.axes),
         quality_state=state,
+        quality_valid=found.may_be_quoted,
         **chances,
     )
 
@@ -113,12 +117,25 @@ def people_votes(people: PeoplesAxis) -> PeopleVotes:
 
 
 def way_of(selection: Selection, place: Place) -> str:
-    """The way from this run to people's axis of a board."""
+    """The way from this run to people's answer on a board."""
     inside = contexts_of(selection, place)
-    texts = selection.reply_texts(place.condition, HEARD)
-    replies = [len(text.split()) for (context, _, repeat), text in texts.items() if repeat == 0 and context in inside]
-    asked = [len(c.turns[-1].text.split()) for c in selection.contexts if c.id in inside]
-    each = [(context, system) for context, system, repeat in texts if repeat == 0 and context in inside]
-    systems, sides = {system for _, system in each}, Counter(context for context, _ in each)
-    words = (fmean(asked) if asked else 0.0) + 2 * (fmean(replies) if replies else 0.0)
-    return way_to_people(selection.store.folder, len(systems), len(inside), sides.values(), words)
+    every = selection.reply_texts(place.condition, HEARD)
+    texts = {key: text for key, text in every.items() if key[2] == 0 and key[0] in inside}
+    sides = sides_of([(context, system) for context, system, _ in texts])
+    known = preferences(selection, place.condition, inside)
+    answered = len(known) == comb(sides.competing, 2) > 0 and all(one.is_apart for one in known)
+    asked = [c.turns[-1].text for c in selection.contexts if c.id in inside]
+    return way_to_people(selection.store.folder, sides, words_of_a_vote(asked, texts.values()), answered=answered)
+
+
+def sides_of(replies: Sequence[tuple[str, str]]) -> Sides:
+    """The replies that can be compared, from the context and the system of each."""
+    agents = [(context, system) for context, system in replies if not is_reference(system)]
+    each, every = (Counter(context for context, _ in found).values() for found in (agents, replies))
+    return Sides(each, every, len({system for _, system in agents}), len({system for _, system in replies}))
+
+
+def words_of_a_vote(asked: Sequence[str], replies: Collection[str]) -> float:
+    """Words that are read for one vote: those of a caller's turn and of two replies, on average."""
+    turn, reply = (fmean(len(text.split()) for text in texts) if texts else 0.0 for texts in (asked, replies))
+    return turn + 2 * reply

@@ -15,11 +15,12 @@ from harness.figures.circumstances import OPEN, Circumstances, languages_words, 
 from harness.figures.latency import MUCH_LOST, line_words
 from harness.figures.reply_flags import TO_JUDGE
 from harness.figures.session_figures import unspoken_words
+from harness.figures.validity import NOT_TO_BE_QUOTED
 from harness.judging.validation.sentences import IN_WORDS, hearing_sentence, judge_sentence, red_lines_sentence
 from harness.judging.validation.trust import BLIND
 from harness.ranking.wider import FEWEST_PERSONS
 from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
-from harness.store.selection import MACHINES_DIFFER
+from harness.store.selection import BY_EAR, MACHINES_DIFFER
 from harness.timing.figures import IN_FULL, NO_REPLY_TEXT
 from harness.timing.unknown_waits import MOST_ERROR_MS
 from harness.turns.speakers import bunches, speakers_sentence
@@ -40,7 +41,7 @@ class Kind(NamedTuple):
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "invalid": Kind("bad", "Invalid", "These figures must not be quoted: {}."),
+    "invalid": Kind("bad", "Invalid", f"{NOT_TO_BE_QUOTED}: {{}}."),
     "runs_differ": Kind("warn", "Runs differ: {topic}"),
     "not_joint": Kind("warn", "{topic}"),
     "not_judged": Kind("warn", "Not judged", "No reply of this run has been judged, so there is no Elo."),
@@ -133,6 +134,10 @@ _NOT_HEARD: Final[Mapping[str, str]] = {
     "audio": "The Elo is from people who heard the replies without their delay; nobody judged them as text.",
 }
 """Text by presentation, where the quoted board is not of the words that were heard."""
+_HEARD_BY_JUDGES: Final = (
+    "Judges heard the replies, and none read them. That is an opinion, which is not quoted for the run; `harness rank RUN "
+    "--presentation audio` shows it."
+)
 
 
 class Caution(BaseModel):
@@ -191,7 +196,9 @@ def _presentations(summary: RunFigures, known: Circumstances) -> Iterator[Cautio
     for condition in summary.conditions:
         judged = list(dict.fromkeys(b.presentation for b in summary.boards if (b.condition, b.subset) == (condition, "all")))
         quoted = summary.quoted(condition)
-        if judged and quoted not in judged:
+        if judged == [BY_EAR] and quoted != BY_EAR:
+            yield worded("presentation", _HEARD_BY_JUDGES, topic="No board quoted")
+        elif judged and quoted not in judged:
             text = (
                 f"No reply was judged as it was heard, but as {' and '.join(judged)}. None of these boards is quoted for the "
                 f"run; `harness rank RUN --presentation {judged[0]}` shows one."

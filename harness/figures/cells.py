@@ -19,7 +19,7 @@ from harness.figures.server_waits import ServerWaits
 from harness.judging.validation.trust import Trust
 from harness.ranking.board import QualityState
 from harness.store.judgment import DeliveriesCheck, Presentation, RedLinesCheck
-from harness.store.selection import quoted_presentation
+from harness.store.selection import BY_EAR, quoted_presentation
 from harness.store.unspoken import Reason
 from harness.timing.quantiles import Quantiles
 
@@ -98,6 +98,8 @@ class QualityFigures(Model):
     p_best_within_budget_range: tuple[float, float] | None = None
     quality_state: QualityState = "none"
     """State of the board that the Elo is on. An opinion has no `p_frontier` and no `p_best_within_budget`."""
+    quality_valid: bool = True
+    """True if the rating may be quoted: in an invalid run one of replies that were read may."""
     elo_over: dict[str, EloOver] = Field(default_factory=dict)
     """Reference → difference on this board."""
 
@@ -106,7 +108,7 @@ class AgentSummary(EndpointingSummary, TurnFigures, SessionFigures, QualityFigur
     """One agent in one condition and mode."""
 
     valid: bool = True
-    """True if its run is valid; otherwise none of these figures may be quoted."""
+    """True if its run is valid; otherwise none of these figures may be quoted, but a rating where `quality_valid` says so."""
     family: str | None = None
     kind: str = "cascade"
 
@@ -238,6 +240,11 @@ class BoardSummary(Model):
     way_to_people: str = ""
     """The way from this run to people's axis, in one sentence; empty where it has one."""
 
+    @property
+    def quotable(self) -> bool:
+        """False for a board of judges that heard the replies: it is an opinion of its own, and never the quoted one."""
+        return self.presentation != BY_EAR or self.quality_state == "people"
+
 
 class RunFigures(Model):
     """All figures of a run. Its conditions, the boards that it is quoted on, and the names of its cells follow from them."""
@@ -281,7 +288,8 @@ class RunFigures(Model):
 
     def quoted(self, condition: str) -> Presentation:
         """The presentation whose board is quoted for this condition (`selection.quoted_presentation`)."""
-        return quoted_presentation(b.presentation for b in self.boards if (b.condition, b.subset) == (condition, "all"))
+        mine = (b for b in self.boards if (b.condition, b.subset) == (condition, "all"))
+        return quoted_presentation(b.presentation for b in mine if b.quotable)
 
     def name(self, cell: Cell) -> str:
         """Name of a cell among others."""

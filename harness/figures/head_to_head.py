@@ -11,6 +11,7 @@ import numpy as np
 
 from harness.figures.endpointing import Model
 from harness.figures.silence import votes_with_silences
+from harness.figures.validity import votes_to_quote
 from harness.ranking.head_to_head import HeadToHead, head_to_head
 from harness.store.judgment import Presentation
 from harness.store.selection import Selection
@@ -51,7 +52,7 @@ def preferences(selection: Selection, condition: str, inside: Collection[str] | 
     if inside is not None and table.contexts:
         known = np.array([name in inside for name in table.contexts], dtype=bool)
         table = table.where(known[table["context"]])
-    return head_to_head(table, condition, None)
+    return head_to_head(table, condition, votes_to_quote(selection, condition))
 
 
 def preferred(selection: Selection, name: Callable[[str, str], str] | None = None) -> list[Preferred]:

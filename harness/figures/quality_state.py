@@ -5,26 +5,19 @@ every board has a state, decided here once, and every door shows it in the same 
 be the best and no verdict "kind". A judge's board is borne out only if each of its judges is (`judging.validation.trust`).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from math import comb
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from harness.ranking.board import QualityState
 from harness.ranking.peoples_axis import PeoplesAxis
 from harness.ranking.ranking import Ranking
-from harness.ranking.votes_needed import HALF_WIDTH_ELO, half_width_elo, minutes, votes_needed
-from harness.statistics.interval import FEWEST_CLUSTERS
-from harness.wording import command, counted
 
 if TYPE_CHECKING:  # summaries load the judges, whom a file of judgments does not need
     from harness.figures.cells import JudgeSummary
 
 QUOTED: Final[frozenset[QualityState]] = frozenset({"people", "borne_out"})
 """States in which an Elo may decide anything."""
-MOST_VOTES = 60
-"""Votes that are proposed where no number gives ± `HALF_WIDTH_ELO`: half an hour of reading."""
 
 
 def state_of(people: PeoplesAxis | None, names: Sequence[str], judges: Sequence["JudgeSummary"]) -> QualityState:
@@ -76,43 +69,3 @@ def in_its_state(ranking: Ranking, judges: Sequence["JudgeSummary"] = ()) -> Ran
     found = ranking if state in QUOTED else ranking.without_chances
     words = words_of(people, ranking.judges, judges) if ranking.board.systems else f"No Elo yet: {ranking.people_refused}"
     return replace(found, quality_state=state, quality_words=words)
-
-
-def way_to_people(run: Path, systems: int, contexts: int, replies: Collection[int], words: float) -> str:
-    """The way from a run to people's axis, in one sentence: the command, the votes and the minutes that they take.
-
-    `systems`: those that compete; `replies`: number of replies to each context that has any; `words`: of one vote, the caller's
-    last turn and two replies.
-    """
-    if contexts < FEWEST_CLUSTERS:
-        return f"People's ratings need {FEWEST_CLUSTERS} conversations, and this run has {counted(contexts, 'conversation')}."
-    if systems < 2:
-        return "People's ratings need two replies to compare: play another agent, or a pack with reference replies."
-    both, pairs = sum(n > 1 for n in replies), sum(comb(n, 2) for n in replies)
-    if both < FEWEST_CLUSTERS:
-        return (
-            f"People's ratings need {FEWEST_CLUSTERS} conversations with two replies, and this run has "
-            f"{counted(both, 'such conversation')}."
-        )
-    votes = min(votes_needed(systems, both) or MOST_VOTES, pairs)
-    wide = max(half_width_elo(systems, both, votes), HALF_WIDTH_ELO)
-    return (
-        f"For people's own ratings vote on the page, or run {command('listen', run)}: {counted(votes, 'vote')}, about "
-        f"{counted(minutes(votes, words=words), 'minute')}, for ± {wide:.0f} Elo."
-    )
-
-
-def way_to_people_together(runs: Sequence[str], contexts: int) -> str:
-    """The way to people's axis of several runs, in one sentence. `runs`: names of those whose people have not read and voted.
-
-    How many votes that takes depends on how those of the runs meet over reference replies, so no number is promised.
-    """
-    if contexts < FEWEST_CLUSTERS:
-        return (
-            f"People's ratings need {FEWEST_CLUSTERS} conversations, and these runs have {counted(contexts, 'conversation')}."
-        )
-    pages = f"the page of {runs[0]}" if len(runs) == 1 else f"the pages of {', '.join(runs[:-1])} and {runs[-1]}"
-    return (
-        f"For people's own ratings vote on {pages} on replies to read, or run {command('listen', 'RUN', '--medium', 'text')}: "
-        "reference replies connect the runs, and have no sound."
-    )

@@ -19,6 +19,7 @@ from harness.figures.rated_on import rated_on
 from harness.figures.seat import PERSON, by_person
 from harness.figures.silence import not_voted_on, votes_with_silences
 from harness.figures.uncounted_votes import uncounted_votes
+from harness.figures.validity import NOT_TO_BE_QUOTED, may_be_quoted, votes_to_quote
 from harness.ranking import board_rows
 from harness.ranking.board import Board
 from harness.ranking.joint import JointPoint, Turn, deciding
@@ -35,7 +36,7 @@ from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.judgment_files import lines_in, read_table
 from harness.store.judgment_table import JudgmentTable
 from harness.store.run_store import RunStore
-from harness.store.selection import HEARD, Selection
+from harness.store.selection import BY_EAR, HEARD, Selection
 from harness.tables.names import NamesRead
 from harness.turns import TurnTable
 from harness.turns.catalogue import LATENCIES
@@ -99,6 +100,13 @@ class Rated:
     """Reason why there is no people's axis, in one sentence without its full stop."""
     judges: tuple[str, ...] = ()
     """Judges whose verdicts rate this board; none where people's votes do."""
+    valid: bool = True
+    """True if all runs of the rows are."""
+
+    @property
+    def may_be_quoted(self) -> bool:
+        """True if the ratings count: in an invalid run those of replies that were read."""
+        return self.board is None or may_be_quoted(self.board.presentation, valid=self.valid)
 
 
 def contexts_of(selection: Selection, place: Place) -> Contexts:
@@ -117,6 +125,8 @@ def rated(selection: Selection, place: Place) -> Rated:
     people, refused = None, ""
     if place.presentation == selection.quoted(place.condition):
         people, refused = people_or_why(selection, place.condition, inside)
+        if place.presentation == BY_EAR:
+            table = table.where(table["human"] == 1)  # A judge that hears takes nobody's place on the axis.
     elif not board_rows.judges_of(table):
         people, refused = people_or_why(selection, place.condition, inside, place.presentation)
     asked = RatingQuestion(
@@ -132,6 +142,7 @@ def people_or_why(
 ) -> tuple[PeoplesAxis | None, str]:
     """People's axis on some contexts of a condition, or why votes give none; no reason where nobody voted."""
     table, unvoted = votes_with_silences(selection, condition)
+    votes_on = votes_on or votes_to_quote(selection, condition)
     axis, refused = axis_or_why(table, condition, inside, pairs_of(selection, condition, inside, unvoted), votes_on)
     if axis is not None and unvoted:
         board = replace(axis.board, warnings=(*axis.board.warnings, not_voted_on(unvoted)))
@@ -188,13 +199,13 @@ def rated_table(
     `refused`: reason why votes give no people's axis; `valid`: all runs of the rows are.
     """
     if people is not None:
-        return Rated(people.board, _points(people, asked, valid), people=people)
+        return Rated(people.board, _points(people, asked, valid), people=people, valid=valid)
     verdicts = of_verdicts(table, asked, bootstrap=False) if board_rows.judges_of(table) else None
     if verdicts is None:
         return Rated(None, {}, people_refused=refused)
     with_length = with_length_term(verdicts, lengths_of(asked.measured.texts))
     points = _points(verdicts, asked, valid)
-    return Rated(verdicts.board, points, with_length, people_refused=refused, judges=verdicts.judges)
+    return Rated(verdicts.board, points, with_length, people_refused=refused, judges=verdicts.judges, valid=valid)
 
 
 def _points(rated: OfVerdicts | PeoplesAxis, asked: RatingQuestion, valid: bool) -> dict[str, JointPoint]:
@@ -222,6 +233,7 @@ def rank_condition(selection: Selection, condition: str, presentation: Presentat
         asked,
         measured=found,
         presentation=presentation,
+        votes_on=asked.votes_on or votes_to_quote(selection, condition),
         condition=condition,
         people_from=votes,
         pairs=pairs_of(selection, condition, frozenset(c.id for c in selection.contexts), unvoted),
@@ -251,7 +263,7 @@ def rank_condition(selection: Selection, condition: str, presentation: Presentat
         notes = [f"Replies of {', '.join(by_answer)} begin with fillers: the answer, not TTFA, decides their chances.", *notes]
     if ranking.judges:
         notes = [*notes_on_judges(ranking.judges, checks), *notes, *notes_on_votes(judged, presentation)]
-    return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in manifest.invalid), *notes])
+    return ranking.with_notes([*(f"INVALID: {NOT_TO_BE_QUOTED}: {why}." for why in manifest.invalid), *notes])
 
 
 def rank_rows(rows: Iterable[Judgment], asked: RatingQuestion) -> Ranking:
@@ -295,7 +307,7 @@ def rank_target(
 
 def _rank_run(selection: Selection, asked: RatingQuestion) -> Ranking:
     store, condition = selection.store, chosen_condition(selection, asked.condition)
-    judged, presentation = selection.judged(condition), asked.presentation
+    judged, presentation = selection.judged(condition) or selection.presentations(condition), asked.presentation
     if presentation is None and not judged:
         inside = frozenset(c.id for c in selection.contexts)
         if excluded := uncounted_votes(store, condition, inside)[1]:
@@ -327,7 +339,10 @@ def chosen_condition(selection: Selection, condition: str | None) -> str:
 
 
 def _nothing_counts(path: Path, store: RunStore) -> str:
-    failed = sorted(check.judge for check in store.judge_checks() if check.excluded)
+    checks = store.judge_checks()
+    if unheard := [f"{check.judge}: {check.why_missing}" for check in checks if check.silent and check.why_missing]:
+        return f"{path}: no judge answered: {'; '.join(unheard)}"
+    failed = sorted(check.judge for check in checks if check.excluded)
     if failed and next(store.stored_judgments(), None) is not None:
         return (
             f"{path}: {', '.join(failed)} got half or more of the pairs with known answers wrong and is excluded; "

@@ -16,7 +16,7 @@ from harness.judging import load_judge_settings
 from harness.judging.validation.against_people import shipped_checks
 from harness.judging.validation.sentences import why_unrated
 from harness.printable import visible_json
-from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.ranking.votes_needed import votes_to_tell_apart
 
 _KEYS = frozenset({"agent", "condition", "mode", "presentation", "step", "subset", "elo_over"})
 _ALWAYS_KNOWN = frozenset({"kind", "family"})
@@ -71,7 +71,7 @@ class RunSummary(RunFigures):
         reasons = [board.people_refused for board in found if board.people_refused] + list(self.people_refused.values())
         refused = [f"No people's ratings yet: {reason}." for reason in reasons]
         # The way there would say again that the run is too small.
-        too_small = bool(refused) and len(self.circumstances.contexts) < FEWEST_CLUSTERS
+        too_small = bool(refused) and len(self.circumstances.contexts) < (votes_to_tell_apart(1.0, references=False) or 0)
         if not found and self.way_to_people:
             if refused:
                 unknown = () if self.head_to_head else ("Quality is not known: people's votes give no ratings yet.",)
@@ -82,6 +82,9 @@ class RunSummary(RunFigures):
                 why = f"{', '.join(failed)} failed {'its' if len(failed) == 1 else 'their'} check on pairs with known answers"
                 why = "; ".join(f"{judge.id}: {judge.why_missing}" for judge in self.judges if judge.why_missing) or why
                 return f"Quality is not known: {why}.", self.way_to_people
+            if self.boards:
+                heard = "judges heard the replies, which is an opinion (harness rank RUN --presentation audio)"
+                return f"Quality is not known: {heard}.", self.way_to_people
             if self.circumstances.verdicts:
                 return "Quality is not known: these runs have no ranking in common.", self.way_to_people
             unrated = why_unrated(load_judge_settings("embedded").judge_id, shipped_checks())

@@ -3,6 +3,9 @@
 Each session is compared with the bounds of pacing separately: an average would let quiet calls hide a bad one. A failed
 session has no figure that could be wrong. Only the harness's own faults make a run invalid; others on the machine widen the
 range of a figure.
+
+A fault of pacing makes latencies wrong, and may break a sound. The words that an agent said are what it said all the same, so
+votes and verdicts on replies that were *read* count in an invalid run, and those on replies that were heard do not.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,15 +16,20 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.store.judgment import Presentation
 from harness.store.machine_facts import Pacing
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
-from harness.store.selection import Selection
+from harness.store.selection import HEARD, Selection
 from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing.pacing import errors_ms, out_of_bounds
 
+NOT_TO_BE_QUOTED: Final = "These figures must not be quoted, except ratings of replies that were read"
+"""Beginning of the sentence on an invalid run, which the reasons end."""
 MOST_PROBLEMS_TOLD: Final = 5
+READ: Final[tuple[Presentation, ...]] = (HEARD, "written")
+"""Presentations that people and judges read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,19 @@ class _Paced:
     lags_ms: Sequence[float]
     realtime_ratio: float | None
     wrong: Sequence[str]
+
+
+def may_be_quoted(presentation: str, *, valid: bool) -> bool:
+    """True if votes and verdicts on replies so presented count in a run that is valid or not."""
+    return valid or presentation in READ
+
+
+def votes_to_quote(selection: Selection, condition: str) -> Presentation | None:
+    """Presentation whose votes are people's axis where there is a choice; None: as for every valid run."""
+    if not selection.manifest.invalid:
+        return None
+    voted_on = selection.presentations(condition, human=True)
+    return next((read for read in READ if read in voted_on), None)
 
 
 def with_validity(store: RunStore) -> RunManifest:

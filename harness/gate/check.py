@@ -19,10 +19,10 @@ from typing import Any, Final, Literal
 from harness.errors import UserError
 from harness.figures.paired_runs import counterparts, refuse_other_callers, shared_ids
 from harness.figures.rank import Place
-from harness.figures.validity import sessions_at_fault, with_validity
+from harness.figures.validity import READ, sessions_at_fault, with_validity
 from harness.gate.budgets import Budgets, CellLimit, limits_for
 from harness.gate.decide import Decision, Rule, Verdict, decide, overall, tail_of
-from harness.gate.evidence import PREFERRED, Cells, is_of_turns, is_preference, unit_of
+from harness.gate.evidence import PREFERRED, Cells, is_of_turns, is_peoples, is_preference, is_rating, unit_of
 from harness.gate.steps import STRETCHES, Steps, limits_of_steps, refuse_other_load
 from harness.ranking.head_to_head import HeadToHead
 from harness.scenarios.context import Context
@@ -167,7 +167,7 @@ def check_run(
         for one in asked
     )
     if manifest.invalid:
-        checked = tuple(_of_invalid(one, decides=at_fault is not None) for one in checked)
+        checked = tuple(one if _is_of_words(one, cells) else _of_invalid(one, decides=at_fault is not None) for one in checked)
     checked = tuple(_with_unspoken(one, cells, earlier) for one in checked)
     if isinstance(cells, Steps):
         contexts, missing = cells.stretches(frozenset(one.condition for one in asked)), 0
@@ -278,9 +278,11 @@ def _silent(asked: CellLimit, cells: Cells, earlier: _Earlier | None) -> str:
 
 
 def _why_missing(asked: CellLimit, cells: Cells, earlier: _Earlier | None) -> str:
-    """Why a figure is missing, in a sentence: nobody has voted on the two agents, or a step of a load test does not have it.
+    """Why a figure is missing, in a sentence: no vote on the two agents counts, or a step of a load test does not have it.
     Empty where nothing more is known."""
     limit = asked.limit
+    if is_peoples(limit.figure) and (excluded := cells.why_no_vote_counts(_place(asked))):
+        return f"{excluded}; and the budgets file has missing: {limit.missing}."
     if is_preference(limit.figure):
         other = limit.figure.removeprefix(PREFERRED)
         return f"Nobody has voted on {asked.agent} and {other}, and the budgets file has missing: {limit.missing}."
@@ -320,6 +322,12 @@ def _place(asked: CellLimit) -> Place:
 
 def _no_verdict(decision: Decision) -> Decision:
     return replace(decision, verdict="cannot tell", more_needed=None, by_others=False)
+
+
+def _is_of_words(checked: Checked, cells: Cells) -> bool:
+    """True for a limit on quality whose raters read the replies: words are the same however late frames left."""
+    limit = checked.asked.limit
+    return is_rating(limit.figure) and cells.presentation(limit.figure, checked.asked.agent, _place(checked.asked)) in READ
 
 
 def _of_invalid(checked: Checked, *, decides: bool) -> Checked:

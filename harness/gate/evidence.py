@@ -19,6 +19,7 @@ from harness.figures.latency import differs, filler_first, mean_others
 from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.session_figures import Pair, heard_pairs, understood_pairs, unspoken_chances, word_errors
+from harness.figures.uncounted_votes import uncounted_votes
 from harness.ranking.board import Board
 from harness.ranking.board_rows import judges_of
 from harness.ranking.elo_bounds import EloOverReference
@@ -153,6 +154,14 @@ class Cells:
         axis, names = self._raters(place)
         return ", ".join(names) if axis is None else f"people's votes ({axis.board.presentation})"
 
+    def presentation(self, figure: str, agent: str, place: Place) -> str | None:
+        """How the replies of a figure of quality met their raters; None where there were none."""
+        if is_preference(figure):
+            found = self.preference(agent, figure.removeprefix(PREFERRED), place)
+            return None if found is None else found.presentation
+        axis, names = self._raters(place)
+        return axis.board.presentation if axis is not None else HEARD if names and not is_peoples(figure) else None
+
     def _raters(self, place: Place) -> tuple[PeoplesAxis | None, tuple[str, ...]]:
         """People's axis, or else the judges whose verdicts rate the replies."""
         inside = self._inside(place)
@@ -181,6 +190,10 @@ class Cells:
         found = preferences(self._selection, place.condition, self._inside(place))
         mine = (one.oriented(agent, over) for one in found if {one.agent, one.over} == {agent, over})
         return next(mine, None)
+
+    def why_no_vote_counts(self, place: Place) -> str:
+        """The reason, where people voted and all are excluded; else empty."""
+        return uncounted_votes(self._selection.store, place.condition, self._inside(place))[1]
 
     def unspoken(self, agent: str, place: Place) -> dict[Reason, int]:
         """Reason → planned turns of the cell that were never spoken."""

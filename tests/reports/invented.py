@@ -351,6 +351,15 @@ IN_WORDS: Final[dict[QualityState, tuple[str, ...]]] = {
 """The sentences on the page, by state of the quality axis."""
 
 
+def of_an_invalid_run(agent: AgentView) -> AgentView:
+    """The agent as of a run whose frames left late and whose replies raters heard, so that no figure of it may be quoted."""
+    unsound = {
+        subset: replace(part, cell=part.cell.model_copy(update={"valid": False, "quality_valid": False}))
+        for subset, part in agent.slices.items()
+    }
+    return replace(agent, valid=False, slices=unsound)
+
+
 def in_state(view: PageView, state: QualityState) -> PageView:
     """The view with its quality in another state; an opinion has no chances."""
 

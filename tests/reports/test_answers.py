@@ -13,7 +13,7 @@ from harness.reports.answers import Answers, Row, answers
 from harness.reports.html import render
 from harness.reports.verdict import PAUSES_CUT_LIMIT, verdicts
 from harness.reports.view import AgentView, Estimate, PageView
-from tests.reports.invented import LONG_NAMES, in_state, invented_view, quantiles
+from tests.reports.invented import LONG_NAMES, in_state, invented_view, of_an_invalid_run, quantiles
 from tests.reports.test_page import until
 
 Open = Callable[..., Any]
@@ -101,9 +101,12 @@ def test_a_median_without_reply_runs_off_the_scale_and_is_last_when_sorted(view:
     assert max(row.cells[0].value or 0 for row in table(silent).rows) == cell.value
 
 
-def test_an_invalid_run_has_its_figures_and_no_answer(view: PageView) -> None:
+def test_an_invalid_run_has_its_figures_and_no_answer_but_that_of_replies_that_were_read(view: PageView) -> None:
     unsound = replace(view, agents=tuple(replace(agent, valid=False) for agent in view.agents))
-    for row in table(unsound).rows:
+    for row, valid in zip(table(unsound).rows, table(view).rows, strict=True):
+        assert [cell.answer for cell in row.cells] == ["unclear", valid.cells[1].answer, "unclear"]
+        assert ["INVALID" in cell.note for cell in row.cells] == [True, False, True]
+    for row in table(replace(view, agents=tuple(map(of_an_invalid_run, view.agents)))).rows:
         assert [cell.answer for cell in row.cells] == ["unclear"] * 3
         assert all("INVALID" in cell.note for cell in row.cells)
 

@@ -21,7 +21,7 @@ from harness.reports.wording import latency_interval
 from harness.store.judgment import Judgment, RedLinesCheck, ShareOfPairs
 from harness.store.judgment_table import table_of
 from harness.wording import UNKNOWN_TEXT, milliseconds
-from tests.reports.invented import in_state, invented_view, quantiles
+from tests.reports.invented import in_state, invented_view, of_an_invalid_run, quantiles
 
 
 @pytest.fixture
@@ -97,7 +97,8 @@ def test_a_median_without_reply_is_over_budget_where_its_bound_is_and_printed_as
 
 def test_an_invalid_run_answers_nothing_and_says_so_beside_each_figure(view: PageView) -> None:
     first, *others = view.agents
-    unsound = replace(view, valid=False, invalid_reasons=("frames left late",), agents=(replace(first, valid=False), *others))
+    agents = (of_an_invalid_run(first), *others)
+    unsound = replace(view, valid=False, invalid_reasons=("frames left late",), agents=agents)
     found = {v.agent: v for v in verdicts(unsound)}
     for half in (found[first.name].fast, found[first.name].kind):
         assert half.answer == "unclear"

@@ -1,6 +1,7 @@
-/* The quick vote: one pair after the other, without names, until the time that somebody has is over; then a file to send. */
+/* The quick vote: one pair after the other, without names, until there are as many votes as an answer takes; then a file to send. */
 const desk = document.getElementById("vote-desk");
 const letters = ["A", "B"];
+const SKIP = "skip";
 const spokenWords = (text) => (text.match(/\S+/g) ?? []).length;
 const withoutPauses = (text) => text.replace(PAUSE, " ").replace(/\s+/g, " ").trim();
 /* A part of a turn's sound: heard when it was played to its end. */
@@ -32,19 +33,20 @@ const voting = async () => {
   const stage = el("div");
   let rater = null;
   let presentation = data.heard_text.length ? "heard_text" : "audio";
-  let minutes = 0;
-  let spent_s = 0;
+  let wanted = 0;
   const intro = document.getElementById("vote-intro");
   desk.replaceChildren(stage, told);
   const say = (...parts) => { told.replaceChildren(...[...parts, votes.trouble()].filter(Boolean).flatMap((part) => [part, " "])); };
-  /* Why the votes of these pairs can give no rating, which a person should know before their minutes are spent. */
-  const shortOf = (wanted) => {
-    const how = data[wanted].length ? wanted : wanted === "audio" ? "heard_text" : "audio";
+  const met = (asked) => (data[asked].length ? asked : asked === "audio" ? "heard_text" : "audio");
+  /* What the votes of these pairs give, or why they can give nothing, which a person should know before their minutes are spent. */
+  const given = (asked) => {
+    const how = met(asked);
     const reached = (kind) => new Set(data[kind].map(([context]) => context)).size;
-    const needs = `A rating with an interval needs votes on ${data.fewest} conversations, by one person or several`;
-    if (reached(how) >= data.fewest) return "";
-    if (page.contexts.length < data.fewest) return `${needs}, and this run has ${page.contexts.length}.`;
-    const toRead = how === "audio" && reached("heard_text") >= data.fewest ? ` To read, ${reached("heard_text")} have two.` : "";
+    const { conversations, words } = data.asks[how];
+    const needs = `An answer takes votes on ${conversations} conversations, by one person or several`;
+    if (reached(how) >= conversations) return words && `${words}.`;
+    if (page.contexts.length < conversations) return `${needs}, and this run has ${page.contexts.length}.`;
+    const toRead = how === "audio" && reached("heard_text") >= conversations ? ` To read, ${reached("heard_text")} have two.` : "";
     return `${needs}, and ${reached(how)} of this run's ${page.contexts.length} have two replies to ${how === "audio" ? "hear" : "read"}.${toRead}`;
   };
   const pairs = () => data[presentation].map(([context, one, other, rate]) => ({ condition: data.condition, presentation, context: page.contexts[context].id, system_a: data.systems[one[0]],
@@ -58,8 +60,12 @@ const voting = async () => {
     download(votesFile(rater), "text/csv", csv(rater.votes));
     say("To count these votes, add the file to the run, or send it to whoever has the run:", el("code", {}, `${data.add} ${votesFile(rater)}`), "It names the agents, which you were not shown.");
   };
+  /* Votes on what was read and on what was heard have a board each, as lines have. A skipped pair is stored and is no vote. */
+  const mine = () => rater.votes.filter((vote) => vote.condition === data.condition && vote.presentation === presentation && vote.vote !== SKIP);
   const saver = () => el("button", { type: "button", class: "plain", onclick: save }, `Download votes (${rater.votes.length})`);
   const backer = () => el("button", { type: "button", class: "plain", onclick: () => { votes.takeBack(rater); say("The last vote is taken back."); ask(); } }, "Take back the last vote");
+  const numbers = (asked) => [...data.asks[met(asked)].votes.map(([n, minutes]) => [n, `${counted(n, "vote")}, about ${counted(minutes, "minute")}`]), [0, "as many votes as I like"]]
+    .map(([n, text]) => el("option", { value: n }, text));
   const begin = () => {
     const known = votes.last();
     const line = all.lines.length > 1 ? el("label", {}, "Line ", el("select", { name: "line", onchange: (event) => { data = onLine(event.target.value); } },
@@ -73,17 +79,21 @@ const voting = async () => {
       rater = votes.begin(name);
       presentation = form.elements.presentation?.value ?? presentation;
       if (!data[presentation].length) presentation = data.heard_text.length ? "heard_text" : "audio";
-      minutes = Number(form.elements.minutes.value);
-      spent_s = 0;
+      wanted = Number(form.elements.votes.value);
       say("");
       ask();
     } }, el("label", {}, "Your name or a pseudonym ", el("input", { type: "text", name: "rater", maxlength: 80, required: true, autocomplete: "off", value: known?.name ?? "" })),
-    el("label", {}, "I have ", el("select", { name: "minutes" }, [3, 5, 10].map((n) => el("option", { value: n, selected: n === 5 }, `${n} minutes`)), el("option", { value: 0 }, "as long as I like"))),
+    el("label", {}, "I give ", el("select", { name: "votes" })),
     line, media, el("button", { type: "submit", class: "plain" }, known ? "Go on" : "Begin"));
     const sounds = all.lines.some((of) => of.audio.length) && page.audio_inside;
     if (media && sounds) form.elements.presentation.value = "audio";
     const short = el("p", { class: "hint" });
-    const foresee = () => { short.textContent = shortOf(form.elements.presentation?.value ?? presentation); short.hidden = !short.textContent; };
+    const foresee = (event) => {
+      const asked = form.elements.presentation?.value ?? presentation;
+      short.textContent = given(asked);
+      short.hidden = !short.textContent;
+      if (!event || ["line", "presentation"].includes(event.target.name)) form.elements.votes.replaceChildren(...numbers(asked));
+    };
     form.addEventListener("change", foresee);
     foresee();
     intro.hidden = false;
@@ -91,20 +101,18 @@ const voting = async () => {
     say(known ? `${counted(known.votes.length, "vote")} by ${known.name} in this browser.` : "");
   };
   const finish = (heading) => {
-    /* Votes on what was read and on what was heard have a board each, as lines have. */
-    const mine = rater.votes.filter((vote) => vote.condition === data.condition && vote.presentation === presentation);
     const how = rater.votes.some((vote) => vote.presentation !== presentation) ? ` by ${presentation === "audio" ? "hearing" : "reading"}` : "";
-    const met = new Set(mine.map((vote) => vote.context)).size;
-    show(el("h3", { tabindex: -1 }, heading), el("p", {}, `You have given ${counted(mine.length, "vote")}${how} on ${counted(met, "conversation")}${all.lines.length > 1 ? `, line ${data.condition}` : ""}. Thank you.`),
-      met < data.fewest ? el("p", { class: "hint" }, shortOf(presentation) || `A rating with an interval needs votes on ${data.fewest} conversations, by one person or several.`) : null,
-      el("div", { class: "tools" }, rater.votes.length ? saver() : null, nextPair(rater, pairs()) ? el("button", { type: "button", class: "plain", onclick: () => { minutes = 0; ask(); } }, "Go on voting") : null,
+    const conversations = new Set(mine().map((vote) => vote.context)).size;
+    const skipped = rater.votes.filter((vote) => vote.vote === SKIP).length;
+    show(el("h3", { tabindex: -1 }, heading), el("p", {}, `You have given ${counted(mine().length, "vote")}${how} on ${counted(conversations, "conversation")}${all.lines.length > 1 ? `, line ${data.condition}` : ""}${skipped ? `, and skipped ${counted(skipped, "pair")}` : ""}. Thank you.`),
+      given(presentation) ? el("p", { class: "hint" }, given(presentation)) : null,
+      el("div", { class: "tools" }, rater.votes.length ? saver() : null, nextPair(rater, pairs()) ? el("button", { type: "button", class: "plain", onclick: () => { wanted = 0; ask(); } }, "Go on voting") : null,
         rater.votes.length ? backer() : null, el("button", { type: "button", class: "plain", onclick: begin }, "Another person, or other settings")));
   };
   const ask = async () => {
     const pair = nextPair(rater, pairs());
     if (!pair) { finish("You have voted on every pair here"); return; }
-    /* Time ends between two votes: a vote left half done would leave out pairs that take long, and so change how often each is met. */
-    if (minutes && spent_s >= 60 * minutes) { finish("Your time is over"); return; }
+    if (wanted && mine().length >= wanted) { finish(`These were the ${wanted} votes`); return; }
     const talk = await conversation(pair.place);
     const flipped = votes.chance() < 0.5;
     const sides = flipped ? [...pair.sides].reverse() : pair.sides;
@@ -116,23 +124,21 @@ const voting = async () => {
     let toHear = asAudio ? 2 : 0;
     let since_ms = performance.now();
     const reason = el("textarea", { maxlength: 2000, rows: 2, "aria-label": "Why?" });
-    const vote = (chosen) => {
+    const vote = (answer) => {
       const took_s = Math.max(0.1, (performance.now() - since_ms) / 1000);
       if (playing) playing.pause();
-      spent_s += took_s;
       votes.add(rater, { context: pair.context, subset: page.contexts[pair.place].subset, system_a: pair.system_a, system_b: pair.system_b, rater: rater.name,
-        vote: data.options[flipped ? 4 - chosen : chosen][0], reason: reason.value.trim(), shown_first: flipped ? "b" : "a",
+        vote: answer, reason: reason.value.trim(), shown_first: flipped ? "b" : "a",
         seconds: Math.max(0.1, Math.round(10 * (took_s - hearing_s)) / 10), words: asAudio ? null : spokenWords(texts.join(" ")), presentation, condition: data.condition,
         draw_rate: pair.rate, run: data.run });
       say("");
       ask();
     };
-    const choices = data.options.map(([, text], k) => el("button", { type: "button", class: "plain", disabled: toHear > 0, onclick: () => vote(k) }, el("kbd", { "aria-hidden": "true" }, k + 1), ` ${text}`));
+    const choices = data.options.map(([, text], k) => el("button", { type: "button", class: "plain", disabled: toHear > 0, onclick: () => vote(data.options[flipped ? 4 - k : k][0]) }, el("kbd", { "aria-hidden": "true" }, k + 1), ` ${text}`));
     const heard = () => { toHear -= 1; if (!toHear) choices.forEach((choice) => { choice.disabled = false; }); };
     const missing = () => { say("The sound is not beside the page, so these replies are for reading."); presentation = "heard_text"; if (data.heard_text.length) ask(); else finish("There is nothing to hear"); };
-    const left = minutes ? `, about ${counted(Math.max(1, Math.ceil(minutes - spent_s / 60)), "minute")} left` : "";
     intro.hidden = true;
-    show(el("h3", { tabindex: -1 }, `Vote ${rater.votes.length + 1}${left}`),
+    show(el("h3", { tabindex: -1 }, `Vote ${mine().length + 1}${wanted ? ` of ${wanted}` : ""}`),
       talk.situation ? el("p", { class: "hint", dir: "auto" }, talk.situation) : null,
       before.length ? el("details", { class: "more", open: !talk.situation }, el("summary", {}, "What was said before"), dialogue(before, (role) => role)) : null,
       dialogue(history.slice(-1), (role) => `${role}, to whom both reply`),
@@ -142,7 +148,8 @@ const voting = async () => {
       !asAudio && texts[0] === texts[1] ? el("p", { class: "hint" }, "Both replies are the same, word for word.") : null,
       el("div", { class: "options", role: "group", "aria-label": "For this person, in this moment" }, choices),
       el("details", { class: "more" }, el("summary", {}, "Say why (before you choose; it may be left out)"), reason),
-      el("div", { class: "tools" }, rater.votes.length ? backer() : null, el("button", { type: "button", class: "plain", onclick: () => finish("Stopped") }, "Stop")));
+      el("div", { class: "tools" }, el("button", { type: "button", class: "plain", onclick: () => vote(SKIP) }, "Skip this pair"), rater.votes.length ? backer() : null,
+        el("button", { type: "button", class: "plain", onclick: () => finish("Stopped") }, "Stop")));
     since_ms = performance.now();
   };
   desk.addEventListener("keydown", (event) => {

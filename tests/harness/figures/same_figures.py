@@ -32,6 +32,7 @@ from harness.figures.server_waits import server_waits, waits_notes, waits_rows
 from harness.figures.session_figures import cut_short, heard_wer, spoken_of, understood_wer, unspoken_chances, unspoken_share
 from harness.figures.steps import step_figures
 from harness.figures.summarise import summarise
+from harness.figures.way_to_people import Sides, way_to_people, way_to_people_together
 from harness.ranking.question import RatingQuestion
 from harness.ranking.ranking_object import as_object
 from harness.scenarios.context import Context
@@ -286,8 +287,8 @@ def quality(rng: Random) -> Any:
     replies = [rng.randrange(4) for _ in range(rng.choice([7, 8, 30]))]
     contexts = len(replies)
     return [quality_state.state_of(None, names, judges), quality_state.words_of(None, names, judges),
-            quality_state.way_to_people(Path("run"), rng.choice([1, 3]), contexts, replies, 60.0),
-            quality_state.way_to_people_together(["a", "b", "c"][: rng.choice([1, 3])], contexts)]  # fmt: skip
+            way_to_people(Path("run"), Sides(replies, replies, competing := rng.choice([1, 3]), competing), 60.0),
+            way_to_people_together(["a", "b", "c"][: rng.choice([1, 3])], contexts)]  # fmt: skip
 
 
 def paired(rng: Random) -> Any:

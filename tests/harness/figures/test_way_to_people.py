@@ -1,40 +1,58 @@
-"""The way from a run to people's ratings promises no more votes than the run has pairs of replies."""
+"""The way from a run to people's answer names the votes that say which agent is preferred, and no more than the run has."""
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
 from harness.figures.cells import JudgeSummary
-from harness.figures.quality_state import way_to_people
 from harness.figures.summary import RunSummary
+from harness.figures.way_to_people import Sides, way_to_people
 from harness.judging.validation.trust import Trust
+from harness.ranking.votes_needed import votes_to_tell_apart
 
 RUN = Path("run")
 
 
-def promised(replies: list[int]) -> tuple[int, int]:
-    """Votes, and half width in Elo."""
-    found = re.search(r": (\d+) votes, about \d+ minutes?, for ± (\d+) Elo", way_to_people(RUN, 3, len(replies), replies, 60.0))
-    assert found is not None
-    return int(found[1]), int(found[2])
+def said(agents: Collection[int], references: int = 2, *, competing: int = 2, answered: bool = False) -> str:
+    """The way, where each conversation has these agents' replies and as many references."""
+    sides = Sides(agents, [n + references for n in agents], competing, competing + references)
+    return way_to_people(RUN, sides, 60.0, answered=answered)
 
 
-def test_a_whole_run_promises_the_votes_that_a_rating_takes() -> None:
-    votes, wide = promised([3] * 40)
-    assert (wide, votes < 120) == (100, True)
+def test_the_votes_are_those_that_tell_two_agents_apart() -> None:
+    first, more = "7 votes, about 3 minutes, say which of the two is preferred if people agree", "27 votes if four of five do"
+    assert f"{first}; {more};" in said([2] * 40)
+    assert more not in said([2] * 8)
+    assert "if four of five do, it takes 23 conversations" in said([2] * 8)
+    assert votes_to_tell_apart(1.0) == 7
+    assert votes_to_tell_apart(0.8) == 27
 
 
-def test_missing_replies_take_pairs_and_so_width() -> None:
-    whole, half = promised([3] * 12), promised([3] * 6 + [2] * 3 + [1] * 3)
-    assert half[0] == 6 * 3 + 3
-    assert half[1] > whole[1]
+def test_three_agents_take_votes_on_each_two() -> None:
+    words = said([3] * 40, competing=3)
+    assert "say which of each two agents is preferred" in words
+    assert f"{votes_to_tell_apart(1.0, agents=3)} votes" in words
 
 
-def test_too_few_conversations_with_two_replies_are_said() -> None:
-    said = way_to_people(RUN, 3, 12, [3] * 5 + [1] * 7, 60.0)
-    assert said == "People's ratings need 8 conversations with two replies, and this run has 5 such conversations."
-    assert way_to_people(RUN, 3, 4, [3] * 4, 60.0).endswith("this run has 4 conversations.")
+def test_one_agent_is_rated_among_references() -> None:
+    assert re.search(r": \d+ votes, about \d+ minutes?, give ratings within ± 100 Elo\.$", said([1] * 40, competing=1))
+
+
+def test_a_rating_is_named_after_and_alone_where_the_answer_is_known() -> None:
+    both, rating = said([2] * 40), said([2] * 40, answered=True)
+    assert both.endswith(rating.partition(": ")[2])
+    assert "Elo" in rating
+    assert "preferred" not in rating
+    assert not said([2] * 7, answered=True)
+
+
+@pytest.mark.parametrize(("agents", "competing", "needs"), [([2] * 5, 2, 6), ([2] * 5 + [1] * 7, 2, 6), ([1] * 5, 1, 8)])
+def test_too_few_conversations_with_two_replies_are_said(agents: list[int], competing: int, needs: int) -> None:
+    assert said(agents, competing=competing) == (
+        f"People's answer needs {needs} conversations with two replies to compare, and this run has 5 such conversations."
+    )
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_the_file_that_the_documentation_shows_is_read(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "gate.md").read_text(encoding="utf-8")
     shown = tmp_path / "budgets.yaml"
     shown.write_text(page.split("```yaml\n", 1)[1].split("```", 1)[0], encoding="utf-8")
-    assert len(read_budgets(shown).limits) == 5
+    assert len(read_budgets(shown).limits) == 6
 
 
 @pytest.mark.parametrize("schema", ["schema: 2", "schema: true", "", "schema: one"])

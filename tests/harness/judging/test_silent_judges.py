@@ -247,8 +247,8 @@ def test_a_run_whose_only_judge_is_silent_says_why_at_every_door(
     played: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAR_KEY", KEY)
-    why = "far@1: 1 of 1: HTTP 401: check FAR_KEY"
-    with ModelServer(FAILING["wrong key"][0]).serving() as server:
+    why, hostile = "far@1: 1 of 1: HTTP 401: check FAR_KEY", f"<script>alert(1)</script> {KEY}"
+    with ModelServer(says(error(401, hostile))).serving() as server:
         path = judge_file(tmp_path, server.url, key_env="FAR_KEY")
         code, found = told(capsys, "judge", "run", played, "--judge", path)
         assert server.asked == 1
@@ -262,7 +262,30 @@ def test_a_run_whose_only_judge_is_silent_says_why_at_every_door(
     assert any(why in caution.text for caution in summary.cautions if caution.code == "silent_judge")
     assert any(why in sentence for sentence in summary.quality)
     assert why in page
+    assert "<script>alert(1)" not in page
     assert KEY[8:] not in page + str(found)
+    code, _, said = call(capsys, "rank", played)
+    assert (code, why in said) == (2, True)
+
+
+def test_a_check_without_an_answer_leaves_earlier_verdicts_in_the_rating(
+    played: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ModelServer(lambda _, right: chat(right)).serving() as server:
+        path = judge_file(tmp_path, server.url)
+        pass_red_lines(path)
+        assert told(capsys, "judge", "run", played, "--judge", path)[0] == 0
+        _, before = told(capsys, "rank", played)
+        server.script = says(error(401, "no"))
+        code, _ = told(capsys, "judge", "check", played, "--judge", path)
+        _, after = told(capsys, "rank", played)
+    assert code == 3
+    assert after == before
+    with closing(RunStore.open(played)) as store:
+        (check,) = store.judge_checks()
+        assert (check.pairs, check.gone_silent, check.excluded) == (60, True, False)
+        assert no_judge_left(store, [str(path)])
+        assert any(caution.code == "silent_judge" for caution in summarise(store).cautions)
 
 
 def test_beside_a_judge_that_answers_a_silent_one_is_named_and_the_run_is_done(
