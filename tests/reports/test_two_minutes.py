@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.harness.conftest import Finished, harness_here, harness_virtual, virtual_time
+from tests.harness.conftest import Finished, harness_command, harness_here
 from tests.reports.test_page_for_everybody import grave_faults
 from tests.reports.test_vote import PHONE, begin, downloaded
 
-__all__ = ["harness_here", "harness_virtual", "virtual_time"]
+__all__ = ["harness_command", "harness_here"]
 
 CONVERSATIONS = 8
 PACK = "pack: eight\nsource: tests\nlicence: Apache-2.0\ncontexts:\n" + "".join(
@@ -35,7 +35,7 @@ SAYS = {"kind-bot": "That sounds hard.", "curt-bot": "Noted."}
 
 
 def vote_for_the_kind_one(page: Any) -> None:
-    """One vote: much better for the kind agent, else for the reference, the agents' words being as written."""
+    """One vote: the kind agent's words are much better than any, and a reference's than the curt agent's."""
     count = page.locator("#vote h3").inner_text()
     first, second = page.locator("#vote .pair .reply").all_inner_texts()
     worth = {SAYS["kind-bot"]: 2, SAYS["curt-bot"]: 0}
@@ -46,14 +46,22 @@ def vote_for_the_kind_one(page: Any) -> None:
 
 @pytest.mark.long
 def test_three_people_on_phones_answer_which_of_two_agents_is_kinder(
-    tmp_path: Path, harness_virtual: Callable[..., Finished], open_page: Callable[..., Any]
+    tmp_path: Path,
+    harness_command: Callable[..., Finished],
+    harness_here: Callable[..., Finished],
+    open_page: Callable[..., Any],
 ) -> None:
     (tmp_path / "eight.yaml").write_text(PACK, encoding="utf-8")
     for name, delay in (("kind-bot", 900), ("curt-bot", 300)):
         (tmp_path / f"{name}.toml").write_text(PROFILE.format(delay=delay, text=SAYS[name]), encoding="utf-8")
     run = tmp_path / "run"
     agents = ("--agent", "kind-bot.toml", "--agent", "curt-bot.toml")
-    assert harness_virtual("run", *agents, "--pack", "eight.yaml", "--judge", "none", "--out", run).code == 0
+    budgets = tmp_path / "budgets.yaml"
+    limit = {"agent": "kind-bot", "preferred_over": {"agent": "curt-bot", "at_least": 0.4}}
+    budgets.write_text(json.dumps({"schema": 1, "limits": [limit]}))
+    # Tones are no words, so the replies are read as written: a check whose limits need no words transcribes none.
+    played = ("--pack", "eight.yaml", "--judge", "none", "--budgets", budgets, "--out", run)
+    assert harness_command("check", *agents, *played).code == 4, "nobody has voted"
     files = []
     for person in ("ann", "ben", "cleo"):
         page = open_page("about:blank", **PHONE)
@@ -65,16 +73,13 @@ def test_three_people_on_phones_answer_which_of_two_agents_is_kinder(
             vote_for_the_kind_one(page)
         page.locator("#vote h3", has_text=f"These were the {asked} votes").wait_for()
         files += [downloaded(page, tmp_path)]
-        one = harness_virtual("add-votes", run, files[-1])
+        one = harness_here("add-votes", run, files[-1])
         assert one.code == 0, one.err
-        (row,) = harness_virtual("report", run, "--json").json["head_to_head"]
+        (row,) = harness_here("report", run, "--json").json["head_to_head"]
         assert (row["agent"], row["over"], row["raters"], row["at_least"] > 0.5) == ("kind-bot", "curt-bot", len(files), True)
     assert row["whose"] is None
-    assert harness_virtual("rank", run, "--json").json["head_to_head"] == [row]
-    (tmp_path / "budgets.yaml").write_text(
-        json.dumps({"schema": 1, "limits": [{"agent": "kind-bot", "preferred_over": {"agent": "curt-bot", "at_least": 0.5}}]})
-    )
-    assert harness_virtual("check", run, "--budgets", "budgets.yaml").code == 0
+    assert harness_here("rank", run, "--json").json["head_to_head"] == [row]
+    assert harness_here("check", run, "--budgets", budgets).code == 0
     page = open_page((run / "report.html").as_uri(), **PHONE)
     sentence = page.get_by_text(row["in_words"])
     assert sentence.is_visible()
