@@ -312,7 +312,8 @@ def _say(result: _Result, as_json: bool) -> int:
 
 def _print(result: _Result, shown: dict[str, Any]) -> None:
     for plan in result.estimates:
-        print(f"{_costs(plan, 'at most ' if plan.least else '')}; {_known_of(plan.judge)}")
+        known = "its ratings are an opinion in any case" if plan.seconds_heard else _known_of(plan.judge)
+        print(f"{_costs(plan, 'at most ' if plan.least else '')}; {known}")
         if plan.least is not None:
             print(_costs(plan.least, "at least "))
     if result.outcomes:
