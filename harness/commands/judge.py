@@ -386,7 +386,7 @@ def _in_words(check: JudgeCheck) -> str:
             *([f"{first}."] if first else []),
             f"{words}. {IN_WORDS[trust_in(check)]}".rstrip(),
             *([f"{check.judge}: {check.why_missing}."] if check.why_missing and check.pairs else []),
-            f"{check.judge}: {standing(check)}.",
+            *([] if check.silent else [f"{check.judge}: {standing(check)}."]),
             *(f"{people_sentence(people)}." for people in check.people_checks),
             *(red_lines_details(check.red_lines) if check.red_lines is not None else ()),
         ]
