@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import soundfile
 
+from harness.audio.speech import render_turn
 from harness.audio.synthesis import Voice
 from harness.recording import playout
 from harness.store.reply_sound import LEAD_MS, cut, part_of
@@ -165,3 +167,32 @@ def test_a_judge_that_never_answers_about_deliveries_is_left_out(
     assert done["judges"][0]["excluded"]
     assert done["judges"][0]["deliveries"]["missing"] > 0
     assert code in (0, 3)
+
+
+@pytest.mark.long
+def test_two_scripted_agents_are_called_and_heard(tmp_path: Path, harness_virtual: Command, pack: Path, hibari: Voice) -> None:
+    said = {"kind": "You left people you love behind. Who do you think of first?", "curt": "Get over it."}
+    for name, text in said.items():
+        spoken = render_turn(text, None, hibari, None)
+        soundfile.write(tmp_path / f"{name}.wav", spoken.samples, spoken.rate_hz)
+        (tmp_path / f"{name}.toml").write_text(
+            'kind = "plugin"\ngreets = false\nconnection = "scripted"\naccepts_history = true\n[[options.replies]]\n'
+            f'delay_ms = {700 + len(text) * 5}\ntext = "{text}"\n'
+            f'sound = [{{ kind = "file", path = "{tmp_path / name}.wav" }}]\n'
+        )
+    agents = [word for name in said for word in ("--agent", tmp_path / f"{name}.toml")]
+    done = harness_virtual("run", "--pack", pack, *agents, "--out", tmp_path / "r", "--judge", "none")
+    assert done.code == 0, done.err
+    with HearingServer(shorter) as server:
+        path = ear(tmp_path, server.url, "joined = true\n")
+        judged = harness_virtual("judge", "run", tmp_path / "r", "--judge", path, "--reads", "audio", "--json")
+        ranked = harness_virtual("rank", tmp_path / "r", "--presentation", "audio", "--json")
+    assert judged.code == 0, judged.err
+    assert server.faults == []
+    assert judged.json["comparisons"] == 4
+    lengths = {len(reply) / 2 / 24_000 for pair in server.heard[-4:] for reply in pair}
+    spoken_s = sorted(len(soundfile.read(tmp_path / f"{name}.wav")[0]) / 16_000 for name in said)
+    assert min(lengths) == pytest.approx(spoken_s[0], abs=0.3)
+    assert max(lengths) == pytest.approx(spoken_s[1], abs=0.3)
+    assert ranked.code == 0, ranked.err
+    assert ranked.json["quality_state"] == "opinion"
