@@ -342,9 +342,9 @@ def test_a_judge_that_hears_says_why_it_is_silent_in_the_same_words(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(load_judge, "HearingJudge", partial(HearingJudge, first_wait_s=0.0))
-    monkeypatch.setattr(deliveries, "delivery_pairs", lambda: [pair] * 40)
     clip = Clip(0.1, lambda: wav(np.zeros(2_400, np.int16), 24_000))
     pair = DeliveryPair("c-0", make_context("c-0").turns, "flat", clip, clip)
+    monkeypatch.setattr(deliveries, "delivery_pairs", lambda: [pair] * 40)
     denied = {"error": {"code": 403, "message": "No.", "status": "PERMISSION_DENIED"}}
     with ModelServer(says((403, json.dumps(denied).encode()))).serving() as server:
         path = judge_file(tmp_path, server.url, api="gemini")
