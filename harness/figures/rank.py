@@ -36,7 +36,7 @@ from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.judgment_files import lines_in, read_table
 from harness.store.judgment_table import JudgmentTable
 from harness.store.run_store import RunStore
-from harness.store.selection import HEARD, Selection
+from harness.store.selection import BY_EAR, HEARD, Selection
 from harness.tables.names import NamesRead
 from harness.turns import TurnTable
 from harness.turns.catalogue import LATENCIES
@@ -125,6 +125,8 @@ def rated(selection: Selection, place: Place) -> Rated:
     people, refused = None, ""
     if place.presentation == selection.quoted(place.condition):
         people, refused = people_or_why(selection, place.condition, inside)
+        if place.presentation == BY_EAR:
+            table = table.where(table["human"] == 1)  # A judge that hears takes nobody's place on the axis.
     elif not board_rows.judges_of(table):
         people, refused = people_or_why(selection, place.condition, inside, place.presentation)
     asked = RatingQuestion(
@@ -305,7 +307,7 @@ def rank_target(
 
 def _rank_run(selection: Selection, asked: RatingQuestion) -> Ranking:
     store, condition = selection.store, chosen_condition(selection, asked.condition)
-    judged, presentation = selection.judged(condition), asked.presentation
+    judged, presentation = selection.judged(condition) or selection.presentations(condition), asked.presentation
     if presentation is None and not judged:
         inside = frozenset(c.id for c in selection.contexts)
         if excluded := uncounted_votes(store, condition, inside)[1]:
