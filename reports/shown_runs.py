@@ -158,7 +158,8 @@ def quoted_rows(part: Part) -> list[Judgment]:
 def quoted_on_page(parts: Sequence[Part], condition: str) -> Presentation:
     """The presentation that a page of all these runs quotes in one condition."""
     having = [each for each in parts if condition in each.selection.conditions]
-    return quoted_presentation({b.presentation for each in having for b in each.summary.boards if b.condition == condition})
+    boards = [b for each in having for b in each.summary.boards if b.condition == condition]
+    return quoted_presentation({b.presentation for b in boards if b.quotable})
 
 
 def measured_on_page(

@@ -190,7 +190,7 @@ def take_in_contributions(store: "RunStore", progress: RunProgress) -> None:
 
 @app.command("withdraw")
 def withdraw(
-    person: Annotated[str, typer.Argument(help="Pseudonym of the person, as on their page.")],
+    person: Annotated[str, typer.Argument(help="Pseudonym of the person, as on their page, or id of a rater.")],
     folder: _FOLDER,
 ) -> None:
     """Remove everything of one person: recordings, their place in the run or pack, and verdicts and votes on them."""

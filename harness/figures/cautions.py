@@ -20,7 +20,7 @@ from harness.judging.validation.sentences import IN_WORDS, hearing_sentence, jud
 from harness.judging.validation.trust import BLIND
 from harness.ranking.wider import FEWEST_PERSONS
 from harness.statistics.interval import FEWEST_CLUSTERS, TURNS_FOR_P95
-from harness.store.selection import MACHINES_DIFFER
+from harness.store.selection import BY_EAR, MACHINES_DIFFER
 from harness.timing.figures import IN_FULL, NO_REPLY_TEXT
 from harness.timing.unknown_waits import MOST_ERROR_MS
 from harness.turns.speakers import bunches, speakers_sentence
@@ -134,6 +134,10 @@ _NOT_HEARD: Final[Mapping[str, str]] = {
     "audio": "The Elo is from people who heard the replies without their delay; nobody judged them as text.",
 }
 """Text by presentation, where the quoted board is not of the words that were heard."""
+_HEARD_BY_JUDGES: Final = (
+    "Judges heard the replies, and none read them. That is an opinion, which is not quoted for the run; `harness rank RUN "
+    "--presentation audio` shows it."
+)
 
 
 class Caution(BaseModel):
@@ -192,7 +196,9 @@ def _presentations(summary: RunFigures, known: Circumstances) -> Iterator[Cautio
     for condition in summary.conditions:
         judged = list(dict.fromkeys(b.presentation for b in summary.boards if (b.condition, b.subset) == (condition, "all")))
         quoted = summary.quoted(condition)
-        if judged and quoted not in judged:
+        if judged == [BY_EAR] and quoted != BY_EAR:
+            yield worded("presentation", _HEARD_BY_JUDGES, topic="No board quoted")
+        elif judged and quoted not in judged:
             text = (
                 f"No reply was judged as it was heard, but as {' and '.join(judged)}. None of these boards is quoted for the "
                 f"run; `harness rank RUN --presentation {judged[0]}` shows one."

@@ -19,7 +19,7 @@ from harness.figures.server_waits import ServerWaits
 from harness.judging.validation.trust import Trust
 from harness.ranking.board import QualityState
 from harness.store.judgment import DeliveriesCheck, Presentation, RedLinesCheck
-from harness.store.selection import quoted_presentation
+from harness.store.selection import BY_EAR, quoted_presentation
 from harness.store.unspoken import Reason
 from harness.timing.quantiles import Quantiles
 
@@ -240,6 +240,11 @@ class BoardSummary(Model):
     way_to_people: str = ""
     """The way from this run to people's axis, in one sentence; empty where it has one."""
 
+    @property
+    def quotable(self) -> bool:
+        """False for a board of judges that heard the replies: it is an opinion of its own, and never the quoted one."""
+        return self.presentation != BY_EAR or self.quality_state == "people"
+
 
 class RunFigures(Model):
     """All figures of a run. Its conditions, the boards that it is quoted on, and the names of its cells follow from them."""
@@ -283,7 +288,8 @@ class RunFigures(Model):
 
     def quoted(self, condition: str) -> Presentation:
         """The presentation whose board is quoted for this condition (`selection.quoted_presentation`)."""
-        return quoted_presentation(b.presentation for b in self.boards if (b.condition, b.subset) == (condition, "all"))
+        mine = (b for b in self.boards if (b.condition, b.subset) == (condition, "all"))
+        return quoted_presentation(b.presentation for b in mine if b.quotable)
 
     def name(self, cell: Cell) -> str:
         """Name of a cell among others."""

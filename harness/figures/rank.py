@@ -36,7 +36,7 @@ from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.judgment_files import lines_in, read_table
 from harness.store.judgment_table import JudgmentTable
 from harness.store.run_store import RunStore
-from harness.store.selection import HEARD, Selection
+from harness.store.selection import BY_EAR, HEARD, Selection
 from harness.tables.names import NamesRead
 from harness.turns import TurnTable
 from harness.turns.catalogue import LATENCIES
@@ -125,6 +125,8 @@ def rated(selection: Selection, place: Place) -> Rated:
     people, refused = None, ""
     if place.presentation == selection.quoted(place.condition):
         people, refused = people_or_why(selection, place.condition, inside)
+        if place.presentation == BY_EAR:
+            table = table.where(table["human"] == 1)  # A judge that hears takes nobody's place on the axis.
     elif not board_rows.judges_of(table):
         people, refused = people_or_why(selection, place.condition, inside, place.presentation)
     asked = RatingQuestion(
@@ -305,7 +307,7 @@ def rank_target(
 
 def _rank_run(selection: Selection, asked: RatingQuestion) -> Ranking:
     store, condition = selection.store, chosen_condition(selection, asked.condition)
-    judged, presentation = selection.judged(condition), asked.presentation
+    judged, presentation = selection.judged(condition) or selection.presentations(condition), asked.presentation
     if presentation is None and not judged:
         inside = frozenset(c.id for c in selection.contexts)
         if excluded := uncounted_votes(store, condition, inside)[1]:
@@ -337,7 +339,10 @@ def chosen_condition(selection: Selection, condition: str | None) -> str:
 
 
 def _nothing_counts(path: Path, store: RunStore) -> str:
-    failed = sorted(check.judge for check in store.judge_checks() if check.excluded)
+    checks = store.judge_checks()
+    if unheard := [f"{check.judge}: {check.why_missing}" for check in checks if check.silent and check.why_missing]:
+        return f"{path}: no judge answered: {'; '.join(unheard)}"
+    failed = sorted(check.judge for check in checks if check.excluded)
     if failed and next(store.stored_judgments(), None) is not None:
         return (
             f"{path}: {', '.join(failed)} got half or more of the pairs with known answers wrong and is excluded; "

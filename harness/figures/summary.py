@@ -82,6 +82,9 @@ class RunSummary(RunFigures):
                 why = f"{', '.join(failed)} failed {'its' if len(failed) == 1 else 'their'} check on pairs with known answers"
                 why = "; ".join(f"{judge.id}: {judge.why_missing}" for judge in self.judges if judge.why_missing) or why
                 return f"Quality is not known: {why}.", self.way_to_people
+            if self.boards:
+                heard = "judges heard the replies, which is an opinion (harness rank RUN --presentation audio)"
+                return f"Quality is not known: {heard}.", self.way_to_people
             if self.circumstances.verdicts:
                 return "Quality is not known: these runs have no ranking in common.", self.way_to_people
             unrated = why_unrated(load_judge_settings("embedded").judge_id, shipped_checks())

@@ -22,7 +22,7 @@ from harness.figures.rank import Place
 from harness.figures.validity import READ, sessions_at_fault, with_validity
 from harness.gate.budgets import Budgets, CellLimit, limits_for
 from harness.gate.decide import Decision, Rule, Verdict, decide, overall, tail_of
-from harness.gate.evidence import PREFERRED, Cells, is_of_turns, is_preference, is_rating, unit_of
+from harness.gate.evidence import PREFERRED, Cells, is_of_turns, is_peoples, is_preference, is_rating, unit_of
 from harness.gate.steps import STRETCHES, Steps, limits_of_steps, refuse_other_load
 from harness.ranking.head_to_head import HeadToHead
 from harness.scenarios.context import Context
@@ -278,9 +278,11 @@ def _silent(asked: CellLimit, cells: Cells, earlier: _Earlier | None) -> str:
 
 
 def _why_missing(asked: CellLimit, cells: Cells, earlier: _Earlier | None) -> str:
-    """Why a figure is missing, in a sentence: nobody has voted on the two agents, or a step of a load test does not have it.
+    """Why a figure is missing, in a sentence: no vote on the two agents counts, or a step of a load test does not have it.
     Empty where nothing more is known."""
     limit = asked.limit
+    if is_peoples(limit.figure) and (excluded := cells.why_no_vote_counts(_place(asked))):
+        return f"{excluded}; and the budgets file has missing: {limit.missing}."
     if is_preference(limit.figure):
         other = limit.figure.removeprefix(PREFERRED)
         return f"Nobody has voted on {asked.agent} and {other}, and the budgets file has missing: {limit.missing}."

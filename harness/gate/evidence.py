@@ -19,6 +19,7 @@ from harness.figures.latency import differs, filler_first, mean_others
 from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
 from harness.figures.session_figures import Pair, heard_pairs, understood_pairs, unspoken_chances, word_errors
+from harness.figures.uncounted_votes import uncounted_votes
 from harness.ranking.board import Board
 from harness.ranking.board_rows import judges_of
 from harness.ranking.elo_bounds import EloOverReference
@@ -189,6 +190,10 @@ class Cells:
         found = preferences(self._selection, place.condition, self._inside(place))
         mine = (one.oriented(agent, over) for one in found if {one.agent, one.over} == {agent, over})
         return next(mine, None)
+
+    def why_no_vote_counts(self, place: Place) -> str:
+        """The reason, where people voted and all are excluded; else empty."""
+        return uncounted_votes(self._selection.store, place.condition, self._inside(place))[1]
 
     def unspoken(self, agent: str, place: Place) -> dict[Reason, int]:
         """Reason → planned turns of the cell that were never spoken."""

@@ -71,6 +71,9 @@ class Patience:
         except JudgeFailure as failure:
             self._failed(failure)
             raise
+        except asyncio.CancelledError:
+            self._sent -= 1
+            raise
         except Exception as error:
             self._failed(JudgeFailure("defect", type(error).__name__))
             raise

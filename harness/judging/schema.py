@@ -72,12 +72,9 @@ def strict_object(text: str) -> dict[str, Any]:
     """
     body = text.strip()
     try:
-        value = _read(body if body.startswith("{") else _after_words(body))
+        return _read(body if body.startswith("{") else _after_words(body))
     except ValueError as error:
         raise Malformed(beginning(f"not one JSON object ({error})", 200)) from error
-    if not isinstance(value, dict):
-        raise Malformed(f"a JSON {type(value).__name__}, not an object")
-    return value
 
 
 def _after_words(body: str) -> str:
@@ -85,15 +82,16 @@ def _after_words(body: str) -> str:
     counts: a model may quote one."""
     *_, body = _REASONED.split(body)
     words, brace, rest = body.partition("{")
-    if _REASONING.search(words) or (not brace and _REASONING.search(body)):
+    if _REASONING.search(words):
         raise ValueError("reasoning without an end: max_tokens may be too low")
-    if words.lstrip()[:1] in ("[", '"'):
-        return body
+    if not brace:
+        raise ValueError("there is none")
     return (brace + rest).rstrip().removesuffix("```")
 
 
-def _read(text: str) -> Any:
-    return read_json(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
+def _read(text: str) -> dict[str, Any]:
+    value: dict[str, Any] = read_json(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
+    return value
 
 
 def parse_answer(text: str) -> Verdict:

@@ -16,14 +16,13 @@ errors share the 5 %: 8 of 8 conversations give 69 %, as a direction named befor
 than two agents all pairs share the 5 %.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
-from scipy import stats
 from scipy.optimize import brentq
+from scipy.special import stdtr, stdtrit
 
 from harness.ranking.board_rows import each_once
 from harness.ranking.chosen_votes import PREFERRED, by_rule, voted_presentations, votes_on
@@ -31,7 +30,7 @@ from harness.ranking.raters import Raters, raters_of, shown_name
 from harness.statistics.arrays import Floats, Ints
 from harness.statistics.bounds import Bounds
 from harness.statistics.interval import TAIL
-from harness.statistics.share_bounds import tail_of
+from harness.statistics.share_bounds import lowest, tail_of
 from harness.store.judgment import is_reference
 from harness.store.judgment_table import MILLION, JudgmentTable
 from harness.wording import counted
@@ -122,7 +121,7 @@ class HeadToHead:
 
     def bounds(self, tail: float) -> Bounds:
         """Low and high of the share, each missed with a chance of at most `tail`; for a pair and direction named beforehand."""
-        return _lowest(_tail(self._given), self.share, tail), 1.0 - _lowest(_tail(self._given.turned), 1.0 - self.share, tail)
+        return _bounds(self._given).lowest(tail), 1.0 - _bounds(self._given.turned).lowest(tail)
 
     def oriented(self, agent: str, over: str) -> "HeadToHead":
         """The same, seen from `agent`.
@@ -141,7 +140,7 @@ class HeadToHead:
             preferred=self.conversations - self.preferred - self.tied,
             votes_for=self.votes - self.votes_for - self.votes_tied,
             share=1.0 - self.share,
-            at_least=_at_least(self._given.turned, 0.05 / self.compared),
+            at_least=_bounds(self._given.turned).at_least(0.05 / self.compared),
             interval=(1.0 - high, 1.0 - low),
             _given=self._given.turned,
         )
@@ -220,8 +219,8 @@ def _found(one: str, other: str, given: _Votes, names: tuple[str, ...], presenta
         given = given.of(names.index(raters.alone))
     if given.share < 0.5 - _EVEN:
         one, other, given = other, one, given.turned
-    hits, of = given.by_context()
-    level, share = 0.05 / compared, given.share
+    bounds = _bounds(given)
+    hits, of = bounds.hits, bounds.of
     return HeadToHead(
         agent=one,
         over=other,
@@ -231,12 +230,9 @@ def _found(one: str, other: str, given: _Votes, names: tuple[str, ...], presenta
         votes=int(given.vote.size),
         votes_for=int((given.vote == 1).sum()),
         votes_tied=int((given.vote == 0.5).sum()),
-        share=share,
-        at_least=_at_least(given, level),
-        interval=(
-            _lowest(_tail(given), share, TAIL / compared),
-            1.0 - _lowest(_tail(given.turned), 1.0 - share, TAIL / compared),
-        ),
+        share=given.share,
+        at_least=bounds.at_least(0.05 / compared),
+        interval=(bounds.lowest(TAIL / compared), 1.0 - _bounds(given.turned).lowest(TAIL / compared)),
         compared=compared,
         raters=raters.count,
         effective_raters=raters.effective,
@@ -247,38 +243,39 @@ def _found(one: str, other: str, given: _Votes, names: tuple[str, ...], presenta
     )
 
 
-Tail = Callable[[float], float]
-"""Chance of a miss with which a value is the lower bound of the share."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bounds:
+    """The two lower bounds of a share, of which the lower counts: Gaffke's over conversations, Student's over raters too."""
+
+    hits: Floats
+    of: Floats
+    share: float
+    error: float
+    freedom: float
+
+    def tail(self, value: float) -> float:
+        """Chance of a miss with which `value` is the bound."""
+        exact = tail_of(value, self.hits, self.of)
+        return exact if self.error == 0 else max(exact, float(stdtr(self.freedom, (value - self.share) / self.error)))
+
+    def lowest(self, tail: float) -> float:
+        """The bound that is missed with this chance."""
+        exact = lowest(self.hits, self.of, tail)
+        return max(0.0, min(exact, self.share + self.error * float(stdtrit(self.freedom, tail))))
+
+    def at_least(self, error: float) -> float:
+        """The bound where the votes chose the direction: over one half, errors in both directions share `error`."""
+        if 2 * self.tail(0.5) > error:
+            return self.lowest(error / 2)
+
+        def both(p: float) -> float:
+            return self.tail(p) + self.tail(1.0 - p) - error
+
+        return self.share if both(self.share) <= 0 else float(brentq(both, 0.5, self.share, xtol=1e-7))
 
 
-def _tail(given: _Votes) -> Tail:
-    hits, of = given.by_context()
-    share, (error, freedom) = given.share, _over_both(given)
-
-    def chance(value: float) -> float:
-        exact = tail_of(value, hits, of)
-        return exact if error == 0 else max(exact, float(stats.t.sf((share - value) / error, freedom)))
-
-    return chance
-
-
-def _lowest(tail: Tail, share: float, error: float) -> float:
-    """The lower bound that is missed with a chance of `error`."""
-    if tail(share) <= error:
-        return share
-    return 0.0 if tail(0.0) >= error else float(brentq(lambda p: tail(p) - error, 0.0, share, xtol=1e-9))
-
-
-def _at_least(given: _Votes, error: float) -> float:
-    """The lower bound when the votes chose the direction: over one half, errors in both directions share `error`."""
-    tail, share = _tail(given), given.share
-    if 2 * tail(0.5) > error:
-        return _lowest(tail, share, error / 2)
-
-    def both(p: float) -> float:
-        return tail(p) + tail(1.0 - p) - error
-
-    return share if both(share) <= 0 else float(brentq(both, 0.5, share, xtol=1e-9))
+def _bounds(given: _Votes) -> _Bounds:
+    return _Bounds(*given.by_context(), given.share, *_over_both(given))
 
 
 def _over_both(given: _Votes) -> tuple[float, float]:

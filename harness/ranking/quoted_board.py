@@ -59,11 +59,13 @@ def of_verdicts(table: JudgmentTable, asked: RatingQuestion, *, bootstrap: bool 
 
 def joint_figures(rated: OfVerdicts | PeoplesAxis, asked: RatingQuestion) -> Iterator[JointFigure]:
     """The joint figure of a board on the placing latency, then on each other one, all over the same draws; none where no system
-    of the board has that latency, or where the latency is part of the board itself."""
+    of the board has that latency, where the latency is part of the board itself, or where judges heard the replies, since
+    nothing can bear out what they say."""
     board, placing = rated.board, asked.measured.placing
     known = {row.system for row in board.systems}
     others = {name: given for name, given in asked.measured.others.items() if any(given.get(s) for s in known)}
-    if not any(placing.get(s) for s in known) or board.presentation == "audio_with_delay":
+    heard_by_judges = board.presentation == "audio" and isinstance(rated, OfVerdicts) and bool(rated.judges)
+    if not any(placing.get(s) for s in known) or board.presentation == "audio_with_delay" or heard_by_judges:
         return
     drawn = _drawn(rated, [placing, *others.values()], asked)
     yield lay_over(drawn, placing, name=PLACING, others=others, cut_ins=asked.measured.cut_ins, budget_ms=asked.within_ms)

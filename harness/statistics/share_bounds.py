@@ -30,6 +30,7 @@ from typing import Final
 import numpy as np
 from scipy import stats
 from scipy.optimize import brentq
+from scipy.special import bdtrc
 
 from harness.statistics.arrays import Floats
 
@@ -85,7 +86,8 @@ def tail_of(share: float, hits: Floats, of: Floats) -> float:
     if share <= 0:
         return 0.0
     if _is_one_trial_each(hits, of):
-        return float(stats.binom.sf((hits > 0).sum() - 1, of.size, share))
+        most = float((hits > 0).sum())
+        return float(bdtrc(most - 1, of.size, share)) if most else 1.0
     return chance_over(1.0 - share, *alike(of - hits, of))
 
 

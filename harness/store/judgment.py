@@ -253,6 +253,8 @@ class JudgeCheck(BaseModel):
     """Questions without an answer; they never count as wrong and are named here."""
     missing_by_kind: dict[str, int] = {}
     """These by the kind of failure."""
+    gone_silent: bool = False
+    """True if it answered nothing when it was last asked; its figures are of the time before."""
     why_missing: str = ""
     """Why, and what mends it; empty where every pair was answered, and in checks by older versions."""
     by_axis: dict[Literal["H", "E", "A", "R", "T"], float] = Field(default_factory=dict)

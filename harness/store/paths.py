@@ -15,6 +15,8 @@ VOTES: Final = "votes"
 """People's votes from files, one file each time."""
 VOTE_FILES: Final = "vote-files"
 """The keys of the pages that people were given to vote on, `<file>.json`."""
+VOTE_SOUNDS: Final = "sounds"
+"""Beside such a page where it is a folder: the replies that are heard, as MP3."""
 LABELS: Final = "labels"
 """Sheets of labels of replies, and the passes over them."""
 

@@ -30,6 +30,8 @@ from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
 
 HEARD: Final[Presentation] = "heard_text"
 """The presentation that judges of a run read: the reply as transcribed from its sound, as a listener heard it."""
+BY_EAR: Final[Presentation] = "audio"
+"""The presentation of replies that are heard without their delay. A judge's board of it is an opinion, and never quoted."""
 WITH_DELAY: Final[Presentation] = "audio_with_delay"
 """The presentation that contains the latency itself, and so is never shown beside one."""
 AGENT_FAULTS: Final = frozenset(
@@ -270,9 +272,10 @@ class Selection:
         return tuple(cast(Presentation, name) for name in sorted(seen))
 
     def judged(self, condition: str) -> tuple[Presentation, ...]:
-        """The presentations with verdicts of judges in this condition, or those of people's votes where no judge gave any."""
-        by_judges = self.presentations(condition, human=False)
-        return by_judges or self.presentations(condition)
+        """The presentations with verdicts of judges that read in this condition, or those of people's votes where no such judge
+        gave any. A judge that hears has an opinion, on a board of its own."""
+        read = tuple(name for name in self.presentations(condition, human=False) if name != BY_EAR)
+        return read or self.presentations(condition, human=True)
 
     def quoted(self, condition: str) -> Presentation:
         """The presentation whose board is quoted for this condition wherever one figure is shown."""

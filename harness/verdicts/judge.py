@@ -354,8 +354,8 @@ def no_judge_left(store: RunStore, names: Sequence[str]) -> bool:
     asked = {load_judge_settings(name).judge_id for name in names if name != NO_JUDGE}
     checks = [check for check in store.judge_checks() if check.judge in asked]
     ended = {r.judge for r in read_records(store.folder) if r.presentation == HEARD and r.judge in asked and r.given_up}
-    silent = ended | {check.judge for check in checks if check.silent}
-    return bool(silent) and all(check.excluded or check.judge in ended for check in checks)
+    silent = ended | {check.judge for check in checks if check.silent or check.gone_silent}
+    return bool(silent) and all(check.excluded or check.judge in silent for check in checks)
 
 
 def heard_wer_by_agent(store: RunStore) -> dict[str, float | None]:

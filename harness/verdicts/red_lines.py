@@ -67,7 +67,14 @@ def with_all_known(judge: Judge, check: JudgeCheck) -> JudgeCheck:
 
 
 def stored(store: RunStore | None, check: JudgeCheck) -> JudgeCheck:
-    """The check, now stored in the run, if any."""
-    if store is not None:
+    """The check, now stored in the run, if any. One without an answer leaves an earlier one's figures: a wrong key must not
+    take verdicts out of a rating that were given before."""
+    if store is None:
+        return check
+    earlier = next((one for one in store.judge_checks() if one.judge == check.judge and not one.silent), None)
+    if check.silent and earlier is not None:
+        why = check.model_dump(include={"missing_by_kind", "why_missing"})
+        store.add_judge_check(earlier.model_copy(update={"gone_silent": True, **why}))
+    else:
         store.add_judge_check(check)
     return check

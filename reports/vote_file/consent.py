@@ -23,8 +23,9 @@ stop: you can do so at any moment, without a reason.
 The replies come from machines, some perhaps from people. None is advice for you. If you are not well yourself, please talk to \
 somebody you trust, or to a crisis line in your country: taking part can wait.
 
-What is stored: your choices, how long each took, what you write, and the number with which you came here, or else a random \
-one. It stays in this browser until {sent}."""
+What is stored: your choices, how long each took, what you write, and the id with which you came here, or else a random \
+one. It stays in this browser until {sent}. To have it \
+removed later, tell whoever asked you that id: the last page shows it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,10 @@ from harness.errors import UserError
 from harness.files import own_folder, write_whole
 from harness.reports.page_files import page_file, safe_json, script_text
 from harness.reports.vote_file.contents import VoteFile
-from harness.store.paths import VOTE_FILES
+from harness.store.paths import VOTE_FILES, VOTE_SOUNDS
 from harness.store.run_store import RunStore
 
 _LISTENS_LOOK: Final = "invited/pages/listen.css"
-_SOUNDS: Final = "sounds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def write_vote_file(store: RunStore, file: VoteFile, out: Path) -> Written:
             raise UserError(f"--vote-file {out}: is not an empty folder; name a new one, or a file that ends in .html")
         own_folder(key.parent)
         write_whole(key, file.key.model_dump_json(by_alias=True, indent=1) + "\n")
-        addresses = [] if single else [f"{_SOUNDS}/{secrets.token_hex(6)}.mp3" for _ in file.sounds]
+        addresses = [] if single else [f"{VOTE_SOUNDS}/{secrets.token_hex(6)}.mp3" for _ in file.sounds]
         inside = file.sounds if single else ()
         page.parent.mkdir(parents=True, exist_ok=True)
         for address, content in zip(addresses, file.sounds, strict=bool(addresses)):

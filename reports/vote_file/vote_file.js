@@ -196,7 +196,7 @@ const finish = (heading) => {
   show(el("h1", { tabindex: -1 }, heading), el("p", {}, `You have given ${many(given(), "vote")}${skipped ? `, and skipped ${many(skipped, "pair")}` : ""}.`),
     state.votes.length ? place : "",
     complete ? el("div", { class: "card" }, el("p", {}, "Your completion code, if you were asked for one:"), el("p", { class: "code" }, data.code)) : el("p", { class: "quiet" }, `The completion code comes after ${many(data.asked, "vote")}. Nobody has to give them all.`),
-    on ?? "", el("p", { class: "quiet" }, "Some of what you met here was heavy. Do something kind for yourself. If it stays with you, talk to somebody you trust, or to a crisis line in your country."));
+    on ?? "", el("p", { class: "quiet" }, `Your id here is ${state.participant}.`), el("p", { class: "quiet" }, "Some of what you met here was heavy. Do something kind for yourself. If it stays with you, talk to somebody you trust, or to a crisis line in your country."));
   if (!data.post) place.replaceChildren(saver()); else if (state.sent !== state.votes.length) post(place); else place.replaceChildren(el("p", {}, "Your votes have arrived. Thank you."));
 };
 

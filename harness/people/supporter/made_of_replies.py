@@ -14,7 +14,7 @@ from typing import Final
 from harness.errors import UserError
 from harness.files import write_whole
 from harness.reports.listening.material import FOLDER as LISTENING
-from harness.store.paths import LABELS
+from harness.store.paths import LABELS, VOTE_SOUNDS
 from harness.tables.csv_rows import CsvRows
 from harness.tables.csv_text import csv_text, safe_cell, without_guard
 
@@ -27,7 +27,7 @@ def remove_made(run: Path, sessions: Collection[str]) -> None:
     """Delete pages, figures and exports of the run, the sounds of these sessions, and stimuli of listening tests."""
     for tables in sorted(run.rglob(_TABLES)):
         _remove_export(tables)
-    for pattern in ("*.html", "*.htm", "summary.json"):
+    for pattern in ("*.html", "*.htm", "summary.json", f"{VOTE_SOUNDS}/*.mp3"):
         for path in sorted(run.rglob(pattern)):
             path.unlink(missing_ok=True)
     shutil.rmtree(run / LISTENING / "stimuli", ignore_errors=True)

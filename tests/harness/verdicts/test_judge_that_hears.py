@@ -7,9 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import soundfile
 
+from harness.audio.speech import render_turn
 from harness.audio.synthesis import Voice
+from harness.commands.check import _judges_of
+from harness.judging.settings import load_judge_settings
 from harness.recording import playout
+from harness.store.judgment import Judgment
 from harness.store.reply_sound import LEAD_MS, cut, part_of
 from harness.store.run_store import RunStore
 from harness.verdicts.deliveries import CONVERSATIONS, SPOILT, delivery_pairs
@@ -17,6 +22,7 @@ from harness.voices.rendering import Hibari, open_voice
 from tests.harness.conftest import Finished
 from tests.harness.judging.conftest import told
 from tests.harness.judging.hearing_server import HearingServer, read
+from tests.judged import put
 from tests.made_run import agent, conversation, made_run, play
 from tests.reports.conftest import recording, timing
 
@@ -129,6 +135,9 @@ def test_a_judge_of_words_alone_is_right_on_half_of_the_deliveries_and_it_is_sai
         code, said = told(capsys, "judge", "check", "--judge", ear(tmp_path, deaf.url))
     with HearingServer(lambda one, _: "A" if one in by_hash else "B") as keen:
         _, of_keen = told(capsys, "judge", "check", "--judge", ear(tmp_path, keen.url, "joined = false\n", "keen"))
+    with HearingServer(lambda one, _: "B" if one in by_hash else "A") as odd:
+        _, of_odd = told(capsys, "judge", "check", "--judge", ear(tmp_path, odd.url, "", "odd"))
+    assert "prefers the spoilt one: right on 0 %" in of_odd["judges"][0]["standing"]
     (found,), (keenly,) = said["judges"], of_keen["judges"]
     assert code == 0
     assert found["deliveries"]["accuracy"] == 0.5
@@ -165,3 +174,49 @@ def test_a_judge_that_never_answers_about_deliveries_is_left_out(
     assert done["judges"][0]["excluded"]
     assert done["judges"][0]["deliveries"]["missing"] > 0
     assert code in (0, 3)
+
+
+def test_nothing_that_reads_takes_a_judge_that_hears(tmp_path: Path, run: RunStore, capsys: pytest.CaptureFixture[str]) -> None:
+    path = ear(tmp_path, "http://127.0.0.1:9")
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text('{"context": "x", "system": "a", "text": "b"}\n')
+    for line in (("judge", "run", texts), ("label", "strategies", run.folder), ("run", "--agent", "baseline")):
+        code, said = told(capsys, *line, "--judge", path)
+        assert code == 2
+        assert "hears" in said["error"]["message"] or "cannot label" in said["error"]["message"]
+    settings = load_judge_settings("openai-audio")
+    row = {"context": "c0", "subset": "regular", "system_a": "long", "system_b": "short", "source": "judge", "winner": "a"}
+    with closing(RunStore.open(run.folder)) as store, store.lock():
+        put(store, [Judgment.model_validate(row | {"judge": settings.judge_id, "presentation": "audio"})])
+        assert _judges_of(store) == ("none",), "a check that plays more asks who read the replies"
+        put(store, [Judgment.model_validate(row | {"judge": "embedded@5", "presentation": "heard_text"})])
+        assert _judges_of(store) == ("embedded",)
+
+
+@pytest.mark.long
+def test_two_scripted_agents_are_called_and_heard(tmp_path: Path, harness_virtual: Command, pack: Path, hibari: Voice) -> None:
+    said = {"kind": "You left people you love behind. Who do you think of first?", "curt": "Get over it."}
+    for name, text in said.items():
+        spoken = render_turn(text, None, hibari, None)
+        soundfile.write(tmp_path / f"{name}.wav", spoken.samples, spoken.rate_hz)
+        (tmp_path / f"{name}.toml").write_text(
+            'kind = "plugin"\ngreets = false\nconnection = "scripted"\naccepts_history = true\n[[options.replies]]\n'
+            f'delay_ms = {700 + len(text) * 5}\ntext = "{text}"\n'
+            f'sound = [{{ kind = "file", path = "{tmp_path / name}.wav" }}]\n'
+        )
+    agents = [word for name in said for word in ("--agent", tmp_path / f"{name}.toml")]
+    done = harness_virtual("run", "--pack", pack, *agents, "--out", tmp_path / "r", "--judge", "none")
+    assert done.code == 0, done.err
+    with HearingServer(shorter) as server:
+        path = ear(tmp_path, server.url, "joined = true\n")
+        judged = harness_virtual("judge", "run", tmp_path / "r", "--judge", path, "--reads", "audio", "--json")
+        ranked = harness_virtual("rank", tmp_path / "r", "--presentation", "audio", "--json")
+    assert judged.code == 0, judged.err
+    assert server.faults == []
+    assert judged.json["comparisons"] == 4
+    lengths = {len(reply) / 2 / 24_000 for pair in server.heard[-4:] for reply in pair}
+    spoken_s = sorted(len(soundfile.read(tmp_path / f"{name}.wav")[0]) / 16_000 for name in said)
+    assert min(lengths) == pytest.approx(spoken_s[0], abs=0.3)
+    assert max(lengths) == pytest.approx(spoken_s[1], abs=0.3)
+    assert ranked.code == 0, ranked.err
+    assert ranked.json["quality_state"] == "opinion"

@@ -193,6 +193,32 @@ def test_whoever_answers_in_two_files_is_one_rater_and_the_last_answer_counts(
     assert any("one rater" in note for note in found["notes"])
 
 
+def test_what_the_real_page_s_key_says_is_what_is_counted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
+) -> None:
+    """From `report --vote-file` to who is preferred: three people who choose the warm words, wherever these are shown."""
+    assert call(capsys, "report", played, "--vote-file", tmp_path / "vote.html")[0] == 0
+    (place,) = (played / "vote-files").iterdir()
+    key = VoteFileKey.model_validate_json(place.read_text())
+    files = []
+    for person in range(3):
+        votes = []
+        for n, (name, pair) in enumerate(key.pairs.items()):
+            first = "ab"[(n + person) % 2]
+            warm = next((side for side in "ab" if getattr(pair, f"system_{side}") == "kind"), None)
+            shown = "same" if warm is None else "a_slightly" if warm == first else "b_slightly"
+            votes.append({"pair": name, "shown_first": first, "vote": shown, "seconds": 20.0, "check": None,
+                          "presentation": pair.presentation})  # fmt: skip
+        sent = sent_by(f"P{person}") | {"file": key.file, "consent": key.consent_version, "votes": votes}
+        files.append(write(tmp_path / str(person) / "votes.json", sent))
+    _, found = told(capsys, "add-votes", played, *files)
+    assert (found["votes"], [r["excluded"] for r in found["raters"]]) == (3 * len(key.pairs), [False] * 3)
+    _, board = told(capsys, "rank", played)
+    (pair,) = (one for one in board["head_to_head"] if {one["agent"], one["over"]} == {"kind", "flat"})
+    assert (pair["agent"], pair["votes_for"], pair["raters"], pair["whose"]) == ("kind", pair["votes"], 3, None)
+    assert pair["at_least"] > 0.5
+
+
 def test_whoever_withdraws_takes_their_answers_and_reasons_out_of_the_run(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
 ) -> None:

@@ -70,6 +70,22 @@ def test_votes_on_replies_that_were_heard_do_not(capsys: pytest.CaptureFixture[s
     assert told(capsys, "rank", late, "--people")[1]["people_votes"]["presentation"] == "audio"
 
 
+def test_a_limit_on_votes_that_are_all_excluded_says_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
+) -> None:
+    path = tmp_path / "hasty.csv"
+    path.write_text(HEADER.replace("draw_rate", "seconds") + "".join(
+        f"c-{n:02},{'adversarial' if n % 4 == 3 else 'regular'},flat,kind,hasty,b_much,heard_text,1\n" for n in range(12)
+    ))  # fmt: skip
+    told(capsys, "add-votes", played, path)
+    for figure in ("preferred_over.flat", "people.win_rate"):
+        limit = {"agent": "kind", "figure": figure, "at_least": 0.5}
+        with closing(RunStore.open(played)) as store:
+            (found,) = check_run(store, Budgets.model_validate({"schema": 1, "limits": [limit]})).checked
+        assert "12 votes are there, all excluded" in found.why
+        assert "--keep-excluded" in found.why
+
+
 def test_a_board_of_votes_that_were_heard_is_marked(capsys: pytest.CaptureFixture[str], tmp_path: Path, late: Path) -> None:
     told(capsys, "add-votes", late, votes_on(tmp_path, "audio"))
     with closing(RunStore.open(late)) as store:

@@ -155,6 +155,8 @@ def test_pages_exports_and_sheets_made_of_a_reply_go(
     assert harness_here("judge", "run", "--judge", "embedded").code == 0
     assert harness_here("report", "run", "--out", "run/report-joint.html", "--export", "run/exported").code == 0
     assert harness_here("report", "run").code == 0
+    assert harness_here("report", "run", "--vote-file", "run/asked").code == 0
+    assert list((played / "asked").rglob("*.mp3"))
     exported = harness_here("label", "export", "run", "--out", "run/sheets", "--size", "40")
     assert exported.code == 0, exported.err
     sheets = sorted((played / "sheets").glob("*.csv"))
@@ -164,7 +166,7 @@ def test_pages_exports_and_sheets_made_of_a_reply_go(
     remove_person(store, "P-anna")
     store.close()
     assert files_with(played, "P-anna", '"people"', session.id) == []
-    assert [path.name for path in played.rglob("*.html")] == []
+    assert [path.name for path in played.rglob("*") if path.suffix in (".html", ".mp3")] == []
     assert [path.name for path in (played / "exported").iterdir()] == ["mine.txt"]
     assert not (played / "summary.json").exists()
     # The caller of another conversation says the same, in another column.
