@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 import soundfile
 
+from harness.audio.prosody import f0_track
 from harness.audio.speech import render_turn
 from harness.audio.synthesis import Voice
 from harness.commands.check import _judges_of
 from harness.judging.settings import load_judge_settings
 from harness.recording import playout
 from harness.store.judgment import Judgment
-from harness.store.reply_sound import LEAD_MS, cut, part_of
+from harness.store.reply_sound import LEAD_MS, RATE_HZ, cut, part_of
 from harness.store.run_store import RunStore
 from harness.verdicts.deliveries import CONVERSATIONS, SPOILT, delivery_pairs
 from harness.voices.rendering import Hibari, open_voice
@@ -150,11 +151,19 @@ def test_a_judge_of_words_alone_is_right_on_half_of_the_deliveries_and_it_is_sai
     assert not keenly["trusted"]
 
 
+def semitones(sound: Any) -> Any:
+    track = f0_track((sound / 32_768).astype(np.float32), RATE_HZ)
+    return 12 * np.log2(track[track > 0])
+
+
 def test_the_spoilt_deliveries_are_what_they_are_called(hibari: Voice) -> None:
     sounds = {pair.spoilt: (read(pair.plain.wav())[0], read(pair.worse.wav())[0]) for pair in delivery_pairs(hibari)[:5]}
     assert set(sounds) == set(SPOILT)
     plain, rushed = sounds["rushed"]
     assert len(rushed) == pytest.approx(len(plain) / 1.5, rel=0.1)
+    own, flat, harsh = (semitones(sound) for sound in (plain, sounds["flat"][1], sounds["harsh"][1]))
+    assert np.std(flat) < 0.6 * np.std(own)
+    assert np.median(harsh) > np.median(own) + 2
     plain, broken = sounds["broken"]
     assert len(broken) == pytest.approx(len(plain), rel=0.05)
     assert np.mean(broken == 0) > np.mean(plain == 0) + 0.25
