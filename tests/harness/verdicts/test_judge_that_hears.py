@@ -1,5 +1,6 @@
 """`harness judge run --reads audio`: both sounds reach the judge without their delay, in both orders, and stay an opinion."""
 
+import importlib
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -200,6 +201,36 @@ def test_nothing_that_reads_takes_a_judge_that_hears(tmp_path: Path, run: RunSto
         assert _judges_of(store) == ("none",), "a check that plays more asks who read the replies"
         put(store, [Judgment.model_validate(row | {"judge": "embedded@5", "presentation": "heard_text"})])
         assert _judges_of(store) == ("embedded",)
+
+
+def test_a_judge_of_another_package_hears_too(
+    tmp_path: Path, run: RunStore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    info = site / "long_ears-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: long-ears\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[heart_voice_harness.judges]\nlong-ears = long_ears:LongEars\n")
+    (site / "long_ears.py").write_text(
+        "from harness.judging import Verdict\n"
+        "class LongEars:\n"
+        "    id, fingerprint, family, concurrency, orders_itself, hears = 'long-ears@1', 'l', 'rule', 1, False, True\n"
+        "    def __init__(self, options): pass\n"
+        "    async def __aenter__(self): return self\n"
+        "    async def __aexit__(self, *exc): return None\n"
+        "    async def compare(self, question):\n"
+        "        first, second = (len(clip.wav()) for clip in question.sounds)\n"
+        "        return Verdict('first' if first > second else 'second', 3)\n"
+    )
+    monkeypatch.syspath_prepend(str(site))
+    importlib.invalidate_caches()
+    code, said = told(capsys, "judge", "run", run.folder, "--judge", "long-ears")
+    assert code == 2
+    assert "hears" in said["error"]["message"]
+    code, said = told(capsys, "judge", "run", run.folder, "--judge", "long-ears", "--reads", "audio")
+    assert (code, said["judges"][0]["hears"], said["missing"]) == (0, True, 0)
+    with closing(RunStore.open(run.folder)) as store:
+        assert {row.winner for row in store.judgments() if row.judge == "long-ears@1"} == {"a"}
 
 
 @pytest.mark.long
