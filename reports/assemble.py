@@ -77,7 +77,7 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
         invalid_reasons=_invalid(page_runs),
         pacing_p99_error_ms=summary.pacing.p99_error_ms,
         realtime_ratio=summary.pacing.realtime_ratio,
-        preferred=summary.preferred,
+        head_to_head=tuple(summary.head_to_head),
         quality=summary.quality,
         elo_method=next((b.method for b in summary.boards if b.presentation == summary.quoted(b.condition)), ""),
         agents=tuple(_agent(cell, page_runs, quoted) for cell in summary.whole),

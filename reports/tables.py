@@ -24,9 +24,11 @@ _OF_EACH_TURN = (
 
 
 def tables(view: PageView) -> dict[str, list[Row]]:
-    """Name → rows: `systems`, `endpointing`, `turns`, `each_turn`, `judgments`, `losses`, `audits`, `listening`."""
+    """Name → rows: `systems`, `head_to_head`, `endpointing`, `turns`, `each_turn`, `judgments`, `losses`, `audits`,
+    `listening`."""
     made: dict[str, list[Row]] = {
         "systems": list(_systems(view)),
+        "head_to_head": list(_head_to_head(view)),
         "endpointing": list(_endpointing(view)),
         "turns": list(_turns(view)),
         "each_turn": list(_each_turn(view)),
@@ -116,6 +118,12 @@ def _systems(view: PageView) -> Iterator[Row]:
                 "system": reference.system, "kind": reference.author, "condition": reference.condition, "subset": subset,
                 **_rating(rating),
             }  # fmt: skip
+
+
+def _head_to_head(view: PageView) -> Iterator[Row]:
+    for found in view.head_to_head:
+        low, high = map(_rounded, found.interval)
+        yield {**found.model_dump(exclude={"interval"}), "low": low, "high": high}
 
 
 def _shares(cell: AgentSummary) -> dict[str, tuple[float, float] | None]:

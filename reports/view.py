@@ -13,6 +13,7 @@ from harness.experiment import BUDGET_MS
 from harness.figures.cautions import Caution
 from harness.figures.cells import AgentSummary, Failure, JudgeSummary
 from harness.figures.circumstances import OnsetError
+from harness.figures.head_to_head import Preferred, sentences
 from harness.figures.quality_state import QUOTED
 from harness.figures.seat import BesideSeat, SeatSummary
 from harness.judging.speaks_to_judge import speaks_to_judge
@@ -292,8 +293,8 @@ class PageView:
     contexts: tuple[ContextView, ...]
     timed: Mapping[str, TurnTable] = field(default_factory=dict)
     """Agent → its rows of the table of turns."""
-    preferred: tuple[str, ...] = ()
-    """People's preference between each two agents, one sentence each."""
+    head_to_head: tuple[Preferred, ...] = ()
+    """People's preference between each two agents."""
     quality: tuple[str, ...] = ()
     """The state of the quality axis, one sentence for each condition, and the way to people's."""
     cautions: tuple[Caution, ...] = ()
@@ -321,6 +322,11 @@ class PageView:
     def conditions(self) -> tuple[str, ...]:
         """The line conditions of the page, in the order of the run."""
         return tuple(dict.fromkeys(agent.condition for agent in self.agents))
+
+    @property
+    def preferred(self) -> tuple[str, ...]:
+        """People's preference between each two agents, one sentence each."""
+        return sentences(self.head_to_head, self.conditions)
 
     @property
     def rated(self) -> bool:

@@ -3,8 +3,8 @@
 from math import isfinite
 
 from harness.figures.cells import JudgeSummary
+from harness.judging.validation.sentences import hearing_sentence, red_lines_details, red_lines_sentence
 from harness.judging.validation.sentences import judge_sentence as sentence_of
-from harness.judging.validation.sentences import red_lines_details, red_lines_sentence
 from harness.reports.session_view import TurnView
 from harness.reports.view import Estimate, Finding
 from harness.store.judgment import is_reference, reference_id
@@ -96,6 +96,8 @@ def finding_interval(finding: Finding) -> str:
 
 def judge_sentence(judge: JudgeSummary) -> str:
     """The quality of a judge in one line, to show beside every Elo from its verdicts."""
+    if judge.trust == "hears":
+        return hearing_sentence(judge.id, judge.deliveries)
     return sentence_of(judge.id, judge.accuracy, judge.accuracy_interval, judge.flip_rate, judge.pairs, judge.why_missing)
 
 

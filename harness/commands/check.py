@@ -255,8 +255,9 @@ def _played(
 def _judges_of(store: "RunStore") -> tuple[str, ...]:
     """The judges of the sessions that are added: those of the run that ship, because verdicts do not name a judge's file."""
     from harness.judging.settings import load_judge_settings, shipped_judges
+    from harness.store.selection import BY_EAR
 
-    asked = {row.judge for row in store.judgments() if row.source == "judge"}
+    asked = {row.judge for row in store.judgments() if row.source == "judge" and row.presentation != BY_EAR}
     return tuple(name for name in shipped_judges() if load_judge_settings(name).judge_id in asked) or ("none",)
 
 

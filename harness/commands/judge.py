@@ -312,7 +312,8 @@ def _say(result: _Result, as_json: bool) -> int:
 
 def _print(result: _Result, shown: dict[str, Any]) -> None:
     for plan in result.estimates:
-        print(f"{_costs(plan, 'at most ' if plan.least else '')}; {_known_of(plan.judge)}")
+        known = "its ratings are an opinion in any case" if plan.seconds_heard else _known_of(plan.judge)
+        print(f"{_costs(plan, 'at most ' if plan.least else '')}; {known}")
         if plan.least is not None:
             print(_costs(plan.least, "at least "))
     if result.outcomes:
@@ -367,10 +368,13 @@ def _in_words(check: JudgeCheck) -> str:
     from harness.judging.validation.trust import trust_in
     from harness.wording import share, share_band
 
-    if check.hears:
+    unanswered = [f"{check.judge}: {check.why_missing}."] if check.why_missing and not check.silent else []
+    if check.hears and not check.silent:
         by = check.deliveries.by_delivery if check.deliveries is not None else {}
         details = [f"{spoilt}: right on {share(right)}" for spoilt, right in by.items()]
-        return "\n".join([f"{hearing_sentence(check.judge, check.deliveries)}. {IN_WORDS[trust_in(check)]}", *details])
+        return "\n".join(
+            [f"{hearing_sentence(check.judge, check.deliveries)}. {IN_WORDS[trust_in(check)]}", *details, *unanswered]
+        )
     words = judge_sentence(
         check.judge, check.accuracy, check.accuracy_interval, check.flip_rate, check.pairs, check.why_missing
     )
@@ -385,8 +389,8 @@ def _in_words(check: JudgeCheck) -> str:
             *([f"{check.judge} {WORTH}."] if check.judge.split("@")[0] == NAME else []),
             *([f"{first}."] if first else []),
             f"{words}. {IN_WORDS[trust_in(check)]}".rstrip(),
-            *([f"{check.judge}: {check.why_missing}."] if check.why_missing and check.pairs else []),
-            f"{check.judge}: {standing(check)}.",
+            *unanswered,
+            *([] if check.silent else [f"{check.judge}: {standing(check)}."]),
             *(f"{people_sentence(people)}." for people in check.people_checks),
             *(red_lines_details(check.red_lines) if check.red_lines is not None else ()),
         ]

@@ -4,7 +4,7 @@ It answers the question for which a run is mostly played, and long before there 
 and no judge has a part in it (`harness.ranking.head_to_head`).
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -44,6 +44,12 @@ class Preferred(Model):
     effective_raters: float
     whose: str | None = None
     """The one rater whose preference it is; null where it is that of several."""
+
+
+def sentences(rows: Sequence[Preferred], conditions: Sequence[str]) -> tuple[str, ...]:
+    """One sentence each, the surest first, with the condition where there are several."""
+    surest = sorted(rows, key=lambda row: -row.at_least)
+    return tuple(f"{row.condition}: {row.in_words}." if len(conditions) > 1 else f"{row.in_words}." for row in surest)
 
 
 def preferences(selection: Selection, condition: str, inside: Collection[str] | None = None) -> tuple[HeadToHead, ...]:

@@ -12,6 +12,7 @@ from pydantic import Field, computed_field
 from harness.figures.cautions import Caution, cautions
 from harness.figures.cells import ReferenceSummary, RunFigures
 from harness.figures.circumstances import Circumstances
+from harness.figures.head_to_head import sentences
 from harness.judging import load_judge_settings
 from harness.judging.validation.against_people import shipped_checks
 from harness.judging.validation.sentences import why_unrated
@@ -61,8 +62,7 @@ class RunSummary(RunFigures):
     @property
     def preferred(self) -> tuple[str, ...]:
         """People's preference between each two agents, one sentence each."""
-        several = len(self.conditions) > 1
-        return tuple(f"{row.condition}: {row.in_words}." if several else f"{row.in_words}." for row in self.head_to_head)
+        return sentences(self.head_to_head, self.conditions)
 
     @property
     def quality(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from harness.errors import UserError
 from harness.judging.embedded import EmbeddedJudge
 from harness.judging.endpoint import EndpointJudge
 from harness.judging.hearing import HearingJudge
-from harness.judging.judge import Judge, make_installed
+from harness.judging.judge import Judge, hears, make_installed
 from harness.judging.local import LocalJudge
 from harness.judging.settings import JudgeSettings, load_judge_settings
 from harness.models.chat_model import identify
@@ -35,6 +35,17 @@ def fingerprint_of(name_or_path: str) -> str:
     """
     settings = load_judge_settings(name_or_path)
     return open_judge(name_or_path, dict.fromkeys(weights_of(settings), Path())).fingerprint
+
+
+def takes_sound(settings: JudgeSettings) -> bool:
+    """True if a judge hears replies and reads none.
+
+    Raises:
+        UserError: the judge of another package cannot be made.
+    """
+    if settings.api == "installed":
+        return hears(make_installed(settings.model, settings.extra))
+    return settings.audio is not None
 
 
 def open_judge(name_or_path: str, weights: Mapping[str, Path] | None = None) -> Judge:

@@ -9,7 +9,6 @@ from typing import Literal, Protocol
 
 from harness.judging.judge import FailureKind
 from harness.judging.settings import JudgeSettings
-from harness.wording import counted
 
 Hint = Literal["key", "cut", "model", "address"]
 """What a response complained of, where its status alone does not say it; `cut`: the answer was cut off."""
@@ -76,7 +75,7 @@ def why_missing(failures: Sequence[Unanswered], answered: int) -> str:
         said = f" ({words})" if words else ""
         parts.append(f"{many}{f'HTTP {status}' if status else kind}{f': {last.mend}' if last.mend else ''}{said}")
     if asked and (rest := len(failures) - len(asked)):
-        parts.append(f"the other {counted(rest, 'question')} not asked")
+        parts.append(f"{rest} more were not asked")
     return "; ".join(parts)
 
 

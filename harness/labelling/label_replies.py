@@ -83,7 +83,7 @@ def labelling_judge(name: str) -> JudgeSettings:
         UserError: the judge does not exist, or cannot write an answer.
     """
     settings = load_judge_settings(name)
-    if settings.api not in ("openai", "anthropic"):
+    if settings.api not in ("openai", "anthropic", "gemini") or settings.audio is not None:
         raise UserError(f"--judge {name}: only compares and cannot label; name one behind an endpoint, or a .toml file")
     return settings.model_copy(update={"max_tokens": max(settings.max_tokens, LONGEST_ANSWER_TOKENS)})
 

@@ -7,6 +7,7 @@ from harness.judging.prices import price_of
 from harness.judging.settings import load_judge_settings
 from harness.judging.validation.judge_table import TableRow
 from harness.judging.validation.peoples_labels import PeoplesLabels
+from harness.judging.validation.sentences import standing
 from harness.progress import RunProgress
 from harness.verdicts.judge import check_against_people, check_judges
 
@@ -29,7 +30,7 @@ async def _row(name: str, labels: PeoplesLabels | None, seed: int, progress: Run
     except UserError as fault:
         return TableRow(settings.judge_id, why_not=str(fault))
     if not check.pairs:
-        return TableRow(settings.judge_id, why_not=check.why_missing or check.note)
+        return TableRow(settings.judge_id, why_not=check.why_missing or (standing(check) if check.hears else check.note))
     price, tokens = price_of(settings), (check.tokens_in_per_answer, check.tokens_out_per_answer)
     if settings.runs_here:
         tokens = (0.0, 0.0)

@@ -1,11 +1,13 @@
 """The check of a judge that hears: one reply said plainly, and the same words spoilt in one known way.
 
-A program makes the sounds, from replies of the gold pairs in a caller's own voice: *flat* has no melody, *rushed* is half as
-fast again, *harsh* is rendered as anger, *clipped* is driven into distortion, and *broken* loses a third of its sound. No
-person has rated them. All are at one level, so that loudness tells nothing. Gold pairs and red lines are read, and not asked.
+A program makes the sounds, from replies of the gold pairs in a caller's own voice: *flat* has hardly any melody, *rushed* is
+half as fast again, *harsh* is rendered as anger, *clipped* is driven into distortion, and *broken* loses a third of its sound.
+No person has rated them. All are at one level, so that loudness tells nothing. Gold pairs and red lines are read, and not
+asked.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -68,7 +70,7 @@ def delivery_pairs(voice: Voice | None = None) -> list[DeliveryPair]:
     """
     speaking = voice or open_voice(Hibari())
     return [
-        DeliveryPair(pair.conversation_id, pair.turns, spoilt, *(_clip(pair.better, how, speaking) for how in (_plain, worse)))
+        DeliveryPair(pair.conversation_id, pair.turns, spoilt, *(_clip(pair.better, how, speaking) for how in (_said, worse)))
         for pair in _replies()
         for spoilt, worse in SPOILT.items()
     ]
@@ -94,22 +96,6 @@ def _said(text: str, voice: Voice, how: PlainDirections | None = None, speaker: 
     return sound
 
 
-def _plain(text: str, voice: Voice) -> Sound:
-    return _said(text, voice)
-
-
-def _flat(text: str, voice: Voice) -> Sound:
-    return _said(text, voice, speaker=Speaker(f0_range_factor=0.0))
-
-
-def _rushed(text: str, voice: Voice) -> Sound:
-    return _said(text, voice, PlainDirections(rate=_RUSHED))
-
-
-def _harsh(text: str, voice: Voice) -> Sound:
-    return _said(text, voice, PlainDirections(emotion="anger", intensity=1.0))
-
-
 def _clipped(text: str, voice: Voice) -> Sound:
     loud: Sound = np.clip(levelled(_said(text, voice)) * np.float32(10 ** (_CLIPPED_DB / 20)), -1, 1)
     return loud
@@ -122,5 +108,11 @@ def _broken(text: str, voice: Voice) -> Sound:
     return plain
 
 
-SPOILT: Final = {"flat": _flat, "rushed": _rushed, "harsh": _harsh, "clipped": _clipped, "broken": _broken}
-"""Name of a delivery → how it is made."""
+SPOILT: Final[Mapping[str, Callable[[str, Voice], Sound]]] = {
+    "flat": partial(_said, speaker=Speaker(f0_range_factor=0.0)),
+    "rushed": partial(_said, how=PlainDirections(rate=_RUSHED)),
+    "harsh": partial(_said, how=PlainDirections(emotion="anger", intensity=1.0)),
+    "clipped": _clipped,
+    "broken": _broken,
+}
+"""Name of a delivery → how a text is said so."""

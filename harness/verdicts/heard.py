@@ -4,6 +4,7 @@ References and text agents have no sound, so they take no part. A side that gave
 replies are read.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
 
@@ -29,7 +30,7 @@ def _file(store: RunStore, session: Session, begin_ms: float, end_ms: float) -> 
     return wav(np.round(np.clip(sound, -1, 1) * 32_767).astype(np.int16), RATE_HZ)
 
 
-def pairs(competing: "list[Completion] | tuple[Completion, ...]", between: frozenset[str]) -> int:
+def pairs(competing: Sequence[Completion], between: frozenset[str]) -> int:
     """Number of pairs of replies to one context. `between`: systems of which each pair has exactly one; none: all pairs."""
     systems: dict[str, set[str]] = {}
     for completion in competing:

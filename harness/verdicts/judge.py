@@ -33,7 +33,7 @@ from harness.judging import (
 )
 from harness.judging.cache import keys_of
 from harness.judging.judge import Judge, hears
-from harness.judging.load_judge import fingerprint_of
+from harness.judging.load_judge import fingerprint_of, takes_sound
 from harness.judging.record import read_records, record_of, write_record
 from harness.judging.settings import JudgeSettings
 from harness.judging.sound import refuse_unheard
@@ -113,7 +113,7 @@ def load_judges(names: Sequence[str], *, sound: bool | None = False) -> tuple[st
     found = [load_judge_settings(name) for name in names]
     for settings in found:
         if sound is not None:
-            refuse_unheard(settings.id, hears=settings.audio is not None, sound=sound)
+            refuse_unheard(settings.id, hears=takes_sound(settings), sound=sound)
     return tuple(settings.id for settings in found)
 
 

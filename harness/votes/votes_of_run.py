@@ -8,7 +8,7 @@ raters' names from judges'.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,12 +123,12 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation, condition
     folder = store.folder / VOTES
     own_folder(folder)
     text = "".join(vote.model_dump_json(exclude_none=True) + "\n" for vote in votes)
-    there = _files(store)
-    if any(file.read_text(encoding="utf-8") == text for file in there):
+    there, content = _files(store), text.encode()
+    if any(file.stat().st_size == len(content) and file.read_bytes() == content for file in there):
         return [*notes, f"{path}: these votes were added before, and count once."]
     plain = re.sub(r"[^\w.-]+", "-", path.stem)[:MOST_OF_A_STEM]
     number = 1 + max(map(_number, there), default=0)
-    write_whole(folder / f"{number:04d}-{plain}.jsonl", text)
+    write_whole(folder / f"{number:04d}-{plain}.jsonl", content)
     return notes
 
 
@@ -198,7 +198,12 @@ def count_votes(store: RunStore, *, keep_excluded: bool = False) -> CountedVotes
 
 
 def _replace(store: RunStore, rows: Sequence[Judgment]) -> None:
-    stood = {(r.judge, r.presentation, r.condition) for r in store.judgments() if r.judge.startswith(RATER_PREFIX)}
-    for judge, presentation, condition in sorted(stood | {(r.judge, r.presentation, r.condition) for r in rows}):
-        mine = [r for r in rows if (r.judge, r.presentation, r.condition) == (judge, presentation, condition)]
-        store.replace_judgments({judge}, mine, presentation, condition)
+    raters: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    new: defaultdict[tuple[str, str], list[Judgment]] = defaultdict(list)
+    for row in (*store.judgments(), *rows):
+        if row.judge.startswith(RATER_PREFIX):
+            raters[row.presentation, row.condition].add(row.judge)
+    for row in rows:
+        new[row.presentation, row.condition].append(row)
+    for board, judges in sorted(raters.items()):
+        store.replace_judgments(judges, new[board], *board)

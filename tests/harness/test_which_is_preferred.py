@@ -55,15 +55,24 @@ def checked(here: Callable[..., Finished], run: Path, limits: str) -> Finished:
 TEN_VOTES = [*[(KIND, CURT, "ann")] * 8, (KIND, "ref:good", "ann"), ("ref:good", CURT, "ann")]
 
 
-def test_eight_votes_of_one_rater_answer_at_every_door(harness_here: Callable[..., Finished], tmp_path: Path) -> None:
-    """One of them won everything, so that two votes with a reference give no Elo."""
+def test_a_rating_of_one_that_won_everything_is_a_bound(harness_here: Callable[..., Finished], tmp_path: Path) -> None:
     run = run_with_votes(harness_here, tmp_path, TEN_VOTES)
+    cells = harness_here("report", run, "--json").json["agents"]
+    kind, curt = (cells[name]["elo_interval"] for name in (KIND, CURT))
+    assert (kind[0] > 1_500, kind[1], curt[0], curt[1] < 1_500) == (True, None, None, True)
+    for told in (harness_here("report", run).out, harness_here("rank", run).out):
+        assert f"≥ {kind[0]:.0f}" in told
+
+
+def test_seven_votes_of_one_rater_answer_at_every_door(harness_here: Callable[..., Finished], tmp_path: Path) -> None:
+    """A rating needs eight conversations, so there is none."""
+    run = run_with_votes(harness_here, tmp_path, [(KIND, CURT, "ann")] * 7, conversations=7)
     found = harness_here("report", run, "--json").json
     (row,) = found["head_to_head"]
-    assert (row["agent"], row["over"], row["preferred"], row["conversations"]) == (KIND, CURT, 8, 8)
+    assert (row["agent"], row["over"], row["preferred"], row["conversations"]) == (KIND, CURT, 7, 7)
     assert 0.6 < row["at_least"] < 0.7
     assert row["whose"].endswith("ann")
-    assert all(part in row["in_words"] for part in (KIND, "8 of 8", "69 %", "one rater"))
+    assert all(part in row["in_words"] for part in (KIND, "7 of 7", "65 %", "one rater"))
     assert [found["agents"][name]["elo"] for name in (KIND, CURT)] == [None, None]
     assert harness_here("rank", run, "--json").json["head_to_head"] == [row]
     assert harness_here("rank", run, "--people", "--json").json["head_to_head"] == [row]

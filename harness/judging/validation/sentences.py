@@ -86,6 +86,8 @@ def _of_deliveries(check: DeliveriesCheck | None) -> str:
     if check.accuracy is None:
         return "never answered a pair of one text in two deliveries"
     of = f"of {counted(check.n, 'pair')} of one text in two deliveries"
+    if check.interval is not None and check.interval[1] < CHANCE:
+        return f"hears deliveries and prefers the spoilt one: right on {_measured(check.accuracy, check.interval)} {of}"
     if check.interval is None or check.interval[0] <= CHANCE:
         return f"hears no difference between deliveries ({_measured(check.accuracy, check.interval)} {of}; guessing gives 50 %)"
     return f"hears deliveries: right on {_measured(check.accuracy, check.interval)} {of}"

@@ -64,7 +64,7 @@ const voting = async () => {
   const mine = () => rater.votes.filter((vote) => vote.condition === data.condition && vote.presentation === presentation && vote.vote !== SKIP);
   const saver = () => el("button", { type: "button", class: "plain", onclick: save }, `Download votes (${rater.votes.length})`);
   const backer = () => el("button", { type: "button", class: "plain", onclick: () => { votes.takeBack(rater); say("The last vote is taken back."); ask(); } }, "Take back the last vote");
-  const numbers = (asked) => [...data.asks[met(asked)].votes.map(([n, minutes]) => [n, `${counted(n, "vote")}, about ${counted(minutes, "minute")}`]), [0, "as many votes as I like"]]
+  const numbers = (asked) => [...data.asks[met(asked)].votes.map(([n, minutes]) => [n, `${counted(n, "vote")}, ${minutes} min`]), [0, "as many as I like"]]
     .map(([n, text]) => el("option", { value: n }, text));
   const begin = () => {
     const known = votes.last();

@@ -80,7 +80,9 @@ def _handler(model: ModelServer) -> type[BaseHTTPRequestHandler]:
 
 
 def verdict(body: dict[str, Any]) -> str:
-    """The right verdict on the gold pair that was asked about, B on another."""
+    """The right verdict on the gold pair that was asked about, B on another; empty for a request of another API."""
+    if "messages" not in body:
+        return ""
     prompt = body["messages"][-1]["content"]
     shown = json.loads(prompt[prompt.index("{") : prompt.rindex("}") + 1])
     winner = "A" if shown.get("reply_A") in BETTER else "B"

@@ -50,6 +50,20 @@ def test_each_block_is_connected_as_far_as_its_size_allows() -> None:
         assert parts(block) == 1
 
 
+def test_a_design_in_both_orders_asks_each_pair_once_in_each() -> None:
+    plan = plan_comparisons(BLOCKS, Design(both_orders=True, replicates=2), seed=1)
+    main = [c for c in plan if c.purpose == "main"]
+    orders = Counter((c.context_id, c.system_a, c.system_b, c.shown_first) for c in main)
+    assert len(orders) == 2 * 40 * 36
+    assert set(orders.values()) == {2}
+    assert len({(c.context_id, c.system_a, c.system_b, c.shown_first, c.draw, c.purpose) for c in plan}) == len(plan)
+    assert Counter(c.purpose for c in plan) == {"main": 4 * 40 * 36, "repeat": 72}
+    kept = {
+        (c.context_id, c.system_a, c.system_b) for c in plan_comparisons(BLOCKS, Design(cells=200, both_orders=True), seed=1)
+    }
+    assert len(kept) == 200
+
+
 def test_swaps_show_the_other_side_first_and_repeats_the_same() -> None:
     plan = plan_comparisons(BLOCKS, Design(), seed=1)
     main = {(c.context_id, c.system_a, c.system_b): c.shown_first for c in plan if c.purpose == "main"}

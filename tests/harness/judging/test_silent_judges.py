@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from harness.figures.summarise import summarise
@@ -24,10 +25,14 @@ from harness.judging import (
     load_judge_settings,
 )
 from harness.judging.endpoint import EndpointJudge
+from harness.judging.hearing import HearingJudge
+from harness.judging.sound import Clip, wav
+from harness.judging.validation.deliveries import DeliveryPair
 from harness.reports.write import write_joint_report
 from harness.scenarios.context import Context
 from harness.scenarios.pack import load_pack
 from harness.store.run_store import RunStore
+from harness.verdicts import deliveries
 from harness.verdicts.judge import no_judge_left
 from tests.harness.judging.conftest import call, make_context, pass_red_lines, told
 from tests.harness.judging.model_server import ModelServer, Reply, chat, error
@@ -122,7 +127,8 @@ def test_what_a_server_said_is_shown_with_the_mend_on_the_terminal(
         code, out, _ = call(capsys, "judge", "check", "--judge", judge_file(tmp_path, server.url, key_env="FAR_KEY"))
     assert code == 3
     assert "far@1: 1 of 1: HTTP 401: check FAR_KEY (“Incorrect API key provided: ***" in out
-    assert "the other 59 questions not asked" in out
+    assert "59 more were not asked" in out
+    assert "opinion" not in out, "of a judge that said nothing nothing is known"
 
 
 def quoting(right: str) -> str:
@@ -330,3 +336,19 @@ def test_labelling_stops_and_says_why_too(tmp_path: Path, capsys: pytest.Capture
         code, _, said = call(capsys, "label", "strategies", texts, "--judge", judge_file(tmp_path, server.url))
     assert (code, server.asked) == (3, 1)
     assert "HTTP 404: check model (m)" in said
+
+
+def test_a_judge_that_hears_says_why_it_is_silent_in_the_same_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load_judge, "HearingJudge", partial(HearingJudge, first_wait_s=0.0))
+    clip = Clip(0.1, lambda: wav(np.zeros(2_400, np.int16), 24_000))
+    pair = DeliveryPair("c-0", make_context("c-0").turns, "flat", clip, clip)
+    monkeypatch.setattr(deliveries, "delivery_pairs", lambda: [pair] * 40)
+    denied = {"error": {"code": 403, "message": "No.", "status": "PERMISSION_DENIED"}}
+    with ModelServer(says((403, json.dumps(denied).encode()))).serving() as server:
+        path = judge_file(tmp_path, server.url, api="gemini")
+        path.write_text(path.read_text() + "[audio]\n")
+        code, out, _ = call(capsys, "judge", "check", "--judge", path)
+    assert (code, server.asked) == (3, 1)
+    assert "far@1: 1 of 1: HTTP 403: name the key's variable" in out

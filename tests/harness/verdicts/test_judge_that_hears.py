@@ -1,5 +1,6 @@
 """`harness judge run --reads audio`: both sounds reach the judge without their delay, in both orders, and stay an opinion."""
 
+import importlib
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -9,16 +10,21 @@ import numpy as np
 import pytest
 import soundfile
 
+from harness.audio.prosody import f0_track
 from harness.audio.speech import render_turn
 from harness.audio.synthesis import Voice
+from harness.commands.check import _judges_of
+from harness.judging.settings import load_judge_settings
 from harness.recording import playout
-from harness.store.reply_sound import LEAD_MS, cut, part_of
+from harness.store.judgment import Judgment
+from harness.store.reply_sound import LEAD_MS, RATE_HZ, cut, part_of
 from harness.store.run_store import RunStore
 from harness.verdicts.deliveries import CONVERSATIONS, SPOILT, delivery_pairs
 from harness.voices.rendering import Hibari, open_voice
 from tests.harness.conftest import Finished
 from tests.harness.judging.conftest import told
 from tests.harness.judging.hearing_server import HearingServer, read
+from tests.judged import put
 from tests.made_run import agent, conversation, made_run, play
 from tests.reports.conftest import recording, timing
 
@@ -131,6 +137,9 @@ def test_a_judge_of_words_alone_is_right_on_half_of_the_deliveries_and_it_is_sai
         code, said = told(capsys, "judge", "check", "--judge", ear(tmp_path, deaf.url))
     with HearingServer(lambda one, _: "A" if one in by_hash else "B") as keen:
         _, of_keen = told(capsys, "judge", "check", "--judge", ear(tmp_path, keen.url, "joined = false\n", "keen"))
+    with HearingServer(lambda one, _: "B" if one in by_hash else "A") as odd:
+        _, of_odd = told(capsys, "judge", "check", "--judge", ear(tmp_path, odd.url, "", "odd"))
+    assert "prefers the spoilt one: right on 0 %" in of_odd["judges"][0]["standing"]
     (found,), (keenly,) = said["judges"], of_keen["judges"]
     assert code == 0
     assert found["deliveries"]["accuracy"] == 0.5
@@ -143,11 +152,19 @@ def test_a_judge_of_words_alone_is_right_on_half_of_the_deliveries_and_it_is_sai
     assert not keenly["trusted"]
 
 
+def semitones(sound: Any) -> Any:
+    track = f0_track((sound / 32_768).astype(np.float32), RATE_HZ)
+    return 12 * np.log2(track[track > 0])
+
+
 def test_the_spoilt_deliveries_are_what_they_are_called(hibari: Voice) -> None:
     sounds = {pair.spoilt: (read(pair.plain.wav())[0], read(pair.worse.wav())[0]) for pair in delivery_pairs(hibari)[:5]}
     assert set(sounds) == set(SPOILT)
     plain, rushed = sounds["rushed"]
     assert len(rushed) == pytest.approx(len(plain) / 1.5, rel=0.1)
+    own, flat, harsh = (semitones(sound) for sound in (plain, sounds["flat"][1], sounds["harsh"][1]))
+    assert np.std(flat) < 0.6 * np.std(own)
+    assert np.median(harsh) > np.median(own) + 2
     plain, broken = sounds["broken"]
     assert len(broken) == pytest.approx(len(plain), rel=0.05)
     assert np.mean(broken == 0) > np.mean(plain == 0) + 0.25
@@ -167,6 +184,53 @@ def test_a_judge_that_never_answers_about_deliveries_is_left_out(
     assert done["judges"][0]["excluded"]
     assert done["judges"][0]["deliveries"]["missing"] > 0
     assert code in (0, 3)
+
+
+def test_nothing_that_reads_takes_a_judge_that_hears(tmp_path: Path, run: RunStore, capsys: pytest.CaptureFixture[str]) -> None:
+    path = ear(tmp_path, "http://127.0.0.1:9")
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text('{"context": "x", "system": "a", "text": "b"}\n')
+    for line in (("judge", "run", texts), ("label", "strategies", run.folder), ("run", "--agent", "baseline")):
+        code, said = told(capsys, *line, "--judge", path)
+        assert code == 2
+        assert "hears" in said["error"]["message"] or "cannot label" in said["error"]["message"]
+    settings = load_judge_settings("openai-audio")
+    row = {"context": "c0", "subset": "regular", "system_a": "long", "system_b": "short", "source": "judge", "winner": "a"}
+    with closing(RunStore.open(run.folder)) as store, store.lock():
+        put(store, [Judgment.model_validate(row | {"judge": settings.judge_id, "presentation": "audio"})])
+        assert _judges_of(store) == ("none",), "a check that plays more asks who read the replies"
+        put(store, [Judgment.model_validate(row | {"judge": "embedded@5", "presentation": "heard_text"})])
+        assert _judges_of(store) == ("embedded",)
+
+
+def test_a_judge_of_another_package_hears_too(
+    tmp_path: Path, run: RunStore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    info = site / "long_ears-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: long-ears\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[heart_voice_harness.judges]\nlong-ears = long_ears:LongEars\n")
+    (site / "long_ears.py").write_text(
+        "from harness.judging import Verdict\n"
+        "class LongEars:\n"
+        "    id, fingerprint, family, concurrency, orders_itself, hears = 'long-ears@1', 'l', 'rule', 1, False, True\n"
+        "    def __init__(self, options): pass\n"
+        "    async def __aenter__(self): return self\n"
+        "    async def __aexit__(self, *exc): return None\n"
+        "    async def compare(self, question):\n"
+        "        first, second = (len(clip.wav()) for clip in question.sounds)\n"
+        "        return Verdict('first' if first > second else 'second', 3)\n"
+    )
+    monkeypatch.syspath_prepend(str(site))
+    importlib.invalidate_caches()
+    code, said = told(capsys, "judge", "run", run.folder, "--judge", "long-ears")
+    assert code == 2
+    assert "hears" in said["error"]["message"]
+    code, said = told(capsys, "judge", "run", run.folder, "--judge", "long-ears", "--reads", "audio")
+    assert (code, said["judges"][0]["hears"], said["missing"]) == (0, True, 0)
+    with closing(RunStore.open(run.folder)) as store:
+        assert {row.winner for row in store.judgments() if row.judge == "long-ears@1"} == {"a"}
 
 
 @pytest.mark.long
