@@ -22,7 +22,7 @@ from harness.figures.server_waits import TITLE, waits_notes, waits_rows
 from harness.figures.summary import RunSummary
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.timing.quantiles import Quantiles
-from harness.wording import OWN, had_it_been_its_own, programs, share_had_it_been_its_own
+from harness.wording import OWN, counted, had_it_been_its_own, programs, share_had_it_been_its_own
 
 _DASH = "–"
 _Sentence = Callable[[str, Cell], str | None]
@@ -32,6 +32,8 @@ _IN_OWN_WORDS: Final = "contended"
 _UNDER_A_FIGURE: Final[frozenset[str]] = frozenset(
     {"judge", "no_p95", "discarded", "open_turns", "measurement_error", "recorded_calls", "not_calibrated", "no_human_baseline"}
 )
+_MOST_PREFERENCES: Final = 6
+"""Pairs of agents of which the terminal says the preferred one: all of four agents."""
 _TTFA = ("TTFA\np50", "\np95", "in\nbudget")
 _ANSWER = ("answer\np50", "in\nbudget")
 """Columns of a run in which it differs from TTFA for any agent."""
@@ -88,8 +90,10 @@ def print_summary(summary: RunSummary, console: Console) -> None:
             console.print(Text(line), soft_wrap=True)
     for seat in summary.seats:
         console.print(Text(f"{seat_words(seat)}."), soft_wrap=True)
-    for preferred in summary.preferred:
+    for preferred in summary.preferred[:_MOST_PREFERENCES]:
         console.print(Text(preferred, style="bold"), soft_wrap=True)
+    if (more := len(summary.preferred) - _MOST_PREFERENCES) > 0:
+        console.print(Text(f"{counted(more, 'further pair')} of agents: on the page, and in --json."), soft_wrap=True)
     for words_of_state in summary.quality:
         console.print(Text(words_of_state), soft_wrap=True)
     for condition in summary.conditions:

@@ -47,8 +47,9 @@ class Preferred(Model):
 
 
 def sentences(rows: Sequence[Preferred], conditions: Sequence[str]) -> tuple[str, ...]:
-    """One sentence each, with the condition where there are several."""
-    return tuple(f"{row.condition}: {row.in_words}." if len(conditions) > 1 else f"{row.in_words}." for row in rows)
+    """One sentence each, the surest first, with the condition where there are several."""
+    surest = sorted(rows, key=lambda row: -row.at_least)
+    return tuple(f"{row.condition}: {row.in_words}." if len(conditions) > 1 else f"{row.in_words}." for row in surest)
 
 
 def preferences(selection: Selection, condition: str, inside: Collection[str] | None = None) -> tuple[HeadToHead, ...]:

@@ -162,7 +162,7 @@ class HeadToHead:
         bound = f"at least {least} %" if least > 50 else "more than 50 %"
         if not self.is_apart:
             bound = f"not apart ({low} to {high} % of votes)"
-        choice = f"; corrected for the choice among {self.compared} pairs" if self.compared > 1 else ""
+        choice = f"; corrected for {self.compared} pairs" if self.compared > 1 else ""
         return f"{found}: {bound}, {self.whose_in_words}{choice}"
 
     @property

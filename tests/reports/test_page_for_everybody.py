@@ -63,7 +63,8 @@ def test_axe_finds_nothing_serious_with_twenty_agents_of_long_names(
     open_page: Open, tmp_path: Path, width: int, dark: bool
 ) -> None:
     path = tmp_path / "page.html"
-    path.write_text(render(invented_view(agents=20, contexts=4, names=LONG_NAMES, pairs_per_context=12)), encoding="utf-8")
+    crowd = invented_view(agents=20, contexts=4, names=LONG_NAMES, pairs_per_context=12)
+    path.write_text(render(in_state(crowd, "people")), encoding="utf-8")
     page = open_page(f"{path.as_uri()}#context=nowhere", width=width, dark=dark)
     page.get_by_role("button", name="Show the whole board").wait_for()
     page.locator("#sentences > summary").click()
