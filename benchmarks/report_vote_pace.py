@@ -1,4 +1,4 @@
-"""Votes that a reader gives in five minutes on a run's page: `python -m benchmarks.report_vote_pace RUN [--hear]`.
+"""Seconds that the votes take which a run's page asks for: `python -m benchmarks.report_vote_pace RUN [--hear]`.
 
 A real browser of a phone's width shows the page from disk. A script reads what is shown at four words a second (people read
 English prose silently at about 240 words a minute: Brysbaert 2019), with `--hear` plays both replies to their ends, waits as
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def vote(page: Any, decide_s: float) -> tuple[list[int], list[float], int]:
-    """Of each vote until the time is over: words read, seconds heard; and the greatest width of the page."""
+    """Of each vote that is asked for: words read, seconds heard; and the greatest width of the page."""
     rng = random.Random(4)
     words: list[int] = []
     heard_s: list[float] = []

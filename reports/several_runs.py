@@ -251,9 +251,8 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
     people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
     people |= {p.names.of(seat.agent, seat.condition) for p in parts for seat in p.summary.seats if seat.is_people}
     way = way_to_people(parts, len(contexts))
-    summaries = [
-        b for place, r in boards.items() if (b := board_summary(r, place, _rated_on(parts, place), each, way)) is not None
-    ]
+    found = [board_summary(r, p, _rated_on(parts, p), each, "" if r.people else way) for p, r in boards.items()]
+    summaries = [board for board in found if board is not None]
     return RunSummary(
         run=" + ".join(str(p.store.folder) for p in parts),
         valid=all(p.summary.valid for p in parts),

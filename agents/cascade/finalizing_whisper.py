@@ -1,7 +1,7 @@
 """Whisper in the place of a vendor's streaming recogniser, for pipecat's default turn strategies.
 
 With pipecat's own Whisper service an earlier stretch can arrive after the caller has gone on, and counts as the turn's last
-words (docs/performance.md, "Agents"). What the default strategies are worth can only be seen beside a recogniser that streams.
+words (docs/evidence/endpointing.md). What the default strategies are worth can only be seen beside a recogniser that streams.
 This one behaves as pipecat's Deepgram service does: when the VAD has heard its stop, the audio so far is finalized, and the
 transcript is final only if it answers the newest request. There are no interim transcripts, which could only open a turn that
 the VAD opens anyway.

@@ -3,7 +3,8 @@
 Whisper's encoder runs over eight seconds at least (`short_context_whisper`), and CTranslate2 takes as long for a text whose
 beginning is known as for a new one. Moonshine's encoder has no least window, and its decoder takes the known beginning in one
 step, so words are transcribed while they are spoken, and only the last are left when the caller falls silent. Measured beside
-Whisper tiny.en: a third to half of the time for 2 to 6 s of speech, at 7.8 % against 8.1 % word errors (docs/performance.md).
+Whisper tiny.en: a third to half of the time for 2 to 6 s of speech, at 7.8 % against 8.1 % word errors
+(docs/evidence/agent-listening.md).
 
 Source: Jeffries et al. 2024, "Moonshine: Speech Recognition for Live Transcription and Voice Commands"; weights and their
 tokeniser are those of the package `moonshine-voice` (MIT).

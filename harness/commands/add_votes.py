@@ -135,7 +135,7 @@ def _print(run: Path, found: "CountedVotes", notes: Sequence[str], *, keep_exclu
     if len(found.sizes) > 1:
         console.print(f"{len(found.sizes)} raters count, worth {found.effective_raters:.1f} who give as many votes each.")
     for note in notes:
-        console.print(note)
+        console.print(printable(note))
     console.print("To rank them, and to write the page with them:")
     # Lines of their own, which no narrow terminal breaks.
     for next_step in (command("rank", run, "--people"), command("report", run)):

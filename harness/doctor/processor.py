@@ -21,7 +21,7 @@ from harness.store.manifest import instruction_sets, machine_facts
 from harness.timing.pacing import MAX_P99_ERROR_MS
 
 LEAST_CORES: Final = 2
-"""Fewest cores: one for the agent, one for the caller, as for every figure in docs/performance.md."""
+"""Fewest cores: one for the agent, one for the caller, as for every figure in docs/evidence/."""
 LEAST_FREE_GIB: Final = 1.5
 """Least free memory. A choice: a shipped agent's models are files of 60 to 150 MB each, and need room beside the caller."""
 LOOK_S: Final = 1.0

@@ -86,7 +86,7 @@ def board_summary(
         quality_words=words_of(found.people, found.judges, judges),
         people_votes=None if people is None else people_votes(people),
         people_refused=found.people_refused,
-        way_to_people=way if people is None else "",
+        way_to_people=way,
     )
 
 
@@ -116,8 +116,8 @@ def people_votes(people: PeoplesAxis) -> PeopleVotes:
     )
 
 
-def way_of(selection: Selection, place: Place) -> str:
-    """The way from this run to people's answer on a board."""
+def way_of(selection: Selection, place: Place, *, rated: bool = False) -> str:
+    """The way from this run to people's answer on a board. `rated`: people's votes give its ratings."""
     inside = contexts_of(selection, place)
     every = selection.reply_texts(place.condition, HEARD)
     texts = {key: text for key, text in every.items() if key[2] == 0 and key[0] in inside}
@@ -125,7 +125,8 @@ def way_of(selection: Selection, place: Place) -> str:
     known = preferences(selection, place.condition, inside)
     answered = len(known) == comb(sides.competing, 2) > 0 and all(one.is_apart for one in known)
     asked = [c.turns[-1].text for c in selection.contexts if c.id in inside]
-    return way_to_people(selection.store.folder, sides, words_of_a_vote(asked, texts.values()), answered=answered)
+    given, words = sum(one.votes for one in known), words_of_a_vote(asked, texts.values())
+    return way_to_people(selection.store.folder, sides, words, given=given, answered=answered, rated=rated)
 
 
 def sides_of(replies: Sequence[tuple[str, str]]) -> Sides:

@@ -238,7 +238,7 @@ class BoardSummary(Model):
     people_refused: str = ""
     """Reason why there is no people's axis, in one sentence without its full stop."""
     way_to_people: str = ""
-    """The way from this run to people's axis, in one sentence; empty where it has one."""
+    """The way from this run to people's answer, in one sentence; empty where nothing is left to ask."""
 
     @property
     def quotable(self) -> bool:
@@ -267,7 +267,7 @@ class RunFigures(Model):
     seats: list[SeatSummary] = Field(default_factory=list)
     """People who answered the run's callers; a rehearsal of programs is one of its own."""
     way_to_people: str = ""
-    """The way from a run without any board to people's axis, in one sentence; a board has its own."""
+    """The way from a run without any board to people's answer, in one sentence; a board has its own."""
     people_refused: dict[str, str] = Field(default_factory=dict)
     """Condition without a board → reason why the votes in it give none, in one sentence without its full stop."""
     by_machine: list[MachineCell] = Field(default_factory=list)

@@ -35,6 +35,7 @@ from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.judgment_files import lines_in, read_table
 from harness.store.judgment_table import JudgmentTable
+from harness.store.paths import LISTENING
 from harness.store.run_store import RunStore
 from harness.store.selection import BY_EAR, HEARD, Selection
 from harness.tables.names import NamesRead
@@ -312,6 +313,11 @@ def _rank_run(selection: Selection, asked: RatingQuestion) -> Ranking:
         inside = frozenset(c.id for c in selection.contexts)
         if excluded := uncounted_votes(store, condition, inside)[1]:
             raise UserError(f"{store.folder}: {excluded}")
+        if (store.folder / LISTENING).is_dir():
+            raise UserError(
+                f"{store.folder}: no vote of its listening tests counts; the page names the raters who are excluded, and "
+                "--keep-excluded counts them"
+            )
         raise UserError(_nobody_voted(store.folder, len(inside)) if asked.by_people else _nothing_counts(store.folder, store))
     if presentation is None and (asked.by_people or not selection.presentations(condition, human=False)):
         presentation = selection.quoted(condition)  # People's axis finds its votes itself.

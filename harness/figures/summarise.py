@@ -50,7 +50,8 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
     main = selection.quoted_table({condition: selection.quoted(condition) for condition in quoted})
     judges = judge_summaries(selection)
     made = {place: rated_on(manifest, selection.sessions, place.condition, place.presentation) for place in boards}
-    each = [board_summary(one, place, made[place], judges, way_of(selection, place)) for place, one in boards.items()]
+    ways = {place: way_of(selection, place, rated=one.people is not None) for place, one in boards.items()}
+    each = [board_summary(one, place, made[place], judges, ways[place]) for place, one in boards.items()]
     found = [board for board in each if board is not None]
     heard = Place(manifest.conditions[0], HEARD)
     seats = seats_of(selection)

@@ -83,11 +83,15 @@ def votes_asked(sides: Sides) -> VotesAsked:
     return VotesAsked((whole, unlike), fewest, f"{what}{{}} if four of five do")
 
 
-def way_to_people(run: Path, sides: Sides, words: float, *, answered: bool = False) -> str:
-    """The way from a run to people's answer, in one sentence or two: the command, the votes and the minutes that they take.
+def way_to_people(run: Path, sides: Sides, words: float, *, given: int = 0, answered: bool = False, rated: bool = False) -> str:
+    """The way from a run to people's answer, in one sentence: the command, the votes and their minutes; empty where nothing is
+    left to ask.
 
-    `words`: of one vote, the caller's last turn and two replies. `answered`: people's preference is known, and a rating is not.
+    `words`: of one vote, the caller's last turn and two replies. `given`: votes on two agents. `answered`: these say which is
+    preferred. `rated`: people's votes give a rating.
     """
+    if rated and answered:
+        return ""
     if sides.systems < 2:
         return "People's answer needs two replies to compare: play another agent, or a pack with reference replies."
     asked = votes_asked(sides)
@@ -97,7 +101,9 @@ def way_to_people(run: Path, sides: Sides, words: float, *, answered: bool = Fal
             f"{counted(sides.conversations, 'such conversation')}."
         )
     how = f"Vote on the page, or run {command('listen', run)}"
-    parts = ("" if answered else asked.in_words(words), _of_a_rating(sides))
+    of_preference = "" if answered or (rated and sides.competing < 2) else asked.in_words(words)
+    so_far = f"{counted(given, 'vote')} on them {'is' if given == 1 else 'are'} given" if given and not answered else ""
+    parts = (of_preference, so_far, "" if rated else _of_a_rating(sides))
     return f"{how}: {'; '.join(part for part in parts if part)}." if any(parts) else ""
 
 

@@ -247,8 +247,8 @@ def _warnings(whole: Counted, found: Sequence[_Part]) -> tuple[str, ...]:
     still = [name for part in found for name, moves in zip(part.votes.systems, part.fitted.moves, strict=True) if not moves]
     if still:
         notes.append(
-            f"The verdicts on {', '.join(still)} cancel in every conversation (ties, or as many for as against), so resampling "
-            "conversations says nothing about them: they have no P(frontier), no P(best) and no bootstrap interval."
+            f"Resampling conversations says nothing about {', '.join(still)}: in every conversation verdicts cancel, or in "
+            "all they favour one side. So they have no P(frontier), no P(best) and no bootstrap interval."
         )
     if whole.own_family:
         notes.append(f"{whole.own_family} of {len(votes)} verdicts come from a judge of one side's own model family.")

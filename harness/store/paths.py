@@ -17,6 +17,8 @@ VOTE_FILES: Final = "vote-files"
 """The keys of the pages that people were given to vote on, `<file>.json`."""
 VOTE_SOUNDS: Final = "sounds"
 """Beside such a page where it is a folder: the replies that are heard, as MP3."""
+LISTENING: Final = "listening"
+"""The listening tests of the run, one folder each."""
 LABELS: Final = "labels"
 """Sheets of labels of replies, and the passes over them."""
 

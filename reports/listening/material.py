@@ -18,12 +18,13 @@ from harness.files import own_file, own_folder
 from harness.reports.listening import sound
 from harness.reports.listening.design import ListeningDesign
 from harness.store.judgment import reference_name
+from harness.store.paths import LISTENING
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
 from harness.store.selection import Reply as SelectedReply
 from harness.store.session import Session
 
-FOLDER = "listening"
+FOLDER = LISTENING
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,16 @@ def test_the_gate_decides_by_votes_on_the_two_alone(
         assert told["more_needed"] is None
 
 
+def test_votes_that_disagree_are_said_with_the_votes_that_would_tell(
+    harness_here: Callable[..., Finished], tmp_path: Path
+) -> None:
+    run = run_with_votes(harness_here, tmp_path, [(KIND, CURT, "ann"), (CURT, KIND, "ann")] * 4)
+    told = harness_here("report", run).out
+    assert "Quality is people's" in told
+    assert "4 of 8 conversations: not apart" in told
+    assert "8 votes on them are given" in told
+
+
 def test_the_one_that_loses_fails_a_limit(harness_here: Callable[..., Finished], tmp_path: Path) -> None:
     run = run_with_votes(harness_here, tmp_path, [(KIND, CURT, "ann")] * 16, conversations=16)
     done = checked(harness_here, run, f"{{agent: {CURT}, preferred_over: {{agent: {KIND}, at_least: 0.5}}}}")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +16,10 @@ from harness.ranking.votes_needed import votes_to_tell_apart
 RUN = Path("run")
 
 
-def said(agents: Collection[int], references: int = 2, *, competing: int = 2, answered: bool = False) -> str:
+def said(agents: Collection[int], references: int = 2, *, competing: int = 2, **known: Any) -> str:
     """The way, where each conversation has these agents' replies and as many references."""
     sides = Sides(agents, [n + references for n in agents], competing, competing + references)
-    return way_to_people(RUN, sides, 60.0, answered=answered)
+    return way_to_people(RUN, sides, 60.0, **known)
 
 
 def test_the_votes_are_those_that_tell_two_agents_apart() -> None:
@@ -46,6 +47,14 @@ def test_a_rating_is_named_after_and_alone_where_the_answer_is_known() -> None:
     assert "Elo" in rating
     assert "preferred" not in rating
     assert not said([2] * 7, answered=True)
+    assert not said([2] * 40, answered=True, rated=True)
+
+
+def test_people_who_disagree_so_far_are_asked_for_more() -> None:
+    words = said([2] * 40, given=9, rated=True)
+    assert "27 votes if four of five do; 9 votes on them are given." in words
+    assert "Elo" not in words
+    assert not said([1] * 40, competing=1, rated=True)
 
 
 @pytest.mark.parametrize(("agents", "competing", "needs"), [([2] * 5, 2, 6), ([2] * 5 + [1] * 7, 2, 6), ([1] * 5, 1, 8)])

@@ -2,10 +2,14 @@
 
 import resource
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from harness.reports.listening.answers import VoteStore
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.plan import Item, Slot
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.votes.votes_of_run import add_votes
@@ -260,3 +264,23 @@ def test_votes_that_are_all_excluded_are_there_and_the_way_to_count_them_is_said
         assert all(part in call(capsys, "rank", played)[2] for part in says)
     told(capsys, "add-votes", played, "--keep-excluded")
     assert told(capsys, "rank", played, "--people")[1]["people_votes"]["votes"] == 24
+
+
+def test_votes_of_a_listening_test_that_are_all_excluded_are_not_called_none(
+    capsys: pytest.CaptureFixture[str], played: Path
+) -> None:
+    with closing(VoteStore(played / "listening" / "ab-text-without")) as votes:
+        items = [
+            Item(role="main", context=f"c-{n:02}", slots=tuple(Slot(context=f"c-{n:02}", system=s) for s in ("flat", "kind")))
+            for n in range(12)
+        ]
+        design = ListeningDesign(medium="text").model_dump_json()
+        rater = votes.begin("secret", "rater", design, (*items, items[0].model_copy(update={"role": "gold", "expected": -1})))
+        for n in range(12):
+            votes.answer(rater, n, {"choice": 1, "reason": "so"}, None, 9.0)
+        votes.answer(rater, 12, {"choice": 1, "reason": "so"}, False, 9.0)
+    for asked in ((), ("--people",)):
+        code, _, error = call(capsys, "rank", played, *asked)
+        assert (code, "nobody" in error, "--keep-excluded" in error) == (2, False, True)
+    _, board = told(capsys, "rank", played, "--people", "--keep-excluded")
+    assert [(one["agent"], one["votes"]) for one in board["head_to_head"]] == [("kind", 12)]
