@@ -420,3 +420,28 @@ def test_a_reference_of_the_same_name_to_other_conversations_connects_no_votes(r
     view = page(one, two)
     assert {agent.whole.cell.elo for agent in view.agents} == {None}
     assert view.quality[-1] == "People's votes cannot rate one and two together: they have no reference reply in common."
+
+
+@pytest.mark.parametrize("on_reference", [0, 2])
+def test_an_agent_that_people_always_prefer_has_its_bound_at_every_door(run: Run, on_reference: int) -> None:
+    """Also where a reference was met too seldom to place it."""
+    store = run("one", {"kind": 400.0, "curt": 500.0}, contexts=12, judge=None)
+    contexts = list(store.contexts())
+    met = [("kind", "curt", c) for c in contexts] + [("kind", "ref:careful", c) for c in contexts[:on_reference]]
+    put(
+        store,
+        [
+            Judgment(
+                context=c.id, subset=c.subset, system_a=one, system_b=other, source="human", judge="ida", winner="a",
+                presentation="heard_text", condition="clean", draw_rate=1.0,
+            )
+            for one, other, c in met
+        ],
+    )  # fmt: skip
+    cells = {cell.agent: cell for cell in summarise(store).whole}
+    # ½ logit(0.05^(1/12)) in Elo, from the middle of the two.
+    ends = [None if end is None else round(end) for name in ("kind", "curt") for end in cells[name].elo_interval or ()]
+    assert ends == [1609, None, None, 1391]
+    printed = CliRunner().invoke(app, ["rank", str(store.folder)]).output
+    assert "≥ 1609" in printed
+    assert "≤ 1391" in printed
