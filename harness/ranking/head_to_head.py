@@ -37,8 +37,8 @@ from harness.wording import counted
 
 ASSUMED_SPREAD: Final = 0.7
 """Assumed spread of a preference over raters, in log-odds: by so much raters of the simulated boards like a system more or less
-(`benchmarks/ranking_people_coverage.py`). Where tastes are nearly twice as far apart, bounds of two or three raters cover 85 to
-95 % (docs/evidence/peoples-axis.md)."""
+(`benchmarks/ranking_people_coverage.py`). Where tastes are nearly twice as far apart, bounds of two or three
+raters are too narrow (docs/evidence/raters.md)."""
 ASSUMED_FREEDOM: Final = 6.0
 """Degrees of freedom with which it counts. Three raters tell an 80:20 pair apart in 42 votes on 87 % of boards; without
 it on 50 %, with 3 degrees and a spread of 1 on 67 % (300 boards of seed 11, which are not reported)."""

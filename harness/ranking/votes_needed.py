@@ -68,7 +68,7 @@ def votes_needed(systems: int, contexts: int, wished_elo: float = HALF_WIDTH_ELO
 
 
 def votes_to_tell_apart(share: float, *, agents: int = 2, references: bool = True, chance: float = 0.8) -> int | None:
-    """Fewest votes after which every two agents are apart (`HeadToHead.is_apart`) with at least this chance, where people$
+    """Fewest votes after which every two agents are apart (`HeadToHead.is_apart`) with at least this chance, where people
     prefer one in `share` (over a half) of conversations. `references`: one vote in eight has a reference (`draw_pairs`).
 
     A vote is taken for one on another conversation; None: more than `MOST_VOTES` on a pair.
