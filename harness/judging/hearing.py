@@ -6,16 +6,14 @@ all is asked in its check (`harness.judging.validation.deliveries`): one text in
 
 import hashlib
 import json
-from collections.abc import Sequence
 from typing import Final
 
 from harness.judging.endpoint import FIRST_WAIT_S, EndpointJudge, Request
 from harness.judging.judge import JudgeFailure, Question, Verdict
-from harness.judging.rubric import spoken_words, system_prompt
+from harness.judging.rubric import conversation, data_block, system_prompt
 from harness.judging.schema import answer_schema, parse_answer
 from harness.judging.settings import JudgeSettings
 from harness.judging.sound import HearingSettings, joined
-from harness.scenarios.context import Turn
 
 SOUND_VERSION: Final = "1"
 """Version of how replies are given to a judge: which parts, and in which order."""
@@ -31,17 +29,6 @@ _ASKS: Final = "Which reply is better? JSON only."
 def hearing_prompt() -> str:
     """The general instructions of a judge that hears."""
     return system_prompt() + HEARD
-
-
-def conversation(question: Question) -> str:
-    """The conversation before the replies, as one JSON data block."""
-    data: dict[str, object] = {"conversation": _told(question.turns)}
-    if question.second_turns is not None:
-        data = {
-            "conversation_before_reply_A": _told(question.turns),
-            "conversation_before_reply_B": _told(question.second_turns),
-        }
-    return "Data to judge:\n" + json.dumps(data, ensure_ascii=False, indent=1)
 
 
 def replies(question: Question, *, one_file: bool) -> tuple[str | bytes, ...]:
@@ -72,8 +59,6 @@ class HearingJudge(EndpointJudge):
 
     def request(self, question: Question) -> Request[Verdict]:
         heard = replies(question, one_file=self._hearing.joined)
-        return Request("record_verdict", hearing_prompt(), conversation(question), answer_schema(), parse_answer, heard)
-
-
-def _told(turns: Sequence[Turn]) -> list[dict[str, str]]:
-    return [{"role": turn.role, "text": spoken_words(turn.text)} for turn in turns]
+        return Request(
+            "record_verdict", hearing_prompt(), data_block(conversation(question)), answer_schema(), parse_answer, heard
+        )

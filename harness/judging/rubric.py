@@ -10,7 +10,7 @@ and a JSON string cannot close the block around it.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.judging.judge import Question
@@ -112,17 +112,26 @@ def system_prompt() -> str:
 
 def user_prompt(question: Question) -> str:
     """The material of one question, as one JSON data block."""
-    data: dict[str, object] = {"conversation": _told(question.turns)}
-    if question.second_turns is not None:
-        data = {
-            "conversation_before_reply_A": _told(question.turns),
-            "conversation_before_reply_B": _told(question.second_turns),
-        }
-    data |= {"reply_A": question.first, "reply_B": question.second}
-    return "Data to judge:\n" + json.dumps(data, ensure_ascii=False, indent=1) + "\n\nWhich reply is better? JSON only."
+    data = conversation(question) | {"reply_A": question.first, "reply_B": question.second}
+    return data_block(data) + "\n\nWhich reply is better? JSON only."
 
 
-def _told(turns: Sequence[Turn]) -> list[dict[str, str]]:
+def data_block(data: Mapping[str, object]) -> str:
+    """Material to judge, as it is handed to a judge."""
+    return "Data to judge:\n" + json.dumps(data, ensure_ascii=False, indent=1)
+
+
+def conversation(question: Question) -> dict[str, object]:
+    """The conversation before the replies; the two of them where replies answer different ones."""
+    if question.second_turns is None:
+        return {"conversation": _in_words(question.turns)}
+    return {
+        "conversation_before_reply_A": _in_words(question.turns),
+        "conversation_before_reply_B": _in_words(question.second_turns),
+    }
+
+
+def _in_words(turns: Sequence[Turn]) -> list[dict[str, str]]:
     return [{"role": turn.role, "text": spoken_words(turn.text)} for turn in turns]
 
 

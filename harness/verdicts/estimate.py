@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from harness.judging.batch import replies_of
 from harness.judging.completion import Completion, identical
 from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
-from harness.judging.hearing import conversation, hearing_prompt
+from harness.judging.hearing import hearing_prompt
 from harness.judging.judge import Question
 from harness.judging.prices import price_of
-from harness.judging.rubric import system_prompt, user_prompt
+from harness.judging.rubric import conversation, data_block, system_prompt, user_prompt
 from harness.judging.settings import JudgeSettings
 from harness.judging.sound import AROUND_BEEP_S, BEEP_S, HearingSettings
 from harness.judging.validation.checks import draw_canaries
@@ -137,7 +137,7 @@ def cost_in_words(plan: Estimate) -> str:
 
 def _heard(settings: JudgeSettings, audio: HearingSettings, comparisons: int, questions: Sequence[Question]) -> Estimate:
     """The part of a judge that hears. Without its provider's rule sound is not among the tokens, and no cost is known."""
-    text = round(sum(len(conversation(q)) + len(hearing_prompt()) for q in questions) / CHARACTERS_PER_TOKEN)
+    text = round(sum(len(data_block(conversation(q))) + len(hearing_prompt()) for q in questions) / CHARACTERS_PER_TOKEN)
     beep_s = BEEP_S + 2 * AROUND_BEEP_S if audio.joined else 0.0
     seconds = sum(sum(clip.seconds for clip in q.sounds or ()) + beep_s for q in questions)
     sound = None if audio.tokens_per_s is None else round(seconds * audio.tokens_per_s)

@@ -93,7 +93,8 @@ def _quality(rater: str, given: Sequence[Given], spare_s: float | None, others: 
     if spare_s is not None:
         far = _robust_distance(spare_s, others)
         if len(timed) >= FEWEST_FOR_TIMES and spare_s < DECIDING_S:
-            reasons.append(f"left {spare_s:.1f} s beyond hearing or reading to decide (median), faster than anybody can")
+            side = "before the end of" if spare_s < 0 else "beyond"
+            reasons.append(f"answered {abs(spare_s):.1f} s {side} hearing or reading (median), faster than anybody can")
         elif abs(far) > ROBUST_DEVIATIONS:
             how = "longer" if far > 0 else "less"
             reasons.append(f"took {spare_s:.0f} s beyond hearing or reading (median), far {how} than all others")

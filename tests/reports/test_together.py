@@ -320,15 +320,14 @@ def test_runs_judged_as_written_are_ranked_together_and_never_with_one_judged_as
     assert "one was judged on written, and the page is of heard_text" in said(heard)[NOT_JOINT]
 
 
-def test_of_several_presentations_none_of_which_was_heard_none_is_quoted(run: Run) -> None:
+def test_a_judge_that_hears_has_a_board_of_its_own_beside_the_quoted_one(run: Run) -> None:
     store = run("one", {"quick": 400.0}, reads="written")
-    rows = verdicts(list(store.contexts()), ["quick"], "tester@1", "ref:careful", "audio")
-    put(store, rows)
+    alone = summarise(store).whole[0].elo
+    put(store, verdicts(list(store.contexts()), ["quick"], "tester@1", "ref:careful", "audio"))
     summary = summarise(store)
-    assert summary.whole[0].elo is None
-    (said_so,) = [caution for caution in summary.cautions if caution.code == "presentation"]
-    assert "audio and written" in said_so.text
-    assert "--presentation audio" in said_so.text
+    assert alone is not None
+    assert (summary.quoted("clean"), summary.whole[0].elo) == ("written", alone)
+    assert {board.presentation for board in summary.boards} == {"written", "audio"}
 
 
 def test_a_board_that_holds_the_delay_is_never_quoted_beside_it(run: Run) -> None:
