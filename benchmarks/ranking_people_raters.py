@@ -157,7 +157,8 @@ def _head_to_head(
     if raters.alone is not None:
         given, true = given.of(int(raters.alone)), chances(worth + taste[int(raters.alone)], 0.0)[1, 0]
     both = [(_bounds(given), float(true)), (_bounds(given.turned), float(1 - true))]
-    (ahead, at), (behind, _) = both if given.share >= 0.5 else both[::-1]
+    # Of an even share the agent that is first by name is printed, as `_found` does: that is the other one here.
+    (ahead, at), (behind, _) = both if given.share > 0.5 else both[::-1]
     interval = ahead.tail(at) >= TAIL and behind.tail(1 - at) >= TAIL
     if apart := 2 * ahead.tail(0.5) <= 0.05:
         return at > 0.5 and ahead.tail(at) + ahead.tail(1 - at) >= 0.05, interval, apart

@@ -58,7 +58,7 @@ class VotesAsked:
         """The votes, their minutes and what they give; arguments as of `minutes`."""
         first, *more = self.votes
         took = counted(minutes(first, words=words, sound_s=sound_s), "minute")
-        return self.what.format(f"{counted(first, 'vote')}, about {took},", *(counted(n, "vote") for n in more))
+        return self.what.format(f"{counted(first, 'vote')}, about {took},", *more)
 
 
 def votes_asked(sides: Sides) -> VotesAsked:
@@ -74,7 +74,7 @@ def votes_asked(sides: Sides) -> VotesAsked:
     fewest, many = (
         (votes_to_tell_apart(share, agents=agents, references=False) or 0) // comb(agents, 2) for share in (1.0, UNLIKE)
     )
-    which = "the two" if agents == 2 else "each two agents"
+    which = "the two" if agents == 2 else "each two"
     what = f"{{}} say which of {which} is preferred if people agree; "
     if have < fewest:
         return VotesAsked((), fewest, what)
@@ -115,7 +115,7 @@ def _of_a_rating(sides: Sides) -> str:
     among = min(votes_needed(agents, have) or MOST_VOTES, have * comb(agents, 2))
     wide = max(half_width_elo(agents, have, among), HALF_WIDTH_ELO)
     votes = -(-among * REFERENCE_EVERY // (REFERENCE_EVERY - 1)) if sides.systems > agents else among
-    return f"a rating within ± {wide:.0f} Elo takes {counted(votes, 'vote')}"
+    return f"a rating within ± {wide:.0f} Elo takes {votes}"
 
 
 def way_to_people_together(runs: Sequence[str], contexts: int) -> str:

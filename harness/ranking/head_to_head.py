@@ -17,7 +17,6 @@ than two agents all pairs share the 5 %.
 """
 
 from dataclasses import dataclass, fields, replace
-from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -205,13 +204,14 @@ def head_to_head(table: JudgmentTable, condition: str | None = None, presentatio
     vote = (1.0 + sign * np.sign(rows["winner"])) / 2
     rate = rows["draw_rate"] / MILLION
     weight = np.where(rate > 0, 1 / np.where(rate > 0, rate, 1.0), 1.0)
-    agents = [k for k in np.unique(np.concatenate([low, high])) if not is_reference(rows.systems[k])]
+    # Only pairs with a vote: of thousands of agents there are millions.
+    pair = low.astype(np.int64) * max(len(rows.systems), 1) + high
     each = []
-    for one, other in combinations(agents, 2):
-        mine = (low == one) & (high == other)
-        if mine.any():
-            given = _Votes(vote[mine], weight[mine], rows["context"][mine], rows["judge"][mine])
-            each.append((rows.systems[one], rows.systems[other], given))
+    for at in np.unique(pair):
+        one, other = (rows.systems[k] for k in divmod(int(at), len(rows.systems)))
+        if not (is_reference(one) or is_reference(other)):
+            mine = pair == at
+            each.append((one, other, _Votes(vote[mine], weight[mine], rows["context"][mine], rows["judge"][mine])))
     return tuple(_found(*pair, rows.judges, chosen, len(each)) for pair in each)
 
 

@@ -15,6 +15,7 @@ from harness.ranking import board_rows
 from harness.ranking.agreement import Agreement, agreement
 from harness.ranking.bias import Audit, audits
 from harness.ranking.board import Board, QualityState
+from harness.ranking.columns import too_large
 from harness.ranking.consistency import Consistency, consistency
 from harness.ranking.head_to_head import HeadToHead, head_to_head
 from harness.ranking.human_row import HumanRatings, people_ratings
@@ -140,7 +141,9 @@ def rank_table(table: JudgmentTable, asked: RatingQuestion) -> Ranking:
 
     Raises UserError: as `rank`.
     """
-    preferred = head_to_head(asked.people_from or table, asked.condition, asked.votes_on)
+    voted = asked.people_from or table
+    # Thousands of systems are a column misread, which the refusal says.
+    preferred = () if too_large(voted) else head_to_head(voted, asked.condition, asked.votes_on)
     people, refused = _people(table, asked)
     if people is not None and (asked.by_people or (asked.by_people is None and asked.model is None)):
         return _with_figures(people, asked, Ranking(people.board, (), None, people_votes=people, head_to_head=preferred))

@@ -345,8 +345,8 @@ IN_WORDS: Final[dict[QualityState, tuple[str, ...]]] = {
     "borne_out": ("Quality is a judge's, borne out by people elsewhere (invented@1).",),
     "opinion": (
         "Quality is a judge's opinion (invented@1: right on 58–81 % of strangers' clear pairs, no better than counting words).",
-        "Vote on the page, or run harness listen runs/invented: 24 votes, about 12 minutes, say which of each two agents is "
-        "preferred if people agree; 96 votes if four of five do; a rating within ± 100 Elo takes 89 votes.",
+        "Vote on the page, or run harness listen runs/invented: 24 votes, about 12 minutes, say which of each two is "
+        "preferred if people agree; 96 if four of five do; a rating within ± 100 Elo takes 89.",
     ),
     "none": (),
 }

@@ -23,7 +23,7 @@ def said(agents: Collection[int], references: int = 2, *, competing: int = 2, **
 
 
 def test_the_votes_are_those_that_tell_two_agents_apart() -> None:
-    first, more = "7 votes, about 3 minutes, say which of the two is preferred if people agree", "27 votes if four of five do"
+    first, more = "7 votes, about 3 minutes, say which of the two is preferred if people agree", "27 if four of five do"
     assert f"{first}; {more};" in said([2] * 40)
     assert more not in said([2] * 8)
     assert "if four of five do, it takes 23 conversations" in said([2] * 8)
@@ -33,7 +33,7 @@ def test_the_votes_are_those_that_tell_two_agents_apart() -> None:
 
 def test_three_agents_take_votes_on_each_two() -> None:
     words = said([3] * 40, competing=3)
-    assert "say which of each two agents is preferred" in words
+    assert "say which of each two is preferred" in words
     assert f"{votes_to_tell_apart(1.0, agents=3)} votes" in words
 
 
@@ -52,7 +52,7 @@ def test_a_rating_is_named_after_and_alone_where_the_answer_is_known() -> None:
 
 def test_people_who_disagree_so_far_are_asked_for_more() -> None:
     words = said([2] * 40, given=9, rated=True)
-    assert "27 votes if four of five do; 9 votes on them are given." in words
+    assert "27 if four of five do; 9 votes on them are given." in words
     assert "Elo" not in words
     assert not said([1] * 40, competing=1, rated=True)
 

@@ -73,6 +73,8 @@ def test_four_shards_merged_are_the_whole_run_to_the_last_digit(
     assert (told["plan"], told["sessions"], told["left"]) == (planned["id"], planned["calls"], 0)
     assert [machine["shards"] for machine in told["machines"].values()] == [[1, 2, 3, 4]]
     reads = ("--reads", "written") if voice else ()
+    # Each run would ask a further third of the red lines, and so know more of the judge than the one before.
+    command(["judge", "check", "--judge", str(judge), "--json"])
     ranking, *rest = judged(Path("whole"), judge, capsys, *reads)
     again, *merged = judged(Path("merged"), judge, capsys, *reads)
     assert merged == rest

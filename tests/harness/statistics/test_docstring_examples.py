@@ -39,6 +39,6 @@ def test_each_function_of_statistics_has_an_example_and_needs_no_other_room(name
 def test_each_name_that_ranking_gives_out_is_in_an_example(name: str) -> None:
     found = [test for module in RANKING for test in doctest.DocTestFinder().find(import_module(module))]
     examples = "".join(example.source for test in found for example in test.examples)
-    made_by = {"Board": "leaderboard", "SystemRating": ".systems", "Difference": ".difference("}
+    made_by = {"Board": "leaderboard", "SystemRating": ".systems", "Difference": ".difference(", "HeadToHead": "head_to_head("}
     made_by |= {"JointFigure": "joint_figure", "JointPoint": ".points"}
     assert made_by.get(name, name) in examples
