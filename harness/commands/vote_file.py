@@ -56,6 +56,7 @@ def print_vote_file(
             "bytes": written.size_bytes,
             "pairs": len(asked),
             "conversations": len({pair.context for pair in asked}),
+            "conversations_to_read": file.to_read,
             "left_out": file.left_out,
             "presentation": asked[0].presentation,
             "condition": asked[0].condition,
@@ -75,8 +76,11 @@ def print_vote_file(
     several = len(store.manifest.conditions) > 1
     where = f", line {asked[0].condition}" if several else ""
     pairs = f"{counted(len(asked), 'pair')} to {'hear' if heard else 'read'}"
-    of = counted(len({pair.context for pair in asked}), "conversation")
+    conversations = len({pair.context for pair in asked})
+    of = counted(conversations, "conversation")
     say(f"votes   {written.page} ({written.size_bytes / _MB:.1f} MB): {pairs} from {of}{where}")
+    if heard and file.to_read > conversations:
+        say(f"        others have a reply that cannot be heard alone: with --medium text {file.to_read} can be read")
     say(f"        one person gives {counted(file.asked, 'vote')}, about {counted(file.minutes, 'minute')}")
     say(f"code    {file.key.completion_code}, which everybody sees who gave them")
     say(f"key     {written.key}: says what the pairs are; keep the run, and send the page alone")

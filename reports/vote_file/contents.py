@@ -56,6 +56,8 @@ class VoteFile:
     minutes: int
     left_out: int
     """Conversations of the run with a crisis in them."""
+    to_read: int
+    """Conversations with a pair to read: more than can be heard where a reply has no sound of its own."""
     names_said: tuple[str, ...]
     """Agents whose name is a word of their own replies, which no page can take out."""
 
@@ -124,6 +126,7 @@ def vote_file(
         asked=asked,
         minutes=takes,
         left_out=len(shown.contexts) - len(contexts),
+        to_read=len({pair.context for pair in found.read}),
         names_said=tuple(_names_said(pairs)),
     )
 
