@@ -48,7 +48,7 @@ def print_vote_file(
     asked = list(file.key.pairs.values())
     heard = asked[0].presentation == "audio"
     if as_json:
-        told = {
+        found = {
             "schema": 1,
             "vote_file": str(written.page),
             "key": str(written.key),
@@ -66,7 +66,7 @@ def print_vote_file(
             "consent": file.key.consent_version,
             "names_said": list(file.names_said),
         }
-        print(json.dumps(told, indent=2))
+        print(json.dumps(found, indent=2))
         return
     console = screen()
 

@@ -31,18 +31,18 @@ def refuse_status(status: int, retry_after: str | None, body: bytes) -> None:
         status = code
     words = json.dumps(error) if error else ""
     said = str(error.get("message") or error.get("detail") or "") if error else ""
-    told = partial(Trouble, detail=f"HTTP {status}", said=said, status=status)
+    refused = partial(Trouble, detail=f"HTTP {status}", said=said, status=status)
     if status == 402 or (status in (400, 403, 429) and _NO_CREDIT.search(words)):
-        raise told("quota", final=True)
+        raise refused("quota", final=True)
     if status in (401, 403) or (status == 400 and _NO_KEY.search(words)):
-        raise told("rejected", hint="key", final=True)
+        raise refused("rejected", hint="key", final=True)
     if status == 404 or (status == 400 and _NO_MODEL.search(words)):
-        raise told("rejected", hint="model", final=True)
+        raise refused("rejected", hint="model", final=True)
     if status == 429:
-        raise told("rate_limited", again=True, retry_after_s=_seconds(retry_after))
+        raise refused("rate_limited", again=True, retry_after_s=_seconds(retry_after))
     if status >= 500 or status == 408:
-        raise told("server_error", again=True, retry_after_s=_seconds(retry_after))
-    raise told("rejected")
+        raise refused("server_error", again=True, retry_after_s=_seconds(retry_after))
+    raise refused("rejected")
 
 
 def _seconds(value: str | None) -> float | None:

@@ -78,7 +78,7 @@ def strict_object(text: str) -> dict[str, Any]:
 
 
 def _after_words(body: str) -> str:
-    """What stands after reasoning, whose opening tag many chat templates leave out, and after words. The end of the last block
+    """The text after the reasoning, whose opening tag many chat templates leave out, and after words. The end of the last block
     counts: a model may quote one."""
     *_, body = _REASONED.split(body)
     words, brace, rest = body.partition("{")
