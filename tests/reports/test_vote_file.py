@@ -146,7 +146,7 @@ def press(page: Any, key: int, after_ms: int = 0) -> None:
     before = page.locator(".asking").element_handle()
     if after_ms:
         page.clock.fast_forward(after_ms)
-    page.keyboard.press(str(key))
+    page.locator(".asking h1").press(str(key))
     page.wait_for_function("node => !node.isConnected", arg=before)
 
 
