@@ -26,6 +26,7 @@ from harness.reports.versions import versions
 from harness.reports.view import PageView
 from harness.store.disk import storage_fault, storage_named
 from harness.store.run_store import RunStore
+from harness.study.study import Study
 from harness.tables.csv_text import csv_text
 from harness.wording import command
 
@@ -42,14 +43,21 @@ class Written:
 
 
 def write_joint_report(
-    runs: Sequence[Run], out: Path, *, baseline: Run | None = None, exports: Path | None = None, bundle: bool = False
+    runs: Sequence[Run],
+    out: Path,
+    *,
+    baseline: Run | None = None,
+    exports: Path | None = None,
+    bundle: bool = False,
+    study: Study | None = None,
 ) -> Written:
     """Write the page and its audio.
 
     `out` is the page's file if it ends in `.html`, otherwise a folder for `report.html`. The stereo files are in
     `report-audio` beside the page, so the two can be moved together. `baseline` is an earlier run to compare with; `exports` a
     folder for the charts as PNG and SVG, the tables as CSV and JSON, and a summary in Markdown. With `bundle` the sound is
-    inside the page, which then needs no other file and is some hundred kilobytes larger per session.
+    inside the page, which then needs no other file and is some hundred kilobytes larger per session. `study`: what whoever
+    votes on the page reads before.
 
     Raises:
         UserError: the runs cannot share a page, or `out` cannot be written.
@@ -64,7 +72,7 @@ def write_joint_report(
         told = [(s, with_drawing(summary, s, failed[p.label])) for (s, summary), p in zip(runs, page_runs.parts, strict=True)]
         if told != list(runs):
             runs, page_runs = told, _put_together(told)
-        view = assemble(page_runs, page.parent, bundle=bundle)
+        view = assemble(page_runs, page.parent, bundle=bundle, study=study)
         if baseline is not None:
             view = replace(view, baseline=_since(page_runs, baseline))
         write_whole(page, render(view))

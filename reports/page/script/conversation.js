@@ -9,9 +9,9 @@ const withPauses = (text) => {
   }
   return [...parts, text.slice(from)];
 };
-const dialogue = (said, lastRole) => el("ol", { class: "dialogue" }, said.map(([role, text], k) => {
+const dialogue = (said, lastRole, named = (role) => role) => el("ol", { class: "dialogue" }, said.map(([role, text], k) => {
   const spoken = k === said.length - 1;
-  return el("li", { class: `${role}${spoken ? " spoken" : ""}`, dir: "auto" }, el("b", {}, spoken ? lastRole(role) : role), withPauses(text));
+  return el("li", { class: `${role}${spoken ? " spoken" : ""}`, dir: "auto" }, el("b", {}, spoken ? lastRole(role) : named(role)), withPauses(text));
 }));
 const replayed = (turn) => (turn.replayed.length
   ? el("details", { class: "more" }, el("summary", {}, "What was really said in this replay"), dialogue(turn.replayed, (role) => `${role}, before the reply that is judged`))
