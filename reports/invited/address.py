@@ -101,9 +101,7 @@ def address_of(
         )
     bound = host or (_EVERY[0] if public and not _all_here(named) else LOCALHOST)
     if bound not in LOCAL_HOSTS and not public:
-        raise UserError(
-            f"--address {bound}: is reachable by others; add --public, so that each needs a link of their own"
-        )
+        raise UserError(f"--address {bound}: is reachable by others; add --public, so that each needs a link of their own")
     made = Address(bound, port, public, origin, certificate, key, named)
     return replace(made, own_address=_own_address(bound)) if bound in _EVERY else made
 
