@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
+from harness.files import own_folder, write_whole
+from harness.store.paths import VOTE_FILES
 from harness.study.study import LONGEST_CONSENT, Study
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """The first page of a vote. `stored`: what happens to the answers, by the keys of its sentences; `checks`: some of the pairs
-    are attention checks, which is said."""
+    """The first page of a vote. `stored`: what happens to the answers, by the keys of its sentences; `checks`: some of the
+    pairs are attention checks, which is said."""
 
     study: Study
     stored: tuple[str, ...]
@@ -57,6 +59,11 @@ class Notice:
             "helplines": list(self.study.lines_of_help),
             "way_back": self.study.way_back,
         }
+
+
+def write_read_first(run: Path, notice: Notice) -> None:
+    """Store what people read before they voted on a page, under its version, beside the keys of vote files."""
+    write_whole(own_folder(run / VOTE_FILES) / f"read-first-{notice.version}.txt", f"{notice.text}\n")
 
 
 def with_own_consent(path: Path) -> Study:

@@ -73,8 +73,8 @@ def _key_of(store: RunStore, file: str, path: Path) -> VoteFileKey:
 
 def _about(sent: VotesOfOne, key: VoteFileKey) -> str:
     """What this person said of themselves, as JSON; empty for somebody who said nothing."""
-    answers = {question.name: question.answered(sent.about.get(question.name)) for question in key.questions}
-    given = {name: answer for name, answer in answers.items() if answer is not None}
+    answers = {question.label: question.answered(sent.about.get(question.label)) for question in key.questions}
+    given = {label: answer for label, answer in answers.items() if answer is not None}
     return json.dumps(given, ensure_ascii=False) if given else ""
 
 

@@ -43,7 +43,7 @@ const voting = async () => {
   const met = (asked) => (data[asked].length ? asked : asked === "audio" ? "heard_text" : "audio");
   /* What the votes of these pairs give, or why they can give nothing, which a person should know before their minutes are spent. */
   const given = (asked) => {
-    if (all.study) return ""; /* Whoever is invited is asked for votes; what these give concerns the one who asks. */
+    if (all.notice.invited) return ""; /* Whoever is invited is asked for votes; what these give concerns the one who asks. */
     const how = met(asked);
     const reached = (kind) => new Set(data[kind].map(([context]) => context)).size;
     const { conversations, words } = data.asks[how];
@@ -65,7 +65,7 @@ const voting = async () => {
   const save = () => {
     const about = Object.keys(rater.about ?? {}).length ? JSON.stringify(rater.about) : "";
     download(votesFile(rater), "text/csv", csv(rater.votes.map((vote, k) => ({ ...vote, consent: rater.consent, about: k ? "" : about }))));
-    if (all.study) tell(t("quick_vote.send", { file: votesFile(rater) })); else tell(t("quick_vote.add"), el("code", {}, `${data.add} ${votesFile(rater)}`), t("quick_vote.names"));
+    if (all.notice.invited) tell(t("quick_vote.send", { file: votesFile(rater) })); else tell(t("quick_vote.add"), el("code", {}, `${data.add} ${votesFile(rater)}`), t("quick_vote.names"));
   };
   /* Votes on what was read and on what was heard have a board each, as lines have. A skipped pair is stored and is no vote. */
   const mine = () => rater.votes.filter((vote) => vote.condition === data.condition && vote.presentation === presentation && vote.vote !== SKIP);
@@ -119,7 +119,7 @@ const voting = async () => {
     const how = rater.votes.some((vote) => vote.presentation !== presentation) ? t(presentation === "audio" ? "quick_vote.by_hearing" : "quick_vote.by_reading") : "";
     const conversations = new Set(mine().map((vote) => vote.context)).size;
     const skipped = rater.votes.filter((vote) => vote.vote === SKIP).length;
-    show(el("h3", { tabindex: -1 }, heading), el("p", {}, t("vote.given", { n: mine().length }), how, t("quick_vote.on", { n: conversations }), all.lines.length > 1 ? t("quick_vote.on_line", { line: data.condition }) : null, skipped ? t("vote.skipped", { n: skipped }) : null, ". ", t("shared.thanks"), "."),
+    show(el("h3", { tabindex: -1 }, heading), el("p", {}, `${[[t("vote.given", { n: mine().length }), how, t("quick_vote.on", { n: conversations })].filter(Boolean).join(" "), all.lines.length > 1 ? t("quick_vote.on_line", { line: data.condition }) : null, skipped ? t("vote.skipped", { n: skipped }) : null].filter(Boolean).join(", ")}. ${t("shared.thanks")}.`),
       given(presentation) ? el("p", { class: "hint" }, given(presentation)) : null,
       el("div", { class: "tools" }, rater.votes.length ? saver() : null, nextPair(rater, pairs()) ? el("button", { type: "button", class: "plain", onclick: () => { wanted = 0; ask(); } }, t("vote.go_on_voting")) : null,
         rater.votes.length ? backer() : null, el("button", { type: "button", class: "plain", onclick: begin }, t("quick_vote.another"))), ...goodbye(t, all.notice));
