@@ -12,9 +12,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from harness import wording
 from harness.agents.new_profile import commented_profile
 from harness.agents.profile import load_profile, profile_kinds, shipped_profiles
-from harness.commands.screen import AsJson, next_step, screen
+from harness.commands.screen import AsJson, screen
 from harness.errors import AgentError, UserError
 from harness.files import for_others, write_whole
 from harness.printable import visible_json
@@ -89,7 +90,7 @@ def new(
         raise UserError(f"--command: {error}; write it as in a shell") from error
     write_whole(file, commented_profile(kind, url, words))
     for_others(file)
-    print(f"{file} is written. Edit it for your agent, then test it: {next_step('agents', 'try', file)}")
+    print(f"{file} is written. Edit it for your agent, then test it: {wording.command('agents', 'try', file)}")
 
 
 @app.command("try")
@@ -127,4 +128,4 @@ def _show(name: str, found: "TrialReport") -> None:
         console.print(f"\nThe agent's log:\n{found.log}", soft_wrap=True)
     if found.works:
         mode = () if found.takes_history else ("--mode", "replay")
-        console.print(f"\nTo run it: {next_step('run', '--agent', name, *mode, '--limit', 4)}", soft_wrap=True)
+        console.print(f"\nTo run it: {wording.command('run', '--agent', name, *mode, '--limit', 4)}", soft_wrap=True)
