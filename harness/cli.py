@@ -15,6 +15,7 @@ from typing import Annotated, Final, TextIO, cast
 
 import typer
 from typer.exceptions import TyperException
+from typer.main import get_command
 
 from harness.agents.secrets import RedactedOutput, redact_foreign
 from harness.commands import (
@@ -24,6 +25,7 @@ from harness.commands import (
     check,
     doctor,
     export_traces,
+    help,
     init,
     judge,
     label,
@@ -50,6 +52,9 @@ from harness.store.disk import storage_cause, storage_fault
 HOW_TO_BE_ALLOWED: Final = (
     "change its permissions, or name other folders: --out for the run, HEART_HARNESS_CACHE for files shared by runs"
 )
+
+COMPLETING: Final = "_HARNESS_COMPLETE"
+"""The variable by which a shell asks for completions."""
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -119,11 +124,14 @@ def _run(arguments: list[str]) -> int:
     as_json = "--json" in arguments
     try:
         words = in_words_of_today([word for word in arguments if word != "--debug"])
-        # The bare name is a request for help, not a mistake.
-        outcome = app(args=[*debug, *words] or ["--help"], prog_name="harness", standalone_mode=False)
+        command = get_command(app)
+        if COMPLETING not in os.environ and (asked := help.help_asked(command, words)) is not None:
+            help.show(asked)
+            return 0
+        outcome = command.main(args=[*debug, *words], prog_name="harness", standalone_mode=False)
         sys.stdout.flush()  # a file that it is led into can be on a full disk too
     except TyperException as error:
-        return _fail(2, "input", error.format_message(), as_json)
+        return _fail(2, "input", help.of_wrong_usage(error), as_json)
     except UserError as error:
         _show_traceback_if_asked()
         if storage_cause(error) is not None:

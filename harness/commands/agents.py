@@ -61,7 +61,7 @@ def show(name: Annotated[str, typer.Argument(help="A shipped profile or a .toml 
 def new(
     kind: Annotated[
         str,
-        typer.Argument(help="Protocol of the agent: pipecat-eval, pipecat, webrtc, sip, twilio, openai-realtime, raw-pcm, …"),
+        typer.Argument(help="Protocol: pipecat-eval, pipecat, webrtc, sip, twilio, openai-realtime, raw-pcm and others."),
     ],
     out: Annotated[
         Path | None,

@@ -23,11 +23,19 @@ def run(
     named: asked.Named,
     plan: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", show_default="the other options", help="Play the plan in this file (see --write-plan)."),
+        typer.Option(
+            metavar="FILE",
+            show_default="the other options",
+            help="Play the plan in this file (see --write-plan).",
+        ),
     ] = None,
     shard: Annotated[
         str | None,
-        typer.Option(metavar="I/N", show_default="the whole run", help="Play only the I-th of N equal parts, as in 2/4."),
+        typer.Option(
+            metavar="I/N",
+            show_default="the whole run",
+            help="Play only the I-th of N equal parts, as in 2/4.",
+        ),
     ] = None,
     ray: asked.Ray = None,
     ray_worker: asked.RayWorker = None,
@@ -60,9 +68,7 @@ def run(
     ] = False,
     agent_count: Annotated[
         int | None,
-        typer.Option(
-            metavar="A", show_default="those named", help="With --estimate: as many agents, like those that are named.", min=1
-        ),
+        typer.Option(hidden=True, help="With --estimate: as many agents, like those that are named.", min=1),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
