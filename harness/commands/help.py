@@ -25,27 +25,12 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )
 """Commands by what they are for, in the order of a first day."""
-_PLAYS: Final = (
-    "How it plays",
-    (
-        "mode",
-        "condition",
-        "repeats",
-        "concurrency",
-        "seed",
-        "barge-in",
-        "events",
-        "budget-ttfa",
-        "budget-ttft",
-        "wait-for-quiet",
-    ),
-)
+_Panel = tuple[str, tuple[str, ...]]
+_WHAT = "mode", "condition", "repeats", "concurrency", "seed", "barge-in", "events", "budget-ttfa", "budget-ttft"
+_PLAYS: Final[_Panel] = ("How it plays", (*_WHAT, "wait-for-quiet"))
 _MACHINES: Final[_Panel] = ("Many machines", ("plan", "shard", "ray", "write-plan"))
 _LINKS = "public", "raters", "contributors", "callers", "supporters", "expires"
 _SERVED: Final[_Panel] = ("Where the pages are served", ("address", *_LINKS, "url", "tls", "proxy"))
-    "Where the pages are served",
-    ("address", "public", "url", "tls", "proxy", "expires", "raters", "contributors"),
-)
 _VOTES: Final[_Panel] = ("A vote file to send", ("vote-file", "medium", "study", "consent", "post-to"))
 PANELS: Final[Mapping[str, tuple[_Panel, ...]]] = MappingProxyType(
     {
