@@ -99,5 +99,5 @@ def with_band(figure: str, interval: str) -> str:
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
-    """`1 turn`, `12 turns`."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}".replace(",", " ")
+    """`1 turn`, `2,510 turns`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
