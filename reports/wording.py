@@ -53,8 +53,10 @@ def owed_words(turn: TurnView, name: str, budget_ms: float | None) -> str:
 
 
 def elo(value: float | None) -> str:
-    """A rating to the nearest point: a tenth of an Elo point is never known here. Without a separator of thousands, as everywhere
-    that a rating is printed: it is a place on a scale, like a year, and no count."""
+    """A rating to the nearest point: a tenth of an Elo point is never known here.
+
+    Without a separator of thousands wherever a rating is printed: it is a place on a scale, like a year, and no count.
+    """
     return UNKNOWN_TEXT if value is None else f"{value:.0f}"
 
 
