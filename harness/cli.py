@@ -41,6 +41,7 @@ from harness.commands import (
     report,
     run,
     scenarios,
+    try_agent,
 )
 from harness.commands.old_words import in_words_of_today
 from harness.errors import AgentError, StorageError, UserError
@@ -78,6 +79,7 @@ def _root(
         raise typer.Exit(0)
 
 
+app.command("try")(try_agent.try_agent)
 app.command("run")(run.run)
 app.command("merge")(merge.merge)
 app.add_typer(agents.app, name="agents")

@@ -17,7 +17,7 @@ from harness.nearest import did_you_mean, nearest
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "Start": ("run", "report", "play", "check", "init", "doctor"),
+        "Start": ("try", "run", "report", "play", "check", "init", "doctor"),
         "Measure": ("agents", "scenarios", "measure", "remeasure", "load", "calibrate", "export-traces"),
         "Judge": ("judge", "rank", "label"),
         "People": ("listen", "add-votes", "people"),
@@ -153,7 +153,8 @@ def _sections(command: Any, path: Sequence[str]) -> Iterator[tuple[str, list[tup
     options = {option.opts[0].strip("-"): (_named(option), _explained(option)) for option in visible(command)}
     panels = PANELS.get(" ".join(path), ())
     apart = {name for _, names in panels for name in names}
-    for title, names in ((_OPTIONS, [name for name in options if name not in apart]), *panels):
+    main = tuple(name for name in options if name not in apart)
+    for title, names in ((_OPTIONS, main), *panels):
         if rows := [options[name] for name in names if name in options]:
             yield title, rows
 

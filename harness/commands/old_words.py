@@ -6,6 +6,7 @@ from typing import Final
 from harness.errors import UserError
 
 _COMMANDS: Final = {
+    ("agents", "try"): ("try",),
     ("votes",): ("add-votes",),
     ("retime",): ("remeasure",),
     ("spans",): ("export-traces",),
