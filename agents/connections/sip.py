@@ -314,6 +314,7 @@ ABOUT: Final = About(
         '# password_env = "EXAMPLE_SIP_PASSWORD"',
         "# be_called = true                  # the agent calls: register at url as identity, and answer",
     ),
+    keyed=False,
 )
 
 

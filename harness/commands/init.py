@@ -96,7 +96,7 @@ def init(
         print(f"written  {path}")
     agent = answers.agent if answers.ships else folder / answers.agent
     options = [*gate_options(answers), "--budgets", folder / BUDGETS, "--judge", "none"]
-    print(f"\nTest the profile:   {wording.command('agents', 'try', agent)}")
+    print(f"\nTest the profile:   {wording.command('try', agent)}")
     print(f"Check the limits: {wording.command('check', '--agent', agent, '--pack', answers.pack, *options)}")
 
 

@@ -230,6 +230,6 @@ def refuse_without_room(nodes: Sequence[Node], needs: Needs) -> list[Node]:
         most = max(nodes, key=lambda node: (node.cpus, node.gpus), default=None)
         has = "it has no node" if most is None else f"its largest node has {Needs(most.cpus, most.gpus).in_words()}"
         raise UserError(
-            f"--ray: no node of the cluster has {needs.in_words()} for a shard; {has}; ask for less with --ray-worker"
+            f"--ray: no node of the cluster has {needs.in_words()} for a shard; {has}; ask for less, as in --ray auto,cpus=1"
         )
     return fit
