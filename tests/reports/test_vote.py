@@ -572,7 +572,9 @@ def test_the_pairs_of_a_page_take_a_few_kilobytes() -> None:
     view = invented_view(agents=3, contexts=2)
     side = ShownReply("ref:careful", 3)
     pairs = tuple(VotePair(k % 2, ShownReply("invented-a", 0), side) for k in range(MOST_PAIRS))
-    one, every = (len(render(replace(view, vote=QuickVote("id", (LinePairs("clean", found),))))) for found in (pairs[:1], pairs))
+    one, every = (
+        len(render(replace(view, vote=QuickVote("id", (LinePairs("clean", found),))))) for found in (pairs[:1], pairs)
+    )
     assert every - one < 5_000
 
 
