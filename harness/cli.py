@@ -24,6 +24,7 @@ from harness.commands import (
     check,
     doctor,
     export_traces,
+    import_replies,
     init,
     judge,
     label,
@@ -86,6 +87,7 @@ app.command("report")(report.report)
 app.command("check")(check.check)
 app.command("play")(play.play)
 app.command("measure")(measure.measure)
+app.command("import-replies")(import_replies.import_replies)
 app.command("remeasure")(remeasure.remeasure)
 app.command("export-traces")(export_traces.export_traces)
 app.command("calibrate")(calibrate.calibrate)
