@@ -36,7 +36,6 @@ from harness.commands import (
     people,
     play,
     rank,
-    remeasure,
     report,
     run,
     scenarios,
@@ -88,7 +87,6 @@ app.command("check")(check.check)
 app.command("play")(play.play)
 app.command("measure")(measure.measure)
 app.command("import-replies")(import_replies.import_replies)
-app.command("remeasure")(remeasure.remeasure)
 app.command("export-traces")(export_traces.export_traces)
 app.command("calibrate")(calibrate.calibrate)
 app.command("load")(load.load)

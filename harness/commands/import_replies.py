@@ -23,10 +23,14 @@ SHOWN: Final = 3
 
 def import_replies(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Replies: CSV, TSV, JSON Lines, or a list in JSON; docs/calls.md has the columns.")
+        Path,
+        typer.Argument(metavar="FILE", help="Replies: CSV, TSV, JSON Lines, or a list in JSON; docs/calls.md has the columns."),
     ],
     pack: Annotated[
-        str, typer.Option(metavar="PACK", help="Pack of the conversations that they answer: a shipped name, a YAML file or a folder.")
+        str,
+        typer.Option(
+            metavar="PACK", help="Pack of the conversations that they answer: a shipped name, a YAML file or a folder."
+        ),
     ],
     columns: Annotated[
         list[str] | None,
@@ -69,9 +73,7 @@ def import_replies(
     return 3 if read.left_out or not_taken else 0
 
 
-def _object(
-    read: "RepliesRead", not_taken: "Sequence[Fault]", folder: Path, pack: str, page: str | None
-) -> dict[str, Any]:
+def _object(read: "RepliesRead", not_taken: "Sequence[Fault]", folder: Path, pack: str, page: str | None) -> dict[str, Any]:
     def listed(faults: "Sequence[Fault]") -> list[dict[str, str]]:
         return [{"where": fault.where, "kind": fault.kind, "why": fault.why} for fault in faults]
 
@@ -99,7 +101,8 @@ def _print(read: "RepliesRead", not_taken: "Sequence[Fault]", folder: Path, pack
     for name, count in read.unanswered().items():
         print(f"{name} has no reply to {count} of {counted(contexts, 'conversation')}: nobody is asked about it there.")
     if contexts < of_pack:
-        print(f"{of_pack - contexts} of {counted(of_pack, 'conversation')} of {pack} have no reply at all, and are not in the run.")
+        without = f"{of_pack - contexts} of {counted(of_pack, 'conversation')} of {pack}"
+        print(f"{without} have no reply at all, and are not in the run.")
     for note in read.notes:
         print(note)
     if len(read.agents) == 1:

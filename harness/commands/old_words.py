@@ -7,7 +7,8 @@ from harness.errors import UserError
 
 _COMMANDS: Final = {
     ("votes",): ("add-votes",),
-    ("retime",): ("remeasure",),
+    ("retime",): ("measure",),
+    ("remeasure",): ("measure",),
     ("spans",): ("export-traces",),
     ("scenarios", "listen"): ("scenarios", "hear"),
     ("scenarios", "list"): ("scenarios", "show"),

@@ -1,4 +1,4 @@
-"""Replies in a file, as the sessions of a run, so that every command for a run serves them: judges, votes, tests, pages, exports.
+"""Replies in a file, as the sessions of a run, so that every command for a run serves them: judges, votes, pages, exports.
 
 Nothing is played and nothing measured. A latency that the file states is its author's claim: it is stored under a method of its
 own, and everything that shows it says so; of a file without latencies no figure is about time. A reply with sound is a

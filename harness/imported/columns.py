@@ -16,10 +16,10 @@ FIELDS: Final = (*NEEDED, "audio", "ttft_ms", "ttfa_ms", "family")
 _ALSO: Final[Mapping[str, str]] = {"agent": "system"}
 """The field's other name: what competes on a board is a system, and those that are imported are agents."""
 _SOUND_LIKE: Final[Mapping[str, tuple[str, ...]]] = {
-    "context": ("context_id", "id", "item", "item_id", "conversation", "conversation_id", "dialogue_id", "dialog_id", "scenario",
-                "case", "prompt_id", "question_id"),
+    "context": ("context_id", "id", "item", "item_id", "conversation", "conversation_id", "dialogue_id", "dialog_id",
+                "scenario", "prompt_id", "question_id"),
     "system": ("model", "model_name", "bot", "assistant", "chatbot", "condition", "name"),
-    "text": ("reply", "response", "answer", "completion", "output", "generation", "generated", "message", "content", "utterance"),
+    "text": ("reply", "response", "answer", "completion", "output", "generation", "message", "content", "utterance"),
 }  # fmt: skip
 """Names under which published files have these fields, the commonest first."""
 MOST_NAMED: Final = 12

@@ -18,7 +18,6 @@ from harness.printable import printable
 from harness.scenarios.context import Context
 from harness.store.manifest import SEAT_KINDS
 from harness.tables.names import NamesRead, one_name
-from harness.wording import counted
 
 MOST_AGENTS: Final = 200
 """More are the values of another column: nobody rates a board of thousands."""
@@ -91,7 +90,9 @@ def read_replies(path: Path, maps: Mapping[str, str], contexts: Sequence[Context
             continue
         found[place] = reply
         if len(spelled) > MOST_AGENTS:
-            raise UserError(f"{path}: names over {MOST_AGENTS} agents; is another column the agent's? name it: --map COLUMN=agent")
+            raise UserError(
+                f"{path}: names over {MOST_AGENTS} agents; is another column the agent's? name it: --map COLUMN=agent"
+            )
     if not found:
         raise UserError(_why_none(path, pack, contexts, left_out))
     replies = tuple(found.values())
@@ -115,7 +116,8 @@ def _named(row: RowRead, known: set[str], names: NamesRead, stem: str) -> RowRea
         raise _NotTaken("name", str(error).removeprefix(f"{row.where}: ")) from None
     if context not in known:
         near = get_close_matches(context, known, n=1, cutoff=0.8)
-        raise _NotTaken("unknown_context", f"the pack has no context {context[:80]!r}{f'; is it {near[0]!r}?' if near else ''}")
+        meant = f"; is it {near[0]!r}?" if near else ""
+        raise _NotTaken("unknown_context", f"names a context that the pack does not have, {context[:80]!r}{meant}")
     if system.lower() in PEOPLES or system.lower().startswith(_OF_PEOPLE):
         why = f"{system[:40]!r} is a name of people's replies, and those in a file are a program's; give the agent another name"
         raise _NotTaken("name_of_people", why)
@@ -156,7 +158,7 @@ def _why_none(path: Path, pack: str, contexts: Sequence[Context], left_out: Sequ
         some = ", ".join(context.id for context in contexts[:_MOST_SHOWN])
         first = left_out[0]
         return (
-            f"{path}: none of its {counted(len(left_out), 'row')} is of the pack {pack}, whose contexts are {some} …; {first.where}: "
-            f"{first.why}; name another --pack, or the column of contexts with --map COLUMN=context"
+            f"{path}: no row names a context of the pack {pack} (such as {some}); {first.where} {first.why}; "
+            "name another --pack, or the column of contexts with --map COLUMN=context"
         )
     return f"{path}: has no row that can be used; {left_out[0].where} {left_out[0].why}"

@@ -261,7 +261,7 @@ class TurnTiming:
     pause_durations_ms: tuple[float, ...] = ()
     pause_was_cut: tuple[bool, ...] = ()
     endpointing: Endpointing | None = None
-    """None where the turn was lost, or timed before this figure existed (`harness remeasure` computes it)."""
+    """None where the turn was lost, or timed before this figure existed (`harness measure RUN` computes it)."""
     cut_in: bool = False
     no_reply: bool = False
     yield_ms: float | None = None
