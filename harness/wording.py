@@ -9,6 +9,10 @@ from collections.abc import Sequence
 from typing import Final
 
 UNKNOWN_TEXT: Final = "—"
+_NUMBERS: Final = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
 _IN_SECONDS_MS: Final = 1_000.0
 OWN: Final = " had the machine been its own"
 LEAST_RANGE_MS: Final = 1.0
@@ -31,6 +35,19 @@ def milliseconds(value: float | None) -> str:
     if abs(value) < _IN_SECONDS_MS:
         return f"{value:.0f} ms".replace("-", "−")
     return f"{value / 1_000:.2f} s".replace("-", "−")
+
+
+def latency_band(low_ms: float | None, high_ms: float | None) -> str:
+    """`430–520 ms`, `1.35–1.55 s`, `≥ 2.10 s` if it extends into "no reply"; empty without an interval."""
+    if low_ms is None:
+        return ""
+    if high_ms is None:
+        return f"≥ {milliseconds(low_ms)}"
+    if low_ms >= 0 and high_ms < _IN_SECONDS_MS:
+        return f"{low_ms:.0f}–{high_ms:.0f} ms"
+    if low_ms >= _IN_SECONDS_MS:
+        return f"{low_ms / 1_000:.2f}–{high_ms / 1_000:.2f} s"
+    return f"{milliseconds(low_ms)} – {milliseconds(high_ms)}"
 
 
 def programs(others: Sequence[tuple[str, float]]) -> str:
@@ -99,5 +116,10 @@ def with_band(figure: str, interval: str) -> str:
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
-    """`1 turn`, `12 turns`."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}".replace(",", " ")
+    """`1 turn`, `2,510 turns`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def number_word(n: int) -> str:
+    """`one`, `twenty`, `21`: a whole number as a sentence has it."""
+    return _NUMBERS[n] if 0 <= n < len(_NUMBERS) else f"{n:,}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import StorageError, UserError
+from harness.extras import pictures_missing
 from harness.figures.summarise import with_drawing
 from harness.figures.summary import RunSummary
 from harness.files import write_whole
@@ -48,8 +49,9 @@ def write_joint_report(
 
     `out` is the page's file if it ends in `.html`, otherwise a folder for `report.html`. The stereo files are in
     `report-audio` beside the page, so the two can be moved together. `baseline` is an earlier run to compare with; `exports` a
-    folder for the charts as PNG and SVG, the tables as CSV and JSON, and a summary in Markdown. With `bundle` the sound is
-    inside the page, which then needs no other file and is some hundred kilobytes larger per session.
+    folder for the charts as PNG and SVG (where the extra that draws is installed), the tables as CSV and JSON, and a summary in
+    Markdown. With `bundle` the sound is inside the page, which then needs no other file and is some hundred kilobytes larger
+    per session.
 
     Raises:
         UserError: the runs cannot share a page, or `out` cannot be written.
@@ -69,7 +71,7 @@ def write_joint_report(
             view = replace(view, baseline=_since(page_runs, baseline))
         write_whole(page, render(view))
         if exports is not None:
-            written = write_exports(view, exports)
+            written = write_exports(view, exports, pictures=not pictures_missing())
             for run in page_runs.parts:
                 folder = exports / run.label.replace("/", "__") if page_runs.several else exports
                 write_human_completions(run.store, folder)

@@ -12,7 +12,7 @@ from harness.commands.load_output import report_load
 from harness.commands.screen import AsJson, screen
 from harness.commands.vote_file import print_vote_file
 from harness.errors import UserError
-from harness.extras import require_pictures
+from harness.extras import pictures_missing
 from harness.files import write_whole
 from harness.progress import RunProgress
 
@@ -117,8 +117,6 @@ def report(
     from harness.reports.write import write_joint_report
     from harness.store.run_store import RunStore
 
-    if export is not None:
-        require_pictures(f"--export {export}")
     with RunProgress() as progress:
         progress.phase("Reading")
         stores = [RunStore.open(run) for run in runs]
@@ -144,6 +142,8 @@ def report(
         console.print(f"        one file of {written.page.stat().st_size / 1e6:.1f} MB, sound included", soft_wrap=True)
     if export is not None:
         console.print(f"exports {export} ({len(written.exports)} files)", soft_wrap=True)
+        if why := pictures_missing():
+            console.print(why, soft_wrap=True, markup=False, highlight=False)
 
 
 def _write_index(folders: Sequence[Path], out: Path | None, others: Mapping[str, object], *, as_json: bool) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final, get_args
 
 from harness.commands.recorded import refuse_recorded
-from harness.commands.screen import next_step, screen
+from harness.commands.screen import screen
 from harness.errors import UserError
 from harness.progress import RunProgress
-from harness.wording import counted
+from harness.wording import command, counted
 
 _MB: Final = 1e6
 
@@ -88,4 +88,4 @@ def print_vote_file(
         say(f"        {counted(file.left_out, 'conversation')} with a crisis or an illness left out: they are asked of nobody")
     for name in file.names_said:
         say(f"        {name} says its own name in a reply, which no page can take out")
-    say(f"then    {next_step('add-votes', runs[0])} votes-*.json")
+    say(f"then    {command('add-votes', runs[0])} votes-*.json")

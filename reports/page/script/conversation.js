@@ -23,7 +23,7 @@ const chips = (turn, last) => [
   turn.unspoken ? [turn.unspoken.words, "bad"] : null,
   last.cut_in ? ["cut in on the caller", "warn"] : null,
   turn.pauses.some((s) => s[0] === "cut") ? ["cut a pause", "warn"] : null,
-  last.discarded ? [`discarded: ${last.discarded}`, "bad"] : null,
+  last.discarded ? [`discarded: ${last.discarded}`, ""] : null,
   ...last.labels.map((text) => [text, ""]),
 ].filter(Boolean).map(([text, kind]) => el("span", { class: `chip ${kind}` }, said(text)));
 const figures = (turn, last) => {
@@ -45,7 +45,7 @@ const turnCard = (turn, index) => {
   const last = lastOf(turn), { ttfa, ttft, answer: answered } = last.figures_ms;
   const recorded = turn.mode === "recorded" && turn.each.length > 0;
   const many = turn.each.length > 1;
-  const speed = many ? medianWait(turn) : ttfa ?? ttft;
+  const speed = many ? medianWait(turn) : last.discarded ? undefined : ttfa ?? ttft;
   const name = many ? "median TTFA" : ttfa === undefined && ttft !== undefined ? "TTFT" : "TTFA";
   const filler = turn.agent_spans.some((span) => span[0] === "filler" && span[1] >= last.spoken_end_ms);
   const answer = recorded || many || !filler || answered === ttfa ? "" : `, answer ${ms(answered ?? null)}`;
