@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from harness.commands.screen import AsJson, next_step
+from harness.commands.screen import AsJson
 from harness.progress import RunProgress
-from harness.wording import counted
+from harness.wording import command, counted
 
 if TYPE_CHECKING:  # the harness starts without what reads sound
     from harness.imported.replies import RepliesRead
@@ -111,9 +111,9 @@ def _print(read: "RepliesRead", not_taken: "Sequence[Fault]", folder: Path, pack
         f"{counted(len(read.replies), 'reply', 'replies')} of {counted(len(read.agents), 'agent')} to "
         f"{counted(contexts, 'conversation')} are the run {folder}. Next:"
     )
-    print(f"  people vote:     {next_step('report', folder, '--vote-file', 'vote.html')}")
-    print(f"  or listen:       {next_step('listen', folder, '--medium', 'text')}")
-    print(f"  a judge reads:   {next_step('judge', 'run', folder, '--judge', 'embedded')}")
+    print(f"  people vote:     {command('report', folder, '--vote-file', 'vote.html')}")
+    print(f"  or listen:       {command('listen', folder, '--medium', 'text')}")
+    print(f"  a judge reads:   {command('judge', 'run', folder, '--judge', 'embedded')}")
 
 
 def _left_out(total: int, faults: "Sequence[Fault]", what: str) -> str:
