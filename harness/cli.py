@@ -28,6 +28,7 @@ from harness.commands import (
     doctor,
     export_traces,
     help,
+    import_replies,
     init,
     judge,
     label,
@@ -39,7 +40,6 @@ from harness.commands import (
     people,
     play,
     rank,
-    remeasure,
     report,
     run,
     scenarios,
@@ -95,7 +95,7 @@ app.command("report")(report.report)
 app.command("check")(check.check)
 app.command("play")(play.play)
 app.command("measure")(measure.measure)
-app.command("remeasure")(remeasure.remeasure)
+app.command("import-replies")(import_replies.import_replies)
 app.command("export-traces")(export_traces.export_traces)
 app.command("calibrate")(calibrate.calibrate)
 app.command("load")(load.load)
