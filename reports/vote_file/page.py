@@ -91,7 +91,7 @@ def render(file: VoteFile, inside: Sequence[bytes], addresses: Sequence[str]) ->
     """The page. `inside`: the sounds that it contains; `addresses`: of those beside it."""
     script, style = _script(), _style()
     environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(jinja2.PackageLoader("harness.reports", of) for of in ("vote_file", "page/sections")),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader("harness.reports", of) for of in ("vote_file", "page/sections")]),
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     return environment.get_template("vote_file.html.jinja").render(
