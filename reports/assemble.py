@@ -19,6 +19,7 @@ from harness.figures.circumstances import largest
 from harness.figures.summary import RunSummary
 from harness.ranking.ranking import MANY
 from harness.reports import audits, strategies, telemetry
+from harness.reports.head import date_of, setting_of, title_of
 from harness.reports.listening.section import listening_views
 from harness.reports.provenance import provenance
 from harness.reports.quick_vote import quick_vote
@@ -72,13 +73,21 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
     few = [row for part in page_runs.parts for row in quoted_rows(part)] if sum(map(len, quoted)) <= MANY else []
     return PageView(
         run=page_runs.title,
-        created=", ".join(dict.fromkeys(manifest.created for manifest in manifests)),
+        title=title_of(manifests, people=any(seat.is_people for seat in summary.seats)),
+        sentence="",
+        setting=setting_of(manifests),
+        created=date_of(manifests),
         valid=summary.valid,
         invalid_reasons=_invalid(page_runs),
         pacing_p99_error_ms=summary.pacing.p99_error_ms,
         realtime_ratio=summary.pacing.realtime_ratio,
         head_to_head=tuple(summary.head_to_head),
         quality=summary.quality,
+        ways=tuple(
+            way
+            for way in dict.fromkeys([summary.way_to_people, *(b.way_to_people for b in summary.boards)])
+            if way in summary.quality
+        ),
         elo_method=next((b.method for b in summary.boards if b.presentation == summary.quoted(b.condition)), ""),
         agents=tuple(_agent(cell, page_runs, quoted) for cell in summary.whole),
         references=_references(page_runs.contexts, summary),

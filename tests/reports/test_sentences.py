@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from harness.figures.cautions import Caution, gravest_first
+from harness.figures.cautions import Caution, gravest_first, worded
 from harness.figures.quality_state import QUOTED
 from harness.ranking.board import QualityState
 from harness.reports.assemble import preferences
 from harness.reports.board import board, method_words
-from harness.reports.cautions_shown import cautions, in_one_line, merged
+from harness.reports.cautions_shown import EVERY, cautions, merged, placed
 from harness.reports.conditions import conditions
 from harness.reports.html import render
 from harness.reports.markdown import markdown, plain
@@ -252,10 +252,24 @@ def test_cautions_of_one_topic_are_one_and_the_line_counts_them(view: PageView) 
     found = merged(gravest_first([*view.cautions, *more]))
     (ranking,) = (m for m in found if m.topic == "Ranking")
     assert ranking.texts == ("one", "two")
-    assert in_one_line(found).startswith(
-        f"{len(found)} cautions before you quote a number: 1 grave (Weak judge), 1 that weakens"
-    )
     assert [m.level for m in found] == sorted((m.level for m in found), key=["bad", "warn", "note"].index)
+
+
+def test_a_caution_is_where_its_figure_is_and_nowhere_twice(view: PageView) -> None:
+    """What changes how a figure is read is beside it; what is only to be known is at the end; what the page says anyway is not
+    repeated."""
+    codes = ("invalid", "no_reply", "weak_judge", "failed", "few_conversations", "machines", "not_judged")
+    found = [worded(code, *range(5)) for code in codes]
+    shown = placed(gravest_first(found), judged=True)
+    assert [m.topic for m in shown.sure] == ["Few conversations"]
+    assert [(column, m.topic) for column, m in shown.figures] == [
+        (EVERY, "Failed sessions"), ("Fast", "No reply"), ("Kind", "Weak judge"), ("Kind", "Not judged"),
+    ]  # fmt: skip
+    assert [m.topic for m in shown.rest] == ["Machines"]
+    assert "Not judged" not in [m.topic for _, m in placed(found, judged=False).figures]
+    page = render(view)
+    for caution in view.cautions:
+        assert page.count(str(escape(caution.text))) == 1, caution.topic
 
 
 def test_how_often_an_agent_was_preferred_counts_people_apart() -> None:
