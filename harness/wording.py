@@ -10,6 +10,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 UNKNOWN_TEXT: Final = "—"
+_NUMBERS: Final = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
 _IN_SECONDS_MS: Final = 1_000.0
 OWN: Final = " had the machine been its own"
 LEAST_RANGE_MS: Final = 1.0
@@ -36,6 +40,19 @@ def milliseconds(value: float | None) -> str:
     if abs(value) < _IN_SECONDS_MS:
         return f"{value:.0f} ms".replace("-", "−")
     return f"{value / 1_000:.2f} s".replace("-", "−")
+
+
+def latency_band(low_ms: float | None, high_ms: float | None) -> str:
+    """`430–520 ms`, `1.35–1.55 s`, `≥ 2.10 s` if it extends into "no reply"; empty without an interval."""
+    if low_ms is None:
+        return ""
+    if high_ms is None:
+        return f"≥ {milliseconds(low_ms)}"
+    if low_ms >= 0 and high_ms < _IN_SECONDS_MS:
+        return f"{low_ms:.0f}–{high_ms:.0f} ms"
+    if low_ms >= _IN_SECONDS_MS:
+        return f"{low_ms / 1_000:.2f}–{high_ms / 1_000:.2f} s"
+    return f"{milliseconds(low_ms)} – {milliseconds(high_ms)}"
 
 
 def programs(others: Sequence[tuple[str, float]]) -> str:
@@ -129,3 +146,8 @@ def when(moment: str | datetime) -> str:
 def day(moment: str | datetime) -> str:
     """`28 November 2026`."""
     return when(moment).partition(",")[0]
+
+
+def number_word(n: int) -> str:
+    """`one`, `twenty`, `21`: a whole number as a sentence has it."""
+    return _NUMBERS[n] if 0 <= n < len(_NUMBERS) else f"{n:,}".replace(",", " ")

@@ -16,6 +16,7 @@ import numpy as np
 from harness.experiment import BUDGET_MS
 from harness.figures.cells import Cell
 from harness.figures.circumstances import largest
+from harness.figures.in_a_sentence import found, how_sure
 from harness.figures.summary import RunSummary
 from harness.ranking.ranking import MANY
 from harness.reports import audits, strategies, telemetry
@@ -74,7 +75,8 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
     return PageView(
         run=page_runs.title,
         title=title_of(manifests, people=any(seat.is_people for seat in summary.seats)),
-        sentence="",
+        finding=found(summary),
+        sure=how_sure(summary),
         setting=setting_of(manifests),
         created=date_of(manifests),
         valid=summary.valid,

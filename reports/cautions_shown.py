@@ -26,6 +26,8 @@ _CODES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }  # fmt: skip
 """Column of the first table → codes of the cautions that change how its figures are read; any other concerns all columns."""
+_SAID: Final = frozenset({"invalid", "few_conversations", "measurement_error"})
+"""Codes of cautions that the head of the page says in its first sentences."""
 _COLUMN: Final = {code: column for column, codes in _CODES.items() for code in codes}
 
 
@@ -40,10 +42,8 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The cautions of a page in their places. `sure`: beside how sure it is; `figures`: (column, caution) under the table;
-    `rest`: at the end of the page."""
+    """The cautions of a page in their places. `figures`: (column, caution) under the table; `rest`: at the end of the page."""
 
-    sure: tuple[Merged, ...]
     figures: tuple[tuple[str, Merged], ...]
     rest: tuple[Merged, ...]
 
@@ -63,13 +63,11 @@ def merged(found: Sequence[Caution]) -> tuple[Merged, ...]:
 
 def placed(found: Sequence[Caution], *, judged: bool) -> Placed:
     """The cautions of a page in their places, each once. `judged`: true if the page has any verdict or vote."""
-    said = {"invalid", *(() if judged else ("not_judged",))}
+    said = {*_SAID, *(() if judged else ("not_judged",))}
     found = [caution for caution in found if caution.code not in said]
-    few = [caution for caution in found if caution.code == "few_conversations"]
-    weaken = [caution for caution in found if caution.level != "note" and caution not in few]
+    weaken = [caution for caution in found if caution.level != "note"]
     columns = {column: merged([c for c in weaken if _COLUMN.get(c.code, EVERY) == column]) for column in (EVERY, *_CODES)}
     return Placed(
-        merged(few),
         tuple((column, caution) for column, topics in columns.items() for caution in topics),
         merged([caution for caution in found if caution.level == "note"]),
     )

@@ -1,4 +1,4 @@
-"""The head of a page: who answered what, what was played, how sure it is, and what to do next, as a person would say it.
+"""The head of a page: who answered what, what was played, and what to do next, as a person would say it.
 
 A reader who has seen no such page asks these before any figure, and a folder's name, a mode or a date of ISO 8601 answers none.
 """
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from harness.reports.view import PageView
-from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.manifest import RunManifest
 from harness.wording import counted, listed, when
 
@@ -72,16 +71,6 @@ def setting_of(manifests: Sequence[RunManifest]) -> str:
     lines = list(dict.fromkeys(name for manifest in manifests for name in manifest.conditions))
     spoken = "spoken over a clean line" if lines == [_CLEAN] else f"spoken over {counted(len(lines), 'line')} ({listed(lines)})"
     return f"{spoken}: {turns}"
-
-
-def how_sure(view: PageView) -> str:
-    """How far the figures go beyond these conversations, in one sentence; empty where a caution says it."""
-    if not view.valid:
-        return "No figure of an invalid run is sure."
-    many = len(view.contexts)
-    if many < FEWEST_CLUSTERS:
-        return ""
-    return f"A range beside a figure is its 95 % interval over {counted(many, 'conversation')}."
 
 
 def next_step(view: PageView) -> str:

@@ -32,7 +32,7 @@ from harness.reports.charts import elo_latency_chart, elo_latency_points, theme
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
 from harness.reports.failures import losses
-from harness.reports.head import how_sure, next_step
+from harness.reports.head import next_step
 from harness.reports.page_files import content_policy, environment, packed, page_file, safe_json, script_text, vega_script
 from harness.reports.verdict import verdicts
 from harness.reports.view import METRICS, SUBSETS, PageView, Subset, TableView
@@ -140,7 +140,6 @@ def render(view: PageView) -> str:
             templates=[template for _, _, template in _SECTIONS],
             contents=[(anchor, label) for anchor, label, _ in _SECTIONS if _is_shown(view, anchor)],
             cautions=placed(cautions(view), judged=bool(view.verdicts + view.votes)),
-            how_sure=how_sure(view),
             next_step=next_step(view),
             can_plot=bool(drawings),
             joint=[Markup(drawing) for drawing in drawings.get(elo_latency_points.default_choice(view).key, ())],

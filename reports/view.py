@@ -282,8 +282,10 @@ class PageView:
     run: str
     """The run's folder, which is its provenance; `title` is for people."""
     title: str
-    sentence: str
-    """The finding in one sentence."""
+    finding: str
+    """What was found, in one sentence."""
+    sure: str
+    """How sure that is, in another."""
     setting: str
     """How it was played, in one sentence without its full stop."""
     created: str

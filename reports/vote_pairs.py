@@ -72,6 +72,8 @@ class QuickVote:
     lines: tuple[LinePairs, ...] = ()
     folder: str = ""
     """Folder of the run, as its owner named it."""
+    left_out: int = 0
+    """Conversations with a crisis or an illness, which are asked of nobody."""
     why_not: str = ""
     """Why there are none, in one sentence."""
 
@@ -94,6 +96,7 @@ def vote_data(vote: QuickVote) -> dict[str, Any]:
     return {
         "run": vote.run,
         "add": command("add-votes", vote.folder, "--add"),
+        "left_out": vote.left_out,
         "systems": systems,
         "options": [[name, words] for name, (_, words) in zip(get_args(Option), CHOICES, strict=True)],
         "lines": [

@@ -11,7 +11,16 @@ from harness.store.judgment import is_reference, reference_id
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.timing.quantiles import Quantiles
 from harness.turns.bounded import Bounded
-from harness.wording import LEAST_RANGE_MS, UNKNOWN_TEXT, cannot_tell, had_it_been_its_own, milliseconds, share, share_band
+from harness.wording import (
+    LEAST_RANGE_MS,
+    UNKNOWN_TEXT,
+    cannot_tell,
+    had_it_been_its_own,
+    latency_band,
+    milliseconds,
+    share,
+    share_band,
+)
 
 
 def latency(figure: Quantiles, which: str = "p50") -> str:
@@ -20,16 +29,8 @@ def latency(figure: Quantiles, which: str = "p50") -> str:
 
 
 def latency_interval(estimate: Estimate) -> str:
-    """`430–520 ms`, `1.35–1.55 s`, `≥ 2.10 s` if it extends into "no reply"; empty without an interval."""
-    if estimate.low is not None and estimate.high is None:
-        return f"≥ {milliseconds(estimate.low)}"
-    if estimate.low is None or estimate.high is None:
-        return ""
-    if estimate.low >= 0 and estimate.high < 1_000:
-        return f"{estimate.low:.0f}–{estimate.high:.0f} ms"
-    if estimate.low >= 1_000:
-        return f"{estimate.low / 1_000:.2f}–{estimate.high / 1_000:.2f} s"
-    return f"{milliseconds(estimate.low)} – {milliseconds(estimate.high)}"
+    """The interval of a latency (`latency_band`)."""
+    return latency_band(estimate.low, estimate.high)
 
 
 def shows(ends: Bounded) -> bool:

@@ -17,6 +17,7 @@ from harness.figures.rank import chosen_condition
 from harness.files import own_file, own_folder
 from harness.reports.listening import sound
 from harness.reports.listening.design import ListeningDesign
+from harness.scenarios.screens import fit_for_people
 from harness.store.judgment import reference_name
 from harness.store.paths import LISTENING
 from harness.store.run_store import RunStore
@@ -165,7 +166,7 @@ def _name(*parts: str) -> str:
 
 def _conversations(store: RunStore, counted: Sequence[SelectedReply], design: ListeningDesign) -> list[Conversation]:
     found = []
-    for context in store.contexts():
+    for context in fit_for_people(store.contexts()):
         replies = {
             each.session.key.agent: reply
             for each in counted

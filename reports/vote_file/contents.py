@@ -2,7 +2,7 @@
 
 Pairs, conversations and replies are numbers in it or ids drawn at random. Which of a pair is the key's `system_a` is drawn
 too: in the order of names, whoever looks into the page could tell one agent from the other. Every reply that is heard begins
-with its first sound, at one loudness. Conversations in which the screens find a crisis are asked of nobody.
+with its first sound, at one loudness.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import random
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import fmean
 from typing import Any, Final, Literal, get_args
@@ -26,9 +26,8 @@ from harness.reports.session_view import SessionView
 from harness.reports.sessions import sessions
 from harness.reports.shown_runs import alone
 from harness.reports.vote_file.consent import Consent, default_consent
-from harness.reports.vote_pairs import ShownReply, VotePair
+from harness.reports.vote_pairs import QuickVote, ShownReply, VotePair
 from harness.scenarios.context import Context
-from harness.scenarios.screens import NOT_FOR_PEOPLE, screen_context
 from harness.store.judgment import Presentation
 from harness.store.run_store import RunStore
 from harness.votes.vote import Option
@@ -79,13 +78,12 @@ def vote_file(
     if medium != "text":
         draw_sessions(shown, store.folder)
     views = sessions(shown, store.folder, audio=medium != "text", bundle=False)
-    contexts = tuple(context for context in shown.contexts if not screen_context(context, NOT_FOR_PEOPLE))
-    vote = quick_vote(replace(shown, contexts=contexts), views)
+    vote = quick_vote(shown, views)
     heard = medium == "sound" or (medium is None and any(line.heard for line in vote.lines))
     found = next((line for line in vote.lines if (line.heard if heard else line.read)), None)
     if found is None:
-        raise UserError(f"{store.folder}: {_why_none(vote.why_not, heard, crises=len(contexts) < len(shown.contexts))}")
-    pairs = _Pairs(found.heard if heard else found.read, contexts, views)
+        raise UserError(f"{store.folder}: {_why_none(vote, heard)}")
+    pairs = _Pairs(found.heard if heard else found.read, shown.contexts, views)
     if not consent:
         consent = default_consent(heard=heard, posted=post_to is not None)
     file = secrets.token_hex(8)
@@ -125,7 +123,7 @@ def vote_file(
         key=key,
         asked=asked,
         minutes=takes,
-        left_out=len(shown.contexts) - len(contexts),
+        left_out=vote.left_out,
         to_read=len({pair.context for pair in found.read}),
         names_said=tuple(_names_said(pairs)),
     )
@@ -212,11 +210,10 @@ def _clip(store: RunStore, session: str, shown: ShownReply) -> sound.Sound:
     return sound.reply(recording, shown.from_ms, 0.0, shown.to_ms - shown.from_ms)
 
 
-def _why_none(why_not: str, heard: bool, *, crises: bool) -> str:
-    if why_not and not crises:
-        return why_not[0].lower() + why_not[1:]
-    beside = ", beside those in which the screens find a crisis, which are asked of nobody" if crises else ""
-    return f"no conversation has two replies to {'hear; choose --medium text' if heard else 'read'}{beside}"
+def _why_none(vote: QuickVote, heard: bool) -> str:
+    if vote.why_not:
+        return vote.why_not[0].lower() + vote.why_not.removesuffix(".")[1:]
+    return f"no conversation has two replies to {'hear; choose --medium text' if heard else 'read'}"
 
 
 def _names_said(pairs: _Pairs) -> Iterator[str]:

@@ -103,7 +103,8 @@ def invented_view(
     return PageView(
         run="invented-run",
         title=title(labels, ["invented"]),
-        sentence="",
+        finding="This run is invented; it found nothing.",
+        sure="Nothing is sure of it.",
         setting="spoken over an invented line",
         created="2030-01-01 (invented)",
         valid=True,

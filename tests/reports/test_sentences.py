@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from markupsafe import escape
 
 from harness.figures.cautions import Caution, gravest_first, worded
 from harness.figures.quality_state import QUOTED
@@ -20,7 +21,7 @@ from harness.reports.view import NOT_JOINT, Estimate, PageView, Preference, Rati
 from harness.reports.wording import latency_interval
 from harness.store.judgment import Judgment, RedLinesCheck, ShareOfPairs
 from harness.store.judgment_table import table_of
-from harness.wording import UNKNOWN_TEXT, milliseconds
+from harness.wording import milliseconds
 from tests.reports.invented import in_state, invented_view, of_an_invalid_run, quantiles
 
 
@@ -205,7 +206,8 @@ def test_an_opinion_gives_no_verdict_no_place_and_no_chance(view: PageView) -> N
     assert (verdict.kind.answer, verdict.kind.figure) == ("no verdict", "a judge's opinion")
     assert "rated" not in verdict.sentence
     assert "preferred" not in verdict.sentence
-    assert verdict.p_best == UNKNOWN_TEXT
+    assert "the chance" not in verdict.sentence
+    assert "the chance that it is the best rated" in verdicts(view)[0].sentence
 
 
 def test_the_board_and_the_summary_say_whose_quality_it_is(view: PageView) -> None:
@@ -261,7 +263,6 @@ def test_a_caution_is_where_its_figure_is_and_nowhere_twice(view: PageView) -> N
     codes = ("invalid", "no_reply", "weak_judge", "failed", "few_conversations", "machines", "not_judged")
     found = [worded(code, *range(5)) for code in codes]
     shown = placed(gravest_first(found), judged=True)
-    assert [m.topic for m in shown.sure] == ["Few conversations"]
     assert [(column, m.topic) for column, m in shown.figures] == [
         (EVERY, "Failed sessions"), ("Fast", "No reply"), ("Kind", "Weak judge"), ("Kind", "Not judged"),
     ]  # fmt: skip
@@ -269,7 +270,7 @@ def test_a_caution_is_where_its_figure_is_and_nowhere_twice(view: PageView) -> N
     assert "Not judged" not in [m.topic for _, m in placed(found, judged=False).figures]
     page = render(view)
     for caution in view.cautions:
-        assert page.count(str(escape(caution.text))) == 1, caution.topic
+        assert page.count(str(escape(caution.text))) == (caution.code != "measurement_error"), caution.topic
 
 
 def test_how_often_an_agent_was_preferred_counts_people_apart() -> None:

@@ -19,7 +19,13 @@ import pytest
 import soundfile
 
 from harness.cli import _run
+from harness.figures.summarise import summarise
 from harness.figures.summary import RunSummary
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.material import Material
+from harness.reports.quick_vote import quick_vote
+from harness.reports.sessions import sessions
+from harness.reports.shown_runs import alone
 from harness.reports.vote_file.contents import vote_file
 from harness.reports.vote_file.page import write_vote_file
 from harness.scenarios.context import Context
@@ -316,6 +322,18 @@ def test_all_is_in_sight_and_axe_finds_nothing(run: Path, open_page: Open, tmp_p
         assert not grave_faults(page)
         page.get_by_role("button", name="Stop").click()
         assert low or not grave_faults(page)
+
+
+def test_no_door_to_people_asks_about_a_crisis(run: Path, tmp_path: Path) -> None:
+    store = RunStore.open(run)
+    shown = alone(store, summarise(store))
+    asked = quick_vote(shown, sessions(shown, tmp_path, audio=False, bundle=False))
+    places = {pair.context for line in asked.lines for pair in (*line.read, *line.heard)}
+    heard = Material(store, ListeningDesign(kind="ab", medium="sound")).conversations
+    read = Material(store, ListeningDesign(kind="acr", medium="text")).conversations
+    weeks = {f"week-{n}" for n in range(8)}
+    assert {shown.contexts[place].id for place in places} == {c.id for c in heard} == {c.id for c in read} == weeks
+    assert asked.left_out == 1
 
 
 def test_both_replies_must_be_heard_before_a_choice(run: Path, open_page: Open, tmp_path: Path) -> None:

@@ -43,11 +43,13 @@ const voting = async () => {
     const how = met(asked);
     const reached = (kind) => new Set(data[kind].map(([context]) => context)).size;
     const { conversations, words } = data.asks[how];
+    const open = page.contexts.length - data.left_out;
+    const has = `${open}${data.left_out ? ` beside ${data.left_out} with a crisis or an illness, which ${data.left_out === 1 ? "is" : "are"} asked of nobody` : ""}`;
     const needs = `An answer takes votes on ${conversations} conversations, by one person or several`;
     if (reached(how) >= conversations) return words && `${words}.`;
-    if (page.contexts.length < conversations) return `${needs}, and this run has ${page.contexts.length}.`;
+    if (open < conversations) return `${needs}, and this run has ${has}.`;
     const toRead = how === "audio" && reached("heard_text") >= conversations ? ` To read, ${reached("heard_text")} have two.` : "";
-    return `${needs}, and ${reached(how)} of this run's ${page.contexts.length} have two replies to ${how === "audio" ? "hear" : "read"}.${toRead}`;
+    return `${needs}, and ${reached(how)} of this run's ${open} have two replies to ${how === "audio" ? "hear" : "read"}.${toRead}`;
   };
   const pairs = () => data[presentation].map(([context, one, other, rate]) => ({ condition: data.condition, presentation, context: page.contexts[context].id, system_a: data.systems[one[0]],
     system_b: data.systems[other[0]], place: context, sides: [one, other], rate }));
