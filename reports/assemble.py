@@ -85,11 +85,7 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
         realtime_ratio=summary.pacing.realtime_ratio,
         head_to_head=tuple(summary.head_to_head),
         quality=summary.quality,
-        ways=tuple(
-            way
-            for way in dict.fromkeys([summary.way_to_people, *(b.way_to_people for b in summary.boards)])
-            if way in summary.quality
-        ),
+        ways=_ways(summary),
         elo_method=next((b.method for b in summary.boards if b.presentation == summary.quoted(b.condition)), ""),
         agents=tuple(_agent(cell, page_runs, quoted) for cell in summary.whole),
         references=_references(page_runs.contexts, summary),
@@ -115,6 +111,11 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
         budget_ttft_ms=summary.budgets_ms.get("ttft", BUDGET_MS),
         budget_ttfa_ms=summary.budgets_ms.get("ttfa", BUDGET_MS),
     )
+
+
+def _ways(summary: RunSummary) -> tuple[str, ...]:
+    known = [summary.way_to_people, *(board.way_to_people for board in summary.boards), summary.why_unrated]
+    return tuple(way for way in dict.fromkeys(known) if way in summary.quality)
 
 
 def _verdicts(page_runs: ShownRuns) -> Mapping[str, Sequence[JudgmentView]]:

@@ -307,7 +307,7 @@ class PageView:
     quality: tuple[str, ...] = ()
     """The state of the quality axis, one sentence for each condition, and the way to people's."""
     ways: tuple[str, ...] = ()
-    """Those sentences of `quality` that say what to do for people's answer."""
+    """Those sentences of `quality` that say what to do for people's answer, and why no judge has answered."""
     cautions: tuple[Caution, ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()
     onset_error: OnsetError | None = None

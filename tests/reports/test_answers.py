@@ -62,7 +62,8 @@ def test_the_words_of_a_cell_have_the_ends_that_its_bar_has(view: PageView) -> N
         cell = row.cells[1]
         assert cell.bar is not None
         assert cell.bar.interval is not None
-        found = re.search(r"95 % interval (\S+) to (\S+), against “careful”", cell.words)
+        found = re.search(r"^95 % interval (\S+) to (\S+)$", cell.interval)
+        assert cell.words == "against “careful”"
         assert found is not None
         numbers = [float(text.replace("−", "-")) for text in (cell.figure.split()[0], *found.groups())]
         for number, place in zip(numbers, (cell.bar.end, *cell.bar.interval), strict=True):
@@ -173,4 +174,4 @@ def test_the_table_is_sorted_by_any_heading_and_a_name_leads_to_its_sentence(
     sentence = page.locator("#sentences li", has_text=kindest[0].name)
     until(lambda: sentence.is_visible())
     assert "Answers within 500 ms on" in sentence.inner_text()
-    assert "P(best within budget)" in sentence.inner_text()
+    assert "the chance that it is the best rated of those within the budget is" in sentence.inner_text()

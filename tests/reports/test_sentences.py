@@ -135,8 +135,8 @@ def test_an_agent_without_a_rating_is_called_unrated_not_average(view: PageView)
     bare = replace(agent, slices={**agent.slices, "all": replace(agent.whole, rating=RatingView())})
     verdict = verdicts(replace(view, agents=(bare,)))[0]
     assert "not rated" in verdict.text
-    assert verdict.kind.figure == "not judged"
-    assert "nobody judged its replies" in verdict.sentence
+    assert verdict.kind.answer == "not rated"
+    assert "nobody rated its replies" in verdict.sentence
 
 
 @pytest.mark.parametrize(
