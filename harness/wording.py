@@ -121,8 +121,8 @@ def with_band(figure: str, interval: str) -> str:
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
-    """`1 turn`, `12 turns`."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}".replace(",", " ")
+    """`1 turn`, `2,510 turns`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -150,4 +150,4 @@ def day(moment: str | datetime) -> str:
 
 def number_word(n: int) -> str:
     """`one`, `twenty`, `21`: a whole number as a sentence has it."""
-    return _NUMBERS[n] if 0 <= n < len(_NUMBERS) else f"{n:,}".replace(",", " ")
+    return _NUMBERS[n] if 0 <= n < len(_NUMBERS) else f"{n:,}"

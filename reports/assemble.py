@@ -49,15 +49,18 @@ from harness.statistics.clustered_means import clustered_share
 from harness.store.judgment import Judgment, is_reference, reference_name
 from harness.store.judgment_table import JudgmentTable
 from harness.store.manifest import SEAT_KINDS
+from harness.study.study import Study
 
 Won = list[tuple[str, float]]
 
 
-def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bundle: bool = False) -> PageView:
+def assemble(
+    page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bundle: bool = False, study: Study | None = None
+) -> PageView:
     """The complete view of a page.
 
     With `audio`, it has each session's stereo file that `session_audio` drew under `page_folder/report-audio`; with `bundle`,
-    the view contains the sound itself instead of its path.
+    the view contains the sound itself instead of its path. `study`: what whoever votes on the page reads before.
     """
     summary = page_runs.summary
     manifests = [part.store.manifest for part in page_runs.parts]
@@ -102,7 +105,7 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
         strategies=strategies.used(page_runs),
         listening=_listening(page_runs),
         telemetry=_telemetry(page_runs),
-        vote=quick_vote(page_runs, shown),
+        vote=quick_vote(page_runs, shown, study),
         seats=tuple(summary.seats),
         provenance=provenance(page_runs.parts),
         differences=page_runs.differences,

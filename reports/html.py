@@ -41,9 +41,9 @@ from harness.reports.wording import finding_interval, finding_value, judge_on_re
 from harness.wording import counted
 
 _SCRIPTS = (
-    "el.js", "dom.js", "unpack.js", "joint.js", "player.js", "waterfall.js", "address.js", "search.js", "board.js",
-    "each_turn.js", "conversation.js", "handover.js", "download.js", "vote_votes.js", "vote.js", "browse.js", "theme.js",
-    "charts.js", "print.js",
+    "el.js", "words.js", "about_you.js", "dom.js", "unpack.js", "joint.js", "player.js", "waterfall.js", "address.js",
+    "search.js", "board.js", "each_turn.js", "conversation.js", "handover.js", "download.js", "vote_votes.js", "vote.js",
+    "browse.js", "theme.js", "charts.js", "print.js",
 )  # fmt: skip
 _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("verdict", "Verdicts", "sections/verdicts.html.jinja"),

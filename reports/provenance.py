@@ -43,7 +43,9 @@ def _facts(part: Part) -> tuple[Fact, ...]:
     manifest, summary = part.store.manifest, part.summary
     pacing, calibration = manifest.pacing, summary.calibration or manifest.calibration
     facts: list[Fact] = [
-        ("Played", when(manifest.created)),
+        ("Played", when(manifest.created))
+        if manifest.replies is None
+        else ("Imported", f"{when(manifest.created)}, from {manifest.replies.source}"),
         ("Pack", f"{manifest.pack} ({manifest.pack_hash[:12]})"),
         ("Mode", manifest.mode),
         ("Line conditions", ", ".join(manifest.conditions) or UNKNOWN_TEXT),

@@ -44,6 +44,8 @@ PAUSES_CUT_LIMIT: Final = 0.05
 """Share of inner pauses up to which *few* are cut; detectors are compared at it (`harness.turn_taking.detectors`)."""
 NO_INTERVAL = "too few conversations for an interval"
 INVALID = "INVALID RUN, not to be quoted"
+STATED = "as a file states, not measured"
+"""In the place of an interval, of a latency that came with a file of replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,8 @@ def _fast(agent: AgentView, view: PageView, by: str) -> Half:
     limit = p50, budget, words, had_it_been_its_own(figure.p50_range)
     if not agent.valid:
         return Half("unclear", latency(figure), INVALID, *limit)
+    if agent.whole.cell.from_a_file:
+        return Half("unclear", latency(figure), STATED, *limit)
     beyond = Estimate(p50.value, *(None if end is None else end - budget for end in (p50.low, p50.high)))
     return Half(_side(beyond, up="no", down="yes"), latency(figure), latency_interval(p50) or NO_INTERVAL, *limit)
 
@@ -256,6 +260,8 @@ def _in_time(agent: AgentView, view: PageView) -> str:
         words = filler_words(agent.whole.cell, budget)
         return f"Fast, {words}" if _fast(agent, view, "ttfa").answer == "yes" else f"W{words[1:]}"
     begins = "Answers" if agent.spoken else "Gives its first token"
+    if agent.whole.cell.from_a_file:
+        begins = f"A file states that it {begins[:1].lower()}{begins[1:]}"
     ends = getattr(agent.whole.cell.within_budget, f"{deciding(agent)}_range")
     alone = share_had_it_been_its_own(ends, agent.whole.cell.others)
     return (
@@ -307,7 +313,7 @@ def _speed_words(agent: AgentView, view: PageView, by: str) -> str:
         return f"no {name} could be measured"
     band = latency_interval(percentile(figure, "p50"))
     return (
-        f"median {name} {latency(figure)}{f' (95 %: {band})' if band else ''}, "
+        f"median {name} {latency(figure)}{f' ({STATED})' if agent.whole.cell.from_a_file else f' (95 %: {band})' if band else ''}, "
         f"{_against_budget(figure.p50, figure, budget)}; {share(within)} of {counted(agent.whole.cell.turns, 'turn')} within it"
     )
 

@@ -9,9 +9,9 @@ const withPauses = (text) => {
   }
   return [...parts, text.slice(from)];
 };
-const dialogue = (said, lastRole) => el("ol", { class: "dialogue" }, said.map(([role, text], k) => {
+const dialogue = (said, lastRole, named = (role) => role) => el("ol", { class: "dialogue" }, said.map(([role, text], k) => {
   const spoken = k === said.length - 1;
-  return el("li", { class: `${role}${spoken ? " spoken" : ""}`, dir: "auto" }, el("b", {}, spoken ? lastRole(role) : role), withPauses(text));
+  return el("li", { class: `${role}${spoken ? " spoken" : ""}`, dir: "auto" }, el("b", {}, spoken ? lastRole(role) : named(role)), withPauses(text));
 }));
 const replayed = (turn) => (turn.replayed.length
   ? el("details", { class: "more" }, el("summary", {}, "What was really said in this replay"), dialogue(turn.replayed, (role) => `${role}, before the reply that is judged`))
@@ -23,7 +23,7 @@ const chips = (turn, last) => [
   turn.unspoken ? [turn.unspoken.words, "bad"] : null,
   last.cut_in ? ["cut in on the caller", "warn"] : null,
   turn.pauses.some((s) => s[0] === "cut") ? ["cut a pause", "warn"] : null,
-  last.discarded ? [`discarded: ${last.discarded}`, "bad"] : null,
+  last.discarded ? [`discarded: ${last.discarded}`, ""] : null,
   ...last.labels.map((text) => [text, ""]),
 ].filter(Boolean).map(([text, kind]) => el("span", { class: `chip ${kind}` }, said(text)));
 const figures = (turn, last) => {
@@ -45,7 +45,7 @@ const turnCard = (turn, index, scale) => {
   const last = lastOf(turn), { ttfa, ttft, answer: answered } = last.figures_ms;
   const recorded = turn.mode === "recorded" && turn.each.length > 0;
   const many = turn.each.length > 1;
-  const speed = many ? medianWait(turn) : ttfa ?? ttft;
+  const speed = many ? medianWait(turn) : last.discarded ? undefined : ttfa ?? ttft;
   const name = many ? "median TTFA" : ttfa === undefined && ttft !== undefined ? "TTFT" : "TTFA";
   const filler = turn.agent_spans.some((span) => span[0] === "filler" && span[1] >= last.spoken_end_ms);
   const answer = recorded || many || !filler || answered === ttfa ? "" : `, answer ${ms(answered ?? null)}`;
