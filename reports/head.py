@@ -66,6 +66,8 @@ def setting_of(manifests: Sequence[RunManifest]) -> str:
     turns = "; ".join(_TURNS[mode] for mode in modes)
     if modes == ["recorded"]:
         return turns
+    if all(manifest.replies is not None for manifest in manifests):
+        return "answered in a file, which states the replies: nothing was played"
     if all(agent.kind == "text" for manifest in manifests for agent in manifest.played):
         return f"sent as text: {turns.replace('heard', 'read')}"
     lines = list(dict.fromkeys(name for manifest in manifests for name in manifest.conditions))

@@ -312,8 +312,9 @@ def _speed_words(agent: AgentView, view: PageView, by: str) -> str:
     if figure.p50 is None:
         return f"no {name} could be measured"
     band = latency_interval(percentile(figure, "p50"))
+    sure = STATED if agent.whole.cell.from_a_file else f"95 %: {band}" if band else ""
     return (
-        f"median {name} {latency(figure)}{f' ({STATED})' if agent.whole.cell.from_a_file else f' (95 %: {band})' if band else ''}, "
+        f"median {name} {latency(figure)}{f' ({sure})' if sure else ''}, "
         f"{_against_budget(figure.p50, figure, budget)}; {share(within)} of {counted(agent.whole.cell.turns, 'turn')} within it"
     )
 
