@@ -16,9 +16,11 @@ import numpy as np
 from harness.experiment import BUDGET_MS
 from harness.figures.cells import Cell
 from harness.figures.circumstances import largest
+from harness.figures.in_a_sentence import found, how_sure
 from harness.figures.summary import RunSummary
 from harness.ranking.ranking import MANY
 from harness.reports import audits, strategies, telemetry
+from harness.reports.head import date_of, setting_of, title_of
 from harness.reports.listening.section import listening_views
 from harness.reports.provenance import provenance
 from harness.reports.quick_vote import quick_vote
@@ -75,13 +77,18 @@ def assemble(
     few = [row for part in page_runs.parts for row in quoted_rows(part)] if sum(map(len, quoted)) <= MANY else []
     return PageView(
         run=page_runs.title,
-        created=", ".join(dict.fromkeys(manifest.created for manifest in manifests)),
+        title=title_of(manifests, people=any(seat.is_people for seat in summary.seats)),
+        finding=found(summary),
+        sure=how_sure(summary),
+        setting=setting_of(manifests),
+        created=date_of(manifests),
         valid=summary.valid,
         invalid_reasons=_invalid(page_runs),
         pacing_p99_error_ms=summary.pacing.p99_error_ms,
         realtime_ratio=summary.pacing.realtime_ratio,
         head_to_head=tuple(summary.head_to_head),
         quality=summary.quality,
+        ways=_ways(summary),
         elo_method=next((b.method for b in summary.boards if b.presentation == summary.quoted(b.condition)), ""),
         agents=tuple(_agent(cell, page_runs, quoted) for cell in summary.whole),
         references=_references(page_runs.contexts, summary),
@@ -107,6 +114,11 @@ def assemble(
         budget_ttft_ms=summary.budgets_ms.get("ttft", BUDGET_MS),
         budget_ttfa_ms=summary.budgets_ms.get("ttfa", BUDGET_MS),
     )
+
+
+def _ways(summary: RunSummary) -> tuple[str, ...]:
+    known = [summary.way_to_people, *(board.way_to_people for board in summary.boards), summary.why_unrated]
+    return tuple(way for way in dict.fromkeys(known) if way in summary.quality)
 
 
 def _verdicts(page_runs: ShownRuns) -> Mapping[str, Sequence[JudgmentView]]:
