@@ -5,7 +5,7 @@ summary does not contain (subsets, single turns, verdicts) is read from the stor
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -17,8 +17,11 @@ from harness.experiment import BUDGET_MS
 from harness.figures.cells import Cell
 from harness.figures.circumstances import largest
 from harness.figures.summary import RunSummary
+from harness.gate.stored import read_of, stored_check
+from harness.gate.words import SIGNS
 from harness.ranking.ranking import MANY
 from harness.reports import audits, strategies, telemetry
+from harness.reports.gate_shown import ShownGate
 from harness.reports.listening.section import listening_views
 from harness.reports.provenance import provenance
 from harness.reports.quick_vote import quick_vote
@@ -101,6 +104,7 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
         differences=page_runs.differences,
         onset_error=largest([onset_error_of(part) for part in spoken]),
         machines=tuple(machine.words for machine in summary.machines),
+        gates=tuple(_gates(page_runs)),
         budget_ttft_ms=summary.budgets_ms.get("ttft", BUDGET_MS),
         budget_ttfa_ms=summary.budgets_ms.get("ttfa", BUDGET_MS),
     )
@@ -129,6 +133,17 @@ def _invalid(page_runs: ShownRuns) -> tuple[str, ...]:
         for reason in part.store.manifest.invalid
     ]
     return tuple(dict.fromkeys([*page_runs.summary.invalid, *stored]))
+
+
+def _gates(page_runs: ShownRuns) -> Iterator[ShownGate]:
+    """The last check of each run of the page that has one, with the names that agents have on the page."""
+    for part in page_runs.parts:
+        if (check := stored_check(part.store.folder)) is None:
+            continue
+        limits = tuple(one.model_copy(update={"agent": part.names.of(one.agent, one.condition)}) for one in check.limits)
+        label = part.label if page_runs.several else ""
+        is_of_now = check.read == read_of(part.selection)
+        yield ShownGate(label, SIGNS[check.verdict], check.checked, check.sentences, limits, is_of_now)
 
 
 def _listening(page_runs: ShownRuns) -> tuple[ListeningView, ...]:
