@@ -117,4 +117,4 @@ def test_the_page_and_the_sound_are_named_where_they_are(result: CheckResult) ->
     assert "Page: " not in bare
     assert whole.endswith("Page: p; sound: s\n")
     (cell,) = [line for line in bare.splitlines() if line.startswith("| ✅")]
-    assert "| 480 ms | at least 450 ms |" in cell
+    assert "| 480 ms | 98 % interval at least 450 ms |" in cell
