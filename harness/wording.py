@@ -6,9 +6,14 @@ nothing here turns a missing figure into a zero.
 
 import shlex
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 UNKNOWN_TEXT: Final = "—"
+_NUMBERS: Final = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
 _IN_SECONDS_MS: Final = 1_000.0
 OWN: Final = " had the machine been its own"
 LEAST_RANGE_MS: Final = 1.0
@@ -17,6 +22,10 @@ LEAST_CORES: Final = 0.05
 """A program is named with the tenths of a core that it had."""
 Ends = tuple[float, float]
 """A figure at its low and at its high end."""
+_MONTHS: Final = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+"""English whatever the machine's locale, as all other words are."""
 
 
 def command(*words: object) -> str:
@@ -31,6 +40,19 @@ def milliseconds(value: float | None) -> str:
     if abs(value) < _IN_SECONDS_MS:
         return f"{value:.0f} ms".replace("-", "−")
     return f"{value / 1_000:.2f} s".replace("-", "−")
+
+
+def latency_band(low_ms: float | None, high_ms: float | None) -> str:
+    """`430–520 ms`, `1.35–1.55 s`, `≥ 2.10 s` if it extends into "no reply"; empty without an interval."""
+    if low_ms is None:
+        return ""
+    if high_ms is None:
+        return f"≥ {milliseconds(low_ms)}"
+    if low_ms >= 0 and high_ms < _IN_SECONDS_MS:
+        return f"{low_ms:.0f}–{high_ms:.0f} ms"
+    if low_ms >= _IN_SECONDS_MS:
+        return f"{low_ms / 1_000:.2f}–{high_ms / 1_000:.2f} s"
+    return f"{milliseconds(low_ms)} – {milliseconds(high_ms)}"
 
 
 def programs(others: Sequence[tuple[str, float]]) -> str:
@@ -103,5 +125,33 @@ def with_band(figure: str, interval: str) -> str:
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
-    """`1 turn`, `12 turns`."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}".replace(",", " ")
+    """`1 turn`, `2,510 turns`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`one`, `one and two`, `one, two and three`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def when(moment: str | datetime) -> str:
+    """`28 November 2026, 09:31 UTC`: a moment as people write it; a text that is no date is returned as it is.
+
+    A run's file has ISO 8601, UTC where it names no zone.
+    """
+    try:
+        at = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    except ValueError:
+        return str(moment)
+    zone = (at if at.tzinfo else at.replace(tzinfo=UTC)).tzname()
+    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M} {zone}"
+
+
+def day(moment: str | datetime) -> str:
+    """`28 November 2026`."""
+    return when(moment).partition(",")[0]
+
+
+def number_word(n: int) -> str:
+    """`one`, `twenty`, `21`: a whole number as a sentence has it."""
+    return _NUMBERS[n] if 0 <= n < len(_NUMBERS) else f"{n:,}"

@@ -4,7 +4,7 @@ Each line condition has pairs of its own, because a vote is on one board and eac
 first repeat is asked about, because a person has only minutes. Replies are read as they were heard, which is what judges read;
 there references compete too. Or they are heard, each from its first sound, so that no delay is heard with it; there only agents
 can compete, and the frame is the pairs that have two sounds. A pair that a rule decides, because a side gave no reply, is in
-neither frame.
+neither frame. Conversations in which the screens find a crisis or an illness are asked of nobody.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,22 +19,26 @@ from harness.figures.way_to_people import votes_asked
 from harness.ranking.board_rows import judges_of
 from harness.ranking.draw_pairs import DrawnPair, drawn
 from harness.ranking.votes_needed import minutes
+from harness.reports.notice import Notice
 from harness.reports.session_view import SessionView
 from harness.reports.shown_runs import Part, ShownRuns
 from harness.reports.vote_pairs import MOST_PAIRS, Asking, LinePairs, QuickVote, ShownReply, VotePair
+from harness.scenarios.context import Context
+from harness.scenarios.screens import fit_for_people
 from harness.store.judgment import is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
 from harness.store.reply_sound import part_of
 from harness.store.selection import HEARD, Reply
+from harness.study.study import Study
 
 _Sides = Mapping[str, ShownReply]
 """System → its reply to one context."""
 
 
-def quick_vote(shown: ShownRuns, sessions: Mapping[str, Sequence[SessionView]]) -> QuickVote:
+def quick_vote(shown: ShownRuns, sessions: Mapping[str, Sequence[SessionView]], study: Study | None = None) -> QuickVote:
     """The pairs of a page of one run; none, with the reason, where raters could not compare two replies to the same thing.
 
-    `sessions`: context → the sessions of the page.
+    `sessions`: context → the sessions of the page. `study`: what people read before; None where nobody described one.
     """
     part = shown.parts[0]
     if shown.several:
@@ -43,22 +47,28 @@ def quick_vote(shown: ShownRuns, sessions: Mapping[str, Sequence[SessionView]]) 
         return QuickVote(
             why_not="In a replay every agent has a conversation of its own, so no two replies are to the same one."
         )
-    found = (_line_pairs(shown, condition, sessions) for condition in part.selection.conditions)
+    contexts = fit_for_people(shown.contexts)
+    left_out = len(shown.contexts) - len(contexts)
+    found = (_line_pairs(shown, contexts, condition, sessions) for condition in part.selection.conditions)
     lines = tuple(line for line in found if line.read or line.heard)
     if not lines:
-        return QuickVote(why_not="No conversation of this run has two replies to compare.")
-    return QuickVote(part.store.manifest.id, lines, str(part.store.folder))
+        beside = " beside those with a crisis or an illness, which are asked of nobody" if left_out else ""
+        return QuickVote(why_not=f"No conversation of this run has two replies to compare{beside}.", left_out=left_out)
+    notice = Notice(study or Study(), ("vote.stored_here",))
+    return QuickVote(part.store.manifest.id, lines, str(part.store.folder), notice, left_out=left_out)
 
 
-def _line_pairs(shown: ShownRuns, condition: str, sessions: Mapping[str, Sequence[SessionView]]) -> LinePairs:
-    """The pairs of one condition, which may be none."""
+def _line_pairs(
+    shown: ShownRuns, contexts: Sequence[Context], condition: str, sessions: Mapping[str, Sequence[SessionView]]
+) -> LinePairs:
+    """The pairs of these contexts in one condition, which may be none."""
     part = shown.parts[0]
     answered = [reply for reply in part.selection.replies(condition, 0, HEARD) if reply.fate == "answered"]
-    spoken = {context.id: _spoken(context.id, answered, sessions) for context in shown.contexts}
+    spoken = {context.id: _spoken(context.id, answered, sessions) for context in contexts}
     read = {
         c.id: spoken[c.id]
         | {reference_name(r.id): ShownReply(reference_name(r.id), len(sessions[c.id]) + k) for k, r in enumerate(c.references)}
-        for c in shown.contexts
+        for c in contexts
     }
     heard = {context: {name: r for name, r in sides.items() if r.to_ms > r.from_ms} for context, sides in spoken.items()}
     rows = _judged(part, condition)
@@ -67,7 +77,7 @@ def _line_pairs(shown: ShownRuns, condition: str, sessions: Mapping[str, Sequenc
     borne_out = state_of(None, judges_of(rows), part.summary.judges) == "borne_out"
 
     def pairs(replies: Mapping[str, _Sides], how: str) -> tuple[VotePair, ...]:
-        subset = {context.id: context.subset for context in shown.contexts}
+        subset = {context.id: context.subset for context in contexts}
         frame = [
             DrawnPair(context, subset[context], one, other, certainty.get((context, one, other)))
             for context, sides in replies.items()
@@ -81,8 +91,8 @@ def _line_pairs(shown: ShownRuns, condition: str, sessions: Mapping[str, Sequenc
         )
 
     asked_read, asked_heard = pairs(read, "read"), pairs(heard, "heard")
-    turns = [c.turns[-1].text for c in shown.contexts if read[c.id]]
-    texts = [reply.text for reply in answered] + [r.text for c in shown.contexts for r in c.references]
+    turns = [c.turns[-1].text for c in contexts if read[c.id]]
+    texts = [reply.text for reply in answered] + [r.text for c in contexts for r in c.references]
     sound_s = [(side.to_ms - side.from_ms) / 1_000 for sides in heard.values() for side in sides.values()]
     return LinePairs(
         condition,

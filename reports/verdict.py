@@ -42,10 +42,12 @@ from harness.wording import (
     share_had_it_been_its_own,
 )
 
-Answer = Literal["yes", "no", "unclear", "no verdict", "few", "many"]
+Answer = Literal["yes", "no", "unclear", "no verdict", "not rated", "few", "many"]
 NO_INTERVAL = "too few conversations for an interval"
 THE_GATES: Final = "the gate's limit"
 INVALID = "INVALID RUN, not to be quoted"
+STATED = "as a file states, not measured"
+"""In the place of an interval, of a latency that came with a file of replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,6 @@ class Verdict:
     pauses: Half | None
     """None without inner pauses."""
     sentence: str
-    p_best: str
     text: str
 
 
@@ -128,7 +129,6 @@ def _verdict(number: int, agent: AgentView, view: PageView) -> Verdict:
         kind(agent, view),
         pauses(agent, view),
         _sentence(agent, view),
-        share(agent.whole.cell.p_best_within_budget),
         "; ".join(part for part in parts if part) + ".",
     )
 
@@ -154,6 +154,8 @@ def _fast(agent: AgentView, view: PageView, by: str) -> Half:
     limit = p50, budget, words, had_it_been_its_own(figure.p50_range)
     if not agent.valid:
         return Half("unclear", latency(figure), INVALID, *limit)
+    if agent.whole.cell.from_a_file:
+        return Half("unclear", latency(figure), STATED, *limit)
     beyond = Estimate(p50.value, *(None if end is None else end - budget for end in (p50.low, p50.high)))
     answer = _by_gate(gate, _side(beyond, up="no", down="yes"), within="yes", outside="no")
     return Half(answer, latency(figure), latency_interval(p50) or NO_INTERVAL, *limit)
@@ -191,13 +193,17 @@ def _judged(rating: RatingView) -> bool:
 def kind(agent: AgentView, view: PageView) -> Half:
     """The answer to "kind": are its replies preferred to the bar, by valid verdicts?"""
     found = _kind(agent, view)
-    return found if agent.whole.cell.quality_valid else replace(found, answer="unclear", interval=INVALID)
+    return (
+        found
+        if agent.whole.cell.quality_valid or found.answer == "not rated"
+        else replace(found, answer="unclear", interval=INVALID)
+    )
 
 
 def _kind(agent: AgentView, view: PageView) -> Half:
     rating = agent.whole.rating
     if not _judged(rating):
-        return Half("unclear", "not judged", "")
+        return Half("not rated", "nobody rated its replies", "")
     if not agent.quoted:
         return Half("no verdict", "a judge's opinion" if rating.elo.value is not None else "not known", "")
     bar = the_bar(agent, view)
@@ -254,6 +260,9 @@ def _sentence(agent: AgentView, view: PageView) -> str:
     parts.append(_against_references(agent, view))
     if agent.beside is not None and agent.valid:
         parts.append(beside_words(agent.beside, quoted=agent.quoted))
+    best = agent.whole.cell.p_best_within_budget
+    if best is not None:
+        parts.append(f"the chance that it is the best rated of those within the budget is {share(best)}")
     return "; ".join(parts) + "."
 
 
@@ -265,6 +274,8 @@ def _in_time(agent: AgentView, view: PageView) -> str:
         words = filler_words(agent.whole.cell, budget)
         return f"Fast, {words}" if _fast(agent, view, "ttfa").answer == "yes" else f"W{words[1:]}"
     begins = "Answers" if agent.spoken else "Gives its first token"
+    if agent.whole.cell.from_a_file:
+        begins = f"A file states that it {begins[:1].lower()}{begins[1:]}"
     ends = getattr(agent.whole.cell.within_budget, f"{deciding(agent)}_range")
     alone = share_had_it_been_its_own(ends, agent.whole.cell.others)
     return (
@@ -276,7 +287,7 @@ def _in_time(agent: AgentView, view: PageView) -> str:
 def _against_references(agent: AgentView, view: PageView) -> str:
     rating = agent.whole.rating
     if not _judged(rating):
-        return "nobody judged its replies"
+        return "nobody rated its replies"
     if not agent.quoted:
         return (
             "too few conversations to rate it" if rating.elo.value is None else "on kindness there is a judge's opinion alone"
@@ -315,8 +326,9 @@ def _speed_words(agent: AgentView, view: PageView, by: str) -> str:
     if figure.p50 is None:
         return f"no {name} could be measured"
     band = latency_interval(percentile(figure, "p50"))
+    sure = STATED if agent.whole.cell.from_a_file else f"95 %: {band}" if band else ""
     return (
-        f"median {name} {latency(figure)}{f' ({band})' if band else ''}, "
+        f"median {name} {latency(figure)}{f' ({sure})' if sure else ''}, "
         f"{_against_budget(figure.p50, figure, budget)}; {share(within)} of {counted(agent.whole.cell.turns, 'turn')} within it"
     )
 
@@ -334,7 +346,7 @@ def _rating_words(agent: AgentView) -> str:
     if rating.elo.value is None:
         return "too few conversations for an Elo" if _judged(rating) else "not rated"
     band = elo_interval(rating.elo)
-    return f"Elo {elo(rating.elo.value)} ({band if band else 'too few conversations for a band'})"
+    return f"Elo {elo(rating.elo.value)} ({f'95 %: {band}' if band else NO_INTERVAL})"
 
 
 def _interaction_words(agent: AgentView) -> str:

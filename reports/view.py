@@ -281,7 +281,16 @@ class PageView:
     """The whole content of one report."""
 
     run: str
+    """The run's folder, which is its provenance; `title` is for people."""
+    title: str
+    finding: str
+    """What was found, in one sentence."""
+    sure: str
+    """How sure that is, in another."""
+    setting: str
+    """How it was played, in one sentence without its full stop."""
     created: str
+    """When it was played, as people write it."""
     valid: bool
     invalid_reasons: tuple[str, ...]
     pacing_p99_error_ms: float | None
@@ -298,6 +307,8 @@ class PageView:
     """People's preference between each two agents."""
     quality: tuple[str, ...] = ()
     """The state of the quality axis, one sentence for each condition, and the way to people's."""
+    ways: tuple[str, ...] = ()
+    """Those sentences of `quality` that say what to do for people's answer, and why no judge has answered."""
     cautions: tuple[Caution, ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()
     onset_error: OnsetError | None = None

@@ -11,7 +11,16 @@ from harness.store.judgment import is_reference, reference_id
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.timing.quantiles import Quantiles
 from harness.turns.bounded import Bounded
-from harness.wording import LEAST_RANGE_MS, UNKNOWN_TEXT, cannot_tell, had_it_been_its_own, milliseconds, share, share_band
+from harness.wording import (
+    LEAST_RANGE_MS,
+    UNKNOWN_TEXT,
+    cannot_tell,
+    had_it_been_its_own,
+    latency_band,
+    milliseconds,
+    share,
+    share_band,
+)
 
 
 def latency(figure: Quantiles, which: str = "p50") -> str:
@@ -20,16 +29,8 @@ def latency(figure: Quantiles, which: str = "p50") -> str:
 
 
 def latency_interval(estimate: Estimate) -> str:
-    """`430–520 ms`, `1.35–1.55 s`, `≥ 2.10 s` if it extends into "no reply"; empty without an interval."""
-    if estimate.low is not None and estimate.high is None:
-        return f"≥ {milliseconds(estimate.low)}"
-    if estimate.low is None or estimate.high is None:
-        return ""
-    if estimate.low >= 0 and estimate.high < 1_000:
-        return f"{estimate.low:.0f}–{estimate.high:.0f} ms"
-    if estimate.low >= 1_000:
-        return f"{estimate.low / 1_000:.2f}–{estimate.high / 1_000:.2f} s"
-    return f"{milliseconds(estimate.low)} – {milliseconds(estimate.high)}"
+    """The interval of a latency (`latency_band`)."""
+    return latency_band(estimate.low, estimate.high)
 
 
 def shows(ends: Bounded) -> bool:
@@ -52,7 +53,10 @@ def owed_words(turn: TurnView, name: str, budget_ms: float | None) -> str:
 
 
 def elo(value: float | None) -> str:
-    """A rating to the nearest point: a tenth of an Elo point is never known here."""
+    """A rating to the nearest point: a tenth of an Elo point is never known here.
+
+    Without a separator of thousands wherever a rating is printed: it is a place on a scale, like a year, and no count.
+    """
     return UNKNOWN_TEXT if value is None else f"{value:.0f}"
 
 
@@ -83,7 +87,7 @@ def finding_value(finding: Finding) -> str:
     value = finding.figure.value
     if value is None or finding.unit == "share":
         return share(value)
-    return f"{value:.0f}" if finding.unit == "count" else f"{value:.2f}"
+    return f"{value:,.0f}" if finding.unit == "count" else f"{value:.2f}"
 
 
 def finding_interval(finding: Finding) -> str:

@@ -272,7 +272,7 @@ class People(Server):
         self.parts = 0
 
     def words(self) -> Sequence[object]:
-        return "people", "record", "--out", self.place / "people", "--turns", "100", "--port", "0", "--rehearsal"
+        return "people", "record", "--out", self.place / "people", "--turns", "100", "--address", "0", "--rehearsal"
 
     def once(self, port: int) -> bool:
         if not self.cookie:
@@ -309,7 +309,7 @@ class Listen(Server):
         self.position = 0
 
     def words(self) -> Sequence[object]:
-        return "listen", self.place / "run", "--medium", "text", "--items", "2", "--port", "0"
+        return "listen", self.place / "run", "--medium", "text", "--items", "2", "--address", "0"
 
     def once(self, port: int) -> bool:
         if not self.cookie:

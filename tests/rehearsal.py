@@ -232,7 +232,7 @@ def main() -> None:
     conversations = Conversations(RunStore.open(run))
     voices = [at_48_khz(conversations.caller(name).samples, given.out / f"{name}.wav") for name in conversations.contexts]
     short = sorted(voices, key=lambda path: soundfile.info(path).duration)[:4]
-    door = ["--public", "--host", "127.0.0.1", "--port", str(PORT), "--rehearsal"]
+    door = ["--public", "--address", f"127.0.0.1:{PORT}", "--rehearsal"]
     harness = [sys.executable, "-m", "harness", "people"]
     answer = Server([*harness, "answer", str(run), *door, "--supporters"], given.out / "answer.txt")
     record = Server(

@@ -19,15 +19,14 @@ Returned = TypeVar("Returned")
 class AddressOptions:
     """The options as they were given."""
 
-    host: Annotated[
+    address: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS",
-            show_default="this machine alone",
-            help="Address to listen on; default: this machine only, with --public every address.",
+            metavar="HOST:PORT",
+            show_default="this machine alone, or with --public every address, port 8177",
+            help="Where the pages are served: HOST, PORT or both, as in 0.0.0.0:8177.",
         ),
     ] = None
-    port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65_535)] = 8_177
     public: Annotated[bool, typer.Option("--public", help="Let other machines connect; everybody needs a link.")] = False
     url: Annotated[
         str | None,
@@ -37,13 +36,13 @@ class AddressOptions:
             help="With --public: the address that people open, for example https://listening.example.org.",
         ),
     ] = None
-    tls_cert: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default="no https", help="Certificate for https (PEM, with its chain)."),
-    ] = None
-    tls_key: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", show_default="no https", help="Key of the certificate (PEM, without a passphrase)."),
+    tls: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CERT,KEY",
+            show_default="no https",
+            help="Certificate with its chain and its key, for https: two files in PEM, no passphrase.",
+        ),
     ] = None
     proxy: Annotated[
         list[str] | None,
@@ -56,6 +55,10 @@ class AddressOptions:
     expires: Annotated[
         str, typer.Option(metavar="12h|7d|2w|never", help="Lifetime of the links of --public: 12h, 7d, 2w, or never.")
     ] = "30d"
+    host: Annotated[str | None, typer.Option(hidden=True, help="The host of --address.")] = None
+    port: Annotated[int | None, typer.Option(hidden=True, help="The port of --address.", min=0, max=65_535)] = None
+    tls_cert: Annotated[Path | None, typer.Option(hidden=True, help="The certificate of --tls.")] = None
+    tls_key: Annotated[Path | None, typer.Option(hidden=True, help="The key of --tls.")] = None
 
     def checked(self) -> "tuple[Address, float | None]":
         """The address, and the lifetime of its links in seconds (None: they never end).
@@ -63,11 +66,14 @@ class AddressOptions:
         Raises:
             UserError: the options contradict each other or are impossible.
         """
-        from harness.reports.invited.address import address_of, lifetime_s
+        from harness.reports.invited.address import PORT, address_of, host_and_port, lifetime_s, tls_files
 
+        host, port = host_and_port(self.address or "")
+        certificate, key = tls_files(self.tls) if self.tls is not None else (self.tls_cert, self.tls_key)
         address = address_of(
-            host=self.host, port=self.port, public=self.public, url=self.url,
-            certificate=self.tls_cert, key=self.tls_key, proxies=tuple(self.proxy or ()),
+            host=host or self.host,
+            port=next((number for number in (port, self.port) if number is not None), PORT),
+            public=self.public, url=self.url, certificate=certificate, key=key, proxies=tuple(self.proxy or ()),
         )  # fmt: skip
         return address, lifetime_s(self.expires)
 

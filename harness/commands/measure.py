@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from harness.commands.remeasure import remeasure
 from harness.commands.screen import AsJson, screen
 from harness.errors import UserError
 from harness.progress import RunProgress
@@ -17,7 +18,9 @@ if TYPE_CHECKING:  # the harness starts without what measures
 
 
 def measure(
-    calls: Annotated[Path, typer.Argument(metavar="FILE|FOLDER", help="A recording of a call, or a folder of them.")],
+    calls: Annotated[
+        Path, typer.Argument(metavar="FILE|FOLDER", help="A recording of a call, a folder of them, or the folder of a run.")
+    ],
     table: Annotated[
         Path | None,
         typer.Option(
@@ -53,7 +56,15 @@ def measure(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Measure calls that already happened. Exit codes: 3 if a call cannot be measured; with --budgets those of `check`."""
+    """Measure recordings of calls, or a run anew. Exit codes: 3 if one cannot be measured; with --budgets as `check`."""
+    from harness.store.database import DATABASE
+
+    if (calls / DATABASE).is_file():
+        of_calls = {"--table": table, "--caller": caller, "--words": words, "--budget-ttfa": budget_ttfa, "--budgets": budgets,
+                    "--csv": csv, "--out": out, "--resume": resume}  # fmt: skip
+        if (named := next((option for option, value in of_calls.items() if value), None)) is not None:
+            raise UserError(f"{named}: is for recordings of calls, and {calls} is a run, which is measured anew; leave it out")
+        return remeasure(calls, as_json=as_json)
     from harness.calls.as_run import CallsAsked, is_agent_name, measure_calls
     from harness.calls.recordings import find_calls
     from harness.commands.check import CODES, print_check

@@ -73,7 +73,7 @@ def ports() -> list[Finding]:
         try:
             listening.bind(("127.0.0.1", LISTEN_PORT))
         except OSError:
-            mend = "end it, or: harness listen RUN --port ANOTHER"
+            mend = "end it, or: harness listen RUN --address ANOTHER_PORT"
             found.append(Finding("port of harness listen", "without", f"{LISTEN_PORT} is taken", mend))
     proxies = [n for n in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy") if os.environ.get(n)]
     if proxies and not any("127.0.0.1" in os.environ.get(n, "") for n in ("NO_PROXY", "no_proxy")):

@@ -15,6 +15,7 @@ from harness.figures.rated_on import RatedOn
 from harness.figures.way_to_people import Sides, way_to_people
 from harness.ranking.board import QualityState
 from harness.ranking.peoples_axis import PeoplesAxis
+from harness.scenarios.screens import fit_for_people
 from harness.store.judgment import Presentation, is_reference
 from harness.store.selection import HEARD, Selection
 
@@ -118,7 +119,7 @@ def people_votes(people: PeoplesAxis) -> PeopleVotes:
 
 def way_of(selection: Selection, place: Place, *, rated: bool = False) -> str:
     """The way from this run to people's answer on a board. `rated`: people's votes give its ratings."""
-    inside = contexts_of(selection, place)
+    inside = contexts_of(selection, place) & {context.id for context in fit_for_people(selection.contexts)}
     every = selection.reply_texts(place.condition, HEARD)
     texts = {key: text for key, text in every.items() if key[2] == 0 and key[0] in inside}
     sides = sides_of([(context, system) for context, system, _ in texts])

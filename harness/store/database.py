@@ -50,6 +50,14 @@ def create_database(folder: Path, manifest: RunManifest, contexts: Sequence[Cont
     return _connect(folder / DATABASE, "rw")
 
 
+def no_run_but_a_file(path: Path) -> str:
+    """The sentence on a file in the place of a run's folder: most are replies that somebody wants to be compared."""
+    if path.name == DATABASE:
+        return f"{path}: is a run's own file; name its folder, {path.parent}"
+    again = command("import-replies", path, "--pack", "PACK")
+    return f"{path}: is a file and no run; if it holds replies, make a run of them first: {again}"
+
+
 def nothing_but_a_killed_start(folder: Path) -> bool:
     """True if a folder contains only files that a run makes before its database; a run that was killed there has nothing to
     lose."""
@@ -85,6 +93,8 @@ def open_database(folder: Path, *, files_may_be_gone: bool = False) -> sqlite3.C
     path = folder / DATABASE
     if not path.exists() and is_old_load(folder):
         return _with_load(folder)
+    if folder.is_file():
+        raise UserError(no_run_but_a_file(folder))
     if not path.is_file() or not path.stat().st_size:
         why = f"{DATABASE} is empty" if path.is_file() else f"no {DATABASE} in it"
         raise UserError(f"{folder}: holds no run ({why}); name the folder that `harness run` printed")

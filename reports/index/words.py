@@ -18,11 +18,6 @@ _STATES: dict[QualityState, str] = {
 NAMES = {"latency": "median", "pauses_cut": "pauses cut"}
 
 
-def when(created: str) -> str:
-    """`2030-01-02 03:00`, from the manifest's UTC time."""
-    return created[:16].replace("T", " ")
-
-
 def series_words(series: Series, every: Iterable[Series]) -> str:
     """What a series has in common beside its agent: pack, mode, line condition, and what is not as usual."""
     hashes = {other.pack_hash for other in every if other.pack == series.pack}

@@ -20,6 +20,7 @@ from harness.errors import UserError
 LOCALHOST = "127.0.0.1"
 LOCAL_HOSTS = ("localhost", LOCALHOST, "::1")
 PORT = 8_177
+LAST_PORT = 65_535
 _EVERY = ("0.0.0.0", "::")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _UNIT_S = {"m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
@@ -94,15 +95,39 @@ def address_of(
     _check_certificate(certificate, key)
     if origin is not None and not named and (certificate is not None) != origin.startswith("https:"):
         raise UserError(
-            f"--url {url}: needs --tls-cert and --tls-key, or --proxy with the address of the proxy that speaks TLS for it"
+            f"--url {url}: needs --tls CERT,KEY, or --proxy with the address of the proxy that speaks TLS for it"
             if certificate is None
-            else f"--url {url}: is not encrypted, but --tls-cert is given; write https://"
+            else f"--url {url}: is not encrypted, but --tls is given; write https://"
         )
     bound = host or (_EVERY[0] if public and not _all_here(named) else LOCALHOST)
     if bound not in LOCAL_HOSTS and not public:
-        raise UserError(f"--host {bound}: is reachable by others; add --public, so that every rater needs a link of their own")
+        raise UserError(f"--address {bound}: is reachable by others; add --public, so that each needs a link of their own")
     made = Address(bound, port, public, origin, certificate, key, named)
     return replace(made, own_address=_own_address(bound)) if bound in _EVERY else made
+
+
+def host_and_port(text: str) -> tuple[str | None, int | None]:
+    """The host and the port of `HOST:PORT`, `HOST`, `PORT` or `[::1]:PORT`; None: not given.
+
+    >>> host_and_port("0.0.0.0:80"), host_and_port("8200"), host_and_port("::1"), host_and_port("[::1]:80")
+    (('0.0.0.0', 80), (None, 8200), ('::1', None), ('::1', 80))
+
+    Raises:
+        UserError: the port is no number up to 65,535.
+    """
+    bare = text if text.isdecimal() else ""
+    found = re.fullmatch(r"\[(?P<inner>[^\]]*)\](?::(?P<port6>.*))?|(?P<host>[^:]*):(?P<port>[^:]*)", text)
+    port = bare or (found and (found["port6"] or found["port"])) or ""
+    host = "" if bare else (found["inner"] or found["host"] or "") if found else text
+    if port and not (port.isdecimal() and int(port) <= LAST_PORT):
+        raise UserError(f"--address {text}: {port} is no port; write HOST:PORT with a port from 0 to {LAST_PORT}")
+    return host or None, int(port) if port else None
+
+
+def tls_files(text: str) -> tuple[Path | None, Path | None]:
+    """The certificate and the key of `CERT,KEY`; None: not given."""
+    certificate, _, key = text.partition(",")
+    return Path(certificate) if certificate else None, Path(key) if key else None
 
 
 @contextmanager
@@ -128,7 +153,7 @@ def opened(asked: Address) -> Iterator[tuple[socket.socket, Address]]:
 def cannot_open(asked: Address, error: BaseException) -> UserError:
     """The error for a socket that cannot be opened."""
     why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
-    return UserError(f"--port {asked.port}: cannot be opened on {asked.host}{why}; choose another")
+    return UserError(f"--address {_in_address(asked.host)}:{asked.port}: cannot be opened{why}; choose another port")
 
 
 def warnings(address: Address) -> list[str]:
@@ -139,7 +164,7 @@ def warnings(address: Address) -> list[str]:
     if not address.secure:
         found.append(
             "Not encrypted: who is on the way can read links and answers, and browsers lend no microphone. "
-            "Give --tls-cert and --tls-key, or --url https://… with --proxy."
+            "Give --tls CERT,KEY, or --url https://… with --proxy."
         )
     return found
 
@@ -188,22 +213,19 @@ def _check_certificate(certificate: Path | None, key: Path | None) -> None:
     if certificate is None and key is None:
         return
     if certificate is None or key is None:
-        given, missing = ("--tls-key", "--tls-cert") if certificate is None else ("--tls-cert", "--tls-key")
-        raise UserError(f"{given}: a certificate and its key go together; add {missing}")
-    for option, path in (("--tls-cert", certificate), ("--tls-key", key)):
+        raise UserError(f"--tls {certificate or key}: a certificate and its key go together; write --tls CERT,KEY")
+    for path in (certificate, key):
         try:
             path.read_bytes()
         except OSError as error:
-            raise UserError(f"{option} {path}: cannot be read ({error.strerror})") from error
+            raise UserError(f"--tls {path}: cannot be read ({error.strerror})") from error
     try:
         # Without a given password, OpenSSL would stop and ask for one at the terminal.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=lambda: "")
     except ssl.SSLError as error:
         if error.reason in _NOT_ITS_KEY:
-            raise UserError(f"--tls-key {key}: is not the key of {certificate}; give the one it was made with") from error
-        raise UserError(
-            f"--tls-cert {certificate}, --tls-key {key}: are no certificate and key in PEM without a passphrase"
-        ) from error
+            raise UserError(f"--tls {key}: is not the key of {certificate}; give the one it was made with") from error
+        raise UserError(f"--tls {certificate},{key}: are no certificate and key in PEM without a passphrase") from error
 
 
 def _own_address(bound: str) -> str | None:

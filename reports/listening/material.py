@@ -17,6 +17,7 @@ from harness.figures.rank import chosen_condition
 from harness.files import own_file, own_folder
 from harness.reports.listening import sound
 from harness.reports.listening.design import ListeningDesign
+from harness.scenarios.screens import fit_for_people
 from harness.store.judgment import reference_name
 from harness.store.paths import LISTENING
 from harness.store.run_store import RunStore
@@ -165,7 +166,7 @@ def _name(*parts: str) -> str:
 
 def _conversations(store: RunStore, counted: Sequence[SelectedReply], design: ListeningDesign) -> list[Conversation]:
     found = []
-    for context in store.contexts():
+    for context in fit_for_people(store.contexts()):
         replies = {
             each.session.key.agent: reply
             for each in counted
@@ -183,9 +184,9 @@ def _reply(counted: SelectedReply, design: ListeningDesign, *, seated: bool) -> 
     session, timing = counted.session, counted.session.timing
     if counted.fate != "answered" or timing is None:
         return None
-    if design.medium == "sound" and (timing.ttfa_ms is None or not (session.folder / "agent.flac").exists()):
+    if design.medium == "sound" and (timing.sound_at_ms is None or not (session.folder / "agent.flac").exists()):
         return None
-    onset = timing.ttfa_ms if timing.ttfa_ms is not None else 0.0
+    onset = timing.sound_at_ms if timing.sound_at_ms is not None else 0.0
     # A person's recording goes on with the sound of the room, which would reveal that no agent spoke.
     end = timing.reply_end_ms if seated else None
     return Reply(session.key.context_id, session.key.agent, counted.text, session.id, timing.spoken_end_ms, onset, end)

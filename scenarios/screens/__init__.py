@@ -10,9 +10,12 @@ from harness.scenarios.screens.rules import (
     FOR_WRITTEN_PACKS,
     NOT_FOR_PEOPLE,
     Finding,
+    fit_for_people,
     reasons,
     screen_context,
     screen_text,
 )
 
-__all__ = ["ALL", "FOR_WRITTEN_PACKS", "NOT_FOR_PEOPLE", "Finding", "reasons", "screen_context", "screen_text"]
+__all__ = [
+    "ALL", "FOR_WRITTEN_PACKS", "NOT_FOR_PEOPLE", "Finding", "fit_for_people", "reasons", "screen_context", "screen_text",
+]  # fmt: skip

@@ -125,6 +125,11 @@ NOT_FOR_PEOPLE = ("safety", "clinical")
 HEART's subject."""
 
 
+def fit_for_people(contexts: Iterable[Context]) -> tuple[Context, ...]:
+    """The contexts that people vote on, hear or answer: those in which the screens find neither a crisis nor an illness."""
+    return tuple(context for context in contexts if not screen_context(context, NOT_FOR_PEOPLE))
+
+
 def screen_text(text: str, screens: Iterable[str] = ALL) -> tuple[Finding, ...]:
     """The findings in one text, at most one per reason, in the order of the files."""
     return _screened(text, frozenset(screens))

@@ -11,7 +11,7 @@ from harness.people.supporter.into_run import CONDITION, refuse_run
 from harness.recording.files import RECORDING_FILE
 from harness.recording.from_seat import CallerSound, caller_sound
 from harness.scenarios.context import Context
-from harness.scenarios.screens import NOT_FOR_PEOPLE, screen_context
+from harness.scenarios.screens import fit_for_people
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
 from harness.store.session import Session
@@ -25,7 +25,7 @@ class Conversations:
         refuse_run(store)
         self._store = store
         played = [context for context in store.contexts() if context.id in self._sessions]
-        self.contexts: Mapping[str, Context] = {c.id: c for c in played if not screen_context(c, NOT_FOR_PEOPLE)}
+        self.contexts: Mapping[str, Context] = {c.id: c for c in fit_for_people(played)}
         if not played:
             raise UserError(f"{store.folder}: has no finished call over a clean line; play the run first")
         if not self.contexts:

@@ -140,7 +140,7 @@ def test_the_command_of_the_page_does_what_it_says(harness_virtual: Command, tmp
     assert done.code == 0, done.err
     assert (tmp_path / GITHUB).exists()
     assert not (tmp_path / GITLAB).exists()
-    assert "harness agents try my-agent.toml" in done.out
+    assert "harness try my-agent.toml" in done.out
 
 
 def test_a_person_at_a_terminal_is_asked(tmp_path: Path) -> None:

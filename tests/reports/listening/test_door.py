@@ -1,5 +1,6 @@
 """How a test for others is reached: what contradicts itself is refused in one line, and what is printed works."""
 
+import doctest
 import os
 import re
 import signal
@@ -9,14 +10,17 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from harness.commands.address_options import AddressOptions
 from harness.errors import UserError
 from harness.figures.summary import RunSummary
 from harness.people.serve import links_of
-from harness.reports.invited.address import Address, address_of, lifetime_s
+from harness.reports.invited import address
+from harness.reports.invited.address import Address, address_of, host_and_port, lifetime_s
 from harness.reports.invited.links import list_links
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.serve import serve
@@ -34,7 +38,7 @@ VOTE = {"position": 0, "answer": {"choice": 1, "reason": "warmer"}}
         ({"public": True, "proxies": ["127.0.0.1"]}, "add --url"),
         ({"public": True, "proxies": ["proxy.test"], "url": "https://rater.test"}, "own IP address"),
         ({"public": True, "proxies": ["*"], "url": "https://rater.test"}, "own IP address"),
-        ({"public": True, "url": "https://rater.test"}, "needs --tls-cert and --tls-key, or --proxy"),
+        ({"public": True, "url": "https://rater.test"}, "needs --tls CERT,KEY, or --proxy"),
         *(({"public": True, "url": url}, "--url")
           for url in ("rater.test", "//rater.test", "https://", "ftp://rater.test", "http://a b", "http://rater.test:x",
                       "http://rater.test/path", "http://me@rater.test", "http://rater.test?x", "http://[::1", "http://*")),
@@ -55,6 +59,35 @@ def test_a_lifetime_is_what_it_says() -> None:
     assert (lifetime_s("90m"), lifetime_s("7d"), lifetime_s("never")) == (5_400.0, 604_800.0, None)
 
 
+@pytest.mark.parametrize(
+    ("given", "host", "port"),
+    [
+        ({"address": "0.0.0.0:8200", "public": True}, "0.0.0.0", 8200),
+        ({"address": "[::1]:0"}, "::1", 0),
+        ({"address": "localhost"}, "localhost", 8177),
+        ({"address": ":8200"}, "127.0.0.1", 8200),
+        ({"host": "::1", "port": 0}, "::1", 0),
+    ],
+)
+def test_one_option_says_where_pages_are_served_and_the_old_two_still_do(given: dict[str, Any], host: str, port: int) -> None:
+    made, _ = AddressOptions(**given).checked()
+    assert (made.host, made.port) == (host, port)
+
+
+def test_a_port_that_is_none_is_refused() -> None:
+    for text in ("localhost:http", "65536", "[::1]:x"):
+        with pytest.raises(UserError, match="is no port"):
+            host_and_port(text)
+    assert doctest.testmod(address).failed == 0
+
+
+def test_the_old_words_of_a_certificate_still_work(certificate: tuple[Path, Path]) -> None:
+    cert, key = certificate
+    old, _ = AddressOptions(tls_cert=cert, tls_key=key).checked()
+    new, _ = AddressOptions(tls=f"{cert},{key}").checked()
+    assert (old.certificate, old.key) == (new.certificate, new.key) == (cert, key)
+
+
 def test_a_certificate_without_its_key_is_refused(certificate: tuple[Path, Path], tmp_path: Path) -> None:
     cert, key = certificate
     other, unlike, sealed = (tmp_path / name for name in ("other.pem", "unlike.pem", "sealed.pem"))
@@ -66,8 +99,8 @@ def test_a_certificate_without_its_key_is_refused(certificate: tuple[Path, Path]
     for made in commands:
         subprocess.run(["openssl", *made], check=True, capture_output=True)
     for given, says in (
-        ((cert, None), "add --tls-key"),
-        ((None, key), "add --tls-cert"),
+        ((cert, None), "write --tls CERT,KEY"),
+        ((None, key), "write --tls CERT,KEY"),
         ((tmp_path / "none.pem", key), "cannot be read"),
         ((tmp_path, key), "cannot be read"),
         ((cert, other), "is not the key of"),
@@ -112,7 +145,7 @@ def test_the_command_prints_links_that_work_until_they_are_revoked(played: Playe
     store, _ = played(contexts=4)
     cert, key = certificate
     served = listen(
-        store.folder, "--medium", "text", "--public", "--host", "127.0.0.1", "--port", 0, "--tls-cert", cert, "--tls-key", key,
+        store.folder, "--medium", "text", "--public", "--address", "127.0.0.1:0", "--tls", f"{cert},{key}",
         "--raters", 2, "--contributors", 1, "--expires", "7d",
     )  # fmt: skip
     try:
