@@ -60,8 +60,8 @@ def test_a_constant_delay_is_found_to_the_millisecond_and_without_verdicts_kindn
     found = since(*pair(run))
     change = only(found)
     assert change.words == (
-        "quick: 62 ms slower [95 %: 62 to 62] on 24 shared conversations; kindness — (nobody judged this run or the baseline on "
-        "the shared conversations)"
+        "quick: 62 ms slower [95 %: 62 to 62] on 24 shared conversations; kindness — (nobody judged this run or the baseline "
+        "on the shared conversations)"
     )
     assert "harness listen" in found.notes[-1]
     waits = [row for row in change.rows if row.difference.endswith("ms")]
