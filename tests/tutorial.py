@@ -1,9 +1,9 @@
 """docs/tutorial.md, run to the letter: `python -m tests.tutorial [--write]`.
 
-Each line of its `sh` blocks is run in a folder that was empty, with an empty home, and must exit with the code that its comment
-names (0 without one; `0 or 1` where it depends on the machine). Afterwards each gate's verdict is compared with its page.
-`--write` puts the outputs into the page, and the seconds into docs/evidence/first-run.md, so that they never say more than was seen.
-pip's own cache is shared, and weights are fetched.
+Each line of its `sh` blocks is run in a folder that was empty, with an empty home, and must exit with the code that its
+comment names (0 without one; `0 or 1` where it depends on the machine). Afterwards each gate's verdict is compared with its
+page. `--write` puts the outputs into the page, and the seconds into docs/evidence/first-run.md, so that they never say more
+than was seen. pip's own cache is shared, and weights are fetched.
 """
 
 import argparse
