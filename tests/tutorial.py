@@ -31,7 +31,7 @@ EXITS: Final = re.compile(r"\s+# exits with ([\d or]+)$")
 SECONDS: Final = re.compile(r"(?<=<!-- seconds -->\n).*?(?=<!-- /seconds -->)", re.DOTALL)
 MOST_LINES: Final = 30
 LONGEST_S: Final = 1_800.0
-ANSWERS: Final = {
+ANSWERS: Final[Mapping[str, tuple[int, Mapping[str, Sequence[str]]]]] = {
     "ttfa_ms.p50": (0, {"pass": ("yes",), "fail": ("no",), "cannot tell": ("unclear",)}),
     "pauses_cut_share": (2, {"pass": ("few", "unclear"), "fail": ("many",), "cannot tell": ("unclear",)}),
 }
