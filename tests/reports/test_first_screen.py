@@ -1,4 +1,4 @@
-"""The first screen of the page, as somebody sees it who has never seen one: fast? kind? how sure? what was played? what next?"""
+"""The first screen of the page, for somebody who has never seen one: fast? kind? how sure? what was played? what next?"""
 
 import re
 from collections.abc import Callable
@@ -62,7 +62,7 @@ def test_the_first_screen_has_plain_words_and_every_range_its_level(pages: dict[
     head, table = page.locator("body > header").inner_text(), page.locator("#answers").inner_text()
     assert not JARGON.search(head + page.locator("#verdict").inner_text())
     for cell in page.locator("#answers td small").all_inner_texts():
-        if re.search(r"\d\s?[–-]\s?\d| to ", cell):
+        if re.search(r"\d\s?[–-]\s?\d|\d to ", cell):
             assert cell.startswith("95 % interval"), cell
     finding = page.locator(".finding").inner_text()
     assert finding.endswith(".")
