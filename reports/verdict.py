@@ -259,7 +259,7 @@ def _in_time(agent: AgentView, view: PageView) -> str:
     if deciding(agent) == "answer":
         words = filler_words(agent.whole.cell, budget)
         return f"Fast, {words}" if _fast(agent, view, "ttfa").answer == "yes" else f"W{words[1:]}"
-    begins = "Answers" if agent.spoken else "Gives its first token"
+    begins = "Answers" if agent.spoken else "Begins its answer"
     if agent.whole.cell.from_a_file:
         begins = f"A file states that it {begins[:1].lower()}{begins[1:]}"
     ends = getattr(agent.whole.cell.within_budget, f"{deciding(agent)}_range")
