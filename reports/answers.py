@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.reports.verdict import INVALID, NO_INTERVAL, PAUSES_CUT_LIMIT, STATED, Half, Verdict, signed
+from harness.reports.verdict import INVALID, NO_INTERVAL, STATED, Half, Verdict, signed
 from harness.reports.view import Estimate
 from harness.timing.figures import NO_REPLY_MS
+from harness.turn_taking.detectors import PAUSES_CUT_LIMIT
 from harness.wording import UNKNOWN_TEXT
 
 _TONES: Final = {"yes": "good", "few": "good", "no": "bad", "many": "bad"}
