@@ -115,6 +115,10 @@ def share_band(interval: tuple[float, float] | None) -> str:
     return f"{100 * interval[0]:.0f}–{100 * interval[1]:.0f} %" if interval else ""
 
 
+UNDER_A_FIGURE: Final = "Under a figure is its 95 % interval."
+"""The sentence below a table of `with_band`: no interval is without its level."""
+
+
 def with_band(figure: str, interval: str) -> str:
     """A cell of a table: the figure, and its interval, if any, on a second line."""
     return f"{figure}\n{interval}" if interval else figure

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.reports.verdict import INVALID, NO_INTERVAL, PAUSES_CUT_LIMIT, STATED, Half, Verdict, signed
+from harness.reports.verdict import INVALID, NO_INTERVAL, STATED, Half, Verdict, signed
 from harness.reports.view import Estimate
 from harness.timing.figures import NO_REPLY_MS
+from harness.turn_taking.detectors import PAUSES_CUT_LIMIT
 from harness.wording import UNKNOWN_TEXT
 
 _TONES: Final = {"yes": "good", "few": "good", "no": "bad", "many": "bad"}
@@ -42,7 +43,7 @@ class Cell:
     answer: str
     figure: str = ""
     interval: str = ""
-    """The interval with its level."""
+    """The 95 % interval."""
     words: str = ""
     note: str = ""
     tone: str = _UNDECIDED
@@ -117,7 +118,7 @@ def _pauses(half: Half | None, place: Place) -> Cell:
 
 def _cell(half: Half, figure: str, bar: Bar | None, value: float | None) -> Cell:
     lacking = half.interval if half.interval in (NO_INTERVAL, INVALID, STATED) else ""
-    interval = f"95 % interval {half.interval}" if half.interval and not lacking else ""
+    interval = half.interval if not lacking else ""
     note = "; ".join(words for words in (half.beside, lacking) if words)
     return Cell(half.answer, figure, interval, half.against, note, _TONES.get(half.answer, _UNDECIDED), bar, value)
 

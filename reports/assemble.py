@@ -5,7 +5,7 @@ summary does not contain (subsets, single turns, verdicts) is read from the stor
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -18,8 +18,10 @@ from harness.figures.cells import Cell
 from harness.figures.circumstances import largest
 from harness.figures.in_a_sentence import found, how_sure
 from harness.figures.summary import RunSummary
+from harness.gate.stored import read_of, stored_check
 from harness.ranking.ranking import MANY
 from harness.reports import audits, strategies, telemetry
+from harness.reports.gate_shown import ShownGate
 from harness.reports.head import date_of, setting_of, title_of
 from harness.reports.listening.section import listening_views
 from harness.reports.provenance import provenance
@@ -50,6 +52,7 @@ from harness.store.judgment import Judgment, is_reference, reference_name
 from harness.store.judgment_table import JudgmentTable
 from harness.store.manifest import SEAT_KINDS
 from harness.study.study import Study
+from harness.wording import when
 
 Won = list[tuple[str, float]]
 
@@ -111,6 +114,7 @@ def assemble(
         differences=page_runs.differences,
         onset_error=largest([onset_error_of(part) for part in spoken]),
         machines=tuple(machine.words for machine in summary.machines),
+        gates=tuple(_gates(page_runs)),
         budget_ttft_ms=summary.budgets_ms.get("ttft", BUDGET_MS),
         budget_ttfa_ms=summary.budgets_ms.get("ttfa", BUDGET_MS),
     )
@@ -144,6 +148,17 @@ def _invalid(page_runs: ShownRuns) -> tuple[str, ...]:
         for reason in part.store.manifest.invalid
     ]
     return tuple(dict.fromkeys([*page_runs.summary.invalid, *stored]))
+
+
+def _gates(page_runs: ShownRuns) -> Iterator[ShownGate]:
+    """The last check of each run of the page that has one, with the names that agents have on the page."""
+    for part in page_runs.parts:
+        if (check := stored_check(part.store.folder)) is None:
+            continue
+        limits = tuple(one.model_copy(update={"agent": part.names.of(one.agent, one.condition)}) for one in check.limits)
+        label = part.label if page_runs.several else ""
+        is_of_now = check.read == read_of(part.selection)
+        yield ShownGate(label, check.verdict, when(check.checked), check.sentences, limits, is_of_now)
 
 
 def _listening(page_runs: ShownRuns) -> tuple[ListeningView, ...]:

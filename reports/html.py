@@ -46,6 +46,7 @@ _SCRIPTS = (
     "browse.js", "theme.js", "charts.js", "print.js",
 )  # fmt: skip
 _SECTIONS: tuple[tuple[str, str, str], ...] = (
+    ("gate", "Gate", "sections/gate.html.jinja"),
     ("verdict", "Verdicts", "sections/verdicts.html.jinja"),
     ("vote", "Vote", "sections/vote.html.jinja"),
     ("systems", "All systems", "sections/systems.html.jinja"),
@@ -180,6 +181,8 @@ def _is_shown(view: PageView, anchor: str) -> bool:
         return any(agent.whole.cell.events for agent in view.agents)
     if anchor == "servers":
         return any(agent.whole.cell.servers for agent in view.agents)
+    if anchor == "gate":
+        return bool(view.gates)
     return anchor != "baseline" or view.baseline is not None
 
 

@@ -18,6 +18,7 @@ from harness.figures.quality_state import QUOTED
 from harness.figures.seat import BesideSeat, SeatSummary
 from harness.judging.speaks_to_judge import speaks_to_judge
 from harness.reports.changes import BaselineView
+from harness.reports.gate_shown import ShownGate
 from harness.reports.session_view import SessionView
 from harness.reports.vote_pairs import QuickVote
 from harness.timing.quantiles import Quantiles
@@ -328,6 +329,8 @@ class PageView:
     budget_ttft_ms: float = BUDGET_MS
     budget_ttfa_ms: float = BUDGET_MS
     comfort_ms: float = 1_000.0
+    gates: tuple[ShownGate, ...] = ()
+    """The last check of each run that has one."""
 
     @property
     def conditions(self) -> tuple[str, ...]:
