@@ -2,13 +2,13 @@
 
 import io
 import sys
+import webbrowser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from harness.commands import opening
 from harness.commands.opening import open_page
 from harness.commands.table import print_summary
 from harness.figures.cells import Cell, Failure
@@ -117,7 +117,7 @@ def test_a_page_opens_in_the_browser_or_a_sentence_says_why_not(
     browser.write_text(f"#!{sys.executable}\nimport sys\nopen({str(opened)!r}, 'w').write(sys.argv[1])\n")
     browser.chmod(0o755)
     monkeypatch.setenv("BROWSER", f"{browser} %s")
-    monkeypatch.setattr(opening.webbrowser, "_tryorder", None)
+    monkeypatch.setattr(webbrowser, "_tryorder", None)
     open_page(page)
     assert capsys.readouterr().err == ""
     assert opened.read_text() == page.as_uri()
