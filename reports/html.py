@@ -6,6 +6,7 @@ pictures cannot differ. Conversations are compressed and are unpacked when opene
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 from markupsafe import Markup
 
@@ -24,6 +25,7 @@ from harness.figures.endpointing import (
 from harness.figures.events import HEAD, event_notes, event_rows
 from harness.figures.seat import seat_words
 from harness.reports import payload
+from harness.reports.absent import absent, is_there
 from harness.reports.answers import answers
 from harness.reports.audits import compared_in_pairs_words
 from harness.reports.board import board, columns, method_words
@@ -32,7 +34,9 @@ from harness.reports.charts import elo_latency_chart, elo_latency_points, theme
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
 from harness.reports.failures import losses
+from harness.reports.findings import findings
 from harness.reports.page_files import content_policy, environment, packed, page_file, safe_json, script_text, vega_script
+from harness.reports.provenance import essential
 from harness.reports.verdict import verdicts
 from harness.reports.view import METRICS, SUBSETS, PageView, Subset, TableView
 from harness.reports.vote_pairs import vote_data
@@ -63,13 +67,21 @@ _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("provenance", "How it was run", "sections/provenance.html.jinja"),
 )
 
+MOST_OPEN: Final = 8
+"""Most rows of a table that is open as the page opens: a row of the board is 70 px tall, so twenty would fill two screens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tables:
     """A section's tables for one subset, in the terminal's words. `notes`: remarks that belong to no cell."""
 
     tables: tuple[TableView, ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def has_any(self) -> bool:
+        """True if the section says anything on these conversations."""
+        return bool(self.tables[0].rows or self.notes)
 
 
 def endpointing_section(view: PageView, subset: Subset) -> Tables:
@@ -92,7 +104,10 @@ def servers_section(view: PageView, subset: Subset) -> Tables:
     """The table of waits for model servers; without rows where no server says anything."""
     words = server_waits
     mine = [(a.name, a.slices[subset].cell.servers) for a in view.agents if subset in a.slices]
-    return Tables((TableView(words.TITLE, words.HEAD, words.waits_rows(mine)),), (words.MEANING, *words.waits_notes(mine)))
+    return Tables((TableView(words.TITLE, words.HEAD, words.waits_rows(mine)),), words.waits_notes(mine))
+
+
+_TABLES: Final = {"endpointing": endpointing_section, "events": events_section, "servers": servers_section}
 
 
 def render(view: PageView) -> str:
@@ -122,6 +137,9 @@ def render(view: PageView) -> str:
         }
     )
     script, vega = own_script(), vega_script()
+    tables = {name: {subset: make(view, subset) for subset in SUBSETS} for name, make in _TABLES.items()}
+    filled = {name for name, drawn in sections.items() if drawn} | {name for name, of in tables.items() if of["all"].has_any}
+    there = [section for section in _SECTIONS if is_there(view, section[0], filled)]
     found, drawings, shown = merged(cautions(view)), _drawings(view), verdicts(view)
     return (
         environment()
@@ -135,8 +153,13 @@ def render(view: PageView) -> str:
             blocks=[Markup(packed(payload.conversation(context, view))) for context in view.contexts],
             vote_pairs=Markup(packed(vote_data(view.vote))),
             policy=content_policy([script, vega]),
-            templates=[template for _, _, template in _SECTIONS],
-            contents=[(anchor, label) for anchor, label, _ in _SECTIONS if _is_shown(view, anchor)],
+            templates=[template for _, _, template in there],
+            contents=[(anchor, label) for anchor, label, _ in there],
+            findings=findings(view),
+            absent=absent(
+                view, {anchor: label for anchor, label, template in _SECTIONS if (anchor, label, template) not in there}
+            ),
+            spoken=any(agent.spoken for agent in view.agents),
             cautions=found,
             cautions_line=in_one_line(found),
             can_plot=bool(drawings),
@@ -151,10 +174,11 @@ def render(view: PageView) -> str:
             method_words=method_words(view),
             columns=columns(view),
             seat_words=seat_words,
+            most_open=MOST_OPEN,
+            facts=essential(view.provenance),
+            servers_meaning=server_waits.MEANING,
             losses=losses(view),
-            endpointing={subset: endpointing_section(view, subset) for subset in SUBSETS},
-            events={subset: events_section(view, subset) for subset in SUBSETS},
-            servers={subset: servers_section(view, subset) for subset in SUBSETS},
+            **tables,
             specs={name: Markup(safe_json(spec)) for name, spec in specs.items()},
             sections=sections,
             finding_value=finding_value,
@@ -170,15 +194,6 @@ def render(view: PageView) -> str:
             counted=counted,
         )
     )
-
-
-def _is_shown(view: PageView, anchor: str) -> bool:
-    """True if a section has content on this page; most always have."""
-    if anchor == "events":
-        return any(agent.whole.cell.events for agent in view.agents)
-    if anchor == "servers":
-        return any(agent.whole.cell.servers for agent in view.agents)
-    return anchor != "baseline" or view.baseline is not None
 
 
 def _drawings(view: PageView) -> dict[str, list[str]]:
