@@ -12,8 +12,8 @@ from harness.reports.failures import losses
 from harness.reports.view import PageView
 from harness.wording import command
 
-DRAWN: Final = frozenset({"quality", "latency", "servers", "endpointing", "events", "interaction", "strategies"})
-"""Addresses of the sections that are nothing but charts and tables."""
+DRAWN: Final = frozenset({"quality", "latency", "servers", "endpointing", "events", "interaction", "strategies", "cautions"})
+"""Addresses of the sections that are nothing without charts, rows or cautions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class Absent:
 def is_there(view: PageView, anchor: str, filled: Collection[str]) -> bool:
     """True if a section has content. `filled`: the addresses of those with charts or rows."""
     has = {
+        "gate": bool(view.gates),
         "vote": view.vote.any,
         "baseline": view.baseline is not None,
         "trust": bool(view.judges or view.agreement or view.audits),

@@ -29,12 +29,13 @@ from harness.reports.absent import absent, is_there
 from harness.reports.answers import answers
 from harness.reports.audits import compared_in_pairs_words
 from harness.reports.board import board, columns, method_words
-from harness.reports.cautions_shown import cautions, in_one_line, merged
+from harness.reports.cautions_shown import cautions, placed
 from harness.reports.charts import elo_latency_chart, elo_latency_points, theme
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
 from harness.reports.failures import losses
 from harness.reports.findings import findings
+from harness.reports.head import next_step
 from harness.reports.page_files import content_policy, environment, packed, page_file, safe_json, script_text, vega_script
 from harness.reports.provenance import essential
 from harness.reports.verdict import verdicts
@@ -44,11 +45,12 @@ from harness.reports.wording import finding_interval, finding_value, judge_on_re
 from harness.wording import counted
 
 _SCRIPTS = (
-    "el.js", "dom.js", "unpack.js", "joint.js", "player.js", "waterfall.js", "address.js", "search.js", "board.js",
-    "each_turn.js", "conversation.js", "handover.js", "download.js", "vote_votes.js", "vote.js", "browse.js", "theme.js",
-    "charts.js", "print.js",
+    "el.js", "words.js", "about_you.js", "dom.js", "unpack.js", "joint.js", "player.js", "waterfall.js", "address.js",
+    "search.js", "board.js", "each_turn.js", "conversation.js", "handover.js", "download.js", "vote_votes.js", "vote.js",
+    "browse.js", "theme.js", "charts.js", "print.js",
 )  # fmt: skip
 _SECTIONS: tuple[tuple[str, str, str], ...] = (
+    ("gate", "Gate", "sections/gate.html.jinja"),
     ("verdict", "Verdicts", "sections/verdicts.html.jinja"),
     ("vote", "Vote", "sections/vote.html.jinja"),
     ("systems", "All systems", "sections/systems.html.jinja"),
@@ -65,6 +67,7 @@ _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("conversations", "Conversations", "sections/contexts.html.jinja"),
     ("missing", "Missing", "sections/failures.html.jinja"),
     ("provenance", "How it was run", "sections/provenance.html.jinja"),
+    ("cautions", "Before you quote", "sections/cautions.html.jinja"),
 )
 
 MOST_OPEN: Final = 8
@@ -138,9 +141,10 @@ def render(view: PageView) -> str:
     )
     script, vega = own_script(), vega_script()
     tables = {name: {subset: make(view, subset) for subset in SUBSETS} for name, make in _TABLES.items()}
+    given = placed(cautions(view), judged=bool(view.verdicts + view.votes))
     filled = {name for name, drawn in sections.items() if drawn} | {name for name, of in tables.items() if of["all"].has_any}
-    there = [section for section in _SECTIONS if is_there(view, section[0], filled)]
-    found, drawings, shown = merged(cautions(view)), _drawings(view), verdicts(view)
+    there = [section for section in _SECTIONS if is_there(view, section[0], filled | ({"cautions"} if given.rest else set()))]
+    drawings, shown = _drawings(view), verdicts(view)
     return (
         environment()
         .get_template("report.html.jinja")
@@ -157,11 +161,11 @@ def render(view: PageView) -> str:
             contents=[(anchor, label) for anchor, label, _ in there],
             findings=findings(view),
             absent=absent(
-                view, {anchor: label for anchor, label, template in _SECTIONS if (anchor, label, template) not in there}
+                view, {anchor: name for anchor, name, template in _SECTIONS if (anchor, name, template) not in there}
             ),
             spoken=any(agent.spoken for agent in view.agents),
-            cautions=found,
-            cautions_line=in_one_line(found),
+            cautions=given,
+            next_step=next_step(view),
             can_plot=bool(drawings),
             joint=[Markup(drawing) for drawing in drawings.get(elo_latency_points.default_choice(view).key, ())],
             drawings=Markup(packed(drawings)),

@@ -8,7 +8,7 @@ from harness.figures import rated_on
 from harness.figures.machine import ran_here, thread_words
 from harness.reports.shown_runs import Part
 from harness.store.manifest import PEOPLE, REHEARSAL, RunManifest
-from harness.wording import UNKNOWN_TEXT, milliseconds
+from harness.wording import UNKNOWN_TEXT, milliseconds, when
 
 Fact = tuple[str, str]
 ESSENTIAL: Final = ("Played", "Pack", "Mode", "Line conditions", "Repeats", "Callers at once", "Replies rated", "Budgets")
@@ -54,7 +54,9 @@ def _facts(part: Part) -> tuple[Fact, ...]:
     manifest, summary = part.store.manifest, part.summary
     pacing, calibration = manifest.pacing, summary.calibration or manifest.calibration
     facts: list[Fact] = [
-        ("Played", manifest.created),
+        ("Played", when(manifest.created))
+        if manifest.replies is None
+        else ("Imported", f"{when(manifest.created)}, from {manifest.replies.source}"),
         ("Pack", f"{manifest.pack} ({manifest.pack_hash[:12]})"),
         ("Mode", manifest.mode),
         ("Line conditions", ", ".join(manifest.conditions) or UNKNOWN_TEXT),
@@ -111,6 +113,8 @@ def _pairs(values: Mapping[str, object]) -> str:
 
 def _with_its_unit(name: str, value: object) -> str:
     """`TTFA bias: 6.5 ms`, `memory: 23.5 GiB`: a stored fact as people write it, its unit after the figure."""
+    if name == "created" and isinstance(value, str):
+        return f"{name}: {when(value)}"
     known = next(((end, unit) for end, unit in _UNITS.items() if name.endswith(end)), None)
     if known is None or not isinstance(value, int | float):
         return f"{name}: {f'{value:,.10g}' if isinstance(value, float) else value}"

@@ -14,7 +14,7 @@ from harness.files import for_others, write_whole
 Kind = Annotated[
     str | None,
     typer.Option(
-        metavar="KIND", show_default="found out", help="How the agent at the address is spoken to: raw-pcm, pipecat, …"
+        metavar="KIND", show_default="found out", help="How the agent at the address is spoken to: raw-pcm, pipecat and others."
     ),
 ]
 SaveProfile = Annotated[

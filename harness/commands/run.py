@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.agents.secrets import redact
 from harness.commands import play_options as asked
 from harness.commands.at_address import Kind, SaveProfile, Url, agent_named, saved
 from harness.commands.plan import plan_only
@@ -27,11 +28,19 @@ def run(
     save_profile: SaveProfile = None,
     plan: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", show_default="the other options", help="Play the plan in this file (see --write-plan)."),
+        typer.Option(
+            metavar="FILE",
+            show_default="the other options",
+            help="Play the plan in this file (see --write-plan).",
+        ),
     ] = None,
     shard: Annotated[
         str | None,
-        typer.Option(metavar="I/N", show_default="the whole run", help="Play only the I-th of N equal parts, as in 2/4."),
+        typer.Option(
+            metavar="I/N",
+            show_default="the whole run",
+            help="Play only the I-th of N equal parts, as in 2/4.",
+        ),
     ] = None,
     ray: asked.Ray = None,
     ray_worker: asked.RayWorker = None,
@@ -64,9 +73,7 @@ def run(
     ] = False,
     agent_count: Annotated[
         int | None,
-        typer.Option(
-            metavar="A", show_default="those named", help="With --estimate: as many agents, like those that are named.", min=1
-        ),
+        typer.Option(hidden=True, help="With --estimate: as many agents, like those that are named.", min=1),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -122,6 +129,11 @@ def _with_address(
                 raise UserError(f"{option} {value}: is for an agent at an address; add --url, or leave it out")
         return named
     address = agent_named(url, kind, "--url")
+    if save_profile is None and redact(str(address)) != str(address):
+        raise UserError(
+            "--url: a run stores no query of an address, since it may hold keys, and could not go on without it; add "
+            "--save-profile FILE, from which it goes on"
+        )
     agent = saved(address, save_profile, quietly=quietly) if save_profile is not None else address
     others = named.get("agents", ())
     assert isinstance(others, list | tuple)

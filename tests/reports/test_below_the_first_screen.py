@@ -76,9 +76,9 @@ def unjudged(tmp_path: Path) -> PageView:
 @pytest.fixture
 def text_run(tmp_path: Path) -> PageView:
     """A run of a text agent: it has the time of its first token, and no sound."""
-    silent = {"ttfa_ms": None, "first_sound_ms": None, "first_speech_ms": None, "utterances": (), "waterfall": None,
-              "pauses_marked": 0, "pause_durations_ms": (), "pause_was_cut": ()}  # fmt: skip
-    cases = {f"talk-{n}": (replace(timing(400.0), ttft_ms=400.0 + 100 * n, **silent), None) for n in range(3)}
+    silent: dict[str, Any] = {"ttfa_ms": None, "first_sound_ms": None, "first_speech_ms": None, "utterances": (),
+              "waterfall": None, "pauses_marked": 0, "pause_durations_ms": (), "pause_was_cut": ()}  # fmt: skip
+    cases: dict[str, Any] = {f"talk-{n}": (replace(timing(400.0), ttft_ms=400.0 + 100 * n, **silent), None) for n in range(3)}
     store = run(tmp_path / "run", cases, kind="text")
     return assemble(together([(store, summarise(store))]), tmp_path, audio=False)
 
