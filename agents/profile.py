@@ -23,6 +23,7 @@ from pydantic import (
     model_validator,
 )
 
+from harness.agents.address import AgentAddress, scheme_of
 from harness.agents.cascade.settings import CascadeSettings, LlmSettings
 from harness.agents.connections.spec import WIRES, ConnectionSpec, kinds
 from harness.agents.model_family import family_of, refuses_sampling
@@ -222,17 +223,28 @@ def shipped_profiles() -> tuple[str, ...]:
 
 
 def load_profile(name_or_path: str | Path) -> AgentProfile:
-    """The profile of a shipped name or of a TOML file.
+    """The profile of a shipped name, of a TOML file, or of an agent at an address (`raw-pcm=ws://localhost:8765/`).
 
     Raises:
         ProfileError: no such name or file, or the file is malformed; one line with file, line and field.
     """
+    if (address := AgentAddress.parse(str(name_or_path))) is not None:
+        return _at(address)
     path = _find(name_or_path)
     try:
         text = read_text(path)
     except FileFault as fault:
         raise ProfileError(fault.at(path, ", line ")) from None
     return parse_profile(text, path)
+
+
+def _at(address: AgentAddress) -> AgentProfile:
+    try:
+        return parse_profile(address.profile_text, Path(f"{address.name}.toml"))
+    except ProfileError as error:
+        # Nobody has seen the lines of this file; the address is all that was written.
+        why = str(error).partition(f": {'base_url' if address.kind == 'text' else 'url'}: ")[2]
+        raise ProfileError(f"{address.url}: {why or error}") from error
 
 
 def parse_profile(text: str, path: Path) -> AgentProfile:
@@ -260,6 +272,8 @@ def parse_profile(text: str, path: Path) -> AgentProfile:
 
 def _find(name_or_path: str | Path) -> Path:
     path = Path(name_or_path)
+    if scheme_of(str(name_or_path)) is not None:
+        raise ProfileError(f"{name_or_path}: is an address; write its kind before it, as in raw-pcm={name_or_path}")
     if path.suffix == ".toml" or len(path.parts) > 1:
         if not path.is_file():
             raise ProfileError(f"{path}: no such profile file; shipped profiles: {', '.join(shipped_profiles())}")

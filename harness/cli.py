@@ -10,13 +10,16 @@ import os
 import sqlite3
 import sys
 import traceback
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Annotated, Final, TextIO, cast
 
 import typer
 from typer.exceptions import TyperException
+from typer.main import get_command
 
 from harness.agents.secrets import RedactedOutput, redact_foreign
+from harness.called_as import AsCalled
 from harness.commands import (
     add_votes,
     agents,
@@ -24,6 +27,8 @@ from harness.commands import (
     check,
     doctor,
     export_traces,
+    help,
+    import_replies,
     init,
     judge,
     label,
@@ -35,10 +40,11 @@ from harness.commands import (
     people,
     play,
     rank,
-    remeasure,
     report,
     run,
     scenarios,
+    try_agent,
+    view,
 )
 from harness.commands.old_words import in_words_of_today
 from harness.errors import AgentError, StorageError, UserError
@@ -50,6 +56,9 @@ from harness.store.disk import storage_cause, storage_fault
 HOW_TO_BE_ALLOWED: Final = (
     "change its permissions, or name other folders: --out for the run, HEART_HARNESS_CACHE for files shared by runs"
 )
+
+COMPLETING: Final = "_HARNESS_COMPLETE"
+"""The variable by which a shell asks for completions."""
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -73,6 +82,7 @@ def _root(
         raise typer.Exit(0)
 
 
+app.command("try")(try_agent.try_agent)
 app.command("run")(run.run)
 app.command("merge")(merge.merge)
 app.add_typer(agents.app, name="agents")
@@ -84,9 +94,10 @@ app.command("add-votes")(add_votes.add_votes)
 app.command("rank")(rank.rank)
 app.command("report")(report.report)
 app.command("check")(check.check)
-app.command("play")(play.play)
+app.command("view")(view.view)
+app.command("play", hidden=True)(play.play)
 app.command("measure")(measure.measure)
-app.command("remeasure")(remeasure.remeasure)
+app.command("import-replies")(import_replies.import_replies)
 app.command("export-traces")(export_traces.export_traces)
 app.command("calibrate")(calibrate.calibrate)
 app.command("load")(load.load)
@@ -100,12 +111,21 @@ def main() -> None:
     """Entry point of the `harness` command."""
     private_by_default()
     # From here on all output passes the mask: progress, results, tracebacks, and what libraries print.
+    if "--json" not in sys.argv:  # a program's, and not read at this terminal
+        sys.stdout = cast(TextIO, AsCalled(sys.stdout, _words()))
     sys.stdout = cast(TextIO, RedactedOutput(sys.stdout))
-    sys.stderr = cast(TextIO, RedactedOutput(sys.stderr))
+    sys.stderr = cast(TextIO, RedactedOutput(cast(TextIO, AsCalled(sys.stderr, _words()))))
     sys.excepthook = _show_defect
     with stops_as_ctrl_c():
         code = _run(sys.argv[1:])
     sys.exit(code)
+
+
+def _words() -> Iterator[str]:
+    """The words that can follow the program's name: commands, groups of commands, and the options that need none."""
+    yield from ("--help", "--version")
+    yield from (each.name for each in app.registered_commands if each.name)
+    yield from (each.name for each in app.registered_groups if each.name)
 
 
 def _show_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -119,11 +139,14 @@ def _run(arguments: list[str]) -> int:
     as_json = "--json" in arguments
     try:
         words = in_words_of_today([word for word in arguments if word != "--debug"])
-        # The bare name is a request for help, not a mistake.
-        outcome = app(args=[*debug, *words] or ["--help"], prog_name="harness", standalone_mode=False)
+        command = get_command(app)
+        if COMPLETING not in os.environ and (asked := help.help_asked(command, words)) is not None:
+            help.show(asked)
+            return 0
+        outcome = command.main(args=[*debug, *words], prog_name="harness", standalone_mode=False)
         sys.stdout.flush()  # a file that it is led into can be on a full disk too
     except TyperException as error:
-        return _fail(2, "input", error.format_message(), as_json)
+        return _fail(2, "input", help.of_wrong_usage(error), as_json)
     except UserError as error:
         _show_traceback_if_asked()
         if storage_cause(error) is not None:

@@ -104,11 +104,14 @@ def method_words(view: PageView) -> str:
     )
 
 
+_STATED: Final = "replies in a file, latencies as it states"
+
+
 def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     ttfa, ttft = part.latency("ttfa"), part.latency("ttft")
     notes = [
         agent.family,
-        "" if agent.spoken else "text endpoint",
+        _STATED if part.cell.from_a_file else "" if agent.spoken else "text endpoint",
         *_of_the_seat(agent, view),
         counted(part.cell.turns, "turn"),
         backchannel_words(part.cell),

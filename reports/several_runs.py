@@ -35,6 +35,7 @@ from harness.store.judgment import Judgment, is_reference, is_rule, no_reply_rul
 from harness.store.judgment_table import table_of
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, board_rows
+from harness.wording import milliseconds
 
 Run = tuple[RunStore, RunSummary]
 
@@ -198,7 +199,7 @@ def _refuse(runs: Mapping[str, Run]) -> None:
 
 
 def _budgets(budgets_ms: Mapping[str, float]) -> str:
-    return ", ".join(f"{name.upper()} {value:.0f} ms" for name, value in sorted(budgets_ms.items()))
+    return ", ".join(f"{name.upper()} {milliseconds(value)}" for name, value in sorted(budgets_ms.items()))
 
 
 def _contexts(parts: Sequence[Part]) -> tuple[Context, ...]:

@@ -53,7 +53,10 @@ def owed_words(turn: TurnView, name: str, budget_ms: float | None) -> str:
 
 
 def elo(value: float | None) -> str:
-    """A rating to the nearest point: a tenth of an Elo point is never known here."""
+    """A rating to the nearest point: a tenth of an Elo point is never known here.
+
+    Without a separator of thousands wherever a rating is printed: it is a place on a scale, like a year, and no count.
+    """
     return UNKNOWN_TEXT if value is None else f"{value:.0f}"
 
 
@@ -84,7 +87,7 @@ def finding_value(finding: Finding) -> str:
     value = finding.figure.value
     if value is None or finding.unit == "share":
         return share(value)
-    return f"{value:.0f}" if finding.unit == "count" else f"{value:.2f}"
+    return f"{value:,.0f}" if finding.unit == "count" else f"{value:.2f}"
 
 
 def finding_interval(finding: Finding) -> str:

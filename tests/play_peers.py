@@ -2,7 +2,7 @@
 
 Claims about agents of others age by the week, because others change them. So each is installed as its users install it
 (pinned, from the package index, in an environment of its own), gets the profile that `harness agents new` writes with the
-lines that `tests/peers_to_play.toml` names, one call by `harness agents try`, and twenty turns. Their services are one scripted
+lines that `tests/peers_to_play.toml` names, one call by `harness try`, and twenty turns. Their services are one scripted
 server (`tests/peers/scripted_openai.py`), so that no weights are needed. A peer that cannot be had is said, and is no failure;
 one that does not work, or has TTFA on fewer than 95 % of its turns, is. A WORD plays only the peers with it in their names;
 results stay in the folder, so that the table has those of earlier calls too.
@@ -184,7 +184,7 @@ def _played(peer: Peer, row: Row, folder: Path, env: Mapping[str, str], command:
     shutil.rmtree(run, ignore_errors=True)
     _harness("agents", "new", peer.kind, "--command", command, "--out", str(profile), env=env)
     profile.write_text(edited(profile.read_text(encoding="utf-8"), peer.edits), encoding="utf-8")
-    print(_harness("agents", "try", str(profile), env=env), end="", flush=True)
+    print(_harness("try", str(profile), env=env), end="", flush=True)
     pack = ("--pack", str(PEERS / "twenty-turns.yaml"), "--mode", peer.mode)
     repeats = ("--repeats", "4") if peer.mode == "seeded" else ()
     quick = ("--judge", "none", "--wait-for-quiet", "0")

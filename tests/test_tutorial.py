@@ -45,7 +45,7 @@ def test_the_gate_of_the_page_is_red_and_then_green(tmp_path: Path) -> None:
 def test_the_pipecat_bot_of_the_page_answers(tmp_path: Path) -> None:
     (tmp_path / ".venv").symlink_to(sys.prefix)
     done = list(run_lines(
-        [".venv/bin/harness init demo --kind demo --ci none", ".venv/bin/harness agents try demo/pipecat_bot.toml"],
+        [".venv/bin/harness init demo --kind demo --ci none", ".venv/bin/harness try demo/pipecat_bot.toml"],
         tmp_path, os.environ,
     ))  # fmt: skip
     assert [one.code for one in done] == [0, 0], done[-1].said + done[-1].complained

@@ -1,6 +1,6 @@
 """What the file of a wire says of it for people: in a first profile, in the report of a test call, and in advice.
 
-So a new wire is one file, and `harness agents new` and `harness agents try` know it.
+So a new wire is one file, and `harness agents new` and `harness try` know it.
 """
 
 from dataclasses import dataclass
@@ -30,3 +30,5 @@ class About:
     """What makes it report the words that it understood; empty as above."""
     brings_history: str = ""
     """What makes it take the conversation so far; empty as above."""
+    keyed: bool = True
+    """True if its profile has `api_key_env`."""

@@ -18,6 +18,7 @@ from harness.agents.profile import AgentProfile, TextProfile
 from harness.agents.text import IT_THINKS
 from harness.audio.level import first_sample
 from harness.audio.vocal import silero
+from harness.figures.circumstances import OnsetError
 from harness.figures.latency import MUCH_LOST, line_words
 from harness.recording.agent_words import understood
 from harness.recording.record import Recording
@@ -26,7 +27,7 @@ from harness.run.greetings import FIND_OUT_S
 from harness.timeline import NS_PER_MS, samples_to_ns
 from harness.timing.figures import IN_FULL, TurnTiming
 from harness.timing.interruptions import SILENT_S
-from harness.wording import counted
+from harness.wording import counted, milliseconds
 
 Verdict = Literal["ok", "failed", "not so", "unknown"]
 """`not so`: the agent works without it; `unknown`: the call does not show it."""
@@ -64,6 +65,17 @@ class Measurable:
 
 
 @dataclass(frozen=True, slots=True)
+class OneCall:
+    """The first figure of an agent, from one call: no more than a first look, because the next call may take longer."""
+
+    figure: Literal["TTFA", "TTFT"]
+    ms: float
+    within_ms: float | None = None
+    """The error of its measurement on this machine; None where this machine was not calibrated, and for TTFT."""
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TrialReport:
     """The report. `works`: a run with this profile will have answers to measure. `takes_history`: it can be played seeded."""
 
@@ -72,21 +84,37 @@ class TrialReport:
     figures: tuple[Measurable, ...]
     log: str = ""
     takes_history: bool = True
+    one_call: OneCall | None = None
 
 
-def report_of(profile: AgentProfile, trial: Trial) -> TrialReport:
-    """The report of a test call."""
+def report_of(profile: AgentProfile, trial: Trial, error: OnsetError | None = None) -> TrialReport:
+    """The report of a test call. `error`: that of this machine's measurements, where it was calibrated."""
     if trial.reply is not None:
         ttft_ms = trial.timing.ttft_ms if trial.timing else None
         answered = Check("answers", "ok", f'"{_short(trial.reply)}", first token after {ttft_ms:,.0f} ms')
         heard = Measurable("TTFA", False, "a text model has no sound")
         unknown = trial.thought and isinstance(profile, TextProfile) and not profile.thinks
         thinks = (Check("thinks", "not so", IT_THINKS),) if unknown else ()
-        return TrialReport(True, (Check("reached", "ok"), answered, *thinks), (Measurable("TTFT", True), heard))
+        first = (
+            OneCall("TTFT", ttft_ms, None, f"TTFT {milliseconds(ttft_ms)} in this one request") if ttft_ms is not None else None
+        )
+        said = (Check("reached", "ok"), answered, *thinks)
+        return TrialReport(True, said, (Measurable("TTFT", True), heard), one_call=first)
     checks = tuple(_checks(profile, trial))
     works = not any(check.verdict == "failed" for check in checks)
     figures = tuple(_figures(profile, trial)) if works else ()
-    return TrialReport(works, checks, figures, "" if works else trial.log, trial.history_given)
+    first = _first_figure(trial.timing, error) if works and trial.timing is not None else None
+    return TrialReport(works, checks, figures, "" if works else trial.log, trial.history_given, first)
+
+
+def _first_figure(timing: TurnTiming, error: OnsetError | None) -> OneCall | None:
+    if timing.ttfa_ms is None:
+        return None
+    known = (
+        f"measured to within {error.words}" if error is not None else "the first run finds out how well this machine measures"
+    )
+    words = f"TTFA {milliseconds(timing.ttfa_ms)} in this one call ({known}); the next call may take longer, or less"
+    return OneCall("TTFA", timing.ttfa_ms, error.within_ms if error is not None else None, words)
 
 
 def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:

@@ -1,29 +1,21 @@
-"""`harness agents`: list the shipped profiles, print one, write a new one, and test one with a call."""
+"""`harness agents`: list the shipped profiles, print one, and write a new one."""
 
-import asyncio
 import json
 import shlex
-import tempfile
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from harness import wording
 from harness.agents.new_profile import commented_profile
 from harness.agents.profile import load_profile, profile_kinds, shipped_profiles
-from harness.commands.screen import AsJson, next_step, screen
-from harness.errors import AgentError, UserError
+from harness.commands.screen import AsJson, screen
+from harness.errors import UserError
 from harness.files import for_others, write_whole
-from harness.printable import visible_json
-from harness.progress import RunProgress
 
-if TYPE_CHECKING:
-    from harness.agent_check.report import TrialReport
-
-app = typer.Typer(invoke_without_command=True, help="List agents, show one, write a new profile, or test one with a call.")
+app = typer.Typer(invoke_without_command=True, help="List agents, show one, or write a new profile.")
 
 
 @app.callback()
@@ -61,7 +53,7 @@ def show(name: Annotated[str, typer.Argument(help="A shipped profile or a .toml 
 def new(
     kind: Annotated[
         str,
-        typer.Argument(help="Protocol of the agent: pipecat-eval, pipecat, webrtc, sip, twilio, openai-realtime, raw-pcm, …"),
+        typer.Argument(help="Protocol: pipecat-eval, pipecat, webrtc, sip, twilio, openai-realtime, raw-pcm and others."),
     ],
     out: Annotated[
         Path | None,
@@ -89,42 +81,4 @@ def new(
         raise UserError(f"--command: {error}; write it as in a shell") from error
     write_whole(file, commented_profile(kind, url, words))
     for_others(file)
-    print(f"{file} is written. Edit it for your agent, then test it: {next_step('agents', 'try', file)}")
-
-
-@app.command("try")
-def try_(
-    name: Annotated[str, typer.Argument(metavar="PROFILE", help="A shipped profile or a .toml file.")],
-    as_json: AsJson = False,
-) -> None:
-    """Test an agent with one call: does the profile work, and which figures can a run measure?"""
-    from harness.agent_check.call import try_agent
-    from harness.agent_check.report import report_of
-
-    profile = load_profile(name)
-    with tempfile.TemporaryDirectory(prefix="agent-") as logs, RunProgress() as progress:
-        found = report_of(profile, asyncio.run(try_agent(profile, Path(logs), progress)))
-    if as_json:
-        print(visible_json(json.dumps({"schema": 1, "agent": profile.name, **asdict(found)}, indent=2, ensure_ascii=False)))
-    else:
-        _show(name, found)
-    if not found.works:
-        if as_json:
-            raise typer.Exit(3)
-        raise AgentError(f'agent "{profile.name}" does not work yet: see the line marked failed')
-
-
-def _show(name: str, found: "TrialReport") -> None:
-    # An agent's own messages are hostile text: printed as received, never as markup.
-    console = Console(markup=False, highlight=False)
-    for check in found.checks:
-        console.print(f"{check.verdict:8} {check.name:16} {check.detail}", soft_wrap=True)
-    if found.figures:
-        console.print("\nA run will measure:")
-    for figure in found.figures:
-        console.print(f"{'yes' if figure.there else '–':8} {figure.figure:32} {figure.detail}", soft_wrap=True)
-    if found.log:
-        console.print(f"\nThe agent's log:\n{found.log}", soft_wrap=True)
-    if found.works:
-        mode = () if found.takes_history else ("--mode", "replay")
-        console.print(f"\nTo run it: {next_step('run', '--agent', name, *mode, '--limit', 4)}", soft_wrap=True)
+    print(f"{file} is written. Edit it for your agent, then test it: {wording.command('try', file)}")

@@ -36,13 +36,13 @@ def load(
     callers: Annotated[
         str | None,
         typer.Option(
-            metavar="N,N,…", show_default=CALLERS, help="Simultaneous callers in each step; auto: search for the limit."
+            metavar="N,N,N", show_default=CALLERS, help="Simultaneous callers in each step; auto: search for the limit."
         ),
     ] = None,
     rate: Annotated[
         str | None,
         typer.Option(
-            metavar="R,R,…", show_default="none", help="Callers that come in each step, in calls a second, whoever waits."
+            metavar="R,R,R", show_default="none", help="Callers that come in each step, in calls a second, whoever waits."
         ),
     ] = None,
     arrivals: Annotated[

@@ -6,8 +6,10 @@ from typing import Final
 from harness.errors import UserError
 
 _COMMANDS: Final = {
+    ("agents", "try"): ("try",),
     ("votes",): ("add-votes",),
-    ("retime",): ("remeasure",),
+    ("retime",): ("measure",),
+    ("remeasure",): ("measure",),
     ("spans",): ("export-traces",),
     ("scenarios", "listen"): ("scenarios", "hear"),
     ("scenarios", "list"): ("scenarios", "show"),
@@ -34,6 +36,10 @@ def in_words_of_today(words: Sequence[str]) -> list[str]:
     Raises:
         UserError: `plan` says neither what it was for.
     """
+    if words[:1] == ["help"]:
+        return in_words_of_today([*words[1:], "--help"])
+    if words[:1] == ["version"]:
+        return ["--version", *words[1:]]
     for old, new in _COMMANDS.items():
         if tuple(words[: len(old)]) == old:
             return [*new, *words[len(old) :]]

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import UserError
 from harness.experiment import Experiment, Option, flag, options, shown
+from harness.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from harness.fleet.run import OnCluster
@@ -25,16 +26,13 @@ Ray = Annotated[
     typer.Option(
         metavar="ADDRESS",
         show_default="this machine alone",
-        help="Ray cluster to run on: auto, its HOST:PORT, or local for a cluster on this machine alone.",
+        help="Ray cluster to run on: auto, its HOST:PORT, or local for a cluster on this machine alone; with what each part "
+        "uses of a node and the number of parts, as in auto,cpus=2,gpus=1,memory=8,parts=4.",
     ),
 ]
 RayWorker = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="cpus=N,gpus=N,memory=GIB,parts=N",
-        show_default="the agents' threads as CPUs, as many parts as can run at once",
-        help="With --ray: what each part uses of a node, and the number of parts.",
-    ),
+    typer.Option(hidden=True, help="What follows the address in --ray, by itself."),
 ]
 WaitForQuiet = Annotated[
     float | None,
@@ -96,7 +94,7 @@ def _typed(annotation: Any) -> Any:
 
 
 class _Worker(BaseModel):
-    """The values of `--ray-worker`; memory in GiB."""
+    """What may follow the address in `--ray`; memory in GiB."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -112,17 +110,19 @@ def on_cluster(address: str | None, worker: Sequence[str] | None) -> "OnCluster 
     Raises:
         UserError: a worker is described without a cluster, or by other words.
     """
-    given = ",".join(worker or ())
     if address is None:
-        if given:
-            raise UserError(f"--ray-worker {given}: is for a run on a cluster; add --ray auto, or leave it out")
+        if worker:
+            raise UserError(f"--ray-worker {','.join(worker)}: is for a run on a cluster; write --ray auto,{','.join(worker)}")
         return None
+    address, *own = address.split(",")
+    given = ",".join([*own, *(worker or ())])
     from harness.fleet.cluster import GIB
     from harness.fleet.run import OnCluster
 
     try:
         asked = _Worker.model_validate(dict(part.partition("=")[::2] for part in given.split(",") if part))
     except ValidationError as error:
-        name, why = error.errors()[0]["loc"][0], error.errors()[0]["msg"]
-        raise UserError(f"--ray-worker {given}: {name}: {why}; write as in cpus=1,gpus=0,memory=2,parts=4") from error
+        name, why = str(error.errors()[0]["loc"][0]), error.errors()[0]["msg"]
+        mend = did_you_mean(name, _Worker.model_fields) or "; write as in auto,cpus=1,gpus=0,memory=2,parts=4"
+        raise UserError(f"--ray {address},{given}: {name}: {why}{'' if name in _Worker.model_fields else mend}") from error
     return OnCluster(address, asked.parts, asked.cpus, asked.gpus, round(asked.memory * GIB))

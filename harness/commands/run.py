@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.agents.secrets import redact
 from harness.commands import play_options as asked
+from harness.commands.at_address import Kind, SaveProfile, Url, agent_named, saved
 from harness.commands.plan import plan_only
 from harness.commands.screen import AsJson, screen
 from harness.errors import AgentError, UserError
@@ -21,13 +23,24 @@ if TYPE_CHECKING:
 @asked.of_an_experiment()
 def run(
     named: asked.Named,
+    url: Url = None,
+    kind: Kind = None,
+    save_profile: SaveProfile = None,
     plan: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", show_default="the other options", help="Play the plan in this file (see --write-plan)."),
+        typer.Option(
+            metavar="FILE",
+            show_default="the other options",
+            help="Play the plan in this file (see --write-plan).",
+        ),
     ] = None,
     shard: Annotated[
         str | None,
-        typer.Option(metavar="I/N", show_default="the whole run", help="Play only the I-th of N equal parts, as in 2/4."),
+        typer.Option(
+            metavar="I/N",
+            show_default="the whole run",
+            help="Play only the I-th of N equal parts, as in 2/4.",
+        ),
     ] = None,
     ray: asked.Ray = None,
     ray_worker: asked.RayWorker = None,
@@ -60,9 +73,7 @@ def run(
     ] = False,
     agent_count: Annotated[
         int | None,
-        typer.Option(
-            metavar="A", show_default="those named", help="With --estimate: as many agents, like those that are named.", min=1
-        ),
+        typer.Option(hidden=True, help="With --estimate: as many agents, like those that are named.", min=1),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
@@ -73,6 +84,9 @@ def run(
     from harness.run.phases import run as run_all
     from harness.verdicts.judge import no_judge_left
 
+    if url is not None and plan is not None:
+        raise UserError("--url: the agents are already set by the plan; leave it out, or leave out --plan")
+    named = _with_address(named, url, kind, save_profile, quietly=as_json)
     if write_plan is not None or estimate or agent_count is not None:
         of_a_run = {"--plan": plan, "--shard": shard, "--ray": ray, "--out": out, "--resume": resume}
         plan_only(named, write_plan, agent_count, estimate=estimate, of_a_run=of_a_run, as_json=as_json)
@@ -103,6 +117,27 @@ def run(
         number, of = request.share.shard
         print(f"shard {number} of {of}; when all are played: harness merge SHARD… --out RUN")
     return _outcome(summary) or (3 if unheard else 0)
+
+
+def _with_address(
+    named: asked.Named, url: str | None, kind: str | None, save_profile: Path | None, *, quietly: bool
+) -> asked.Named:
+    """The named settings with the agent at the address among the agents: the only one where no other is named."""
+    if url is None:
+        for option, value in (("--kind", kind), ("--save-profile", save_profile)):
+            if value is not None:
+                raise UserError(f"{option} {value}: is for an agent at an address; add --url, or leave it out")
+        return named
+    address = agent_named(url, kind, "--url")
+    if save_profile is None and redact(str(address)) != str(address):
+        raise UserError(
+            "--url: a run stores no query of an address, since it may hold keys, and could not go on without it; add "
+            "--save-profile FILE, from which it goes on"
+        )
+    agent = saved(address, save_profile, quietly=quietly) if save_profile is not None else address
+    others = named.get("agents", ())
+    assert isinstance(others, list | tuple)
+    return {**named, "agents": [*others, str(agent)]}
 
 
 def _request(

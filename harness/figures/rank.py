@@ -32,8 +32,9 @@ from harness.ranking.variants import with_length_term
 from harness.ranking.verdicts import lengths_of
 from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store import judgment_files as files
+from harness.store.database import no_run_but_a_file
 from harness.store.judgment import Judgment, Presentation, reference_name
-from harness.store.judgment_files import lines_in, read_table
+from harness.store.judgment_files import lines_in, may_hold_replies, read_table
 from harness.store.judgment_table import JudgmentTable
 from harness.store.paths import LISTENING
 from harness.store.run_store import RunStore
@@ -298,6 +299,8 @@ def rank_target(
     if path.is_dir():
         with closing(RunStore.open(path)) as store:
             return _rank_run(Selection(store, votes, keep_excluded=keep_excluded), _of_votes_too(asked))
+    if may_hold_replies(path):
+        raise UserError(no_run_but_a_file(path))
     names = NamesRead()
     if lines_in(path) > MANY:
         ranking = in_its_state(rank_many(read_table(path, names), _of_votes_too(asked)))

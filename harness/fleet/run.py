@@ -163,7 +163,7 @@ def _gather(
     nodes = refuse_without_room(cluster.nodes(), needs)
     of = earlier or where.shards or min(len(plan.whole), sum(node.holds(needs) for node in nodes))
     if earlier is not None and where.shards not in (None, earlier):
-        raise UserError(f"--ray-worker parts={where.shards}: {folder} already has {earlier} shards; leave it out")
+        raise UserError(f"--ray …,parts={where.shards}: {folder} already has {earlier} shards; leave it out")
     dealt = deal(plan.whole, of, plan.options.mode)
     job = partial(_job, here, of)
     with Gathering(folder, here, of) as gathering:

@@ -46,9 +46,9 @@ def chart(view: PageView) -> Chart | None:
             "ms:Q",
             axis=alt.Axis(title=[f"ms later than {quickest}", "median of paired differences"], labelBound=True),
         ),
-        tooltip=["agent:N", alt.Tooltip("ms:Q", format="+.0f"), alt.Tooltip("n:Q", title="conversations")],
+        tooltip=["agent:N", alt.Tooltip("ms:Q", format="+,.0f"), alt.Tooltip("n:Q", title="conversations")],
     )
-    rows = tuple((name, milliseconds(found.value), latency_interval(found), str(contexts)) for name, found, contexts in pairs)
+    rows = tuple((name, milliseconds(found.value), latency_interval(found), f"{contexts:,}") for name, found, contexts in pairs)
     return Chart(
         name="ttfa_differences",
         title=f"Later than {quickest}",

@@ -11,6 +11,7 @@ import altair as alt
 import numpy as np
 
 from harness.reports.charts.chart import Chart
+from harness.reports.charts.scale import latency_label
 from harness.reports.charts.theme import LIMIT, latency_axis, legend, of_subset, subset_spec
 from harness.reports.view import SUBSETS, PageView, Subset
 from harness.reports.wording import shows
@@ -44,8 +45,8 @@ def chart(view: PageView) -> Chart | None:
         return None
     names = [agent.name for agent in view.agents]
     lines = [
-        {"at": view.budget_ttfa_ms, "label": f"budget {view.budget_ttfa_ms:.0f} ms"},
-        {"at": view.comfort_ms, "label": f"comfort {view.comfort_ms / 1000:g} s"},
+        {"at": view.budget_ttfa_ms, "label": f"budget {latency_label(view.budget_ttfa_ms)}"},
+        {"at": view.comfort_ms, "label": f"comfort {latency_label(view.comfort_ms)}"},
     ]
     rules = alt.Chart(alt.InlineData(values=lines))
     highlight = alt.selection_point(name="who", fields=["agent"], bind="legend")
@@ -64,7 +65,7 @@ def chart(view: PageView) -> Chart | None:
             opacity=alt.condition(highlight, alt.value(1), alt.value(0.12)),
             tooltip=[
                 "agent:N",
-                alt.Tooltip("latency:Q", format=".0f", title="ms"),
+                alt.Tooltip("latency:Q", format=",.0f", title="ms"),
                 alt.Tooltip("share:Q", format=".0%"),
             ],
         )

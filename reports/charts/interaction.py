@@ -62,7 +62,7 @@ def chart(view: PageView) -> Chart | None:
             a.name,
             *(f"{k} of {n}" if n else UNKNOWN_TEXT for k, n in _counts(a.whole.cell).values()),
             share(a.whole.cell.false_start_rate),
-            str(a.whole.cell.underruns),
+            f"{a.whole.cell.underruns:,}",
         )
         for a in spoken
     )

@@ -40,7 +40,7 @@ def latency(view: PageView) -> Chart | None:
         y=alt.Y("latency:Q", scale=alt.Scale(type="log"), axis=latency_axis("TTFA")),
         color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
         shape=alt.Shape("agent:N", scale=alt.Scale(domain=names)),
-        tooltip=["agent:N", "context:N", alt.Tooltip("latency:Q", format=".0f", title="TTFA, ms")],
+        tooltip=["agent:N", "context:N", alt.Tooltip("latency:Q", format=",.0f", title="TTFA, ms")],
     )
     budget = (
         alt.Chart(alt.InlineData(values=[{"at": view.budget_ttfa_ms}]))

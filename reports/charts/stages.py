@@ -58,14 +58,14 @@ def chart(view: PageView) -> Chart | None:
                 legend=legend([STAGE_LABELS[stage] for stage in stages]),
             ),
             order=alt.Order("place:Q"),
-            tooltip=["agent:N", "stage:N", alt.Tooltip("ms:Q", format=".0f")],
+            tooltip=["agent:N", "stage:N", alt.Tooltip("ms:Q", format=",.0f")],
         )
     )
     text = of_subset(labels).mark_text(align="left", dx=6).encode(y=y, x="ms:Q", text="label:N")
     # A bar's figure is to the right of it, so the axis extends beyond the longest.
     room = text.mark_tick(opacity=0).encode(x="end:Q", text=alt.Undefined)
     rows = tuple(
-        (agent, str(means["all"][agent][0]), *(milliseconds(whole[agent].get(stage, 0.0)) for stage in stages))
+        (agent, f"{means['all'][agent][0]:,}", *(milliseconds(whole[agent].get(stage, 0.0)) for stage in stages))
         for agent in order
     )
     return Chart(

@@ -77,6 +77,8 @@ def config(ink: str, quiet: str, line: str, limit: str, category: Sequence[str])
     return {
         "background": "transparent",
         "font": font,
+        # Thousands as in every sentence beside a chart: 2,510.
+        "numberFormat": ",",
         "view": {"stroke": None},
         "axis": {
             "labelColor": quiet,

@@ -48,7 +48,6 @@ _HEADERS = {
     "cache-control": "no-store",
     "permissions-policy": "microphone=(self)",
 }
-_RAW_HEADERS = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
 DISK_FULL_STATUS: Final = 507
 """A status of its own: a page takes it for an end, and not for a lost connection that is worth another try."""
 REPORTS: Final = files("harness.reports")
@@ -137,7 +136,7 @@ class Entry:
     def middleware(self) -> list[Middleware]:
         """The common headers of every answer, and the check of the server's own names."""
         return [
-            Middleware(_Headers),
+            Middleware(WithHeaders, headers=_HEADERS),
             Middleware(_InTurn, cookie=self._cookie),
             Middleware(TrustedHostMiddleware, allowed_hosts=self.address.hosts, www_redirect=False),
         ]
@@ -170,16 +169,17 @@ def _nobody(_: Request, __: Exception) -> Response:
     return Response(status_code=400)
 
 
-class _Headers:
-    """A wrapper that adds the common headers to every answer."""
+class WithHeaders:
+    """A wrapper that adds the same headers to every answer."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self._app = app
+        self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_RAW_HEADERS]
+                message["headers"] = [*message["headers"], *self._headers]
             await send(message)
 
         await self._app(scope, receive, with_headers)

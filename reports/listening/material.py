@@ -191,9 +191,9 @@ def _reply(counted: SelectedReply, design: ListeningDesign, *, seated: bool) -> 
     session, timing = counted.session, counted.session.timing
     if counted.fate != "answered" or timing is None:
         return None
-    if design.medium == "sound" and (timing.ttfa_ms is None or not (session.folder / "agent.flac").exists()):
+    if design.medium == "sound" and (timing.sound_at_ms is None or not (session.folder / "agent.flac").exists()):
         return None
-    onset = timing.ttfa_ms if timing.ttfa_ms is not None else 0.0
+    onset = timing.sound_at_ms if timing.sound_at_ms is not None else 0.0
     # A person's recording goes on with the sound of the room, which would reveal that no agent spoke.
     end = timing.reply_end_ms if seated else None
     return Reply(session.key.context_id, session.key.agent, counted.text, session.id, timing.spoken_end_ms, onset, end)

@@ -13,9 +13,11 @@ import pytest
 from playwright.sync_api import expect
 from typer.testing import CliRunner
 
+from harness import extras
 from harness.cli import app
 from harness.figures.latency import WithinBudget
 from harness.figures.summarise import summarise
+from harness.installation import install_command
 from harness.recording import files as recording_files
 from harness.recording.record import Arrival
 from harness.reports.answers import answers
@@ -188,6 +190,19 @@ def test_the_chart_and_the_chances_follow_the_answer(view: PageView, store: RunS
         cell, point = agent.whole.cell, ranked[agent.name]
         assert (point["p_frontier"], point["p_best_within_budget"]) == (cell.p_frontier, cell.p_best_within_budget)
         assert point["ttfa_p50_ms"] == cell.ttfa_ms.p50
+
+
+def test_tables_are_exported_without_the_extra_that_draws(
+    store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = extras.missing_modules
+    monkeypatch.setattr(extras, "missing_modules", lambda names: names if "vl_convert" in names else missing(names))
+    told = CliRunner().invoke(app, ["report", str(store.folder), "--out", str(tmp_path), "--export", str(tmp_path / "out")])
+    assert told.exit_code == 0, told.output
+    assert install_command("pictures") in told.output
+    written = {path.suffix for path in (tmp_path / "out").iterdir()}
+    assert written >= {".csv", ".json", ".md"}
+    assert not written & {".png", ".svg"}
 
 
 def test_json_and_exports_have_it(store: RunStore, tmp_path: Path) -> None:

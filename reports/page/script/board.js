@@ -30,15 +30,17 @@ const matches = (entry, index, wanted, found) => {
     && (!named || mine.every((k) => entry.flags[k] >= 0)) && (!wanted.flag || (flags & FLAGS[wanted.flag]) > 0 || (wanted.flag === "disputed" && !named && entry.disputed > 0)) && (found === null || found.has(index));
 };
 const whyNone = (flags) => (flags & FLAGS.silent ? "no reply" : flags & FLAGS.failed ? "failed" : "began too early");
-const waitOf = (entry, k) => (isSlowest(entry, k) && entry.ms[k] === null ? whyNone(entry.flags[k]) : ms(entry.ms[k]));
+const isDiscarded = (entry, k) => entry.ms[k] === null && !isSlowest(entry, k) && (Math.max(entry.flags[k], 0) & FLAGS.discarded) > 0;
+const waitOf = (entry, k) => (isDiscarded(entry, k) ? "discarded" : isSlowest(entry, k) && entry.ms[k] === null ? whyNone(entry.flags[k]) : ms(entry.ms[k]));
 /* Each agent's latency where there are few; where there are many, the quickest and the slowest. */
 const MOST_NAMED = 3;
 const LATENCY = page.spoken.every(Boolean) ? "TTFA" : page.spoken.some(Boolean) ? "TTFA or TTFT" : "TTFT";
 const waitsOf = (entry) => {
+  const of = (k) => [said(page.agents[k]), ` ${waitOf(entry, k)}`];
+  const named = columns().filter((k) => rank(entry, k) !== null || isDiscarded(entry, k));
+  if (named.length && page.agents.length <= MOST_NAMED) return [`${LATENCY} `, ...named.flatMap((k, n) => [n ? ", " : "", ...of(k)])];
   const played = columns().filter((k) => rank(entry, k) !== null);
   if (!played.length) return [];
-  const of = (k) => [said(page.agents[k]), ` ${waitOf(entry, k)}`];
-  if (page.agents.length <= MOST_NAMED) return [`${LATENCY} `, ...played.flatMap((k, n) => [n ? ", " : "", ...of(k)])];
   const [first, last] = [Math.min, Math.max].map((most) => played.find((k) => rank(entry, k) === most(...played.map((one) => rank(entry, one)))));
   return [`${LATENCY} `, el("span", { title: page.agents[first] }, waitOf(entry, first)), ...(first === last ? [] : [" to ", el("span", { title: page.agents[last] }, waitOf(entry, last))])];
 };
@@ -79,7 +81,7 @@ const applyFilters = async () => {
   document.querySelector("#context-list").dataset.sorted = wanted.sort;
   showTurns();
   cards.filter((card) => card.open).forEach(compare);
-  document.getElementById("filter-count").textContent = `${counted(count, "conversation")} of ${cards.length}`;
+  document.getElementById("filter-count").textContent = `${counted(count, "conversation")} of ${grouped(cards.length)}`;
   document.getElementById("none-match").hidden = count > 0;
 };
 /* The two chosen agents on one conversation, in a line: who was sooner, and whom judges and people preferred. */

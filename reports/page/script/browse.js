@@ -1,8 +1,20 @@
 /* Opens what the address names, and goes back and forth in what was chosen. */
 /* A strip of twenty agents on each of three hundred rows is six thousand elements: each is made when its row comes near. */
-const stateOf = (flags) => (flags < 0 ? "not played" : flags & 8 ? "failed" : flags & 4 ? "no reply" : flags & 1 ? "over budget" : flags & 128 ? "over or within budget: this machine cannot tell" : "within budget");
-const fillStrip = (strip) => strip.append(...page.contexts[strip.dataset.strip].flags.map((flags, k) => el("i", {
-  class: flags < 0 ? "" : flags & 12 ? "x" : flags & 1 ? "o" : flags & 128 ? "u" : "g", title: `${page.agents[k]}: ${stateOf(flags)}` })));
+/* A mark is green only where a latency that counts is within its budget: a discarded turn says nothing of the agent. */
+const stateOf = (entry, k) => {
+  const flags = entry.flags[k];
+  if (flags < 0) return ["", "not played"];
+  if (flags & FLAGS.failed) return ["x", "failed"];
+  if (isDiscarded(entry, k)) return ["d", "discarded, which is neither within budget nor over it"];
+  if (flags & FLAGS.silent) return ["x", "no reply"];
+  if (flags & FLAGS.over) return ["o", "over budget"];
+  if (flags & FLAGS.undecided) return ["u", "over or within budget: this machine cannot tell"];
+  return entry.ms[k] === null ? ["d", "no latency"] : ["g", "within budget"];
+};
+const fillStrip = (strip) => strip.append(...page.agents.map((name, k) => {
+  const [mark, words] = stateOf(page.contexts[strip.dataset.strip], k);
+  return el("i", { class: mark, title: `${name}: ${words}` });
+}));
 const strips = new IntersectionObserver((entries) => entries.filter((e) => e.isIntersecting).forEach((e) => { strips.unobserve(e.target); fillStrip(e.target); }), { rootMargin: "400px" });
 document.querySelectorAll("[data-strip]").forEach((strip) => strips.observe(strip));
 const byProgram = new Set();

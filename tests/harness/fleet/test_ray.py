@@ -101,7 +101,7 @@ def test_what_cannot_be_is_said_in_one_line(
         (["--ray", "ray://here:10001"], "is the address of a Ray client; run this on a machine of the cluster"),
         (["--ray", "somewhere"], "--ray somewhere: must be auto, local, or HOST:PORT"),
         (["--ray", "auto", "--shard", "1/2"], "--shard 1/2: with --ray every shard is played"),
-        (["--ray-cpus", "2"], "--ray-worker cpus=2: is for a run on a cluster; add --ray auto"),
+        (["--ray-cpus", "2"], "--ray-worker cpus=2: is for a run on a cluster; write --ray auto,cpus=2"),
     ):
         assert command([*line, *more]) == 2
         err = capsys.readouterr().err
