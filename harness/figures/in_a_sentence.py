@@ -38,7 +38,9 @@ def found(summary: RunSummary) -> str:
     said = "; ".join([*parts, *_seats(summary), _quality(summary, agents)])
     where = f"in {counted(len(summary.circumstances.contexts), 'recorded call')}, " if summary.circumstances.calls else ""
     whole = f"{_not_to_be_quoted(summary, agents)}{where}{said}."
-    return f"I{whole[1:]}" if whole.startswith("in ") and where else whole
+    # A name is written as its user wrote it; the sentence's own words begin with a capital.
+    own = ("half of the written answers of ", "no answer of ", *(("in ",) if where else ()))
+    return whole[:1].upper() + whole[1:] if whole.startswith(own) else whole
 
 
 def how_sure(summary: RunSummary) -> str:

@@ -214,3 +214,18 @@ def test_paper_is_white_with_dark_words_whatever_the_screen_was(address: str, op
     assert page.locator("section").first.evaluate(colour, "backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator("#answers tbody th a").first.evaluate(colour, "color") == "rgb(28, 35, 41)"
     assert page.locator("#chart-waterfall .role-axis-label text").first.evaluate(colour, "fill") == "rgb(85, 96, 107)"
+
+
+def test_waterfalls_beside_each_other_have_one_scale(address: str, open_page: Open) -> None:
+    """A stage of twice the milliseconds is twice as long, whichever agent's it is."""
+    page = open_page(address)
+    page.locator("#c-0 > summary").click()
+    page.locator("#c-0 .waterfall").first.wait_for()
+    rows = page.eval_on_selector_all(
+        "#c-0 .waterfall > div:not(.hidden)",
+        "rows => rows.map((row) => [parseFloat(row.querySelector('b').style.width), row.querySelector('.ms').textContent])",
+    )
+    long = [(width, float(text.split()[0]) * (1 if text.endswith("ms") else 1_000)) for width, text in rows]
+    per_ms = [width / length_ms for width, length_ms in long if length_ms > 50]
+    assert page.locator("#c-0 .waterfall").count() >= 2
+    assert max(per_ms) / min(per_ms) < 1.1
