@@ -1,5 +1,6 @@
 """What a test says when its server ends, and what `harness rank` says of the same raters."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,9 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
+from harness.errors import UserError
 from harness.figures.rank import rank_target
 from harness.figures.summary import RunSummary
-from harness.errors import UserError
 from harness.ranking.question import RatingQuestion
 from harness.reports.listening.answers import VoteStore
 from harness.reports.listening.design import ListeningDesign
@@ -22,7 +23,6 @@ from harness.reports.listening.plan import Item, Slot
 from harness.reports.listening.results import human_rows_of
 from harness.reports.listening.serve import design_folder
 from harness.store.run_store import RunStore
-from tests.serving import free_port
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
 TEXT = ListeningDesign(medium="text")
@@ -88,16 +88,18 @@ def test_nobody_is_said_to_be_left_out_where_nobody_answered(played: Played) -> 
 
 def test_the_command_says_so_after_ctrl_c(played: Played, tmp_path: Path) -> None:
     store, _ = played(contexts=6)
-    port = free_port()
+    port = 40_000 + os.getpid() % 20_000
     study = tmp_path / "study.toml"
     study.write_text('name = "Amables"\nlanguage = "es"\n', encoding="utf-8")
-    command = [sys.executable, "-m", "harness", "listen", str(store.folder), "--medium", "text", "--study", str(study)]
-    with subprocess.Popen([*command, "--address", f"127.0.0.1:{port}"], stdout=-1, stderr=subprocess.STDOUT, text=True) as server:
+    words = ["listen", str(store.folder), "--medium", "text", "--study", str(study), "--address", f"127.0.0.1:{port}"]
+    with subprocess.Popen([sys.executable, "-m", "harness", *words], stdout=-1, stderr=subprocess.STDOUT, text=True) as server:
         rater: Any = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20)
-        for _ in range(300):
+        front, end = "", time.monotonic() + 90
+        while not front:
+            assert server.poll() is None
+            assert time.monotonic() < end
             try:
                 front = rater.get("/").text
-                break
             except httpx.TransportError:
                 time.sleep(0.1)
         assert "Amables" in front
