@@ -15,13 +15,14 @@ from typing import Any, Final, Literal
 
 from harness.errors import UserError
 from harness.figures.latency import quantiles
+from harness.reports.head import title_of
 from harness.store.database import DATABASE
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.turns.table import TurnTable
-from harness.wording import UNKNOWN_TEXT, command, milliseconds
+from harness.wording import command, milliseconds
 
 PAGE: Final = "report.html"
 State = Literal["playing", "after_the_calls", "stopped", "unreported", "reported"]
@@ -39,6 +40,7 @@ class SoFar:
     turns: int
     median: str
     interval: str
+    """Empty where the conversations are too few for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class RunNow:
     """A run at one instant. `planned`: None where the number of calls is not known beforehand."""
 
     state: State
+    title: str
     done: int
     planned: int | None
     failed: int
@@ -54,7 +57,7 @@ class RunNow:
     agents: tuple[SoFar, ...] = ()
 
 
-REPORTED: Final = RunNow("reported", 0, None, 0, "")
+REPORTED: Final = RunNow("reported", "", 0, None, 0, "")
 
 
 class Watched:
@@ -85,7 +88,7 @@ class Watched:
         if state in ("playing", "after_the_calls"):
             self._seen_at_work_s = time.time()
         sentence, following = _in_words(state, found, self._store.manifest, self.folder)
-        return RunNow(state, found.done, found.planned, found.failed, sentence, following, found.agents)
+        return RunNow(state, found.title, found.done, found.planned, found.failed, sentence, following, found.agents)
 
     def _calls(self, store: RunStore) -> RunNow:
         try:
@@ -146,7 +149,7 @@ def _read(store: RunStore) -> RunNow:
         if (one := _so_far(selection, agent.name, condition, text=agent.kind == "text")) is not None
     ]
     failed = sum(s.status == "failed" for s in sessions)
-    return RunNow("playing", len(sessions), planned, failed, "", agents=tuple(agents))
+    return RunNow("playing", title_of((manifest,), people=False), len(sessions), planned, failed, "", agents=tuple(agents))
 
 
 def _so_far(selection: Selection, agent: str, condition: str, *, text: bool) -> SoFar | None:
@@ -155,7 +158,7 @@ def _so_far(selection: Selection, agent: str, condition: str, *, text: bool) -> 
         return None
     figure = quantiles(TurnTable.of_groups(turns, selection.manifest.budgets_ms), "ttft" if text else "ttfa", 1)
     median = OVER_LIMIT_TEXT if figure.p50_over_limit else milliseconds(figure.p50)
-    interval = UNKNOWN_TEXT
+    interval = ""
     if figure.p50_interval is not None:
         low, high = figure.p50_interval
         interval = f"{milliseconds(low)} to {milliseconds(high)} (95 %)"
