@@ -110,6 +110,7 @@ def assemble(
         telemetry=_telemetry(page_runs),
         vote=quick_vote(page_runs, shown, study),
         seats=tuple(summary.seats),
+        folder="RUN" if page_runs.several else str(page_runs.parts[0].store.folder),
         provenance=provenance(page_runs.parts),
         differences=page_runs.differences,
         onset_error=largest([onset_error_of(part) for part in spoken]),
