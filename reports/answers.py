@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.reports.verdict import INVALID, NO_INTERVAL, PAUSES_CUT_LIMIT, Half, Verdict, signed
+from harness.reports.verdict import INVALID, NO_INTERVAL, ONE_FOR_ALL, PAUSES_CUT_LIMIT, STATED, Half, Verdict, signed
 from harness.reports.view import Estimate
 from harness.timing.figures import NO_REPLY_MS
 from harness.wording import UNKNOWN_TEXT
@@ -107,7 +107,7 @@ def _pauses(half: Half | None, place: Place) -> Cell:
 
 
 def _cell(half: Half, figure: str, bar: Bar | None, value: float | None) -> Cell:
-    lacking = half.interval if half.interval in (NO_INTERVAL, INVALID) else ""
+    lacking = half.interval if half.interval in (NO_INTERVAL, INVALID, STATED, ONE_FOR_ALL) else ""
     known = [f"95 % interval {half.interval}" if half.interval and not lacking else "", half.against]
     note = "; ".join(words for words in (half.beside, lacking) if words)
     return Cell(half.answer, figure, ", ".join(w for w in known if w), note, _TONES.get(half.answer, _UNDECIDED), bar, value)

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from harness.figures.cells import JudgeSummary
+from harness.figures.cells import AgentSummary, JudgeSummary
 from harness.figures.latency import filler_words
+from harness.figures.one_reply import is_one_for_all
 from harness.figures.seat import beside_words
 from harness.reports.view import (
     UNKNOWN,
@@ -44,6 +45,7 @@ PAUSES_CUT_LIMIT: Final = 0.05
 """Share of inner pauses up to which *few* are cut; detectors are compared at it (`harness.turn_taking.detectors`)."""
 NO_INTERVAL = "too few conversations for an interval"
 INVALID = "INVALID RUN, not to be quoted"
+ONE_FOR_ALL = "one reply for all callers, not to be quoted"
 STATED = "as a file states, not measured"
 """In the place of an interval, of a latency that came with a file of replies."""
 
@@ -158,6 +160,11 @@ def _fast(agent: AgentView, view: PageView, by: str) -> Half:
     return Half(_side(beyond, up="no", down="yes"), latency(figure), latency_interval(p50) or NO_INTERVAL, *limit)
 
 
+def not_quotable(cell: AgentSummary) -> str:
+    """Why a rating must not be quoted."""
+    return ONE_FOR_ALL if is_one_for_all(cell.commonest_reply) and cell.valid else INVALID
+
+
 def pauses(agent: AgentView) -> Half | None:
     """The answer to "few or many inner pauses cut"; None if the agent had none to cut."""
     cell = agent.whole.cell
@@ -181,7 +188,9 @@ def _judged(rating: RatingView) -> bool:
 def kind(agent: AgentView, view: PageView) -> Half:
     """The answer to "kind": are its replies preferred to the bar, by valid verdicts?"""
     found = _kind(agent, view)
-    return found if agent.whole.cell.quality_valid else replace(found, answer="unclear", interval=INVALID)
+    if agent.whole.cell.quality_valid:
+        return found
+    return replace(found, answer="unclear", interval=not_quotable(agent.whole.cell))
 
 
 def _kind(agent: AgentView, view: PageView) -> Half:

@@ -59,7 +59,7 @@ def print_summary(summary: RunSummary, console: Console) -> None:
     heads = (*_TTFA, *(_ANSWER if answers else ()), *_OTHERS, *(_UNSPOKEN if left else ()), *_RATING)
     for name in heads:
         table.add_column(name, justify="right", no_wrap=True)
-    if not all(cell.valid for cell in summary.whole):
+    if any(_may_be_quoted(cell) for cell in summary.whole):
         table.add_column("may be\nquoted", no_wrap=True)
     several = len(summary.conditions) > 1
     names: list[str] = []
@@ -212,7 +212,7 @@ def _own_machine(name: str, agent: Cell) -> str | None:
 
 def _may_be_quoted(cell: Cell) -> Text | str:
     if cell.valid:
-        return ""
+        return Text("not its rating", style=_STYLE["bad"]) if cell.elo is not None and not cell.quality_valid else ""
     return Text("rating alone" if cell.quality_valid and cell.elo is not None else "INVALID", style=_STYLE["bad"])
 
 
