@@ -26,7 +26,8 @@ from harness.wording import command, milliseconds
 
 PAGE: Final = "report.html"
 REST: Final = 30.0
-"""Times the last reading until the next one while the run plays: a large run has ten thousand calls, and its machine times agents."""
+"""Times the last reading until the next one while a run plays: a large one has ten thousand calls, on a machine that times
+agents."""
 State = Literal["playing", "after_the_calls", "stopped", "unreported", "reported"]
 """`after_the_calls`: all calls are over and somebody still works on the run; `unreported`: nobody does, and its report is not
 there, which is so for seconds at the end of every run."""
