@@ -108,3 +108,11 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 )
 def test_an_answer_is_one_of_the_question_or_skipped(question: Question, given: object, stored: object) -> None:
     assert question.answered(given) == stored
+
+
+def test_the_documented_study_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "people.md").read_text(encoding="utf-8")
+    study = read_study(written(tmp_path, page.split("```toml\n")[1].split("```")[0]))
+    assert set(study.model_dump()) == set(Study.model_fields)
+    assert all(study.model_dump().values())
+    assert study.way_back.endswith("?cc=K7Q2M9XD")
