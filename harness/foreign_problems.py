@@ -1,4 +1,4 @@
-"""What is wrong in a file of settings, in sentences: each place by line and name, and for a misspelt name the nearest known one.
+"""What is wrong in a file of settings: a sentence for each place, by line and name, with the nearest name to a misspelt one.
 
 A misspelt setting is two faults to a checker: one that it does not know, and often one that is missing. Only the first is the
 cause, and only its name is in the file, so it is said first and the missing one with it. Values are not repeated: a key or a
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     Model = type[BaseModel]
 Place = tuple[str | int, ...]
+Line = Callable[[Place], int]
 MOST_SAID: Final = 5
 """Sentences on one file: more do not fit on a screen, and mending the first ones often mends the others."""
 MOST_LISTED: Final = 24
@@ -38,16 +39,16 @@ def problems(error: "ValidationError", model: "Model", data: object, what: str) 
     return said
 
 
-def in_sentences(name: object, found: Sequence[tuple[Place, str]], line: Callable[[Place], int] | None, word: str = ", line ") -> str:
+def in_sentences(name: object, found: Sequence[tuple[Place, str]], line: Line | None, word: str = ", line ") -> str:
     """The problems of a file in one line: `bot.toml, line 4: …. Line 7: …`, five at most and the number of the others.
 
     `word`: what is between the file's name and the line.
     """
-    said = []
+    said: list[str] = []
     for place, words in found[:MOST_SAID]:
-        where = "" if line is None else f"{word}{line(place)}"
-        place_said = f"{name}{where}: " if not said else f"{where.lstrip(', :').capitalize()}: " if where else ""
-        said.append(f"{place_said}{words}".replace("\n", " "))
+        at = None if line is None else line(place)
+        begins = f"{name}{'' if at is None else f'{word}{at}'}: " if not said else "" if at is None else f"Line {at}: "
+        said.append(f"{begins}{words}".replace("\n", " "))
     if more := len(found) - MOST_SAID:
         said += [f"and {more} more"] if more > 0 else []
     return ". ".join(part.rstrip(".") for part in said).replace("?. ", "? ")

@@ -8,7 +8,6 @@ models. All other agents wait for their caller's first message, whose form is wh
 
 import asyncio
 import contextlib
-import difflib
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -24,6 +23,7 @@ from harness.agents.secret_places import in_settings
 from harness.agents.secrets import learn, redact_foreign
 from harness.agents.this_machine import is_loopback
 from harness.errors import AgentError, UserError
+from harness.nearest import or_one_of
 
 if TYPE_CHECKING:
     import httpx
@@ -88,11 +88,7 @@ def _refuse_what_is_none(url: str, named: str) -> None:
 
 def _refuse_kind(url: str, kind: str) -> None:
     if kind not in AT_AN_ADDRESS:
-        near = difflib.get_close_matches(kind, AT_AN_ADDRESS, n=1, cutoff=0.5)
-        meant = f"did you mean {near[0]}? " if near else ""
-        raise UserError(
-            f"--kind {kind}: is no kind of agent that an address names; {meant}there are {', '.join(AT_AN_ADDRESS)}"
-        )
+        raise UserError(f"--kind {kind}: is no kind of agent that an address names{or_one_of(kind, AT_AN_ADDRESS)}")
     if kind not in kinds_at(scheme_of(url) or ""):
         fit = ", ".join(kinds_at(scheme_of(url) or ""))
         raise UserError(f"--kind {kind}: is not called at {scheme_of(url)}: addresses; choose one of {fit}, or another address")
