@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from harness.audio.voice_error import VoiceError
+from harness.installation import install_command
 
 PACKAGE = "hibari-tts"
 _NETWORK = "hibari.onnx"
@@ -51,5 +52,5 @@ def hibari_files() -> HibariFiles:
     """
     spec = find_spec("hibari")
     if spec is None or spec.origin is None:
-        raise VoiceError(f'the package "{PACKAGE}" is missing: pip install "heart-voice-harness[local]"')
+        raise VoiceError(f"the package '{PACKAGE}' is missing: {install_command('local')}")
     return HibariFiles(Path(spec.origin).parent / "assets", version(PACKAGE))

@@ -17,6 +17,7 @@ from harness.audio.level import block_power, decibels
 from harness.audio.pcm import Float32, Int16, resample_float, to_float
 from harness.audio.speech_edges import silent_runs, speaking, window_samples
 from harness.errors import UserError
+from harness.installation import install_command
 
 WHISPER_RATE_HZ = 16_000
 BEAM_SIZE = 5
@@ -68,9 +69,7 @@ class Transcriber:
         try:
             from faster_whisper import WhisperModel
         except ImportError as error:
-            raise TranscriberError(
-                'the package "faster-whisper" is missing: pip install "heart-voice-harness[local]"'
-            ) from error
+            raise TranscriberError(f"the package 'faster-whisper' is missing: {install_command('local')}") from error
         try:
             self._model: Any = WhisperModel(
                 str(model_path), device=device, compute_type=compute_type, cpu_threads=threads, local_files_only=True

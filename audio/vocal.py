@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from harness.audio import voicing
 from harness.audio.level import block_power
+from harness.installation import install_command
 
 RATE_HZ: Final = 16_000
 WINDOW: Final = 512
@@ -109,7 +110,7 @@ def _model() -> Any:
     model = Path(spec.origin).parent / "audio/vad/data/silero_vad.onnx" if spec and spec.origin else None
     # A folder that an uninstalled package left behind is a namespace without an origin, and holds nothing to import.
     if runtime is None or runtime.origin is None or model is None or not model.exists():
-        raise DetectorMissing('timing needs the speech detector of the extra "local": pip install "heart-voice-harness[local]"')
+        raise DetectorMissing(f"timing needs the speech detector of the extra 'local': {install_command('local')}")
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import Any
 
+from harness.installation import install_command
+
 
 class VoiceError(RuntimeError):
     """A voice cannot be loaded or cannot speak; the message is one line."""
@@ -13,4 +15,4 @@ def imported(module: str, package: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise VoiceError(f'the package "{package}" is missing: pip install "heart-voice-harness[local]"') from error
+        raise VoiceError(f"the package '{package}' is missing: {install_command('local')}") from error

@@ -10,6 +10,7 @@ import os
 import sqlite3
 import sys
 import traceback
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Annotated, Final, TextIO, cast
 
@@ -18,6 +19,7 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from harness.agents.secrets import RedactedOutput, redact_foreign
+from harness.called_as import AsCalled
 from harness.commands import (
     add_votes,
     agents,
@@ -26,6 +28,7 @@ from harness.commands import (
     doctor,
     export_traces,
     help,
+    import_replies,
     init,
     judge,
     label,
@@ -37,11 +40,11 @@ from harness.commands import (
     people,
     play,
     rank,
-    remeasure,
     report,
     run,
     scenarios,
     try_agent,
+    view,
 )
 from harness.commands.old_words import in_words_of_today
 from harness.errors import AgentError, StorageError, UserError
@@ -91,9 +94,10 @@ app.command("add-votes")(add_votes.add_votes)
 app.command("rank")(rank.rank)
 app.command("report")(report.report)
 app.command("check")(check.check)
-app.command("play")(play.play)
+app.command("view")(view.view)
+app.command("play", hidden=True)(play.play)
 app.command("measure")(measure.measure)
-app.command("remeasure")(remeasure.remeasure)
+app.command("import-replies")(import_replies.import_replies)
 app.command("export-traces")(export_traces.export_traces)
 app.command("calibrate")(calibrate.calibrate)
 app.command("load")(load.load)
@@ -107,12 +111,21 @@ def main() -> None:
     """Entry point of the `harness` command."""
     private_by_default()
     # From here on all output passes the mask: progress, results, tracebacks, and what libraries print.
+    if "--json" not in sys.argv:  # a program's, and not read at this terminal
+        sys.stdout = cast(TextIO, AsCalled(sys.stdout, _words()))
     sys.stdout = cast(TextIO, RedactedOutput(sys.stdout))
-    sys.stderr = cast(TextIO, RedactedOutput(sys.stderr))
+    sys.stderr = cast(TextIO, RedactedOutput(cast(TextIO, AsCalled(sys.stderr, _words()))))
     sys.excepthook = _show_defect
     with stops_as_ctrl_c():
         code = _run(sys.argv[1:])
     sys.exit(code)
+
+
+def _words() -> Iterator[str]:
+    """The words that can follow the program's name: commands, groups of commands, and the options that need none."""
+    yield from ("--help", "--version")
+    yield from (each.name for each in app.registered_commands if each.name)
+    yield from (each.name for each in app.registered_groups if each.name)
 
 
 def _show_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

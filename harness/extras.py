@@ -9,8 +9,10 @@ from importlib.util import find_spec
 from typing import Final
 
 from harness.errors import UserError
+from harness.installation import install_command
 
 _LOCAL: Final = ("faster_whisper", "piper", "hibari", "xllamacpp", "onnxruntime", "gguf", "uvicorn", "fastapi")
+_PICTURES: Final = ("vl_convert",)
 
 
 def missing_modules(modules: Sequence[str] = _LOCAL) -> tuple[str, ...]:
@@ -47,13 +49,19 @@ def require_pictures(why: str) -> None:
     Raises:
         UserError: it is missing; names what needs it, and the command that installs it.
     """
-    _require("pictures", why, ("vl_convert",))
+    _require("pictures", why, _PICTURES)
+
+
+def pictures_missing() -> str:
+    """The sentence on pictures that cannot be drawn here, and the command that mends it; empty where they can."""
+    if not missing_modules(_PICTURES):
+        return ""
+    return f"Pictures were not drawn, which needs the extra 'pictures': {install_command('pictures')}"
 
 
 def _require(extra: str, why: str, modules: Sequence[str]) -> None:
     missing = missing_modules(modules)
     if missing:
         raise UserError(
-            f"{why} needs the extra '{extra}' (missing: {', '.join(missing)}); "
-            f"install it with: pip install 'heart-voice-harness[{extra}]'"
+            f"{why} needs the extra '{extra}' (missing: {', '.join(missing)}); install it with: {install_command(extra)}"
         )

@@ -34,7 +34,9 @@ def problems(error: "ValidationError", model: "Model", data: object, what: str) 
     for place, faults in found.items():
         if place in unknown or (_is(faults, "missing") and place in meant):
             continue
-        words = " or ".join(dict.fromkeys(_in_words(fault) for fault in faults))
+        if _is(faults, "too_short") and any(one != place and one[: len(place)] == place for one in found):
+            continue  # a list is short of the row that is wrong
+        words = " or ".join(dict.fromkeys(_in_words(fault) for fault in faults)).replace(" or Input should be", " or")
         said.append((place, f"{spelt(place)} is missing" if _is(faults, "missing") else f"{spelt(place) or what}: {words}"))
     return said
 

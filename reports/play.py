@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from harness.errors import UserError
+from harness.installation import install_command
 from harness.recording import playout
 from harness.reports.session_audio import envelope
 from harness.store.run_store import RunStore
@@ -47,7 +48,7 @@ class Speakers:
         try:
             import sounddevice
         except ImportError as error:
-            raise UserError("playing needs sounddevice: pip install 'heart-voice-harness[play]'") from error
+            raise UserError(f"playing needs sounddevice: {install_command('play')}") from error
         except OSError as error:
             raise UserError(f"playing needs PortAudio ({error}): install libportaudio2, or open the report") from error
         try:

@@ -19,6 +19,7 @@ from harness.figures.way_to_people import votes_asked
 from harness.ranking.board_rows import judges_of
 from harness.ranking.draw_pairs import DrawnPair, drawn
 from harness.ranking.votes_needed import minutes
+from harness.reports.notice import Notice
 from harness.reports.session_view import SessionView
 from harness.reports.shown_runs import Part, ShownRuns
 from harness.reports.vote_pairs import MOST_PAIRS, Asking, LinePairs, QuickVote, ShownReply, VotePair
@@ -28,15 +29,16 @@ from harness.store.judgment import is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
 from harness.store.reply_sound import part_of
 from harness.store.selection import HEARD, Reply
+from harness.study.study import Study
 
 _Sides = Mapping[str, ShownReply]
 """System → its reply to one context."""
 
 
-def quick_vote(shown: ShownRuns, sessions: Mapping[str, Sequence[SessionView]]) -> QuickVote:
+def quick_vote(shown: ShownRuns, sessions: Mapping[str, Sequence[SessionView]], study: Study | None = None) -> QuickVote:
     """The pairs of a page of one run; none, with the reason, where raters could not compare two replies to the same thing.
 
-    `sessions`: context → the sessions of the page.
+    `sessions`: context → the sessions of the page. `study`: what people read before; None where nobody described one.
     """
     part = shown.parts[0]
     if shown.several:
@@ -52,7 +54,8 @@ def quick_vote(shown: ShownRuns, sessions: Mapping[str, Sequence[SessionView]]) 
     if not lines:
         beside = " beside those with a crisis or an illness, which are asked of nobody" if left_out else ""
         return QuickVote(why_not=f"No conversation of this run has two replies to compare{beside}.", left_out=left_out)
-    return QuickVote(part.store.manifest.id, lines, str(part.store.folder), left_out=left_out)
+    notice = Notice(study or Study(), ("vote.stored_here",))
+    return QuickVote(part.store.manifest.id, lines, str(part.store.folder), notice, left_out=left_out)
 
 
 def _line_pairs(

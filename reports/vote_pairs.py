@@ -8,8 +8,9 @@ sure judges were of it, and nothing says of which reply.
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, get_args
 
-from harness.reports.listening.design import CHOICES
+from harness.reports.notice import Notice
 from harness.statistics.interval import FEWEST_CLUSTERS
+from harness.study.study import Study
 from harness.votes.vote import Option
 from harness.wording import command
 
@@ -72,6 +73,8 @@ class QuickVote:
     lines: tuple[LinePairs, ...] = ()
     folder: str = ""
     """Folder of the run, as its owner named it."""
+    notice: Notice = field(default_factory=lambda: Notice(Study(), ("vote.stored_here",)))
+    """What people read before the first pair."""
     left_out: int = 0
     """Conversations with a crisis or an illness, which are asked of nobody."""
     why_not: str = ""
@@ -97,8 +100,10 @@ def vote_data(vote: QuickVote) -> dict[str, Any]:
         "run": vote.run,
         "add": command("add-votes", vote.folder, "--add"),
         "left_out": vote.left_out,
+        "words": vote.notice.study.texts.for_script("shared", "study", "vote", "quick_vote"),
+        "notice": vote.notice.for_script(),
         "systems": systems,
-        "options": [[name, words] for name, (_, words) in zip(get_args(Option), CHOICES, strict=True)],
+        "options": list(zip(get_args(Option), vote.notice.study.texts.several("shared.options"), strict=True)),
         "lines": [
             {
                 "condition": line.condition,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import StorageError, UserError
+from harness.extras import pictures_missing
 from harness.figures.summarise import with_drawing
 from harness.figures.summary import RunSummary
 from harness.files import write_whole
@@ -17,6 +18,7 @@ from harness.reports.conditions import conditions
 from harness.reports.html import render
 from harness.reports.listening.people import write_human_completions
 from harness.reports.markdown import markdown
+from harness.reports.notice import write_read_first
 from harness.reports.pictures import write_elo_latency_chart, write_pictures
 from harness.reports.session_audio import draw_sessions
 from harness.reports.several_runs import together
@@ -26,6 +28,7 @@ from harness.reports.versions import versions
 from harness.reports.view import PageView
 from harness.store.disk import storage_fault, storage_named
 from harness.store.run_store import RunStore
+from harness.study.study import Study
 from harness.tables.csv_text import csv_text
 from harness.wording import command
 
@@ -42,14 +45,21 @@ class Written:
 
 
 def write_joint_report(
-    runs: Sequence[Run], out: Path, *, baseline: Run | None = None, exports: Path | None = None, bundle: bool = False
+    runs: Sequence[Run],
+    out: Path,
+    *,
+    baseline: Run | None = None,
+    exports: Path | None = None,
+    bundle: bool = False,
+    study: Study | None = None,
 ) -> Written:
     """Write the page and its audio.
 
     `out` is the page's file if it ends in `.html`, otherwise a folder for `report.html`. The stereo files are in
     `report-audio` beside the page, so the two can be moved together. `baseline` is an earlier run to compare with; `exports` a
-    folder for the charts as PNG and SVG, the tables as CSV and JSON, and a summary in Markdown. With `bundle` the sound is
-    inside the page, which then needs no other file and is some hundred kilobytes larger per session.
+    folder for the charts as PNG and SVG (where the extra that draws is installed), the tables as CSV and JSON, and a summary in
+    Markdown. With `bundle` the sound is inside the page, which then needs no other file and is some hundred kilobytes larger
+    per session. `study`: what whoever votes on the page reads before.
 
     Raises:
         UserError: the runs cannot share a page, or `out` cannot be written.
@@ -64,12 +74,14 @@ def write_joint_report(
         told = [(s, with_drawing(summary, s, failed[p.label])) for (s, summary), p in zip(runs, page_runs.parts, strict=True)]
         if told != list(runs):
             runs, page_runs = told, _put_together(told)
-        view = assemble(page_runs, page.parent, bundle=bundle)
+        view = assemble(page_runs, page.parent, bundle=bundle, study=study)
         if baseline is not None:
             view = replace(view, baseline=_since(page_runs, baseline))
+        if study is not None and view.vote.any:
+            write_read_first(page_runs.parts[0].store.folder, view.vote.notice)
         write_whole(page, render(view))
         if exports is not None:
-            written = write_exports(view, exports)
+            written = write_exports(view, exports, pictures=not pictures_missing())
             for run in page_runs.parts:
                 folder = exports / run.label.replace("/", "__") if page_runs.several else exports
                 write_human_completions(run.store, folder)

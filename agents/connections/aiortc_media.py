@@ -21,6 +21,7 @@ from harness.agents.connection import ConnectionFailed
 from harness.agents.connections.opus import CLOCK_HZ
 from harness.agents.connections.rtp_packet import stamped
 from harness.agents.connections.rtp_stream import RtpPacket
+from harness.installation import install_command
 
 
 class Microphone(MediaStreamTrack):
@@ -99,7 +100,7 @@ def tap(receiver: Any, on_packet: Callable[[RtpPacket], None]) -> None:
     """
     received = getattr(receiver, _HANDLER, None)
     if received is None or not hasattr(receiver, _BUFFER):
-        raise ConnectionFailed("this version of aiortc is not known: pip install 'heart-voice-harness[webrtc]'", "defect")
+        raise ConnectionFailed(f"this version of aiortc is not known: {install_command('webrtc')}", "defect")
 
     async def handle(packet: Any, arrival_time_ms: int) -> None:
         on_packet(stamped(packet, time.monotonic_ns()))

@@ -32,6 +32,7 @@ from harness.agents.connections.wire import refuse_history
 from harness.agents.message import Message
 from harness.agents.profile_spoken import SpokenElsewhere
 from harness.audio.level import AUDIBLE_RMS
+from harness.installation import install_command
 
 if TYPE_CHECKING:
     from harness.agents.connections.sip_dialog import SipLine
@@ -106,7 +107,7 @@ class SipConnection:
 
     async def _connect(self) -> None:
         if find_spec("aiosipua") is None or find_spec("aiortc") is None:
-            raise ConnectionFailed("SIP needs the extra 'sip': pip install 'heart-voice-harness[sip]'", "defect")
+            raise ConnectionFailed(f"SIP needs the extra 'sip': {install_command('sip')}", "defect")
         from harness.agents.connections.sip_dialog import Account, Handlers, SipLine, host_and_port
         from harness.agents.connections.sip_sound import CallSound
 

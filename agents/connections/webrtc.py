@@ -42,6 +42,7 @@ from harness.agents.connections.what_to_check import sentence
 from harness.agents.connections.wire import Garbage, Outgoing, parse_object, shown
 from harness.agents.message import Message
 from harness.agents.profile_spoken import KeyedBot, WebAddress
+from harness.installation import install_command
 
 SILENT_LINE_S: Final = 10.0
 """A WebRTC sender sends without pause, silence too. One that has sent no packet at all after so long cannot be heard."""
@@ -120,7 +121,7 @@ class WebRtcConnection:
 
     async def _dial(self) -> None:
         if find_spec("aiortc") is None:
-            raise ConnectionFailed("WebRTC needs the extra 'webrtc': pip install 'heart-voice-harness[webrtc]'", "defect")
+            raise ConnectionFailed(f"WebRTC needs the extra 'webrtc': {install_command('webrtc')}", "defect")
         from aiortc import RTCBundlePolicy, RTCConfiguration, RTCIceServer, RTCPeerConnection, RTCSessionDescription
 
         from harness.agents.connections.aiortc_media import Microphone, opus_alone, opus_of, tap

@@ -64,7 +64,7 @@ async def agent_at(url: str, kind: str | None, named: str) -> AgentAddress:
         return await _text_model(url, named, asked=found is not None)
     if found is None:
         raise UserError(_which(url, named))
-    return AgentAddress(found, url)
+    return AgentAddress.of(found, url)
 
 
 def _only(kinds: Sequence[str]) -> str | None:
@@ -145,21 +145,21 @@ async def _says_that_it_is_realtime(url: str) -> bool:
 async def _text_model(url: str, named: str, *, asked: bool) -> AgentAddress:
     """The text model at an address; `asked`: it is known to be one, and only its name may be missing."""
     if without_model("text", url)[1] is not None and asked:
-        return AgentAddress("text", url)
+        return AgentAddress.of("text", url)
     place, models = await _models(url)
     if not models:
         if not asked:
             raise UserError(_which(url, named))
         raise UserError(f"{named} {url}: it lists no models; name one at the end of the address, as in {url}?model=NAME")
     if without_model("text", url)[1] is not None:
-        return AgentAddress("text", url)
+        return AgentAddress.of("text", url)
     if len(models) > 1:
         more = ", …" if len(models) > _MOST_LISTED else ""
         listed = ", ".join(redact_foreign(model) for model in models[:_MOST_LISTED]) + more
         raise UserError(
             f"{named} {url}: it has {len(models)} models; name one, as in {with_model(place, models[0])} ({listed})"
         )
-    return AgentAddress("text", with_model(place, models[0]))
+    return AgentAddress("text", place, models[0])
 
 
 async def _models(url: str) -> tuple[str, list[str]]:

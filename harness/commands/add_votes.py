@@ -91,6 +91,7 @@ def _usage(run: Path) -> str:
 
 def _as_object(found: "CountedVotes", notes: Sequence[str], refused: Mapping[Path, str]) -> dict[str, Any]:
     skipped = Counter(vote.rater for vote in found.skipped)
+    about = {vote.rater: json.loads(vote.about) for vote in found.answers if vote.about}
     raters = [
         {
             "rater": q.rater,
@@ -102,6 +103,7 @@ def _as_object(found: "CountedVotes", notes: Sequence[str], refused: Mapping[Pat
             "median_seconds": q.median_s,
             "excluded": q.excluded,
             "reasons": list(q.reasons),
+            "about": about.get(q.rater, {}),
         }
         for q in found.raters
     ]

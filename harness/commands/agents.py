@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from harness import wording
 from harness.agents.new_profile import commented_profile
 from harness.agents.profile import load_profile, profile_kinds, shipped_profiles
-from harness.commands.screen import AsJson, next_step, screen
+from harness.commands.screen import AsJson, screen
 from harness.errors import UserError
 from harness.files import for_others, write_whole
 
@@ -80,4 +81,4 @@ def new(
         raise UserError(f"--command: {error}; write it as in a shell") from error
     write_whole(file, commented_profile(kind, url, words))
     for_others(file)
-    print(f"{file} is written. Edit it for your agent, then test it: {next_step('try', file)}")
+    print(f"{file} is written. Edit it for your agent, then test it: {wording.command('try', file)}")

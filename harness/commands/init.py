@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from harness.commands.screen import next_step
+from harness import wording
 from harness.errors import UserError
 from harness.init import Answers, files_for, refuse_existing, refuse_own_checkout, write_files
 from harness.init.answers import CIS, DEMO, DEMO_BUDGET_MS, Ci
@@ -96,8 +96,8 @@ def init(
         print(f"written  {path}")
     agent = answers.agent if answers.ships else folder / answers.agent
     options = [*gate_options(answers), "--budgets", folder / BUDGETS, "--judge", "none"]
-    print(f"\nTest the profile:   {next_step('try', agent)}")
-    print(f"Check the limits: {next_step('check', '--agent', agent, '--pack', answers.pack, *options)}")
+    print(f"\nTest the profile:   {wording.command('try', agent)}")
+    print(f"Check the limits: {wording.command('check', '--agent', agent, '--pack', answers.pack, *options)}")
 
 
 def _address(*, asks: bool) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from harness.commands.remeasure import remeasure
 from harness.commands.screen import AsJson, screen
 from harness.errors import UserError
 from harness.progress import RunProgress
@@ -17,7 +18,9 @@ if TYPE_CHECKING:  # the harness starts without what measures
 
 
 def measure(
-    calls: Annotated[Path, typer.Argument(metavar="FILE|FOLDER", help="A recording of a call, or a folder of them.")],
+    calls: Annotated[
+        Path, typer.Argument(metavar="FILE|FOLDER", help="A recording of a call, a folder of them, or the folder of a run.")
+    ],
     table: Annotated[
         Path | None,
         typer.Option(
@@ -53,17 +56,29 @@ def measure(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Measure calls that already happened. Exit codes: 3 if a call cannot be measured; with --budgets those of `check`."""
+    """Measure recordings of calls, or a run anew. Exit codes: 3 if one cannot be measured; with --budgets as `check`."""
+    from harness.store.database import DATABASE
+
+    if (calls / DATABASE).is_file():
+        of_calls = {"--table": table, "--caller": caller, "--words": words, "--budget-ttfa": budget_ttfa, "--budgets": budgets,
+                    "--csv": csv, "--out": out, "--resume": resume}  # fmt: skip
+        if (named := next((option for option, value in of_calls.items() if value), None)) is not None:
+            raise UserError(f"{named}: is for recordings of calls, and {calls} is a run, which is measured anew; leave it out")
+        return remeasure(calls, as_json=as_json)
     from harness.calls.as_run import CallsAsked, is_agent_name, measure_calls
     from harness.calls.recordings import find_calls
     from harness.commands.check import CODES, print_check
-    from harness.commands.check_files import refuse_unwritable, told
+    from harness.commands.check_files import refuse_unwritable
     from harness.commands.table import print_summary
+    from harness.figures.next_step import next_step
     from harness.figures.summarise import summarise
     from harness.gate.budgets import read_budgets
     from harness.gate.check import check_run
+    from harness.gate.stored import store_check
+    from harness.gate.words import sentences
     from harness.reports.listening.results import human_rows
     from harness.reports.write import write_each_turn, write_played
+    from harness.store.selection import Selection
 
     if resume and out is None:
         raise UserError("--resume: name the folder with --out")
@@ -85,20 +100,21 @@ def measure(
             with store.lock():
                 add_words(store, progress)
         progress.phase("Writing the report")
+        if limits is not None:
+            result = check_run(store, limits, votes=human_rows(store))
+            store_check(result, limits, Selection(store, human_rows(store)))
         summary = write_played(store, summarise(store, human_rows(store)))
         if csv is not None:
             write_each_turn(store, summary, csv)
-        if limits is not None:
-            result = check_run(store, limits, votes=human_rows(store))
     store.close()
     page = Path(summary.report) if summary.report else None
     if as_json:
         whole = json.loads(summary.to_json())
         print(json.dumps(whole if result is None else {**whole, "check": result.as_object()}, indent=2))
     else:
-        print_summary(summary, screen())
+        print_summary(summary, screen(), next_step=next_step(summary))
         if result is not None:
-            print_check(result, told(result, ""), page)
+            print_check(result, sentences(result), page)
     if result is not None:
         return CODES[result.verdict]
     return 3 if summary.failed_sessions else 0

@@ -8,7 +8,8 @@ from harness.errors import UserError
 _COMMANDS: Final = {
     ("agents", "try"): ("try",),
     ("votes",): ("add-votes",),
-    ("retime",): ("remeasure",),
+    ("retime",): ("measure",),
+    ("remeasure",): ("measure",),
     ("spans",): ("export-traces",),
     ("scenarios", "listen"): ("scenarios", "hear"),
     ("scenarios", "list"): ("scenarios", "show"),

@@ -86,8 +86,8 @@ def rank(
         draws=draws,
         seed=seed,
     )
-    votes = human_rows_of(target, keep_excluded=keep_excluded)
-    ranking = rank_target(target, asked, votes=votes, keep_excluded=keep_excluded)
+    votes, left_out = human_rows_of(target, keep_excluded=keep_excluded)
+    ranking = rank_target(target, asked, votes=votes, left_out=left_out, keep_excluded=keep_excluded)
     table = ranking_markdown(ranking)
     if as_csv is not None:
         write(as_csv, board_csv(ranking.board, ranking.joint, ranking.quality_state).encode())

@@ -1,23 +1,19 @@
-"""`harness remeasure`: an old run's recordings measured again by the current method, and which figures changed."""
+"""`harness measure RUN`: an old run's recordings measured again by the current method, and which figures changed."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from harness.commands.screen import AsJson
+from harness.errors import UserError
 from harness.progress import RunProgress
 
 
-def remeasure(
-    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    as_json: AsJson = False,
-) -> int:
-    """Measure a run's recordings again; nothing is played."""
+def remeasure(run: Path, *, as_json: bool) -> int:
+    """The exit code, after a run's recordings are measured again; nothing is played."""
     from harness.measuring.remeasure import remeasure as measure_again
     from harness.store.run_store import RunStore
 
     store = RunStore.open(run)
+    if store.manifest.replies is not None:
+        raise UserError(f"{run}: its replies were in a file, and nothing in it was measured")
     with RunProgress() as progress, store.lock():
         progress.phase("Measuring again")
         found = measure_again(store, progress=progress.count)

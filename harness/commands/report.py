@@ -3,18 +3,23 @@
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from harness.commands.endpointing import print_endpointing
 from harness.commands.load_output import report_load
-from harness.commands.screen import AsJson, screen
+from harness.commands.opening import Open, open_page
+from harness.commands.screen import AsJson, Verbose, screen
+from harness.commands.study_option import StudyFile
 from harness.commands.vote_file import print_vote_file
 from harness.errors import UserError
-from harness.extras import require_pictures
+from harness.extras import pictures_missing
 from harness.files import write_whole
 from harness.progress import RunProgress
+
+if TYPE_CHECKING:
+    from harness.study.study import Study
 
 _SOON_S: Final = 2.0
 """Reading that takes longer shows its progress."""
@@ -69,19 +74,22 @@ def report(
             metavar="sound|text", show_default="sound if there is any", help="With --vote-file: hear or read replies."
         ),
     ] = None,
-    consent: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.txt", show_default="a short text", help="With --vote-file: what people agree to first."),
-    ] = None,
+    study: StudyFile = None,
+    consent: Annotated[Path | None, typer.Option(hidden=True, metavar="FILE.txt")] = None,
     post_to: Annotated[
         str | None,
         typer.Option(metavar="URL", show_default="nowhere", help="With --vote-file: the address that the page posts votes to."),
     ] = None,
+    open_: Open = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the report of one or several runs, and print its figures."""
     from harness.store.run_store import is_load
 
+    if study is not None and (len(runs) != 1 or index or endpointing or is_load(runs[0])):
+        raise UserError(f"--study {study}: is for the people who vote on the page of one run; leave it out here")
+    asked = _study(study, consent)
     of_vote_file = {"--medium": medium, "--consent": consent, "--post-to": post_to}
     if vote_file is not None:
         others = {
@@ -90,7 +98,7 @@ def report(
         }  # fmt: skip
         if given := [name for name, value in others.items() if value]:
             raise UserError(f"{given[0]}: does not go with --vote-file, which writes nothing but the vote")
-        print_vote_file(runs, vote_file, medium, consent, post_to, as_json=as_json)
+        print_vote_file(runs, vote_file, medium, asked, post_to, as_json=as_json)
         return
     if given := [name for name, value in of_vote_file.items() if value is not None]:
         raise UserError(f"{given[0]}: says how people vote; give it with --vote-file FILE.html")
@@ -112,13 +120,13 @@ def report(
         report_load(loads[0], out, baseline, export, as_json=as_json)
         return
     from harness.commands.table import print_summary
+    from harness.figures.next_step import next_step
     from harness.figures.summarise import summarise
+    from harness.gate.stored import stored_check
     from harness.reports.listening.results import human_rows
     from harness.reports.write import write_joint_report
     from harness.store.run_store import RunStore
 
-    if export is not None:
-        require_pictures(f"--export {export}")
     with RunProgress() as progress:
         progress.phase("Reading")
         stores = [RunStore.open(run) for run in runs]
@@ -127,23 +135,40 @@ def report(
         if not own_budgets:
             for store in stores:
                 store.read_under(budget_ttfa, budget_ttft)
+        elif len(stores) == 1 and (check := stored_check(stores[0].folder)):
+            stores[0].read_under(check.budgets_ms.get("ttfa"), check.budgets_ms.get("ttft"))
         opened = [(store, summarise(store, human_rows(store))) for store in stores]
         before = (earlier, summarise(earlier, human_rows(earlier))) if earlier is not None else None
         folder = opened[0][0].folder
         place = out or (folder if len(opened) == 1 else folder / "report-joint.html")
         progress.phase("Writing the report")
-        written = write_joint_report(opened, place, baseline=before, exports=export, bundle=bundle)
+        written = write_joint_report(opened, place, baseline=before, exports=export, bundle=bundle, study=asked)
     if len(opened) == 1 and own_budgets:
         write_whole(folder / "summary.json", written.summary.to_json() + "\n")
+    if open_:
+        open_page(written.page)
     if as_json:
         print(written.summary.to_json())
         return
     console = screen()
-    print_summary(written.summary, console)
     if bundle:
-        console.print(f"        one file of {written.page.stat().st_size / 1e6:.1f} MB, sound included", soft_wrap=True)
+        console.print(f"The page is one file of {written.page.stat().st_size / 1e6:.1f} MB, sound included.", soft_wrap=True)
     if export is not None:
-        console.print(f"exports {export} ({len(written.exports)} files)", soft_wrap=True)
+        exported = f"Exported: {len(written.exports)} files in {export}"
+        why = pictures_missing()
+        console.print(f"{exported}. {why}" if why else exported, soft_wrap=True, markup=False, highlight=False)
+    then = next_step(written.summary) if len(opened) == 1 else None
+    print_summary(written.summary, console, verbose=verbose, next_step=then)
+
+
+def _study(file: Path | None, consent: Path | None) -> "Study | None":
+    """What is read before a vote: the study of a file, or one that has only a consent text; None for neither."""
+    from harness.reports.notice import with_own_consent
+    from harness.study.read import read_study
+
+    if file is not None and consent is not None:
+        raise UserError(f"--consent {consent}: does not go with --study; write the text into {file}, as consent")
+    return read_study(file) if file is not None else with_own_consent(consent) if consent is not None else None
 
 
 def _write_index(folders: Sequence[Path], out: Path | None, others: Mapping[str, object], *, as_json: bool) -> None:

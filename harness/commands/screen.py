@@ -4,11 +4,7 @@ A reader cannot widen a log or a file, so nothing is folded or cut there. On a t
 because a figure that is cut is another figure; a shortened name is printed in full below the table.
 """
 
-import shlex
-import shutil
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -19,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print all statistics and cautions, as on the page.")]
 WIDE: Final = 10_000
 """Console width in columns when output is piped: more than any table here needs."""
 LEAST_NAME: Final = 12
@@ -31,13 +28,6 @@ def screen() -> Console:
     if not console.is_terminal:
         console.width = WIDE
     return console
-
-
-def next_step(*words: object) -> str:
-    """A command to copy, by the name under which this program was called: `.venv/bin/harness` where it is not on the PATH."""
-    called, found = Path(sys.argv[0]), shutil.which("harness")
-    on_path = found is not None and called.exists() and Path(found).resolve() == called.resolve()
-    return shlex.join([str(called) if called.name == "harness" and not on_path else "harness", *map(str, words)])
 
 
 def print_table(console: Console, table: Table, names: Sequence[str]) -> None:

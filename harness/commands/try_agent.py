@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from harness import wording
 from harness.agents.profile import AgentProfile, load_profile
 from harness.commands.at_address import Kind, SaveProfile, agent_named, saved
-from harness.commands.screen import AsJson, next_step
+from harness.commands.screen import AsJson
 from harness.errors import AgentError, UserError
 from harness.printable import visible_json
 from harness.progress import RunProgress
@@ -39,7 +40,7 @@ def try_agent(
 
     if is_address(agent):
         name = agent_named(agent, kind, "try")
-        to_run: tuple[object, ...] = ("--url", name.url, "--kind", name.kind)
+        to_run: tuple[object, ...] = ("--url", name.whole_url, "--kind", name.kind)
         if save_profile is not None:
             to_run = ("--agent", saved(name, save_profile, quietly=as_json))
         profile = load_profile(str(save_profile or name))
@@ -79,4 +80,4 @@ def _show(profile: AgentProfile, found: "TrialReport", to_run: tuple[object, ...
         first = f": {found.one_call.words}" if found.one_call is not None else ""
         console.print(f"\n{profile.name} works{first}.", style="bold", soft_wrap=True)
         mode = () if found.takes_history else ("--mode", "replay")
-        console.print(f"To run it: {next_step('run', *to_run, *mode, '--limit', 4)}", soft_wrap=True)
+        console.print(f"To run it: {wording.command('run', *to_run, *mode, '--limit', 4)}", soft_wrap=True)

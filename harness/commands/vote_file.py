@@ -3,19 +3,22 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 from harness.commands.recorded import refuse_recorded
-from harness.commands.screen import next_step, screen
+from harness.commands.screen import screen
 from harness.errors import UserError
 from harness.progress import RunProgress
-from harness.wording import counted
+from harness.wording import command, counted
+
+if TYPE_CHECKING:
+    from harness.study.study import Study
 
 _MB: Final = 1e6
 
 
 def print_vote_file(
-    runs: Sequence[Path], out: Path, medium: str | None, consent: Path | None, post_to: str | None, *, as_json: bool
+    runs: Sequence[Path], out: Path, medium: str | None, study: "Study | None", post_to: str | None, *, as_json: bool
 ) -> None:
     """Write the vote file of one run to `out`, and print what is in it and the next step.
 
@@ -24,7 +27,6 @@ def print_vote_file(
     """
     from harness.figures.summarise import summarise
     from harness.reports.listening.results import human_rows
-    from harness.reports.vote_file.consent import read_consent
     from harness.reports.vote_file.contents import Medium, vote_file
     from harness.reports.vote_file.page import post_address, write_vote_file
     from harness.store.run_store import RunStore, is_load
@@ -35,7 +37,6 @@ def print_vote_file(
     chosen: Medium | None = next((known for known in get_args(Medium) if known == medium), None)
     if medium is not None and chosen is None:
         raise UserError(f"--medium {medium}: is none; choose sound or text")
-    text = read_consent(consent) if consent is not None else None
     address = post_address(post_to) if post_to is not None else None
     with RunProgress() as progress:
         progress.phase("Reading")
@@ -43,7 +44,7 @@ def print_vote_file(
         refuse_recorded(store)
         summary = summarise(store, human_rows(store))
         progress.phase("Writing the vote file")
-        file = vote_file(store, summary, medium=chosen, consent=text, post_to=address)
+        file = vote_file(store, summary, medium=chosen, study=study, post_to=address)
         written = write_vote_file(store, file, out)
     asked = list(file.key.pairs.values())
     heard = asked[0].presentation == "audio"
@@ -64,6 +65,7 @@ def print_vote_file(
             "minutes": file.minutes,
             "completion_code": file.key.completion_code,
             "consent": file.key.consent_version,
+            "language": file.notice.study.language,
             "names_said": list(file.names_said),
         }
         print(json.dumps(found, indent=2))
@@ -88,4 +90,4 @@ def print_vote_file(
         say(f"        {counted(file.left_out, 'conversation')} with a crisis or an illness left out: they are asked of nobody")
     for name in file.names_said:
         say(f"        {name} says its own name in a reply, which no page can take out")
-    say(f"then    {next_step('add-votes', runs[0])} votes-*.json")
+    say(f"then    {command('add-votes', runs[0])} votes-*.json")

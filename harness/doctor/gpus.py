@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from harness.agents.cuda import PATH_VARIABLE, library_folders, why_no_cuda
 from harness.doctor.result import Finding
+from harness.installation import install_command
 from harness.machine.gpu import Facts, cards, gpu_facts
 
 BUSY_GPU_PERCENT: Final = 10
@@ -32,7 +33,7 @@ def gpus() -> list[Finding]:
         why = why_no_cuda()
         if why is not None:
             return [Finding("GPU", "without", f"none ({why})", "nothing: shipped agents need none but gpu-box")]
-        mend = "to sample it during turns: pip install 'heart-voice-harness[gpu]'"
+        mend = f"to sample it during turns: {install_command('gpu')}"
         return [Finding("GPU", "without", "there is one; its figures are not checked (nvidia-ml-py is not installed)", mend)]
     found = cards()
     if not found:
@@ -71,7 +72,7 @@ def _card_words(name: str, model: str, facts: Facts, percent: float | None) -> s
 
 def _whisper() -> Part:
     if importlib.util.find_spec("ctranslate2") is None:
-        return "Whisper: ctranslate2 is not installed", "pip install 'heart-voice-harness[local]'"
+        return "Whisper: ctranslate2 is not installed", install_command("local")
     if not can_be_loaded(WHISPER_NEEDS):
         return f"Whisper: {WHISPER_NEEDS} is not found", "pip install nvidia-cublas-cu12"
     return f"Whisper: ctranslate2 {version('ctranslate2')} finds {WHISPER_NEEDS}", ""
@@ -79,7 +80,7 @@ def _whisper() -> Part:
 
 def _voices() -> Part:
     if (spec := importlib.util.find_spec("onnxruntime")) is None:
-        return "voices: onnxruntime is not installed", "pip install 'heart-voice-harness[local]'"
+        return "voices: onnxruntime is not installed", install_command("local")
     if spec.origin is None:
         # Uninstalling one of two packages that own a folder leaves what the other alone had: a folder that imports as nothing.
         return "voices: the folder of onnxruntime has lost its files", BUILD_AGAIN

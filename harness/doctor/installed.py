@@ -9,11 +9,10 @@ from packaging.requirements import Requirement
 from harness.calibrate.result import newest
 from harness.doctor.result import Finding
 from harness.extras import missing_modules
+from harness.installation import NAME, install_command
 from harness.models import user_store
 
-NAME: Final = "heart-voice-harness"
 EXTRAS_ASKED: Final = ("", "local")
-INSTALL_LOCAL: Final = f"pip install '{NAME}[local]'"
 
 
 def versions() -> list[Finding]:
@@ -33,13 +32,13 @@ def versions() -> list[Finding]:
             wrong.append(f"{asked.name} {have} (needs {asked.specifier})")
     found = [Finding("versions", "fine", here)]
     if wrong:
-        mend = f"pip install --upgrade '{NAME}[local]', in a separate environment"
+        mend = f"{install_command('local')}, in a separate environment"
         found = [Finding("versions", "broken", f"{here}; {', '.join(wrong)}", mend)]
     if missing := missing_modules():
-        mend = f"{INSTALL_LOCAL}; without it only text models and stored replies can be judged"
+        mend = f"{install_command('local')}; without it only text models and stored replies can be judged"
         found.append(Finding("extra local", "broken", f"missing: {', '.join(missing)}", mend))
     elif absent:
-        found.append(Finding("packages", "broken", f"missing: {', '.join(sorted(set(absent)))}", INSTALL_LOCAL))
+        found.append(Finding("packages", "broken", f"missing: {', '.join(sorted(set(absent)))}", install_command("local")))
     return found
 
 
@@ -65,7 +64,7 @@ def sound() -> list[Finding]:
 
         names = [d["name"] for d in sounddevice.query_devices() if d["max_output_channels"] > 0]
     except ModuleNotFoundError:
-        mend = f"only `harness play` needs it: pip install '{NAME}[play]'"
+        mend = f"only `harness play` needs it: {install_command('play')}"
         return [Finding("sound device", "without", "sounddevice is not installed", mend)]
     except OSError as error:
         mend = "only `harness play` needs it: apt-get install libportaudio2"

@@ -124,6 +124,8 @@ KINDS: Final[Mapping[str, Kind]] = {
                            "sound. Each end is exact to some milliseconds in a quiet channel, to 12 ms in noise 35 dB below "
                            "the voice and to 51 ms at 25 dB (95 % of turns, docs/calls.md), and so is TTFA. Cut pauses are a "
                            "lower bound: a caller who gave way cannot be distinguished from one who was done."),
+    "latency_stated": Kind("warn", "Latency as stated", "The latencies of {} are those that {} states. Nobody measured them."),
+    "not_in_file": Kind("note", "Not in the file", "{}: {}."),
     "machines": Kind("note", "Machines", "The agents here are machines. Where people talk to one, they should be told so, and "
                      "told its limits."),
 }  # fmt: skip
@@ -189,6 +191,13 @@ def _callers(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
         yield worded("open_turns", ", ".join(left_open))
     if known.calls:
         yield worded("recorded_calls")
+    for file in known.imported.values():
+        if file.timed:
+            yield worded("latency_stated", ", ".join(file.timed), file.source)
+        lacks = [f"{counted(file.left_out, 'row')} left out"] if file.left_out else []
+        lacks += [f"no reply of {name} to {counted(n, 'conversation')}" for name, n in sorted(file.unanswered.items())]
+        if lacks:
+            yield worded("not_in_file", file.source, "; ".join(lacks))
 
 
 def _presentations(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
@@ -258,7 +267,8 @@ def _ranking(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
         number = bunches(known.contexts, known.speakers)
         said = speakers_sentence(known.speakers, number, turns)
         yield worded("speakers", said, level="warn" if number < FEWEST_CLUSTERS else None)
-    if turns < TURNS_FOR_P95:
+    untimed = known.imported and not any(file.timed for file in known.imported.values())
+    if turns < TURNS_FOR_P95 and not (untimed and all(cell.from_a_file for cell in summary.whole)):
         yield worded("no_p95", counted(turns, "turn"))
 
 
@@ -293,7 +303,7 @@ def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
         yield worded("unfinished", count, as_shard if folder in known.merged else resume)
     for folder, count in known.not_analysed.items():
         the_rest = ("measure", known.calls[folder]) if folder in known.calls else ("run",)
-        again = command("remeasure", folder), command(*the_rest, "--resume", "--out", folder)
+        again = command("measure", folder), command(*the_rest, "--resume", "--out", folder)
         yield worded("not_analysed", counted(count, "session"), *again)
 
 

@@ -27,7 +27,7 @@ from harness.scenarios.context import Context, by_a_person
 from harness.scenarios.speakers import Speaker
 from harness.store.judgment import is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
-from harness.store.manifest import PEOPLE, AgentEntry, RunManifest
+from harness.store.manifest import PEOPLE, AgentEntry, ImportedReplies, RunManifest
 from harness.store.selection import NOT_TIMED, Selection
 from harness.store.session import Session
 from harness.timing.figures import StagesFrom, crosses_clocks_unsurely
@@ -116,6 +116,8 @@ class Circumstances(BaseModel):
     """Conversations whose caller is a recording without a text."""
     calls: dict[str, str] = Field(default_factory=dict)
     """Source of the recordings of a run of calls that already happened, by its folder."""
+    imported: dict[str, ImportedReplies] = Field(default_factory=dict)
+    """The file of a run of replies that were in one, by the run's folder."""
     sides_swapped: tuple[str, ...] = ()
     """Reasons to suspect that the sides of recorded calls are swapped."""
     other_language: dict[str, str] = Field(default_factory=dict)
@@ -275,10 +277,12 @@ def circumstances_of(selection: Selection, rows: JudgmentTable, boards: Mapping[
     planned *= len(manifest.played) * len(manifest.conditions) * manifest.repeats
     # A call that happened cannot be measured better by trying again.
     unfinished = planned - sum(s.status == "finished" or calls is not None for s in selection.of_the_plan)
+    if (file := manifest.replies) is not None:
+        unfinished = 0  # Nobody can play what is not in the file.
     people = {PEOPLE, *(reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author))}
     several = len(selection.conditions) > 1
     broken = {failure.session for failure in store.step_failures()}
-    spoken = any(agent.kind != "text" for agent in manifest.played)
+    spoken = file is None and any(agent.kind != "text" for agent in manifest.played)
     turns = [(s.key.agent, turn) for s in sessions for turn in s.turn_timings]
     reported = [(agent, turn) for agent, turn in turns if turn.stages_from not in (None, "marks")]
     resolution = _counted_with_most((agent, turn.stages_resolution_ms or 0.0) for agent, turn in reported)
@@ -299,6 +303,7 @@ def circumstances_of(selection: Selection, rows: JudgmentTable, boards: Mapping[
         speakers=dict(speakers_of(contexts)),
         timing_alone=frozenset(context.id for context in contexts if context.timing_alone),
         calls={folder: calls.source} if calls is not None else {},
+        imported={folder: file} if file is not None else {},
         sides_swapped=tuple(swapped_words(manifest, sessions)),
         other_language=calls.other_language if calls is not None else {},
         to_judge_again={folder: notes[-1].text} if (notes := store.notes()) else {},

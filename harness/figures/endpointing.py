@@ -109,7 +109,7 @@ class EndpointingSummary(Model):
     endpointing: list[PauseShare] = Field(default_factory=list)
     """Rows by kind, then by length; the first row of each kind is for every length."""
     endpointing_untimed: int = 0
-    """Turns timed before this figure existed; `harness remeasure RUN` computes it."""
+    """Turns timed before this figure existed; `harness measure RUN` computes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,7 @@ def laws_rows(agents: Iterable[Named]) -> Rows:
 def untimed(agents: Iterable[Named]) -> tuple[str, ...]:
     """Missing figures, one sentence per agent: recordings that were timed before these figures existed."""
     return tuple(
-        f"{name}: {counted(found.endpointing_untimed, 'turn')} timed without these figures; `harness remeasure RUN` makes them."
+        f"{name}: {counted(found.endpointing_untimed, 'turn')} timed without these figures; `harness measure RUN` makes them."
         for name, found in agents
         if found.endpointing_untimed
     )

@@ -19,7 +19,7 @@ from harness.ranking.joint import MOST_ALIKE
 from harness.statistics.interval import TURNS_FOR_P95, Interval
 from harness.store.selection import Turns
 from harness.timing.contention import MOST_NAMED
-from harness.timing.figures import NO_REPLY_TEXT, OVER_LIMIT_TEXT, LineQuality, TurnTiming
+from harness.timing.figures import NO_REPLY_TEXT, OF_A_FILE, OVER_LIMIT_TEXT, LineQuality, TurnTiming
 from harness.timing.quantiles import Quantiles, quantiles_of
 from harness.turns.catalogue import LATENCIES, Latencies
 from harness.turns.estimate import by_cluster, estimate
@@ -87,6 +87,8 @@ class TurnFigures(Latencies):
     others: list[tuple[str, float]] = Field(default_factory=list)
     """The programs that ran beside the agent, with their cores on average over the turns; at most three."""
     within_budget: WithinBudget = Field(default_factory=WithinBudget)
+    from_a_file: bool = False
+    """True if its replies were in a file: its latencies are what the file states, and nobody measured them."""
     filler_first: tuple[int, int] = (0, 0)
     """Replies whose first sound is not their answer, and replies of which this is known."""
     backchannels: int = 0
@@ -124,7 +126,9 @@ def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, sp
     table = TurnTable.of_groups(turns, budgets_ms)
     every = [t for group in turns.values() for t in group]
     used = [t for t in every if t.discarded is None]
-    cut_ins, false_starts = (estimate(table, name) if spoken else None for name in ("cut_in_rate", "false_start_rate"))
+    of_a_file = bool(every) and all(t.method == OF_A_FILE for t in every)
+    heard = spoken and not of_a_file  # A file of replies does not say who spoke when.
+    cut_ins, false_starts = (estimate(table, name) if heard else None for name in ("cut_in_rate", "false_start_rate"))
     yields = {c: [t.yield_ms for t in group if t.discarded is None and t.yield_ms is not None] for c, group in turns.items()}
     pauses = [(ms, cut) for t in used for ms, cut in zip(t.pause_durations_ms, t.pause_was_cut, strict=True)]
     short = [cut for ms, cut in pauses if ms < SHORT_PAUSE_MS]
@@ -139,6 +143,7 @@ def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, sp
         discarded=dict(Counter(t.discarded for t in every if t.discarded is not None)),
         **latencies,
         within_budget=_within_budget(table, ("ttft", "ttfa", "answer") if spoken else ("ttft",)),
+        from_a_file=of_a_file,
         filler_first=filler_first(table),
         backchannels=sum(t.backchannels for t in used),
         cut_in_rate=cut_ins.value if cut_ins is not None else None,

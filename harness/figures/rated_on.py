@@ -35,7 +35,7 @@ class RatedOn:
     @property
     def reads(self) -> str:
         """How a rater met the replies."""
-        return READS[self.presentation]
+        return READS["written" if self.transcriber is None and self.presentation == "heard_text" else self.presentation]
 
     @property
     def words(self) -> str:
@@ -45,7 +45,7 @@ class RatedOn:
 
 def words_of(reads: str, presentation: str, transcriber: str | None, pack: str, mode: str, condition: str) -> str:
     """The circumstances of a board in one sentence. The transcriber is named where its transcript was read."""
-    by = f" (by {transcriber or UNKNOWN_TEXT})" if presentation == "heard_text" else ""
+    by = f" (by {transcriber or UNKNOWN_TEXT})" if presentation == "heard_text" and reads != READS["written"] else ""
     return f"Rated: replies {reads}{by}; pack {pack}, {mode}, line {condition}."
 
 

@@ -22,6 +22,7 @@ import httpx
 
 from harness.agents.llm_server import LlmServer, ServerFailed, ServerOptions
 from harness.errors import UserError
+from harness.installation import install_command
 from harness.judging import single_token as letters
 from harness.judging.judge import JudgeFailure, Place, PlaceMark, Question, Verdict
 from harness.judging.settings import JudgeOfSettings, JudgeSettings
@@ -107,7 +108,7 @@ class LlamaCpp:
         url = self._settings.base_url or ""
         if self._model is not None:
             if importlib.util.find_spec("xllamacpp") is None:
-                raise UserError(f"judge {self._id}: needs xllamacpp; install it with: pip install 'heart-voice-harness[local]'")
+                raise UserError(f"judge {self._id}: needs xllamacpp; install it with: {install_command('local')}")
             threads = self._settings.threads or len(os.sched_getaffinity(0))
             self._server = LlmServer(
                 ServerOptions(

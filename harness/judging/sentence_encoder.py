@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UserError
+from harness.installation import install_command
 from harness.models.assembly import are_whole, seal
 
 LAYOUT_VERSION = 1
@@ -55,9 +56,7 @@ class SentenceEncoder:
             import ctranslate2  # noqa: F401
             import tokenizers  # noqa: F401
         except ImportError as error:
-            raise UserError(
-                f"the embedded judge needs {error.name}; install it with: pip install 'heart-voice-harness[local]'"
-            ) from error
+            raise UserError(f"the embedded judge needs {error.name}; install it with: {install_command('local')}") from error
         if not zip_path.is_file():
             raise UserError(f"embedded judge: no encoder weights at {zip_path}; run `harness models`")
         folder = zip_path.with_name(f"{zip_path.stem}.ct2-int8-v{LAYOUT_VERSION}")

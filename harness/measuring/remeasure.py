@@ -45,7 +45,7 @@ class Change(BaseModel):
 
 
 class Remeasured(BaseModel):
-    """The sessions measured again, and the figures that changed: the object that `harness remeasure --json` prints."""
+    """The sessions measured again, and the figures that changed: the object that `harness measure RUN --json` prints."""
 
     schema_version: Literal[1] = Field(default=1, serialization_alias="schema")
     run: str

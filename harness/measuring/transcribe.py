@@ -21,7 +21,7 @@ from harness.replies.kinds import place_of
 from harness.store.run_store import RunStore
 from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
-from harness.timing.figures import TurnTiming
+from harness.timing.figures import OF_A_FILE, TurnTiming
 from harness.timing.words import Word
 
 TRANSCRIBER = "whisper-base"
@@ -87,6 +87,7 @@ def transcribe_all(
     Raises UserError: the transcriber's weights cannot be downloaded.
     """
     waiting = [s for s in store.sessions() if s.status == "finished" and s.heard_text is None and s.timing is not None]
+    waiting = [s for s in waiting if s.timing is not None and s.timing.method != OF_A_FILE]  # their words are known
     waiting = [s for s in waiting if (s.folder / "recording.json").exists() and s.key.context_id not in but]
     if not waiting:
         return

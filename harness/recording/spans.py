@@ -1,7 +1,7 @@
 """The agent's spans (OpenTelemetry) of one session, reduced to the stored parts: name, times, and a few numbers.
 
 A span becomes a mark named `span.<name>`, stamped where the span begins, with its end and its numbers in the detail;
-timing derives figures from it, so that `harness remeasure` can do so again.
+timing derives figures from it, so that `harness measure RUN` can do so again.
 """
 
 from collections.abc import Mapping

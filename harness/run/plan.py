@@ -11,11 +11,14 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import soundfile
 from pydantic import ValidationError
 
+from harness.agents.address import AgentAddress
 from harness.agents.profile import AgentProfile, load_profile
+from harness.agents.secrets import redact
 from harness.audio.conditions import ConditionError, parse_condition
 from harness.calibrate.result import machine_id
 from harness.caller import Limits
@@ -129,7 +132,7 @@ def make_plan(options: Experiment, share: Share = WHOLE) -> RunPlan:
     if seated := [agent for agent in options.agents if agent in {*SEAT_KINDS, *SEAT_KINDS.values()}]:
         raise UserError(f"--agent {seated[0]}: people answer a run that has been played: {command('people', 'answer', 'RUN')}")
     events = load_events(options.events) if options.events is not None else None
-    profiles = tuple(load_profile(agent) for agent in options.agents)
+    profiles = tuple(_profile(agent) for agent in options.agents)
     pack = load_pack(options.pack)
     conditions = tuple(_condition_name(condition) for condition in options.conditions)
     _refuse_repeated("--agent", [p.name for p in profiles])
@@ -163,6 +166,15 @@ def make_plan(options: Experiment, share: Share = WHOLE) -> RunPlan:
         whole=whole,
         share=share,
     )
+
+
+def _profile(agent: str) -> AgentProfile:
+    if (address := AgentAddress.parse(agent)) is not None and redact(agent) != agent:
+        raise UserError(
+            f"{address.kind} at {urlsplit(address.url).netloc or address.url}: no run stores an address's query, which may "
+            "hold keys, and without it the run could not go on; add --save-profile FILE, or have it in a profile"
+        )
+    return load_profile(agent)
 
 
 def load_events(named: str) -> EventSettings:

@@ -91,6 +91,8 @@ def asked_of(manifest: RunManifest) -> tuple[Experiment, Share]:
         raise UserError(
             f"--resume: the run has calls that already happened, and nothing is played in it; measure more: {again}"
         )
+    if manifest.replies is not None:
+        raise UserError("--resume: the run's replies were in a file; import the whole file into another --out")
     fleet = manifest.fleet
     if fleet is None:
         return manifest.asked, WHOLE

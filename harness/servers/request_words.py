@@ -1,7 +1,7 @@
 """A model server's words on one request, as an agent passed them on or as its spans carry them.
 
 An agent that asks the server passes on the numbers under the server's own names, and this module reads them by the adapters'
-tables, so that `harness remeasure` can do so again. Spans are joined by time alone: the one span of a model server that began
+tables, so that `harness measure RUN` can do so again. Spans are joined by time alone: the one span of a model server that began
 while the agent waited. Two such spans are two requests that nobody can tell apart, and then none is used. Pure.
 """
 

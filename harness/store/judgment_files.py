@@ -7,6 +7,7 @@ name is refused, since it is a typing error that would silently drop data.
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,8 @@ _FIELDS = frozenset(Judgment.model_fields)
 _NAMES = {"context": "context", "system_a": "system", "system_b": "system", "judge": "judge"}
 """Fields that name something, and what: two spellings of one name would be two systems, contexts or voters."""
 _AT = "{}, line {}"
+_OF_VERDICTS, _OF_REPLIES = (b"winner", b"system_a"), (b"text", b"reply", b"response", b"answer", b"completion", b"output")
+"""Parts of names of columns."""
 CLOSENESS = 0.8
 """Similarity above which an unknown column counts as a typing error of a known one."""
 
@@ -52,6 +55,16 @@ def read(path: Path, names: NamesRead | None = None) -> list[Judgment]:
     if not rows:
         raise UserError(f"{path}: holds no judgments")
     return rows
+
+
+def may_hold_replies(path: Path) -> bool:
+    """True for a file that begins as one of replies does, and as none of judgments."""
+    with suppress(OSError, ValueError):
+        if path.is_file():
+            with path.open("rb") as file:
+                head = file.read(2**16).lower()
+            return not any(name in head for name in _OF_VERDICTS) and any(name in head for name in _OF_REPLIES)
+    return False
 
 
 def lines_in(path: Path) -> int:

@@ -88,6 +88,19 @@ class MeasuredCalls(_Model):
     """Call → the language of its agent, where words were asked for and it is none that the transcriber writes."""
 
 
+class ImportedReplies(_Model):
+    """The source of a run that was not played: replies in a file."""
+
+    source: str
+    """The file as the user named it."""
+    left_out: int = 0
+    """Rows of it that are no reply of the run."""
+    unanswered: dict[str, int] = Field(default_factory=dict)
+    """Agent → the run's conversations to which the file has no reply of it; agents that have all are not in it."""
+    timed: list[str] = Field(default_factory=list)
+    """Agents whose latencies the file states; none of them was measured."""
+
+
 class RunManifest(_Model):
     """The manifest of a run (see the module's docstring)."""
 
@@ -112,6 +125,8 @@ class RunManifest(_Model):
     barge_in_ms: float | None = None
     calls: MeasuredCalls | None = None
     """Set for recordings of calls that already happened."""
+    replies: ImportedReplies | None = None
+    """Set for replies that were in a file; nothing was played."""
     load: LoadPart | None = None
     """Set for a load test, whose sessions have a step and no sound."""
     events: EventSettings | None = None

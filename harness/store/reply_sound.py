@@ -30,9 +30,9 @@ Sound = NDArray[np.float32]
 
 def part_of(timing: TurnTiming | None) -> tuple[float, float] | None:
     """Begin and end of a turn's reply on the recording's timeline, in ms; None where no sound of it was measured."""
-    if timing is None or timing.ttfa_ms is None:
+    if timing is None or timing.sound_at_ms is None:
         return None
-    begin_ms = max(0.0, timing.spoken_end_ms + timing.ttfa_ms - LEAD_MS)
+    begin_ms = max(0.0, timing.spoken_end_ms + timing.sound_at_ms - LEAD_MS)
     end_ms = timing.spoken_end_ms + max((u.end_ms for u in timing.utterances), default=0.0) + TAIL_MS
     return (begin_ms, end_ms) if end_ms > begin_ms else None
 

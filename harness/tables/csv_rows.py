@@ -85,6 +85,16 @@ class CsvRows:
 
     def __iter__(self) -> Iterator[Row]:
         """Raises UserError: a row of another width, bad quoting, a cell that is too long."""
+        for row in self.each():
+            if isinstance(row, UserError):
+                raise row
+            yield row
+
+    def each(self) -> Iterator[Row | UserError]:
+        """The rows, with the error in the place of each that has another width: the rows after it are whole.
+
+        Raises UserError: bad quoting, a cell that is too long.
+        """
         width = len(self.columns)
         while (cells := self._next()) is not None:
             if not any(cells):
@@ -92,8 +102,9 @@ class CsvRows:
             if len(cells) < width or any(cells[width:]):
                 told = f"{self.where}: {len(cells)} cells where the header has {width} {self.read_as}"
                 cut = "; the line ends before its last column, so save the file again, whole" if len(cells) < width else ""
-                raise UserError(f"{told}{cut}")
-            yield Row({n: without_guard(c) for n, c in zip(self.columns, cells, strict=False)}, self.where)
+                yield UserError(f"{told}{cut}")
+            else:
+                yield Row({n: without_guard(c) for n, c in zip(self.columns, cells, strict=False)}, self.where)
 
     @property
     def where(self) -> str:

@@ -11,6 +11,8 @@ from typing import Final, Literal
 
 from harness.servers.split import ServerSplit
 
+OF_A_FILE: Final = "reported-by-file-1"
+"""`TurnTiming.method` of a reply in a file: its latencies are its author's, and nothing else of it is timed."""
 ROUND_A_TURN_MS: Final = 1_200.0
 """An older run counted from 1 s before the spoken end, between two samples a tenth of a second apart at either side."""
 
@@ -259,7 +261,7 @@ class TurnTiming:
     pause_durations_ms: tuple[float, ...] = ()
     pause_was_cut: tuple[bool, ...] = ()
     endpointing: Endpointing | None = None
-    """None where the turn was lost, or timed before this figure existed (`harness remeasure` computes it)."""
+    """None where the turn was lost, or timed before this figure existed (`harness measure RUN` computes it)."""
     cut_in: bool = False
     no_reply: bool = False
     yield_ms: float | None = None
@@ -299,6 +301,12 @@ class TurnTiming:
     """(asr, llm or tts, the time that it took for the reply), also where that was hidden behind a wait; stored by `load`."""
     contention: Contention | None = None
     """The part that others on the agent's machine could have caused; None for an agent elsewhere, or where it is not known."""
+
+    @property
+    def sound_at_ms(self) -> float | None:
+        """Spoken end → the first sound of the reply in its recording; None where there is none. The recording of a reply that
+        was in a file begins with it, whatever latency the file states."""
+        return (0.0 if self.utterances else None) if self.method == OF_A_FILE else self.ttfa_ms
 
     @property
     def greeting_ms(self) -> float | None:

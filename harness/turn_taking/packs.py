@@ -16,6 +16,7 @@ from harness.audio.pcm import to_float
 from harness.audio.prosody import f0_track
 from harness.audio.speech import RenderedTurn
 from harness.errors import UserError
+from harness.installation import install_command
 from harness.scenarios.pack import Pack
 from harness.scenarios.turn_ends import Instant, instants
 from harness.turn_taking.scores import Heard, TurnTaking, summarised
@@ -132,7 +133,7 @@ def smart_turn() -> Finished:
         from loguru import logger
         from pipecat.audio.turn.smart_turn.local_smart_turn_v3 import LocalSmartTurnAnalyzerV3
     except ImportError as error:
-        raise UserError(f'smart-turn cannot be loaded ({error}); pip install "heart-voice-harness[local]"') from error
+        raise UserError(f"smart-turn cannot be loaded ({error}); {install_command('local')}") from error
     logger.disable("pipecat.audio.turn")
     analyser = LocalSmartTurnAnalyzerV3(cpu_count=1)
 

@@ -6,6 +6,7 @@ presentation than the page's, shows that the file was changed, and then none of 
 here is the last place where answers without it can be left out.
 """
 
+import json
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,7 +38,9 @@ def votes_from_vote_file(store: RunStore, path: Path) -> tuple[list[tuple[Vote, 
         raise UserError(f"{path}: holds no votes on replies of this run")
     gone = len(sent.votes) - len(here)
     notes = [f"{path}: {counted(gone, 'answer')} on replies that were withdrawn left out."] if gone else []
-    return [(_in_terms_of_the_run(vote, sent.participant, key, where), where) for vote, where in here], notes
+    found = [(_in_terms_of_the_run(vote, sent, key, where), where) for vote, where in here]
+    first, where = found[0]
+    return [(first.model_copy(update={"about": _about(sent, key)}), where), *found[1:]], notes
 
 
 def _object_in(path: Path) -> dict[str, Any]:
@@ -68,7 +71,14 @@ def _key_of(store: RunStore, file: str, path: Path) -> VoteFileKey:
     raise UserError(f"{path}: votes from the vote file {file}, which was not made from {store.folder}; {way}")
 
 
-def _in_terms_of_the_run(given: OneVote, rater: str, key: VoteFileKey, where: str) -> Vote:
+def _about(sent: VotesOfOne, key: VoteFileKey) -> str:
+    """What this person said of themselves, as JSON; empty for somebody who said nothing."""
+    answers = {question.label: question.answered(sent.about.get(question.label)) for question in key.questions}
+    given = {label: answer for label, answer in answers.items() if answer is not None}
+    return json.dumps(given, ensure_ascii=False) if given else ""
+
+
+def _in_terms_of_the_run(given: OneVote, sent: VotesOfOne, key: VoteFileKey, where: str) -> Vote:
     pair = key.pairs.get(given.pair)
     if pair is None:
         raise UserError(
@@ -79,11 +89,12 @@ def _in_terms_of_the_run(given: OneVote, rater: str, key: VoteFileKey, where: st
     turned = given.in_terms_of_the_key
     return Vote(
         **pair.model_dump(),
-        rater=rater,
+        rater=sent.participant,
         vote="skip" if given.vote == "skip" else turned(given.vote),
         check=None if given.check is None else turned(given.check),
         shown_first=given.shown_first,
         seconds=given.seconds,
         reason=given.reason,
         run=key.run,
+        consent=sent.consent,
     )

@@ -27,6 +27,8 @@ _STRENGTH: Final = {0: 1, 1: 2, 2: 5}
 """Strength by steps from the tie, on the judges' scale of five: `slightly` is their 2, `much` their 5. The rating uses only the
 order, so what matters is that it is the same for every vote.
 """
+LONGEST_ABOUT: Final = 20_000
+"""Thirty answers of five hundred characters, with their names."""
 _NAMES: Final = {"context": "context", "system_a": "system", "system_b": "system", "rater": "rater"}
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
 
@@ -56,6 +58,10 @@ class Vote(BaseModel):
     """How often this pair was to be drawn, as `Judgment.draw_rate`; None: not drawn at random."""
     run: Annotated[str, StringConstraints(max_length=64)] = ""
     """The id of the run whose page asked; empty where nothing says so."""
+    consent: Annotated[str, StringConstraints(max_length=64)] = ""
+    """The version of what the rater had agreed to."""
+    about: Annotated[str, StringConstraints(max_length=LONGEST_ABOUT)] = ""
+    """What the rater said of themselves, as a JSON object, with their first vote of a file."""
 
     @property
     def is_vote(self) -> bool:
@@ -117,7 +123,7 @@ def last_counts(rows: Sequence[Judgment]) -> tuple[Judgment, ...]:
 
 def _row(vote: Vote) -> Judgment:
     winner, strength = verdict_in_steps(0 if vote.vote == "skip" else _STEPS[vote.vote])
-    same = vote.model_dump(exclude={"vote", "rater", "reason", "seconds", "words", "check", "run"})
+    same = vote.model_dump(exclude={"vote", "rater", "reason", "seconds", "words", "check", "run", "consent", "about"})
     return Judgment(source="human", judge=vote.rater, winner=winner, strength=strength, rationale=vote.reason, **same)
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from harness.store.judgment import Presentation
+from harness.study.study import Question
 from harness.votes.vote import Option
 
 SCHEMA: Final = 1
@@ -18,6 +19,7 @@ VOTES_KIND: Final = "heart-votes"
 KEY_KIND: Final = "heart-vote-key"
 MOST_VOTES: Final = 1_000
 """Votes in one person's file: many times what anybody gives, and little to read."""
+MOST_QUESTIONS: Final = 30
 _OPTIONS: Final = get_args(Option)
 
 OpaqueId = Annotated[str, StringConstraints(pattern=r"^[0-9a-z]{4,40}$")]
@@ -68,6 +70,8 @@ class VotesOfOne(BaseModel):
     """The id of the vote file: the name of its key in the run."""
     participant: Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
     """From the page's address (`?PROLIFIC_PID=`, `?workerId=`), or drawn at random."""
+    about: Annotated[dict[str, object], Field(max_length=MOST_QUESTIONS)] = {}
+    """Question about the person → its answer; the key has the questions, and only answers to them are stored."""
     consent: Annotated[str, StringConstraints(max_length=64)] = ""
     """First digits of the SHA-256 of the text that this person agreed to; the key has the text."""
     started: _Moment = ""
@@ -111,6 +115,8 @@ class VoteFileKey(BaseModel):
     """The text that raters were shown first."""
     consent_version: str
     """What `VotesOfOne.consent` repeats."""
+    questions: tuple[Question, ...] = ()
+    """What raters were asked about themselves."""
     completion_code: str
     pairs: dict[OpaqueId, KeyPair]
     withdrawn: tuple[OpaqueId, ...] = ()

@@ -11,9 +11,11 @@ from harness.extras import require_listen
 from harness.reports.invited.address import Address, opened
 from harness.reports.listening.answers import VoteStore
 from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.ended import sentences
 from harness.reports.listening.material import FOLDER, Material
 from harness.store.paths import plain_name
 from harness.store.run_store import RunStore
+from harness.study.study import Study
 
 
 def prepare(
@@ -40,13 +42,15 @@ def serve(
     design: ListeningDesign,
     address: Address,
     *,
+    study: Study | None = None,
     raters: int = 10,
     contributors: int = 0,
     lifetime_s: float | None = None,
     announce: Callable[[str], None] = print,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Serve the test until interrupted. `raters`, `contributors`: people who get a link of a public server.
+    """Serve the test until interrupted, then say what it has. `raters`, `contributors`: people who get a link of a public
+    server.
 
     Raises:
         UserError: no material, a port in use, or a missing extra.
@@ -59,8 +63,11 @@ def serve(
         votes, material = prepare(store, design, progress)
         with closing(votes):
             serve_on(
-                bound, here, ListeningApp(votes, material, design, here).asgi(), votes.links, "Listening test", announce,
+                bound, here, ListeningApp(votes, material, design, here, study=study).asgi(), votes.links, "Listening test",
+                announce,
                 invited=(("rater", raters, ""), ("contributor", contributors, "/collect")),
                 lifetime_s=lifetime_s,
                 notes=() if here.public else (f"People's own replies: {here.origin}/collect",),
             )  # fmt: skip
+            for sentence in sentences(store, design, votes):
+                announce(sentence)

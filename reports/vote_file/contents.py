@@ -19,17 +19,17 @@ from harness.errors import UserError
 from harness.figures.summary import RunSummary
 from harness.ranking.votes_needed import minutes
 from harness.reports.listening import sound
-from harness.reports.listening.design import CHOICES
+from harness.reports.notice import Notice
 from harness.reports.quick_vote import quick_vote
 from harness.reports.session_audio import draw_sessions
 from harness.reports.session_view import SessionView
 from harness.reports.sessions import sessions
 from harness.reports.shown_runs import alone
-from harness.reports.vote_file.consent import Consent, default_consent
 from harness.reports.vote_pairs import QuickVote, ShownReply, VotePair
 from harness.scenarios.context import Context
 from harness.store.judgment import Presentation
 from harness.store.run_store import RunStore
+from harness.study.study import Study
 from harness.votes.vote import Option
 from harness.votes.vote_file import KeyPair, VoteFileKey
 
@@ -39,6 +39,8 @@ ASKED: Final = 20
 may go on."""
 CHECK_EVERY: Final = 20
 """One attention check in so many votes."""
+FEWEST_FOR_CHECK: Final = 4
+"""Pairs of a block with a check: in fewer it would stand out."""
 _CODE_LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ23456789"
 """No vowels, which could spell something, and nothing that looks like something else."""
 
@@ -49,7 +51,7 @@ class VoteFile:
 
     data: Mapping[str, Any]
     sounds: tuple[bytes, ...]
-    consent: Consent
+    notice: Notice
     key: VoteFileKey
     asked: int
     minutes: int
@@ -66,10 +68,10 @@ def vote_file(
     summary: RunSummary,
     *,
     medium: Medium | None = None,
-    consent: Consent | None = None,
+    study: Study | None = None,
     post_to: str | None = None,
 ) -> VoteFile:
-    """The vote file of a run. `medium`: None for sound where two agents have it, else text.
+    """The vote file of a run. `medium`: None for sound where two agents have it, else text. `study`: what people read before.
 
     Raises:
         UserError: no conversation has two replies that can be heard, or read.
@@ -78,25 +80,27 @@ def vote_file(
     if medium != "text":
         draw_sessions(shown, store.folder)
     views = sessions(shown, store.folder, audio=medium != "text", bundle=False)
-    vote = quick_vote(shown, views)
+    study = study or Study()
+    vote = quick_vote(shown, views, study)
     heard = medium == "sound" or (medium is None and any(line.heard for line in vote.lines))
     found = next((line for line in vote.lines if (line.heard if heard else line.read)), None)
     if found is None:
         raise UserError(f"{store.folder}: {_why_none(vote, heard)}")
     pairs = _Pairs(found.heard if heard else found.read, shown.contexts, views)
-    if not consent:
-        consent = default_consent(heard=heard, posted=post_to is not None)
     file = secrets.token_hex(8)
-    code = completion_code(file)
+    code = study.completion_code or completion_code(file)
     presentation: Presentation = "audio" if heard else "heard_text"
     clips = [_clip(store, pairs.session(reply), reply[1]) for reply in pairs.replies] if heard else []
     asked = min(ASKED, len(pairs.pairs))
+    stored = ("vote.stored", "vote.stored_until_sent" if post_to is None else "vote.stored_until_posted")
+    notice = Notice(study, stored, checks=asked >= FEWEST_FOR_CHECK)
     key = VoteFileKey(
         file=file,
         run=store.manifest.id,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
-        consent=consent.text,
-        consent_version=consent.version,
+        consent=notice.text,
+        consent_version=notice.version,
+        questions=study.demographics,
         completion_code=code,
         pairs=pairs.key(found.condition, presentation),
     )
@@ -105,13 +109,15 @@ def vote_file(
     data = {
         "file": file,
         "code": code,
-        "consent": consent.version,
+        "notice": notice.for_script(),
+        "words": study.texts.for_script("shared", "study", "vote"),
         "asked": asked,
         "check_every": CHECK_EVERY,
+        "fewest_for_check": FEWEST_FOR_CHECK,
         "minutes": takes,
         "post": post_to,
         "presentation": presentation,
-        "options": [[name, words] for name, (_, words) in zip(get_args(Option), CHOICES, strict=True)],
+        "options": list(zip(get_args(Option), study.texts.several("shared.options"), strict=True)),
         "talks": [[[turn.role, turn.plain] for turn in context.turns] for context in pairs.contexts],
         "replies": [{"seconds": length} for length in seconds] if heard else [{"text": text} for text in pairs.texts],
         "pairs": pairs.rows(),
@@ -119,7 +125,7 @@ def vote_file(
     return VoteFile(
         data=data,
         sounds=tuple(sound.mp3(clip) for clip in clips),
-        consent=consent,
+        notice=notice,
         key=key,
         asked=asked,
         minutes=takes,

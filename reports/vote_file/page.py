@@ -91,8 +91,8 @@ def render(file: VoteFile, inside: Sequence[bytes], addresses: Sequence[str]) ->
     """The page. `inside`: the sounds that it contains; `addresses`: of those beside it."""
     script, style = _script(), _style()
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("harness.reports.vote_file", "."), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader("harness.reports", of) for of in ("vote_file", "page/sections")]),
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     return environment.get_template("vote_file.html.jinja").render(
         policy=_policy(script, style, beside=bool(addresses), post=file.data["post"]),
@@ -100,7 +100,7 @@ def render(file: VoteFile, inside: Sequence[bytes], addresses: Sequence[str]) ->
         script=Markup(script),
         data=Markup(safe_json(dict(file.data) | {"sounds": list(addresses)})),
         sounds=[Markup(base64.b64encode(content).decode("ascii")) for content in inside],
-        consent=file.consent.text,
+        notice=file.notice,
     )
 
 
@@ -119,8 +119,8 @@ def _hash(text: str) -> str:
 
 @cache
 def _script() -> str:
-    element = page_file("script/el.js").replace("export const", "const")
-    return script_text(element + _own("vote_file.js"))
+    shared = "".join(page_file(f"script/{name}.js") for name in ("el", "words", "about_you")).replace("export const", "const")
+    return script_text(shared + _own("vote_file.js"))
 
 
 @cache

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import UserError
 from harness.foreign_files import first_fault
+from harness.installation import install_command
 from harness.scenarios.imports.imported import ImportFault
 from harness.scenarios.imports.jsonl import json_lines
 
@@ -86,7 +87,7 @@ def _parquet(file: Path, columns: Sequence[str]) -> Iterator[tuple[str, Any]]:
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise ImportFault(
-            f'{file}: Parquet needs the extra "parquet": pip install "heart-voice-harness[parquet]"; rows as .jsonl need none'
+            f"{file}: Parquet needs the extra 'parquet': {install_command('parquet')}; rows as .jsonl need none"
         ) from None
     number = 0
     try:

@@ -66,7 +66,8 @@ def test_every_option_says_what_it_is_and_what_holds_without_it() -> None:
     ("old", "new"),
     [
         ("votes RUN", "add-votes RUN"),
-        ("retime RUN", "remeasure RUN"),
+        ("retime RUN", "measure RUN"),
+        ("remeasure RUN", "measure RUN"),
         ("spans RUN --to X", "export-traces RUN --to X"),
         ("scenarios listen PACK", "scenarios hear PACK"),
         ("scenarios list --json", "scenarios show --json"),

@@ -13,9 +13,11 @@ import pytest
 from playwright.sync_api import expect
 from typer.testing import CliRunner
 
+from harness import extras
 from harness.cli import app
 from harness.figures.latency import WithinBudget
 from harness.figures.summarise import summarise
+from harness.installation import install_command
 from harness.recording import files as recording_files
 from harness.recording.record import Arrival
 from harness.reports.answers import answers
@@ -190,6 +192,19 @@ def test_the_chart_and_the_chances_follow_the_answer(view: PageView, store: RunS
         assert point["ttfa_p50_ms"] == cell.ttfa_ms.p50
 
 
+def test_tables_are_exported_without_the_extra_that_draws(
+    store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = extras.missing_modules
+    monkeypatch.setattr(extras, "missing_modules", lambda names: names if "vl_convert" in names else missing(names))
+    told = CliRunner().invoke(app, ["report", str(store.folder), "--out", str(tmp_path), "--export", str(tmp_path / "out")])
+    assert told.exit_code == 0, told.output
+    assert install_command("pictures") in told.output
+    written = {path.suffix for path in (tmp_path / "out").iterdir()}
+    assert written >= {".csv", ".json", ".md"}
+    assert not written & {".png", ".svg"}
+
+
 def test_json_and_exports_have_it(store: RunStore, tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["report", str(store.folder), "--json", "--export", str(tmp_path)])
     cell = next(c for c in json.loads(told.stdout)["cells"] if c["agent"] == "filling")
@@ -249,7 +264,7 @@ def test_every_turn_of_a_call_has_its_answer_and_its_backchannels(
 def test_a_filler_makes_no_version_faster(tmp_path: Path) -> None:
     before, now = made(tmp_path / "before", {"bot": (700.0, 700.0)}), made(tmp_path / "now", {"bot": (300.0, 762.0)})
     found = versions(*((each, summarise(each)) for each in (now, before))).changes[0].slower
-    assert found.words == "62 ms slower [62, 62] on 12 shared conversations (of the answer, after a filler)"
+    assert found.words == "62 ms slower [95 %: 62 to 62] on 12 shared conversations (of the answer, after a filler)"
     once = made(tmp_path / "once", {"bot": (300.0, 762.0)}, as_once)
     assert versions((once, summarise(once)), (before, summarise(before))).changes[0].slower.figure == "TTFA"
 

@@ -32,6 +32,8 @@ from harness.scenarios.context import Context
 from harness.store.machine_facts import Pacing
 from harness.store.paths import VOTE_FILES
 from harness.store.run_store import RunStore
+from harness.study.study import Study
+from harness.study.texts import texts
 from harness.votes.vote_file import VoteFileKey, VotesOfOne
 from tests.harness.conftest import harness
 from tests.made_run import conversation, made_run, play
@@ -137,14 +139,10 @@ def begin(page: Any) -> None:
 
 
 def asked_for(page: Any) -> int | None:
-    """The number of the option that an attention check names; None for a pair."""
-    note = page.locator(".asking .note")
-    if not note.count():
-        return None
+    """The number of the option that an attention check names, for whoever reads; None for a pair."""
     words = page.locator(".choices button").evaluate_all("all => all.map((b) => b.lastChild.textContent)")
-    named = re.search("“(.+)”", note.inner_text())
-    assert named is not None
-    return 1 + int(words.index(named[1]))
+    named = re.search("please choose “(.+)” here", " ".join(page.locator(".talk, .pair .said").all_inner_texts()))
+    return None if named is None else 1 + int(words.index(named[1]))
 
 
 def press(page: Any, key: int, after_ms: int = 0) -> None:
@@ -531,10 +529,85 @@ def test_what_people_agree_to_is_of_ones_own_and_its_version_is_stored(run: Path
     page = open_page(Path(told["vote_file"]).as_uri(), **PHONE)
     assert page.locator(".consent").inner_text() == "Study 7.\n\n<b>You</b> may stop."
     assert page.is_disabled("#begin")
-    assert key.consent == "Study 7.\n\n<b>You</b> may stop."
+    assert page.locator(".helplines li").count() == len(Study().lines_of_help)
+    # All that was read is on file, and not only what its owner wrote.
+    assert key.consent.endswith("Study 7.\n\n<b>You</b> may stop.")
+    assert all(line in key.consent for line in (*Study().lines_of_help, texts("en")("study.notice")))
     assert (
         key.consent_version == told["consent"] != written(run, tmp_path / "other.html", "--medium", "text")[1].consent_version
     )
+
+
+STUDY = """
+name = "Voces <b>amables</b>"
+who = "Universidad de Prueba"
+contact = "ana@example.org"
+ethics = "CEI 2026-14"
+language = "es"
+consent = "Guardamos tus votos.\\n\\nPuedes <i>parar</i>."
+completion_code = "GRACIAS-7"
+return_link = "https://example.org/fin?cc={code}"
+helplines = ["Teléfono de prueba: 000"]
+
+[[demographics]]
+label = "¿Qué edad tienes?"
+kind = "number"
+
+[[demographics]]
+label = "¿Hablas con máquinas?"
+kind = "choice"
+choices = ["a menudo", "nunca"]
+"""
+
+
+def test_a_study_is_described_in_its_language_and_its_questions_travel_with_the_votes(
+    run: Path, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.reports.vote_file.contents.ASKED", 4)
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    told, key = written(run, tmp_path / "vote.html", "--medium", "text", "--study", tmp_path / "study.toml")
+    page = open_page(f"{Path(told['vote_file']).as_uri()}?rater=ana", **PHONE)
+    assert page.evaluate("document.documentElement.lang") == told["language"] == "es"
+    first = page.locator("#welcome").inner_text()
+    said_first = ("Voces <b>amables</b>", "Universidad de Prueba", "ana@example.org", "CEI 2026-14", "Puedes <i>parar</i>.",
+                  "Teléfono de prueba: 000", "Antes de aceptar")  # fmt: skip
+    assert [word for word in said_first if word not in first] == []
+    assert page.is_disabled("#begin")
+    assert not grave_faults(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_label("¿Qué edad tienes?").fill("41")
+    page.get_by_label("¿Hablas con máquinas?").select_option("nunca")
+    begin(page)
+    english = {part for _, part in texts("en").entries.items() if isinstance(part, str) and len(part) > 6}
+    while page.locator(".asking").count():
+        around = page.evaluate(
+            "[...document.querySelectorAll('h1, h2, button, .hint, b, [aria-label]')]"
+            ".flatMap((node) => [node.textContent, node.getAttribute('aria-label')])"
+        )
+        assert english & set(around) == set()
+        assert not grave_faults(page)
+        press(page, 2)
+    assert page.locator(".code").inner_text() == "GRACIAS-7" == key.completion_code
+    assert page.get_by_role("link").get_attribute("href") == "https://example.org/fin?cc=GRACIAS-7"
+    assert "Teléfono de prueba: 000" in page.locator("#stage").inner_text()
+    assert not grave_faults(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Guardar mis votos").click()
+    waiting.value.save_as(tmp_path / "votes-ana.json")
+    asked = Path(shutil.copytree(run, tmp_path / "asked"))
+    assert said("add-votes", asked, tmp_path / "votes-ana.json", "--json")["raters"][0]["about"] == {
+        "¿Qué edad tienes?": 41, "¿Hablas con máquinas?": "nunca",
+    }  # fmt: skip
+    (stored,) = [path for path in (asked / "votes").iterdir() if path.suffix == ".jsonl"]
+    rows = [json.loads(line) for line in stored.read_text(encoding="utf-8").splitlines()]
+    assert {row["consent"] for row in rows} == {key.consent_version}
+    assert [bool(row["about"]) for row in rows] == [True] + [False] * (len(rows) - 1)
+    # Whoever changes the file can add no question of their own, nor an answer that was not offered.
+    sent = json.loads((tmp_path / "votes-ana.json").read_text(encoding="utf-8"))
+    sent |= {"participant": "eve", "about": {"¿Hablas con máquinas?": "siempre", "<b>": "x" * 9_000}}
+    (tmp_path / "votes-eve.json").write_text(json.dumps(sent), encoding="utf-8")
+    raters = said("add-votes", asked, tmp_path / "votes-eve.json", "--json")["raters"]
+    assert [rater["about"] for rater in raters if rater["rater"] == "eve"] == [{}]
 
 
 def test_the_terminal_says_what_it_wrote_and_what_comes_next(
@@ -561,6 +634,9 @@ def _key(path: Path) -> VoteFileKey:
         (["--vote-file", "vote.html", "--bundle"], "--bundle: does not go with --vote-file"),
         (["--vote-file", "vote.html", "--consent", "nowhere.txt"], "nowhere.txt"),
         (["--vote-file", "vote.html", "--consent", "empty.txt"], "is empty"),
+        (["--vote-file", "vote.html", "--study", "nowhere.toml"], "--study nowhere.toml"),
+        (["--vote-file", "vote.html", "--study", "study.toml", "--consent", "empty.txt"], "does not go with --study"),
+        (["--study", "study.toml", "--endpointing"], "--study study.toml: is for the people who vote"),
         (["--vote-file", "vote.html", "--post-to", "ftp://example.org"], "--post-to ftp://example.org"),
         (["--vote-file", "vote.html", "--post-to", "https://me:word@example.org"], "--post-to: has a password"),
         (["--vote-file", "full"], "is not an empty folder"),

@@ -5,16 +5,16 @@ const SKIP = "skip";
 const spokenWords = (text) => (text.match(/\S+/g) ?? []).length;
 const withoutPauses = (text) => text.replace(PAUSE, " ").replace(/\s+/g, " ").trim();
 /* A part of a turn's sound: heard when it was played to its end. */
-const replySound = (label, turn, [, , from, to], onHeard, onMissing) => {
+const replySound = (t, label, turn, [, , from, to], onHeard, onMissing) => {
   const audio = new Audio();
-  const state = el("span", { class: "hint", role: "status" }, "not heard yet");
-  const button = el("button", { type: "button", class: "plain", "aria-label": `Play reply ${label}` }, "Play");
+  const state = el("span", { class: "hint", role: "status" }, t("shared.not_heard_yet"));
+  const button = el("button", { type: "button", class: "plain", "aria-label": t("shared.play_it", { name: t("shared.reply", { letter: label }) }) }, t("shared.play"));
   let heard = false;
-  const over = () => { audio.pause(); if (!heard) { heard = true; onHeard(); } state.textContent = "heard"; button.textContent = "Again"; };
+  const over = () => { audio.pause(); if (!heard) { heard = true; onHeard(); } state.textContent = t("shared.heard"); button.textContent = t("shared.again"); };
   audio.addEventListener("timeupdate", () => { if (!audio.paused && audio.currentTime * 1000 >= to) over(); });
   audio.addEventListener("ended", over);
-  audio.addEventListener("play", () => { if (playing && playing !== audio) playing.pause(); playing = audio; state.textContent = "playing"; });
-  audio.addEventListener("pause", () => { state.textContent = heard ? "heard" : "not heard yet"; });
+  audio.addEventListener("play", () => { if (playing && playing !== audio) playing.pause(); playing = audio; state.textContent = t("shared.sounding"); });
+  audio.addEventListener("pause", () => { state.textContent = t(heard ? "shared.heard" : "shared.not_heard_yet"); });
   audio.addEventListener("error", onMissing);
   button.addEventListener("click", () => {
     if (!audio.src) audio.src = turn.audio;
@@ -28,6 +28,7 @@ const voting = async () => {
   /* Each line condition has a board of its own: at first the one that the page shows, then the one that is chosen. */
   const onLine = (name) => ({ ...all, ...(all.lines.find((line) => line.condition === name) ?? all.lines[0]) });
   let data = onLine(condition);
+  const t = wordsIn(all.words);
   const votes = votesOf(data.run);
   const told = el("p", { class: "hint", role: "status" });
   const stage = el("div");
@@ -35,11 +36,14 @@ const voting = async () => {
   let presentation = data.heard_text.length ? "heard_text" : "audio";
   let wanted = 0;
   const intro = document.getElementById("vote-intro");
+  const notice = document.getElementById("vote-notice");
+  const named = (role) => t(role === "seeker" ? "shared.the_person" : "shared.the_listener");
   desk.replaceChildren(stage, told);
-  const say = (...parts) => { told.replaceChildren(...[...parts, votes.trouble()].filter(Boolean).flatMap((part) => [part, " "])); };
+  const tell = (...parts) => { told.replaceChildren(...[...parts, votes.trouble() && t(votes.trouble())].filter(Boolean).flatMap((part) => [part, " "])); };
   const met = (asked) => (data[asked].length ? asked : asked === "audio" ? "heard_text" : "audio");
   /* What the votes of these pairs give, or why they can give nothing, which a person should know before their minutes are spent. */
   const given = (asked) => {
+    if (all.notice.invited) return ""; /* Whoever is invited is asked for votes; what these give concerns the one who asks. */
     const how = met(asked);
     const reached = (kind) => new Set(data[kind].map(([context]) => context)).size;
     const { conversations, words } = data.asks[how];
@@ -59,34 +63,35 @@ const voting = async () => {
     if (desk.getBoundingClientRect().top < 0) desk.scrollIntoView({ behavior: "instant", block: "start" });
   };
   const save = () => {
-    download(votesFile(rater), "text/csv", csv(rater.votes));
-    say("To count these votes, add the file to the run, or send it to whoever has the run:", el("code", {}, `${data.add} ${votesFile(rater)}`), "It names the agents, which you were not shown.");
+    const about = Object.keys(rater.about ?? {}).length ? JSON.stringify(rater.about) : "";
+    download(votesFile(rater), "text/csv", csv(rater.votes.map((vote, k) => ({ ...vote, consent: rater.consent, about: k ? "" : about }))));
+    if (all.notice.invited) tell(t("quick_vote.send", { file: votesFile(rater) })); else tell(t("quick_vote.add"), el("code", {}, `${data.add} ${votesFile(rater)}`), t("quick_vote.names"));
   };
   /* Votes on what was read and on what was heard have a board each, as lines have. A skipped pair is stored and is no vote. */
   const mine = () => rater.votes.filter((vote) => vote.condition === data.condition && vote.presentation === presentation && vote.vote !== SKIP);
-  const saver = () => el("button", { type: "button", class: "plain", onclick: save }, `Download votes (${rater.votes.length})`);
-  const backer = () => el("button", { type: "button", class: "plain", onclick: () => { votes.takeBack(rater); say("The last vote is taken back."); ask(); } }, "Take back the last vote");
-  const numbers = (asked) => [...data.asks[met(asked)].votes.map(([n, minutes]) => [n, `${counted(n, "vote")}, ${minutes} min`]), [0, "as many as I like"]]
+  const saver = () => el("button", { type: "button", class: "plain", onclick: save }, t("quick_vote.download", { n: rater.votes.length }));
+  const backer = () => el("button", { type: "button", class: "plain", onclick: () => { votes.takeBack(rater); tell(t("quick_vote.taken_back")); ask(); } }, t("quick_vote.take_back"));
+  const numbers = (asked) => [...data.asks[met(asked)].votes.map(([n, minutes]) => [n, t("quick_vote.so_many", { n, minutes })]), [0, t("quick_vote.as_many")]]
     .map(([n, text]) => el("option", { value: n }, text));
   const begin = () => {
     const known = votes.last();
-    const line = all.lines.length > 1 ? el("label", {}, "Line ", el("select", { name: "line", onchange: (event) => { data = onLine(event.target.value); } },
+    const line = all.lines.length > 1 ? el("label", {}, `${t("quick_vote.line")} `, el("select", { name: "line", onchange: (event) => { data = onLine(event.target.value); } },
       all.lines.map(({ condition: name }) => el("option", { value: name, selected: name === data.condition }, name)))) : null;
-    const media = all.lines.some((of) => of.heard_text.length && of.audio.length) ? el("label", {}, "Replies ", el("select", { name: "presentation" },
-      el("option", { value: "heard_text" }, "to read"), el("option", { value: "audio" }, "to hear"))) : null;
+    const media = all.lines.some((of) => of.heard_text.length && of.audio.length) ? el("label", {}, `${t("quick_vote.replies")} `, el("select", { name: "presentation" },
+      el("option", { value: "heard_text" }, t("quick_vote.to_read")), el("option", { value: "audio" }, t("quick_vote.to_hear")))) : null;
     const form = el("form", { class: "switches", onsubmit: (event) => {
       event.preventDefault();
       const name = form.elements.rater.value.trim();
-      if (!name) { say("Please give a name or a pseudonym."); form.elements.rater.focus(); return; }
+      if (!name) { tell(t("quick_vote.name_needed")); form.elements.rater.focus(); return; }
       rater = votes.begin(name);
       presentation = form.elements.presentation?.value ?? presentation;
       if (!data[presentation].length) presentation = data.heard_text.length ? "heard_text" : "audio";
       wanted = Number(form.elements.votes.value);
-      say("");
-      ask();
-    } }, el("label", {}, "Your name or a pseudonym ", el("input", { type: "text", name: "rater", maxlength: 80, required: true, autocomplete: "off", value: known?.name ?? "" })),
-    el("label", {}, "I give ", el("select", { name: "votes" })),
-    line, media, el("button", { type: "submit", class: "plain" }, known ? "Go on" : "Begin"));
+      tell("");
+      if (rater.consent === all.notice.consent) ask(); else agree();
+    } }, el("label", {}, `${t("quick_vote.name")} `, el("input", { type: "text", name: "rater", maxlength: 80, required: true, autocomplete: "off", value: known?.name ?? "" })),
+    el("label", {}, `${t("quick_vote.i_give")} `, el("select", { name: "votes" })),
+    line, media, el("button", { type: "submit", class: "plain" }, t(known ? "shared.go_on" : "shared.begin")));
     const sounds = all.lines.some((of) => of.audio.length) && page.audio_inside;
     if (media && sounds) form.elements.presentation.value = "audio";
     const short = el("p", { class: "hint" });
@@ -99,22 +104,30 @@ const voting = async () => {
     form.addEventListener("change", foresee);
     foresee();
     intro.hidden = false;
-    show(form, short, el("p", { class: "hint" }, "One person is one rater: always give the same name, and let nobody else vote under it. Votes stay in this browser until you download them."));
-    say(known ? `${counted(known.votes.length, "vote")} by ${known.name} in this browser.` : "");
+    show(form, short, el("p", { class: "hint" }, t("quick_vote.one_person")));
+    tell(known ? t("quick_vote.known", { n: known.votes.length, name: known.name }) : "");
+  };
+  const agree = () => {
+    const about = questionsAbout(t, all.notice.questions);
+    const box = el("input", { type: "checkbox" });
+    const go = el("button", { type: "button", class: "plain", disabled: true, onclick: () => { votes.agree(rater, all.notice.consent, about.answers()); ask(); } }, t("shared.begin"));
+    box.addEventListener("change", () => { go.disabled = !box.checked; });
+    intro.hidden = true;
+    show(notice.content.cloneNode(true), about.node, el("label", { class: "agree" }, box, " ", t("shared.agree")), el("div", { class: "tools" }, go, el("button", { type: "button", class: "plain", onclick: begin }, t("vote.back"))));
   };
   const finish = (heading) => {
-    const how = rater.votes.some((vote) => vote.presentation !== presentation) ? ` by ${presentation === "audio" ? "hearing" : "reading"}` : "";
+    const how = rater.votes.some((vote) => vote.presentation !== presentation) ? t(presentation === "audio" ? "quick_vote.by_hearing" : "quick_vote.by_reading") : "";
     const conversations = new Set(mine().map((vote) => vote.context)).size;
     const skipped = rater.votes.filter((vote) => vote.vote === SKIP).length;
-    show(el("h3", { tabindex: -1 }, heading), el("p", {}, `You have given ${counted(mine().length, "vote")}${how} on ${counted(conversations, "conversation")}${all.lines.length > 1 ? `, line ${data.condition}` : ""}${skipped ? `, and skipped ${counted(skipped, "pair")}` : ""}. Thank you.`),
+    show(el("h3", { tabindex: -1 }, heading), el("p", {}, `${[[t("vote.given", { n: mine().length }), how, t("quick_vote.on", { n: conversations })].filter(Boolean).join(" "), all.lines.length > 1 ? t("quick_vote.on_line", { line: data.condition }) : null, skipped ? t("vote.skipped", { n: skipped }) : null].filter(Boolean).join(", ")}. ${t("shared.thanks")}.`),
       given(presentation) ? el("p", { class: "hint" }, given(presentation)) : null,
-      el("div", { class: "tools" }, rater.votes.length ? saver() : null, nextPair(rater, pairs()) ? el("button", { type: "button", class: "plain", onclick: () => { wanted = 0; ask(); } }, "Go on voting") : null,
-        rater.votes.length ? backer() : null, el("button", { type: "button", class: "plain", onclick: begin }, "Another person, or other settings")));
+      el("div", { class: "tools" }, rater.votes.length ? saver() : null, nextPair(rater, pairs()) ? el("button", { type: "button", class: "plain", onclick: () => { wanted = 0; ask(); } }, t("vote.go_on_voting")) : null,
+        rater.votes.length ? backer() : null, el("button", { type: "button", class: "plain", onclick: begin }, t("quick_vote.another"))), ...goodbye(t, all.notice));
   };
   const ask = async () => {
     const pair = nextPair(rater, pairs());
-    if (!pair) { finish("You have voted on every pair here"); return; }
-    if (wanted && mine().length >= wanted) { finish(`These were the ${wanted} votes`); return; }
+    if (!pair) { finish(t("quick_vote.every_pair")); return; }
+    if (wanted && mine().length >= wanted) { finish(t("quick_vote.these_were", { n: wanted })); return; }
     const talk = await conversation(pair.place);
     const flipped = votes.chance() < 0.5;
     const sides = flipped ? [...pair.sides].reverse() : pair.sides;
@@ -125,7 +138,7 @@ const voting = async () => {
     const before = history.slice(0, -1);
     let toHear = asAudio ? 2 : 0;
     let since_ms = performance.now();
-    const reason = el("textarea", { maxlength: 2000, rows: 2, "aria-label": "Why?" });
+    const reason = el("textarea", { maxlength: 2000, rows: 2, "aria-label": t("vote.why") });
     const vote = (answer) => {
       const took_s = Math.max(0.1, (performance.now() - since_ms) / 1000);
       if (playing) playing.pause();
@@ -133,25 +146,25 @@ const voting = async () => {
         vote: answer, reason: reason.value.trim(), shown_first: flipped ? "b" : "a",
         seconds: Math.max(0.1, Math.round(10 * (took_s - hearing_s)) / 10), words: asAudio ? null : spokenWords(texts.join(" ")), presentation, condition: data.condition,
         draw_rate: pair.rate, run: data.run });
-      say("");
+      tell("");
       ask();
     };
     const choices = data.options.map(([, text], k) => el("button", { type: "button", class: "plain", disabled: toHear > 0, onclick: () => vote(data.options[flipped ? 4 - k : k][0]) }, el("kbd", { "aria-hidden": "true" }, k + 1), ` ${text}`));
     const heard = () => { toHear -= 1; if (!toHear) choices.forEach((choice) => { choice.disabled = false; }); };
-    const missing = () => { say("The sound is not beside the page, so these replies are for reading."); presentation = "heard_text"; if (data.heard_text.length) ask(); else finish("There is nothing to hear"); };
+    const missing = () => { tell(t("quick_vote.sound_gone")); presentation = "heard_text"; if (data.heard_text.length) ask(); else finish(t("quick_vote.nothing_to_hear")); };
     intro.hidden = true;
-    show(el("h3", { tabindex: -1 }, `Vote ${mine().length + 1}${wanted ? ` of ${wanted}` : ""}`),
+    show(el("h3", { tabindex: -1 }, t(wanted ? "quick_vote.vote_of" : "quick_vote.vote", { number: mine().length + 1, wanted })),
       talk.situation ? el("p", { class: "hint", dir: "auto" }, talk.situation) : null,
-      before.length ? el("details", { class: "more", open: !talk.situation }, el("summary", {}, "What was said before"), dialogue(before, (role) => role)) : null,
-      dialogue(history.slice(-1), (role) => `${role}, to whom both reply`),
-      el("div", { class: "pair" }, sides.map((side, k) => el("article", { class: "turn", "aria-label": `Reply ${letters[k]}` }, el("h4", {}, `Reply ${letters[k]}`),
-        asAudio ? replySound(letters[k], talk.turns[side[1]], side, heard, missing) : el("p", { class: "reply", dir: "auto" }, texts[k])))),
-      asAudio ? el("p", { class: "hint" }, "Hear both, then choose.") : null,
-      !asAudio && texts[0] === texts[1] ? el("p", { class: "hint" }, "Both replies are the same, word for word.") : null,
-      el("div", { class: "options", role: "group", "aria-label": "For this person, in this moment" }, choices),
-      el("details", { class: "more" }, el("summary", {}, "Say why (before you choose; it may be left out)"), reason),
-      el("div", { class: "tools" }, el("button", { type: "button", class: "plain", onclick: () => vote(SKIP) }, "Skip this pair"), rater.votes.length ? backer() : null,
-        el("button", { type: "button", class: "plain", onclick: () => finish("Stopped") }, "Stop")));
+      before.length ? el("details", { class: "more", open: !talk.situation }, el("summary", {}, t("quick_vote.said_before")), dialogue(before, named, named)) : null,
+      dialogue(history.slice(-1), (role) => t("quick_vote.to_whom", { who: named(role) })),
+      el("div", { class: "pair" }, sides.map((side, k) => el("article", { class: "turn", "aria-label": t("shared.reply", { letter: letters[k] }) }, el("h4", {}, t("shared.reply", { letter: letters[k] })),
+        asAudio ? replySound(t, letters[k], talk.turns[side[1]], side, heard, missing) : el("p", { class: "reply", dir: "auto" }, texts[k])))),
+      asAudio ? el("p", { class: "hint" }, t("vote.hear_both")) : null,
+      !asAudio && texts[0] === texts[1] ? el("p", { class: "hint" }, t("quick_vote.same_words")) : null,
+      el("div", { class: "options", role: "group", "aria-label": t("shared.for_this_person") }, choices),
+      el("details", { class: "more" }, el("summary", {}, t("quick_vote.say_why")), reason),
+      el("div", { class: "tools" }, el("button", { type: "button", class: "plain", onclick: () => vote(SKIP) }, t("vote.skip")), rater.votes.length ? backer() : null,
+        el("button", { type: "button", class: "plain", onclick: () => finish(t("vote.stopped")) }, t("vote.stop"))));
     since_ms = performance.now();
   };
   desk.addEventListener("keydown", (event) => {

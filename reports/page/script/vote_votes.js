@@ -4,7 +4,7 @@ const votesOf = (run) => {
   const key = `votes:${run}`;
   let raters = [];
   let trouble = "";
-  const refused = () => { trouble = "This browser keeps no votes for this page (a private window, perhaps): download them before you close it."; };
+  const refused = () => { trouble = "quick_vote.keeps_nothing"; };
   const load = () => {
     try {
       const found = JSON.parse(localStorage.getItem(key) ?? "[]");
@@ -28,6 +28,8 @@ const votesOf = (run) => {
       save();
       return known;
     },
+    /* What a person agreed to before their first pair, by its version, and what they said of themselves. */
+    agree: (rater, consent, about) => { rater.consent = consent; rater.about = about; save(); },
     add: (rater, vote) => { rater.votes.push(vote); save(); },
     takeBack: (rater) => { rater.votes.pop(); save(); },
   };

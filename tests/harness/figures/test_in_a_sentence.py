@@ -89,7 +89,7 @@ def test_of_many_the_soonest_the_slowest_and_their_number_are_said() -> None:
 
 def test_one_that_writes_is_said_to_write() -> None:
     said = found(summary(cell(kind="text", p50_ms=180.0)))
-    assert said == "half of the written answers of echo-bot begin within 180 ms; nobody has rated it."
+    assert said == "Half of the written answers of echo-bot begin within 180 ms; nobody has rated it."
     assert "TTFA" not in how_sure(summary(cell(kind="text", p50_ms=180.0)))
 
 
