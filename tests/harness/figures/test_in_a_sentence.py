@@ -106,7 +106,7 @@ def test_an_agent_that_is_silent_gets_no_time() -> None:
     half = cell(ttfa_ms=Quantiles(p50_over_limit=True, p50_at_least=900.0), no_reply=21)
     assert found(summary(half)).startswith("echo-bot leaves at least half of its callers without an answer for 15 s;")
     assert "leaves one turn in eight unanswered" in found(summary(cell(no_reply=5)))
-    assert found(summary(cell(p50_ms=None))).startswith("no answer of echo-bot could be timed;")
+    assert found(summary(cell(p50_ms=None))).startswith("No answer of echo-bot could be timed;")
     assert "nothing was found" in found(summary(cell(turns=0)))
 
 
