@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from harness.agents.new_profile import AT_AN_ADDRESS, commented_profile, words_about
+from harness.agents.new_profile import AT_AN_ADDRESS, commented_profile, with_model, without_model, words_about
 
-_WRITTEN: Final = re.compile(r"([a-z][a-z0-9-]*)=((?:wss?|https?)://\S+|sip:\S+)")
+_WRITTEN: Final = re.compile(r"([a-z][a-z0-9-]*)(?::(\S+?))?=((?:wss?|https?)://\S+|sip:\S+)")
 _SCHEME: Final = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*)://|(sips?):)")
 _HOST_AND_PORT: Final = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}(?:[/?]\S*)?")
 SCHEMES: Final = ("ws", "wss", "http", "https", "sip")
@@ -20,19 +20,32 @@ SCHEMES: Final = ("ws", "wss", "http", "https", "sip")
 
 @dataclass(frozen=True, slots=True)
 class AgentAddress:
-    """A kind of agent and the address where one runs."""
+    """A kind of agent and the address where one runs. `model`: its name at an endpoint that has several."""
 
     kind: str
     url: str
+    model: str | None = None
 
     @classmethod
     def parse(cls, word: str) -> Self | None:
-        """The address that a word names in full, as in `raw-pcm=ws://localhost:8765/`; None for any other word."""
+        """The address that a word names in full, as in `raw-pcm=ws://localhost:8765/` and `text:gemma3=http://localhost:8000/v1`;
+        None for any other word."""
         found = _WRITTEN.fullmatch(word)
-        return cls(found[1], found[2]) if found is not None and found[1] in AT_AN_ADDRESS else None
+        return cls(found[1], found[3], found[2]) if found is not None and found[1] in AT_AN_ADDRESS else None
+
+    @classmethod
+    def of(cls, kind: str, url: str) -> Self:
+        """The agent at an address whose query may name its model. In the word the model is not in the query, because no run
+        stores one: it may hold keys."""
+        return cls(kind, *without_model(kind, url))
 
     def __str__(self) -> str:
-        return f"{self.kind}={self.url}"
+        return f"{self.kind}{f':{self.model}' if self.model is not None else ''}={self.url}"
+
+    @property
+    def whole_url(self) -> str:
+        """The address with its model, as `of` reads it."""
+        return with_model(self.url, self.model) if self.model is not None else self.url
 
     @property
     def name(self) -> str:
@@ -43,7 +56,7 @@ class AgentAddress:
     @property
     def profile_text(self) -> str:
         """The commented profile of this agent."""
-        return commented_profile(self.kind, self.url)
+        return commented_profile(self.kind, self.whole_url)
 
 
 def scheme_of(word: str) -> str | None:

@@ -44,6 +44,7 @@ from harness.commands import (
     run,
     scenarios,
     try_agent,
+    view,
 )
 from harness.commands.old_words import in_words_of_today
 from harness.errors import AgentError, StorageError, UserError
@@ -93,7 +94,8 @@ app.command("add-votes")(add_votes.add_votes)
 app.command("rank")(rank.rank)
 app.command("report")(report.report)
 app.command("check")(check.check)
-app.command("play")(play.play)
+app.command("view")(view.view)
+app.command("play", hidden=True)(play.play)
 app.command("measure")(measure.measure)
 app.command("import-replies")(import_replies.import_replies)
 app.command("export-traces")(export_traces.export_traces)

@@ -6,6 +6,7 @@ nothing here turns a missing figure into a zero.
 
 import shlex
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 UNKNOWN_TEXT: Final = "—"
@@ -21,6 +22,10 @@ LEAST_CORES: Final = 0.05
 """A program is named with the tenths of a core that it had."""
 Ends = tuple[float, float]
 """A figure at its low and at its high end."""
+_MONTHS: Final = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+"""English whatever the machine's locale, as all other words are."""
 
 
 def command(*words: object) -> str:
@@ -110,6 +115,10 @@ def share_band(interval: tuple[float, float] | None) -> str:
     return f"{100 * interval[0]:.0f}–{100 * interval[1]:.0f} %" if interval else ""
 
 
+UNDER_A_FIGURE: Final = "Under a figure is its 95 % interval."
+"""The sentence below a table of `with_band`: no interval is without its level."""
+
+
 def with_band(figure: str, interval: str) -> str:
     """A cell of a table: the figure, and its interval, if any, on a second line."""
     return f"{figure}\n{interval}" if interval else figure
@@ -118,6 +127,29 @@ def with_band(figure: str, interval: str) -> str:
 def counted(n: int, one: str, many: str | None = None) -> str:
     """`1 turn`, `2,510 turns`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`one`, `one and two`, `one, two and three`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def when(moment: str | datetime) -> str:
+    """`28 November 2026, 09:31 UTC`: a moment as people write it; a text that is no date is returned as it is.
+
+    A run's file has ISO 8601, UTC where it names no zone.
+    """
+    try:
+        at = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    except ValueError:
+        return str(moment)
+    zone = (at if at.tzinfo else at.replace(tzinfo=UTC)).tzname()
+    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M} {zone}"
+
+
+def day(moment: str | datetime) -> str:
+    """`28 November 2026`."""
+    return when(moment).partition(",")[0]
 
 
 def number_word(n: int) -> str:

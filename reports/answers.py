@@ -1,23 +1,26 @@
 """The table on the first screen: a row of answers per agent, each with its figure and a bar.
 
 A word alone hides how near the limit a figure is, and a figure alone hides how uncertain it is. So each cell has both, and a
-bar on the scale of its column: it runs from the limit to the figure (from zero for a share), with the interval over it. The
-latency scale is logarithmic, as in the chart beside it. Every mark is in words too, for readers who do not see it.
+bar with the interval over it. A column has one scale, which begins at zero and ends just after its largest figure and limit:
+a reply after twice the time has a bar of twice the length. An interval that goes on beyond the scale, or has no end, runs to
+the edge. Every mark is in words too, for readers who do not see it.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.reports.verdict import INVALID, NO_INTERVAL, PAUSES_CUT_LIMIT, Half, Verdict, signed
+from harness.reports.verdict import INVALID, NO_INTERVAL, STATED, Half, Verdict, signed
 from harness.reports.view import Estimate
 from harness.timing.figures import NO_REPLY_MS
+from harness.turn_taking.detectors import PAUSES_CUT_LIMIT
 from harness.wording import UNKNOWN_TEXT
 
 _TONES: Final = {"yes": "good", "few": "good", "no": "bad", "many": "bad"}
 _UNDECIDED: Final = "warn"
 _WHOLE: Final = 100.0
+_ROOMY: Final = 6
+"""Twenty agents fit on a screen only with one row of words each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +38,12 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One answer. `words` has what the bar shows; `note` a filler before the answer, and why there is no interval."""
+    """One answer. `note`: a filler before the answer, and why there is no interval; `words`: what the heading says of all."""
 
     answer: str
     figure: str = ""
+    interval: str = ""
+    """The interval with its level."""
     words: str = ""
     note: str = ""
     tone: str = _UNDECIDED
@@ -57,10 +62,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The table. `against` says under each heading with what its figures are compared; empty where rows differ."""
+    """The table. `against` says under each heading with what its figures are compared; empty where rows differ. `roomy`: true
+    for so few agents that each cell has room for its interval in words."""
 
     rows: tuple[Row, ...]
     against: tuple[str, str, str]
+    roomy: bool
 
 
 Place = Callable[[float], float]
@@ -76,6 +83,7 @@ def answers(found: Sequence[Verdict]) -> Answers:
             Row(v, (_fast(v.fast, scales[0]), _kind(v.kind, scales[1]), _pauses(v.pauses, scales[2]))) for v in found
         ),
         (_common(fast), _common(kind), _common(pauses)),
+        len(found) <= _ROOMY,
     )  # fmt: skip
 
 
@@ -90,30 +98,32 @@ def _common(halves: Sequence[Half]) -> str:
 
 def _fast(half: Half, place: Place) -> Cell:
     over = half.value.value is None and half.against
-    return _cell(half, half.figure, _bar(half, place, half.limit), NO_REPLY_MS if over else half.value.value)
+    return _cell(half, half.figure, _bar(half, place), NO_REPLY_MS if over else half.value.value)
 
 
 def _kind(half: Half, place: Place) -> Cell:
     value = half.value.value
     if half.answer == "no verdict":
         return Cell(half.answer, words=f"({half.figure})")
-    return _cell(half, half.figure if value is None else f"{signed(value)} Elo", _bar(half, place, half.limit), value)
+    if half.answer == "not rated":
+        return Cell(half.answer, tone="")
+    return _cell(half, half.figure if value is None else f"{signed(value)} Elo", _bar(half, place), value)
 
 
 def _pauses(half: Half | None, place: Place) -> Cell:
     if half is None:
         return Cell(UNKNOWN_TEXT, words="no inner pauses", tone="")
-    return _cell(half, half.figure, _bar(half, place, 0.0), half.value.value)
+    return _cell(half, half.figure, _bar(half, place), half.value.value)
 
 
 def _cell(half: Half, figure: str, bar: Bar | None, value: float | None) -> Cell:
-    lacking = half.interval if half.interval in (NO_INTERVAL, INVALID) else ""
-    known = [f"95 % interval {half.interval}" if half.interval and not lacking else "", half.against]
+    lacking = half.interval if half.interval in (NO_INTERVAL, INVALID, STATED) else ""
+    interval = f"95 % interval {half.interval}" if half.interval and not lacking else ""
     note = "; ".join(words for words in (half.beside, lacking) if words)
-    return Cell(half.answer, figure, ", ".join(w for w in known if w), note, _TONES.get(half.answer, _UNDECIDED), bar, value)
+    return Cell(half.answer, figure, interval, half.against, note, _TONES.get(half.answer, _UNDECIDED), bar, value)
 
 
-def _bar(half: Half, place: Place, start: float) -> Bar | None:
+def _bar(half: Half, place: Place) -> Bar | None:
     """The bar of a figure that has a limit. A latency without a value is over 15 s: its bar runs to the edge."""
     if not half.against:
         return None
@@ -123,7 +133,8 @@ def _bar(half: Half, place: Place, start: float) -> Bar | None:
     if estimate.low is not None or estimate.high is not None:
         low, high = _placed(estimate.low, place), _placed(estimate.high, place)
         ends = (0.0 if low is None else low, _WHOLE if high is None else high)
-    fill = None if end is None else (min(place(start), end), abs(end - place(start)))
+    zero = place(0.0)
+    fill = None if end is None else (min(zero, end), round(abs(end - zero), 2))
     return Bar(place(half.limit), fill, end, ends)
 
 
@@ -141,9 +152,9 @@ def _ends(estimate: Estimate) -> tuple[float | None, ...]:
 
 
 def _latency_scale(halves: Sequence[Half]) -> Place:
-    known = [max(n, 1.0) for n in [*_numbers(halves), *(half.limit for half in halves if half.limit)]]
-    low, high = (min(known) / 1.15, max(known) * 1.15) if known else (1.0, 10.0)
-    return lambda ms: _within(math.log(max(ms, 1.0) / low) / math.log(high / low))
+    known = [n for half in halves for n in (half.value.value, half.limit) if n is not None]
+    widest = max(known, default=0.0) * 1.15 or 1.0
+    return lambda ms: _within(ms / widest)
 
 
 def _rating_scale(halves: Sequence[Half]) -> Place:

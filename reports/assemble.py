@@ -5,7 +5,7 @@ summary does not contain (subsets, single turns, verdicts) is read from the stor
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -16,9 +16,14 @@ import numpy as np
 from harness.experiment import BUDGET_MS
 from harness.figures.cells import Cell
 from harness.figures.circumstances import largest
+from harness.figures.in_a_sentence import found, how_sure
 from harness.figures.summary import RunSummary
+from harness.gate.stored import read_of, stored_check
+from harness.gate.words import SIGNS
 from harness.ranking.ranking import MANY
 from harness.reports import audits, strategies, telemetry
+from harness.reports.gate_shown import ShownGate
+from harness.reports.head import date_of, setting_of, title_of
 from harness.reports.listening.section import listening_views
 from harness.reports.provenance import provenance
 from harness.reports.quick_vote import quick_vote
@@ -75,13 +80,18 @@ def assemble(
     few = [row for part in page_runs.parts for row in quoted_rows(part)] if sum(map(len, quoted)) <= MANY else []
     return PageView(
         run=page_runs.title,
-        created=", ".join(dict.fromkeys(manifest.created for manifest in manifests)),
+        title=title_of(manifests, people=any(seat.is_people for seat in summary.seats)),
+        finding=found(summary),
+        sure=how_sure(summary),
+        setting=setting_of(manifests),
+        created=date_of(manifests),
         valid=summary.valid,
         invalid_reasons=_invalid(page_runs),
         pacing_p99_error_ms=summary.pacing.p99_error_ms,
         realtime_ratio=summary.pacing.realtime_ratio,
         head_to_head=tuple(summary.head_to_head),
         quality=summary.quality,
+        ways=_ways(summary),
         elo_method=next((b.method for b in summary.boards if b.presentation == summary.quoted(b.condition)), ""),
         agents=tuple(_agent(cell, page_runs, quoted) for cell in summary.whole),
         references=_references(page_runs.contexts, summary),
@@ -104,9 +114,15 @@ def assemble(
         differences=page_runs.differences,
         onset_error=largest([onset_error_of(part) for part in spoken]),
         machines=tuple(machine.words for machine in summary.machines),
+        gates=tuple(_gates(page_runs)),
         budget_ttft_ms=summary.budgets_ms.get("ttft", BUDGET_MS),
         budget_ttfa_ms=summary.budgets_ms.get("ttfa", BUDGET_MS),
     )
+
+
+def _ways(summary: RunSummary) -> tuple[str, ...]:
+    known = [summary.way_to_people, *(board.way_to_people for board in summary.boards), summary.why_unrated]
+    return tuple(way for way in dict.fromkeys(known) if way in summary.quality)
 
 
 def _verdicts(page_runs: ShownRuns) -> Mapping[str, Sequence[JudgmentView]]:
@@ -132,6 +148,17 @@ def _invalid(page_runs: ShownRuns) -> tuple[str, ...]:
         for reason in part.store.manifest.invalid
     ]
     return tuple(dict.fromkeys([*page_runs.summary.invalid, *stored]))
+
+
+def _gates(page_runs: ShownRuns) -> Iterator[ShownGate]:
+    """The last check of each run of the page that has one, with the names that agents have on the page."""
+    for part in page_runs.parts:
+        if (check := stored_check(part.store.folder)) is None:
+            continue
+        limits = tuple(one.model_copy(update={"agent": part.names.of(one.agent, one.condition)}) for one in check.limits)
+        label = part.label if page_runs.several else ""
+        is_of_now = check.read == read_of(part.selection)
+        yield ShownGate(label, SIGNS[check.verdict], check.checked, check.sentences, limits, is_of_now)
 
 
 def _listening(page_runs: ShownRuns) -> tuple[ListeningView, ...]:

@@ -1,17 +1,34 @@
 """The cautions of a page: those of its runs, and on a page of several runs their differences.
 
-On a plot, a rating from a weak judge or from four conversations is a dot like a good one. So a line with
-the number of cautions is above the first figure and names the gravest. The words are those of `harness.figures.cautions`, as in
-the terminal and `--json`; those of one topic have one heading, because ten agents that
-failed are one fact.
+On a plot, a rating from a weak judge or from four conversations is a dot like a good one. So a caution that changes how a
+figure is read is directly under the table that has the figure, with the name of its column; what is only to be known is at the
+end of the page. None is on the page twice. The words are those of `harness.figures.cautions`, as in the terminal and `--json`;
+those of one topic have one heading, because ten agents that failed are one fact.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from harness.figures.cautions import Caution, Level, gravest_first, worded
 from harness.reports.view import NOT_JOINT, PageView
-from harness.wording import counted
+
+EVERY: Final = "All figures"
+_CODES: Final[Mapping[str, tuple[str, ...]]] = {
+    "Fast": (
+        "no_reply", "why_silent", "undecided", "machines_differ", "lossy_line", "idle_load", "unsure_clock", "stalled",
+        "odd_sound", "throttled", "gpu_clocks", "gpu_shared", "seat_error", "seat_losses",
+    ),
+    "Kind": (
+        "timing_alone", "not_judged", "presentation", "red_lines", "weak_judge", "silent_judge", "own_family",
+        "judged_across_conditions", "ranking", "silence", "unjudged", "length_tells", "not_joint", "few_people", "seat_unrated",
+        "rehearsal", "to_judge",
+    ),
+}  # fmt: skip
+"""Column of the first table → codes of the cautions that change how its figures are read; any other concerns all columns."""
+_SAID: Final = frozenset({"invalid", "few_conversations", "measurement_error"})
+"""Codes of cautions that the head of the page says in its first sentences."""
+_COLUMN: Final = {code: column for column, codes in _CODES.items() for code in codes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +38,14 @@ class Merged:
     level: Level
     topic: str
     texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The cautions of a page in their places. `figures`: (column, caution) under the table; `rest`: at the end of the page."""
+
+    figures: tuple[tuple[str, Merged], ...]
+    rest: tuple[Merged, ...]
 
 
 def cautions(view: PageView) -> tuple[Caution, ...]:
@@ -36,17 +61,16 @@ def merged(found: Sequence[Caution]) -> tuple[Merged, ...]:
     return tuple(Merged(level, topic, tuple(dict.fromkeys(texts))) for (level, topic), texts in topics.items())
 
 
-def in_one_line(found: Sequence[Merged]) -> str:
-    """The count: `8 cautions before you quote a number: 1 grave (Weak judge), 3 that weaken the figures, 4 to know`."""
-    counts = {level: [m for m in found if m.level == level] for level in ("bad", "warn", "note")}
-    parts = []
-    if counts["bad"]:
-        parts.append(f"{len(counts['bad'])} grave ({', '.join(m.topic for m in counts['bad'])})")
-    if counts["warn"]:
-        parts.append(f"{len(counts['warn'])} that {'weakens' if len(counts['warn']) == 1 else 'weaken'} the figures")
-    if counts["note"]:
-        parts.append(f"{len(counts['note'])} to know")
-    return f"{counted(len(found), 'caution')} before you quote a number: {', '.join(parts)}"
+def placed(found: Sequence[Caution], *, judged: bool) -> Placed:
+    """The cautions of a page in their places, each once. `judged`: true if the page has any verdict or vote."""
+    said = {*_SAID, *(() if judged else ("not_judged",))}
+    found = [caution for caution in found if caution.code not in said]
+    weaken = [caution for caution in found if caution.level != "note"]
+    columns = {column: merged([c for c in weaken if _COLUMN.get(c.code, EVERY) == column]) for column in (EVERY, *_CODES)}
+    return Placed(
+        tuple((column, caution) for column, topics in columns.items() for caution in topics),
+        merged([caution for caution in found if caution.level == "note"]),
+    )
 
 
 def _difference(what: str, text: str) -> Caution:

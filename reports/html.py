@@ -27,11 +27,12 @@ from harness.reports import payload
 from harness.reports.answers import answers
 from harness.reports.audits import compared_in_pairs_words
 from harness.reports.board import board, columns, method_words
-from harness.reports.cautions_shown import cautions, in_one_line, merged
+from harness.reports.cautions_shown import cautions, placed
 from harness.reports.charts import elo_latency_chart, elo_latency_points, theme
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
 from harness.reports.failures import losses
+from harness.reports.head import next_step
 from harness.reports.page_files import content_policy, environment, packed, page_file, safe_json, script_text, vega_script
 from harness.reports.verdict import verdicts
 from harness.reports.view import METRICS, SUBSETS, PageView, Subset, TableView
@@ -45,6 +46,7 @@ _SCRIPTS = (
     "browse.js", "theme.js", "charts.js", "print.js",
 )  # fmt: skip
 _SECTIONS: tuple[tuple[str, str, str], ...] = (
+    ("gate", "Gate", "sections/gate.html.jinja"),
     ("verdict", "Verdicts", "sections/verdicts.html.jinja"),
     ("vote", "Vote", "sections/vote.html.jinja"),
     ("systems", "All systems", "sections/systems.html.jinja"),
@@ -61,6 +63,7 @@ _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("conversations", "Conversations", "sections/contexts.html.jinja"),
     ("missing", "Missing", "sections/failures.html.jinja"),
     ("provenance", "How it was run", "sections/provenance.html.jinja"),
+    ("cautions", "Before you quote", "sections/cautions.html.jinja"),
 )
 
 
@@ -122,7 +125,7 @@ def render(view: PageView) -> str:
         }
     )
     script, vega = own_script(), vega_script()
-    found, drawings, shown = merged(cautions(view)), _drawings(view), verdicts(view)
+    drawings, shown = _drawings(view), verdicts(view)
     return (
         environment()
         .get_template("report.html.jinja")
@@ -137,8 +140,8 @@ def render(view: PageView) -> str:
             policy=content_policy([script, vega]),
             templates=[template for _, _, template in _SECTIONS],
             contents=[(anchor, label) for anchor, label, _ in _SECTIONS if _is_shown(view, anchor)],
-            cautions=found,
-            cautions_line=in_one_line(found),
+            cautions=placed(cautions(view), judged=bool(view.verdicts + view.votes)),
+            next_step=next_step(view),
             can_plot=bool(drawings),
             joint=[Markup(drawing) for drawing in drawings.get(elo_latency_points.default_choice(view).key, ())],
             drawings=Markup(packed(drawings)),
@@ -178,6 +181,8 @@ def _is_shown(view: PageView, anchor: str) -> bool:
         return any(agent.whole.cell.events for agent in view.agents)
     if anchor == "servers":
         return any(agent.whole.cell.servers for agent in view.agents)
+    if anchor == "gate":
+        return bool(view.gates)
     return anchor != "baseline" or view.baseline is not None
 
 

@@ -17,16 +17,20 @@ from typing import Final
 
 import jinja2
 
+from harness.wording import day, when
+
 
 def environment() -> jinja2.Environment:
     """The templates of `page/`."""
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.PackageLoader("harness.reports", "page"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals |= {"when": when, "day": day}
+    return made
 
 
 def page_file(name: str) -> str:

@@ -8,7 +8,7 @@ from harness.figures import rated_on
 from harness.figures.machine import ran_here, thread_words
 from harness.reports.shown_runs import Part
 from harness.store.manifest import PEOPLE, REHEARSAL, RunManifest
-from harness.wording import UNKNOWN_TEXT
+from harness.wording import UNKNOWN_TEXT, when
 
 Fact = tuple[str, str]
 _SEATED: Final = {
@@ -43,9 +43,9 @@ def _facts(part: Part) -> tuple[Fact, ...]:
     manifest, summary = part.store.manifest, part.summary
     pacing, calibration = manifest.pacing, summary.calibration or manifest.calibration
     facts: list[Fact] = [
-        ("Played", manifest.created)
+        ("Played", when(manifest.created))
         if manifest.replies is None
-        else ("Imported", f"{manifest.created}, from {manifest.replies.source}"),
+        else ("Imported", f"{when(manifest.created)}, from {manifest.replies.source}"),
         ("Pack", f"{manifest.pack} ({manifest.pack_hash[:12]})"),
         ("Mode", manifest.mode),
         ("Line conditions", ", ".join(manifest.conditions) or UNKNOWN_TEXT),

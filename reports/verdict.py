@@ -14,6 +14,8 @@ from typing import Final, Literal
 from harness.figures.cells import JudgeSummary
 from harness.figures.latency import filler_words
 from harness.figures.seat import beside_words
+from harness.gate.stored import StoredLimit
+from harness.reports.gate_shown import limit_of, side_of
 from harness.reports.view import (
     UNKNOWN,
     AgentView,
@@ -28,6 +30,7 @@ from harness.scenarios.context import by_a_person
 from harness.store.judgment import reference_id
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.timing.quantiles import Quantiles
+from harness.turn_taking.detectors import PAUSES_CUT_LIMIT
 from harness.turns.bounded import Bounded
 from harness.wording import (
     UNKNOWN_TEXT,
@@ -39,10 +42,9 @@ from harness.wording import (
     share_had_it_been_its_own,
 )
 
-Answer = Literal["yes", "no", "unclear", "no verdict", "few", "many"]
-PAUSES_CUT_LIMIT: Final = 0.05
-"""Share of inner pauses up to which *few* are cut; detectors are compared at it (`harness.turn_taking.detectors`)."""
+Answer = Literal["yes", "no", "unclear", "no verdict", "not rated", "few", "many"]
 NO_INTERVAL = "too few conversations for an interval"
+THE_GATES: Final = "the gate's limit"
 INVALID = "INVALID RUN, not to be quoted"
 STATED = "as a file states, not measured"
 """In the place of an interval, of a latency that came with a file of replies."""
@@ -75,7 +77,6 @@ class Verdict:
     pauses: Half | None
     """None without inner pauses."""
     sentence: str
-    p_best: str
     text: str
 
 
@@ -104,7 +105,8 @@ _NAMES: Final = {"ttfa": "TTFA", "ttft": "TTFT", "answer": "answer"}
 
 def _limit(agent: AgentView, view: PageView, figure: str) -> tuple[str, float, float | None]:
     """The name of a latency in a sentence, its budget in ms, and the share of turns within it."""
-    budget_ms = view.budget_ttft_ms if figure == "ttft" else view.budget_ttfa_ms
+    gate = limit_of(view.gates, agent.name, f"{figure}_ms.p50")
+    budget_ms = gate.bound if gate is not None else view.budget_ttft_ms if figure == "ttft" else view.budget_ttfa_ms
     return _NAMES[figure], budget_ms, getattr(agent.whole.cell.within_budget, figure)
 
 
@@ -125,9 +127,8 @@ def _verdict(number: int, agent: AgentView, view: PageView) -> Verdict:
         number,
         fast(agent, view),
         kind(agent, view),
-        pauses(agent),
+        pauses(agent, view),
         _sentence(agent, view),
-        share(agent.whole.cell.p_best_within_budget),
         "; ".join(part for part in parts if part) + ".",
     )
 
@@ -148,28 +149,39 @@ def _fast(agent: AgentView, view: PageView, by: str) -> Half:
     if p50.value is None and not figure.p50_over_limit:
         return Half("unclear", "not measured", "" if agent.valid else INVALID)
     name, budget, _ = _limit(agent, view, by)
-    words = f"budget {milliseconds(budget)}{'' if agent.spoken else f' of {name}'}"
+    gate = limit_of(view.gates, agent.name, f"{by}_ms.p50")
+    words = f"{'budget' if gate is None else THE_GATES} {milliseconds(budget)}{'' if agent.spoken else f' of {name}'}"
     limit = p50, budget, words, had_it_been_its_own(figure.p50_range)
     if not agent.valid:
         return Half("unclear", latency(figure), INVALID, *limit)
     if agent.whole.cell.from_a_file:
         return Half("unclear", latency(figure), STATED, *limit)
     beyond = Estimate(p50.value, *(None if end is None else end - budget for end in (p50.low, p50.high)))
-    return Half(_side(beyond, up="no", down="yes"), latency(figure), latency_interval(p50) or NO_INTERVAL, *limit)
+    answer = _by_gate(gate, _side(beyond, up="no", down="yes"), within="yes", outside="no")
+    return Half(answer, latency(figure), latency_interval(p50) or NO_INTERVAL, *limit)
 
 
-def pauses(agent: AgentView) -> Half | None:
+def _by_gate(gate: StoredLimit | None, own: Answer, *, within: Answer, outside: Answer) -> Answer:
+    """The gate's answer where it has a limit on the figure, else the page's own, of the 95 % interval."""
+    side = side_of(gate) if gate is not None else None
+    return own if side is None else {"within": within, "outside": outside, "unclear": "unclear"}[side]
+
+
+def pauses(agent: AgentView, view: PageView) -> Half | None:
     """The answer to "few or many inner pauses cut"; None if the agent had none to cut."""
     cell = agent.whole.cell
     cut = Estimate.of(cell.pauses_cut_share, cell.pauses_cut_interval)
     if cut.value is None:
         return None
-    limit = cut, PAUSES_CUT_LIMIT, f"limit {share(PAUSES_CUT_LIMIT)}"
+    gate = limit_of(view.gates, agent.name, "pauses_cut_share")
+    bound = PAUSES_CUT_LIMIT if gate is None else gate.bound
+    limit = cut, bound, f"{'limit' if gate is None else THE_GATES} {share(bound)}"
     if not agent.valid:
         return Half("unclear", share(cut.value), INVALID, *limit)
     if cut.low is None or cut.high is None:
         return Half("unclear", share(cut.value), NO_INTERVAL, *limit)
-    answer: Answer = "few" if cut.high <= PAUSES_CUT_LIMIT else "many" if cut.low > PAUSES_CUT_LIMIT else "unclear"
+    own: Answer = "few" if cut.high <= bound else "many" if cut.low > bound else "unclear"
+    answer = _by_gate(gate, own, within="few", outside="many")
     return Half(answer, share(cut.value), share_interval(cut), *limit)
 
 
@@ -181,13 +193,17 @@ def _judged(rating: RatingView) -> bool:
 def kind(agent: AgentView, view: PageView) -> Half:
     """The answer to "kind": are its replies preferred to the bar, by valid verdicts?"""
     found = _kind(agent, view)
-    return found if agent.whole.cell.quality_valid else replace(found, answer="unclear", interval=INVALID)
+    return (
+        found
+        if agent.whole.cell.quality_valid or found.answer == "not rated"
+        else replace(found, answer="unclear", interval=INVALID)
+    )
 
 
 def _kind(agent: AgentView, view: PageView) -> Half:
     rating = agent.whole.rating
     if not _judged(rating):
-        return Half("unclear", "not judged", "")
+        return Half("not rated", "nobody rated its replies", "")
     if not agent.quoted:
         return Half("no verdict", "a judge's opinion" if rating.elo.value is not None else "not known", "")
     bar = the_bar(agent, view)
@@ -244,6 +260,9 @@ def _sentence(agent: AgentView, view: PageView) -> str:
     parts.append(_against_references(agent, view))
     if agent.beside is not None and agent.valid:
         parts.append(beside_words(agent.beside, quoted=agent.quoted))
+    best = agent.whole.cell.p_best_within_budget
+    if best is not None:
+        parts.append(f"the chance that it is the best rated of those within the budget is {share(best)}")
     return "; ".join(parts) + "."
 
 
@@ -268,7 +287,7 @@ def _in_time(agent: AgentView, view: PageView) -> str:
 def _against_references(agent: AgentView, view: PageView) -> str:
     rating = agent.whole.rating
     if not _judged(rating):
-        return "nobody judged its replies"
+        return "nobody rated its replies"
     if not agent.quoted:
         return (
             "too few conversations to rate it" if rating.elo.value is None else "on kindness there is a judge's opinion alone"
@@ -307,8 +326,9 @@ def _speed_words(agent: AgentView, view: PageView, by: str) -> str:
     if figure.p50 is None:
         return f"no {name} could be measured"
     band = latency_interval(percentile(figure, "p50"))
+    sure = STATED if agent.whole.cell.from_a_file else f"95 %: {band}" if band else ""
     return (
-        f"median {name} {latency(figure)}{f' ({STATED})' if agent.whole.cell.from_a_file else f' ({band})' if band else ''}, "
+        f"median {name} {latency(figure)}{f' ({sure})' if sure else ''}, "
         f"{_against_budget(figure.p50, figure, budget)}; {share(within)} of {counted(agent.whole.cell.turns, 'turn')} within it"
     )
 
@@ -326,7 +346,7 @@ def _rating_words(agent: AgentView) -> str:
     if rating.elo.value is None:
         return "too few conversations for an Elo" if _judged(rating) else "not rated"
     band = elo_interval(rating.elo)
-    return f"Elo {elo(rating.elo.value)} ({band if band else 'too few conversations for a band'})"
+    return f"Elo {elo(rating.elo.value)} ({f'95 %: {band}' if band else NO_INTERVAL})"
 
 
 def _interaction_words(agent: AgentView) -> str:

@@ -18,6 +18,7 @@ from harness.figures.quality_state import QUOTED
 from harness.figures.seat import BesideSeat, SeatSummary
 from harness.judging.speaks_to_judge import speaks_to_judge
 from harness.reports.changes import BaselineView
+from harness.reports.gate_shown import ShownGate
 from harness.reports.session_view import SessionView
 from harness.reports.vote_pairs import QuickVote
 from harness.timing.quantiles import Quantiles
@@ -280,7 +281,16 @@ class PageView:
     """The whole content of one report."""
 
     run: str
+    """The run's folder, which is its provenance; `title` is for people."""
+    title: str
+    finding: str
+    """What was found, in one sentence."""
+    sure: str
+    """How sure that is, in another."""
+    setting: str
+    """How it was played, in one sentence without its full stop."""
     created: str
+    """When it was played, as people write it."""
     valid: bool
     invalid_reasons: tuple[str, ...]
     pacing_p99_error_ms: float | None
@@ -297,6 +307,8 @@ class PageView:
     """People's preference between each two agents."""
     quality: tuple[str, ...] = ()
     """The state of the quality axis, one sentence for each condition, and the way to people's."""
+    ways: tuple[str, ...] = ()
+    """Those sentences of `quality` that say what to do for people's answer, and why no judge has answered."""
     cautions: tuple[Caution, ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()
     onset_error: OnsetError | None = None
@@ -317,6 +329,8 @@ class PageView:
     budget_ttft_ms: float = BUDGET_MS
     budget_ttfa_ms: float = BUDGET_MS
     comfort_ms: float = 1_000.0
+    gates: tuple[ShownGate, ...] = ()
+    """The last check of each run that has one."""
 
     @property
     def conditions(self) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ models. All other agents wait for their caller's first message, whose form is wh
 
 import asyncio
 import contextlib
-import difflib
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -24,6 +23,7 @@ from harness.agents.secret_places import in_settings
 from harness.agents.secrets import learn, redact_foreign
 from harness.agents.this_machine import is_loopback
 from harness.errors import AgentError, UserError
+from harness.nearest import did_you_mean
 
 if TYPE_CHECKING:
     import httpx
@@ -64,7 +64,7 @@ async def agent_at(url: str, kind: str | None, named: str) -> AgentAddress:
         return await _text_model(url, named, asked=found is not None)
     if found is None:
         raise UserError(_which(url, named))
-    return AgentAddress(found, url)
+    return AgentAddress.of(found, url)
 
 
 def _only(kinds: Sequence[str]) -> str | None:
@@ -88,11 +88,8 @@ def _refuse_what_is_none(url: str, named: str) -> None:
 
 def _refuse_kind(url: str, kind: str) -> None:
     if kind not in AT_AN_ADDRESS:
-        near = difflib.get_close_matches(kind, AT_AN_ADDRESS, n=1, cutoff=0.5)
-        meant = f"did you mean {near[0]}? " if near else ""
-        raise UserError(
-            f"--kind {kind}: is no kind of agent that an address names; {meant}there are {', '.join(AT_AN_ADDRESS)}"
-        )
+        mend = did_you_mean(kind, AT_AN_ADDRESS) or f"; there are {', '.join(AT_AN_ADDRESS)}"
+        raise UserError(f"--kind {kind}: is no kind of agent that an address names{mend}")
     if kind not in kinds_at(scheme_of(url) or ""):
         fit = ", ".join(kinds_at(scheme_of(url) or ""))
         raise UserError(f"--kind {kind}: is not called at {scheme_of(url)}: addresses; choose one of {fit}, or another address")
@@ -149,21 +146,21 @@ async def _says_that_it_is_realtime(url: str) -> bool:
 async def _text_model(url: str, named: str, *, asked: bool) -> AgentAddress:
     """The text model at an address; `asked`: it is known to be one, and only its name may be missing."""
     if without_model("text", url)[1] is not None and asked:
-        return AgentAddress("text", url)
+        return AgentAddress.of("text", url)
     place, models = await _models(url)
     if not models:
         if not asked:
             raise UserError(_which(url, named))
         raise UserError(f"{named} {url}: it lists no models; name one at the end of the address, as in {url}?model=NAME")
     if without_model("text", url)[1] is not None:
-        return AgentAddress("text", url)
+        return AgentAddress.of("text", url)
     if len(models) > 1:
         more = ", …" if len(models) > _MOST_LISTED else ""
         listed = ", ".join(redact_foreign(model) for model in models[:_MOST_LISTED]) + more
         raise UserError(
             f"{named} {url}: it has {len(models)} models; name one, as in {with_model(place, models[0])} ({listed})"
         )
-    return AgentAddress("text", with_model(place, models[0]))
+    return AgentAddress("text", place, models[0])
 
 
 async def _models(url: str) -> tuple[str, list[str]]:

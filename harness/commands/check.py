@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from harness.reports.versions import Versions
     from harness.run.phases import RunRequest
     from harness.store.run_store import RunStore
+    from harness.store.selection import Selection
 
 CODES: Final = {"pass": 0, "fail": 1, "cannot tell": 4}
 
@@ -86,9 +87,10 @@ def check(
 ) -> int:
     """Compare figures with limits: pass, fail or cannot tell. Exit codes: 0 pass, 1 fail, 4 cannot tell."""
     from harness.commands.check_files import junit as as_junit
-    from harness.commands.check_files import refuse_unwritable, told, write
+    from harness.commands.check_files import refuse_unwritable, write
     from harness.commands.check_files import summary as as_markdown
     from harness.gate.budgets import read_budgets
+    from harness.gate.words import sentences
     from harness.store.database import DATABASE
     from harness.store.run_store import is_load
 
@@ -134,7 +136,7 @@ def check(
         whole = {**result.as_object(), **more, "ended": ended or None, "report": str(page) if page else None}
         print(json.dumps(whole, indent=2))
     else:
-        print_check(result, [*(since.sentences if since is not None else ()), *told(result, ended)], page)
+        print_check(result, [*(since.sentences if since is not None else ()), *sentences(result, ended)], page)
     return CODES[result.verdict]
 
 
@@ -169,13 +171,13 @@ def _checked(
     from harness.reports.versions import versions
     from harness.reports.write import write_played
     from harness.store.run_store import RunStore
+    from harness.store.selection import Selection
 
     before = RunStore.open(baseline) if baseline is not None else None
     before_votes = human_rows(before) if before is not None else ()
     store = RunStore.open(run) if run is not None else _played(request, asked, before, until, progress)
     if run is not None and until is None and asked.budgets_ms:
         store.read_under(asked.budgets_ms.get("ttfa"), asked.budgets_ms.get("ttft"))
-    began = len(store.manifest.context_ids)
 
     def look(at: "RunStore", number: int | None, fails_twice: bool = False) -> "CheckResult":
         progress.phase("Checking")
@@ -200,9 +202,8 @@ def _checked(
         )
         store, result, ended = play_until_clear(store, look, how)
         ended = "" if result.verdict != "cannot tell" else ended
-    grown = len(store.manifest.context_ids) > began
     page, since = store.folder / "report.html", None
-    if request is not None or grown or before is not None:
+    if _saved(result, asked, Selection(store, human_rows(store)), ended, may_fail=run is not None) or before is not None:
         progress.phase("Writing the report")
         now = (store, summarise(store, human_rows(store)))
         then = None if before is None else (before, summarise(before, before_votes))
@@ -210,6 +211,19 @@ def _checked(
         write_played(*now, baseline=then)
     store.close()
     return result, ended, page if page.exists() else None, since
+
+
+def _saved(result: "CheckResult", asked: "Budgets", selection: "Selection", ended: str, *, may_fail: bool) -> bool:
+    """True if the check was written into the run's folder. A finished run may be on a disk that only reads."""
+    from harness.gate.stored import store_check
+
+    try:
+        store_check(result, asked, selection, ended)
+    except OSError:
+        if not may_fail:
+            raise
+        return False
+    return True
 
 
 def _request(asked: "Budgets", given: Named, out: Path | None, begun: bool, wait_for_quiet: float | None) -> "RunRequest":
@@ -272,7 +286,7 @@ def _wants_words(store: "RunStore", asked: "Budgets", judges: tuple[str, ...]) -
 
 def print_check(result: "CheckResult", lines: Sequence[str], page: Path | None) -> None:
     """Print the verdict on each limit with its figure, further lines, the page, and the verdict on all."""
-    from harness.commands.check_files import SIGNS, reason
+    from harness.gate.words import SIGNS, reason
 
     console = Console(highlight=False)
     for checked in result.checked:

@@ -25,6 +25,7 @@ def print_endpointing(run: Path, *, as_json: bool) -> None:
     from harness.store.run_store import RunStore
     from harness.store.selection import Selection
     from harness.turn_taking.detectors import CAVEAT, DETECTORS, SOURCE
+    from harness.wording import UNDER_A_FIGURE
 
     selection = Selection(RunStore.open(run))
     contexts = {context.id for context in selection.contexts}
@@ -59,5 +60,5 @@ def print_endpointing(run: Path, *, as_json: bool) -> None:
     for table in (ends, pauses, *((laws,) if laws.row_count else ())):
         console.print(table)
         console.print()
-    for line in (*talked_over(named), *untimed(named)):
+    for line in (UNDER_A_FIGURE, *talked_over(named), *untimed(named)):
         console.print(Text(line), soft_wrap=True)

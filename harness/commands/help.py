@@ -17,7 +17,7 @@ from harness.nearest import did_you_mean, nearest
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "Start": ("try", "run", "report", "play", "check", "init", "doctor"),
+        "Start": ("try", "run", "view", "report", "check", "init", "doctor"),
         "Measure": ("agents", "scenarios", "measure", "import-replies", "load", "calibrate", "export-traces"),
         "Judge": ("judge", "rank", "label"),
         "People": ("listen", "add-votes", "people"),

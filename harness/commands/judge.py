@@ -379,7 +379,7 @@ def _in_words(check: JudgeCheck) -> str:
         check.judge, check.accuracy, check.accuracy_interval, check.flip_rate, check.pairs, check.why_missing
     )
     if check.held_out_accuracy is not None:
-        band = f" ({share_band(check.held_out_interval)})" if check.held_out_interval else ""
+        band = f" (95 % interval {share_band(check.held_out_interval)})" if check.held_out_interval else ""
         words += (
             f"; right on {share(check.held_out_accuracy)}{band} of our own pairs held out from its fit (a development figure)"
         )

@@ -43,7 +43,7 @@ def print_load(manifest: "RunManifest", found: "LoadResult", page: Path) -> None
     """Print the rows of a load test, what they say, and its page."""
     from harness.figures.server_waits import HEAD, TITLE, waits_notes, waits_rows
     from harness.reports.load_words import HEADS, STRETCHES, cautions, figures, offered, offered_head, sentences, served
-    from harness.wording import counted, with_band
+    from harness.wording import UNDER_A_FIGURE, counted, with_band
 
     console = screen()
     table = Table(box=None, pad_edge=False)
@@ -57,7 +57,7 @@ def print_load(manifest: "RunManifest", found: "LoadResult", page: Path) -> None
         for row in waits:
             table.add_row(*map(Text, row))
         console.print(table)
-    lines = [*waits_notes(served(found), STRETCHES), *sentences(found)]
+    lines = [UNDER_A_FIGURE, *waits_notes(served(found), STRETCHES), *sentences(found)]
     if used := next((one.record.used for one in found.steps if one.record.offered == found.ceiling), None):
         lines.append(
             f"The caller takes {used.cores_a_caller:.1%} of a core and {used.mib_a_caller:.1f} MiB for each, in "

@@ -68,13 +68,16 @@ def measure(
     from harness.calls.as_run import CallsAsked, is_agent_name, measure_calls
     from harness.calls.recordings import find_calls
     from harness.commands.check import CODES, print_check
-    from harness.commands.check_files import refuse_unwritable, told
+    from harness.commands.check_files import refuse_unwritable
     from harness.commands.table import print_summary
     from harness.figures.summarise import summarise
     from harness.gate.budgets import read_budgets
     from harness.gate.check import check_run
+    from harness.gate.stored import store_check
+    from harness.gate.words import sentences
     from harness.reports.listening.results import human_rows
     from harness.reports.write import write_each_turn, write_played
+    from harness.store.selection import Selection
 
     if resume and out is None:
         raise UserError("--resume: name the folder with --out")
@@ -96,11 +99,12 @@ def measure(
             with store.lock():
                 add_words(store, progress)
         progress.phase("Writing the report")
+        if limits is not None:
+            result = check_run(store, limits, votes=human_rows(store))
+            store_check(result, limits, Selection(store, human_rows(store)))
         summary = write_played(store, summarise(store, human_rows(store)))
         if csv is not None:
             write_each_turn(store, summary, csv)
-        if limits is not None:
-            result = check_run(store, limits, votes=human_rows(store))
     store.close()
     page = Path(summary.report) if summary.report else None
     if as_json:
@@ -109,7 +113,7 @@ def measure(
     else:
         print_summary(summary, screen())
         if result is not None:
-            print_check(result, told(result, ""), page)
+            print_check(result, sentences(result), page)
     if result is not None:
         return CODES[result.verdict]
     return 3 if summary.failed_sessions else 0

@@ -118,6 +118,7 @@ def report(
         return
     from harness.commands.table import print_summary
     from harness.figures.summarise import summarise
+    from harness.gate.stored import stored_check
     from harness.reports.listening.results import human_rows
     from harness.reports.write import write_joint_report
     from harness.store.run_store import RunStore
@@ -130,6 +131,8 @@ def report(
         if not own_budgets:
             for store in stores:
                 store.read_under(budget_ttfa, budget_ttft)
+        elif len(stores) == 1 and (check := stored_check(stores[0].folder)):
+            stores[0].read_under(check.budgets_ms.get("ttfa"), check.budgets_ms.get("ttft"))
         opened = [(store, summarise(store, human_rows(store))) for store in stores]
         before = (earlier, summarise(earlier, human_rows(earlier))) if earlier is not None else None
         folder = opened[0][0].folder

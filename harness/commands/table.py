@@ -22,7 +22,7 @@ from harness.figures.server_waits import TITLE, waits_notes, waits_rows
 from harness.figures.summary import RunSummary
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.timing.quantiles import Quantiles
-from harness.wording import OWN, counted, had_it_been_its_own, programs, share_had_it_been_its_own
+from harness.wording import OWN, UNDER_A_FIGURE, counted, had_it_been_its_own, programs, share_had_it_been_its_own
 
 _DASH = "–"
 _Sentence = Callable[[str, Cell], str | None]
@@ -124,7 +124,7 @@ def _print_events(summary: RunSummary, console: Console) -> None:
     for row in event_rows(named):
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)
-    for note in event_notes(named):
+    for note in (UNDER_A_FIGURE, *event_notes(named)):
         console.print(Text(note), soft_wrap=True)
 
 

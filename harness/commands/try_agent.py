@@ -40,7 +40,7 @@ def try_agent(
 
     if is_address(agent):
         name = agent_named(agent, kind, "try")
-        to_run: tuple[object, ...] = ("--url", name.url, "--kind", name.kind)
+        to_run: tuple[object, ...] = ("--url", name.whole_url, "--kind", name.kind)
         if save_profile is not None:
             to_run = ("--agent", saved(name, save_profile, quietly=as_json))
         profile = load_profile(str(save_profile or name))

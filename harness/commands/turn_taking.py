@@ -140,4 +140,5 @@ def _within(interval: "Interval | None", percent: bool = False) -> str:
     if interval is None:
         return ""
     low, high = interval
-    return f"({low:.0%} to {high:.0%})" if percent else f"({low:.2f} to {high:.2f})"
+    ends = f"{low:.0%} to {high:.0%}" if percent else f"{low:.2f} to {high:.2f}"
+    return f"(95 % interval {ends})"

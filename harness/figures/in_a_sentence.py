@@ -19,7 +19,7 @@ from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.judgment import reference_id
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.timing.quantiles import Quantiles
-from harness.wording import counted, latency_band, milliseconds, number_word, share, share_band
+from harness.wording import counted, latency_band, listed, milliseconds, number_word, share, share_band
 
 MOST_NAMED: Final = 4
 """Agents that are named each; of more a sentence names the soonest, the slowest and the preferred one."""
@@ -98,11 +98,6 @@ def _name(summary: RunSummary, cell: Cell) -> str:
     return _one_line(summary.name(cell))
 
 
-def _listed(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
-
-
 def _share_of(count: int, of: int, thing: str) -> str:
     """`one pause in twenty`, `3 of 12 pauses`, `none of 12 pauses`, `45 % of pauses`."""
     if count and of >= FEWEST_FOR_A_RATE:
@@ -122,7 +117,7 @@ def _not_to_be_quoted(summary: RunSummary, agents: Sequence[Cell]) -> str:
     if summary.valid and not invalid:
         return ""
     # In a joint summary one run may be invalid and another not.
-    whose = f" of {_listed([_name(summary, cell) for cell in invalid])}" if 0 < len(invalid) < len(agents) else ""
+    whose = f" of {listed([_name(summary, cell) for cell in invalid])}" if 0 < len(invalid) < len(agents) else ""
     rated = any(cell.quality_valid and cell.quality_state in QUOTED for cell in agents) or bool(summary.head_to_head)
     return f"These figures{whose} must not be quoted{', except the ratings of replies that were read' if rated else ''}: "
 
@@ -174,7 +169,7 @@ def _of_several(summary: RunSummary, agents: Sequence[Cell]) -> list[str]:
         parts += _cut_by_each(summary, agents)
         left = [c for c in agents if _timed(c) and c.no_reply]
         unanswered = [f"{_name(summary, c)} leaves {_share_of(c.no_reply, c.turns, 'turn')} unanswered" for c in left]
-        return [*parts, *([_listed(unanswered)] if unanswered else [])]
+        return [*parts, *([listed(unanswered)] if unanswered else [])]
     parts += [_soonest_and_slowest(summary, group) for group in groups if group]
     if silent := sum(_figure(cell).p50_over_limit for cell in rest):
         half = f"at least half of {'its' if silent == 1 else 'their'} callers without an answer for {NO_REPLY_TEXT}"
@@ -190,7 +185,7 @@ def _side_by_side(summary: RunSummary, group: Sequence[Cell]) -> str:
     first, *others = group
     name = "that of {}" if first.kind == "text" else "{}"
     more = [f"{name.format(_name(summary, c))} within {milliseconds(_figure(c).p50)}{_filler(c)}" for c in others]
-    return _listed([_speed(_name(summary, first), first), *more])
+    return listed([_speed(_name(summary, first), first), *more])
 
 
 def _soonest_and_slowest(summary: RunSummary, group: Sequence[Cell]) -> str:
@@ -214,7 +209,7 @@ def _cut_by_each(summary: RunSummary, agents: Sequence[Cell]) -> list[str]:
         return [f"{'neither' if len(spoken_to) == 2 else 'none of them'} cuts into a pause"]
     spoken_to.sort(key=lambda one: -one[1] / one[2])
     each = [f"{_name(summary, cell)} {'' if k else 'cuts '}into {_cut(cut, of)}" for k, (cell, cut, of) in enumerate(spoken_to)]
-    return [_listed(each)]
+    return [listed(each)]
 
 
 def _cut(cut: int, of: int) -> str:
@@ -291,7 +286,7 @@ def _rated(summary: RunSummary, cells: Sequence[Cell], who: str, *, alone: bool)
     near = [c for c in others if least is None or (top := (c.elo_interval or (None, None))[1]) is None or top >= least]
     if not others:
         return f"{who} {_name(summary, first)} alone"
-    apart = f", not clearly above {_listed([_name(summary, c) for c in near])}" if 0 < len(near) <= MOST_NAMED else ""
+    apart = f", not clearly above {listed([_name(summary, c) for c in near])}" if 0 < len(near) <= MOST_NAMED else ""
     return f"{who} {_name(summary, first)} highest{apart or (f', not clearly above {len(near)} others' if near else '')}"
 
 
@@ -302,7 +297,7 @@ def _among_references(cell: Cell, who: str) -> str:
         above, below = low is not None and low > 0, high is not None and high < 0
         place = "above" if above else "below" if below else "not clearly apart from"
         places[place].append(f"“{_one_line(reference_id(reference))}”")
-    words = [f"{place} {_listed(names)}" for place, names in places.items() if names]
+    words = [f"{place} {listed(names)}" for place, names in places.items() if names]
     return f"{who} it {', and '.join(words)}" if words else f"{who} it, with no reference to compare it with"
 
 
@@ -313,7 +308,7 @@ def _intervals(summary: RunSummary, agents: Sequence[Cell]) -> Iterable[str]:
     if len(agents) == 1 and shown:
         yield f"95 % interval of the median {shown[0][1]}"
     elif shown:
-        each = _listed([f"{_name(summary, cell)} {band}" for cell, band in shown])
+        each = listed([f"{_name(summary, cell)} {band}" for cell, band in shown])
         yield f"95 % interval{'s' if len(shown) > 1 else ''} of the median{'s' if len(shown) > 1 else ''}: {each}"
     if len(agents) == 1 and (interval := agents[0].pauses_cut_interval):
         yield f"95 % interval of the pauses cut {share_band(interval)}"

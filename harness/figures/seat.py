@@ -122,11 +122,13 @@ def _later(beside: BesideSeat) -> str:
     if value is None or ends is None:
         return f"its wait cannot be compared with {theirs}, because too many turns got no reply"
     low, high = ends
-    band = f"({milliseconds(low)} to {milliseconds(high)})"
+    band = f"(95 % interval {milliseconds(low)} to {milliseconds(high)})"
     if low > 0:
         return f"answers {milliseconds(value)} later than {here} {band}"
     if high < 0:
-        return f"answers {milliseconds(-value)} sooner than {here} ({milliseconds(-high)} to {milliseconds(-low)})"
+        return (
+            f"answers {milliseconds(-value)} sooner than {here} (95 % interval {milliseconds(-high)} to {milliseconds(-low)})"
+        )
     return f"answers neither clearly later nor clearly sooner than {here} {band}"
 
 
@@ -138,7 +140,7 @@ def _preferred(beside: BesideSeat) -> str:
     of = counted(beside.comparisons, "vote" if beside.by_people else "verdict")
     if value is None or ends is None:
         return f"there are {TOO_FEW} to say how often it is preferred to {whose}"
-    found = f"{share(value)} of {of} ({share_band(ends)})"
+    found = f"{share(value)} of {of} (95 % interval {share_band(ends)})"
     if ends[0] > 0.5:
         return f"is preferred to {whose} in {found}"
     if ends[1] < 0.5:
@@ -156,7 +158,7 @@ def _ratings(seat: SeatSummary) -> Iterator[tuple[str, str]]:
     for name, rating in (("the mean person", seat.mean), ("the best person", seat.best)):
         if rating.value is not None and (ends := _ends(rating)) is not None:
             whose = name if seat.is_people else f"the {name.split()[1]} speaker"
-            yield whose, f"{rating.value:.0f} ({ends[0]:.0f}–{ends[1]:.0f})"
+            yield whose, f"{rating.value:.0f} (95 % interval {ends[0]:.0f}–{ends[1]:.0f})"
 
 
 PERSON: Final = "human:"

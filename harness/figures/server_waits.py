@@ -125,7 +125,7 @@ def _row(stage: str, turns: Waits, seed: int) -> ServerWaits:
     )
 
 
-TITLE: Final = "Waits for model servers"
+TITLE: Final = "Waits for model servers, with 95 % intervals"
 HEAD: Final = ("Agent", "Wait", "Server", "Turns", "Whole", "Queue", "Computing", "Idle", "Unexplained", "Explained")
 WAITS: Final = {"llm": "TTFT", "asr": "last transcription", "tts": "first sound of the voice"}
 SOURCES: Final = {"request": "the server's own timings of each request", "counters": "its counters, while a request was alone"}

@@ -65,6 +65,11 @@ class RunSummary(RunFigures):
         return sentences(self.head_to_head, self.conditions)
 
     @property
+    def why_unrated(self) -> str:
+        """Why the judge that runs here rates only where it is named, in one sentence."""
+        return why_unrated(load_judge_settings("embedded").judge_id, shipped_checks())
+
+    @property
     def quality(self) -> tuple[str, ...]:
         """The state of the quality axis, one sentence for each condition, why it is not people's yet, and the way there."""
         found = [board for condition in self.conditions if (board := self.board(condition)) is not None]
@@ -87,8 +92,7 @@ class RunSummary(RunFigures):
                 return f"Quality is not known: {heard}.", self.way_to_people
             if self.circumstances.verdicts:
                 return "Quality is not known: these runs have no ranking in common.", self.way_to_people
-            unrated = why_unrated(load_judge_settings("embedded").judge_id, shipped_checks())
-            return "Quality is not known: nothing was judged.", unrated, self.way_to_people
+            return "Quality is not known: nothing was judged.", self.why_unrated, self.way_to_people
         several = len(found) > 1
         words = [f"{board.condition}: {board.quality_words}." if several else f"{board.quality_words}." for board in found]
         ways = [] if too_small else [board.way_to_people for board in found if board.way_to_people]

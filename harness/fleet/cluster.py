@@ -16,6 +16,7 @@ from harness.errors import UserError
 from harness.extras import missing_modules
 from harness.fleet.messages import Job, Lost, Message, ShardJob
 from harness.installation import install_command
+from harness.wording import listed
 
 LOCAL: Final = "local"
 """Ray's word for a cluster of this machine alone, which ends with the run."""
@@ -38,7 +39,7 @@ class Needs:
         words = [f"{self.cpus:g} CPU{'s' if self.cpus != 1 else ''}"]
         words += [f"{self.gpus:g} GPU{'s' if self.gpus != 1 else ''}"] if self.gpus else []
         words += [f"{self.memory_bytes / GIB:g} GiB"] if self.memory_bytes else []
-        return ", ".join(words[:-1]) + (" and " if len(words) > 1 else "") + words[-1]
+        return listed(words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,9 +82,14 @@ def unattainable(
     for limit in limits:
         of = trials(limit, contexts, mode)
         ideal = flawless(limit, of) if of is not None else None
-        if of is not None and ideal is not None and decide(ideal, limit.rule, limit.bound, tail).verdict != "pass":
+        if of is not None and ideal is not None and not _passes(ideal, limit, tail):
             found[limit] = Unattainable(limit, of.size, fewest(limit, tail, of if of.size else ONE_TURN))
     return list(found.values())
+
+
+def _passes(ideal: Evidence, limit: Limit, tail: float) -> bool:
+    by_figure = limit.in_doubt == "figure"
+    return decide(ideal, limit.rule, limit.bound, tail, passes_by_figure=by_figure).verdict == "pass"
 
 
 def trials(limit: Limit, contexts: Collection[Context], mode: str) -> Floats | None:
@@ -131,7 +136,7 @@ def fewest(limit: Limit, tail: float, like: Floats = ONE_TURN) -> int | None:
 
     def passes(n: int) -> bool:
         ideal = flawless(limit, np.resize(like, n))
-        return ideal is None or decide(ideal, limit.rule, limit.bound, tail).verdict == "pass"
+        return ideal is None or _passes(ideal, limit, tail)
 
     enough = next((n for n in accumulate(repeat(2, MOST_MORE.bit_length()), mul) if passes(n)), None)
     return None if enough is None else bisect_left(range(enough), True, lo=enough // 2, key=passes)

@@ -25,6 +25,7 @@ from harness.turns.catalogue import BY_PATH, Unit
 SCHEMA: Final = 1
 Missing = Literal["fail", "ignore", "cannot tell"]
 Comparison = Literal["at_most", "at_least", "worse_than_baseline_by"]
+InDoubt = Literal["figure", "cannot tell"]
 COMPARISONS: Final[tuple[Comparison, ...]] = ("at_most", "at_least", "worse_than_baseline_by")
 
 
@@ -48,6 +49,8 @@ class Limit(BaseModel):
     worse_than_baseline_by: float | None = Field(default=None, strict=True)
     missing: Missing = "cannot tell"
     """The verdict on a run without this figure."""
+    in_doubt: InDoubt = "cannot tell"
+    """The verdict where the interval contains the limit; `figure`: pass if the figure itself is within it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -168,6 +171,8 @@ def _problem(limit: Limit) -> str:
     if unit is None:
         known = ", ".join((*BY_PATH, *(f"{prefix}REFERENCE" for prefix in PREFIXES), f"{PREFERRED}AGENT"))
         return f"figure {limit.figure!r}: a limit can have one of {known}"
+    if limit.in_doubt == "figure" and is_rating(limit.figure):
+        return f"{limit.figure}: in_doubt: figure is for figures of turns; a rating decides only by its whole interval"
     if is_preference(limit.figure) and limit.comparison == "worse_than_baseline_by":
         return f"{limit.figure}: compares two agents of one run, and no baseline; name at_least"
     return _out_of_range(limit, unit)

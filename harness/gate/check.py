@@ -12,7 +12,6 @@ other, and every limit on a cell with planned turns that were never spoken throu
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -20,8 +19,8 @@ from harness.errors import UserError
 from harness.figures.paired_runs import counterparts, refuse_other_callers, shared_ids
 from harness.figures.rank import Place
 from harness.figures.validity import READ, sessions_at_fault, with_validity
-from harness.gate.budgets import Budgets, CellLimit, limits_for
-from harness.gate.decide import Decision, Rule, Verdict, decide, overall, tail_of
+from harness.gate.budgets import Budgets, CellLimit, Limit, limits_for
+from harness.gate.decide import Decision, Verdict, decide, overall, tail_of
 from harness.gate.evidence import PREFERRED, Cells, is_of_turns, is_peoples, is_preference, is_rating, unit_of
 from harness.gate.steps import STRETCHES, Steps, limits_of_steps, refuse_other_load
 from harness.ranking.head_to_head import HeadToHead
@@ -148,7 +147,12 @@ def check_run(
         known_by_session = tuple(manifest.invalid) == tuple(with_validity(store).invalid)
         at_fault = sessions_at_fault(store, selection) if known_by_session else None
     known = frozenset[str]() if at_fault is None else at_fault
-    rule = partial(decide, tail=tail_of(len(asked), look), fails_twice=fails_twice)
+    tail = tail_of(len(asked), look)
+
+    def rule(found: Evidence, limit: Limit) -> Decision:
+        passes_by_figure = limit.in_doubt == "figure"
+        return decide(found, limit.rule, limit.bound, tail, fails_twice=fails_twice, passes_by_figure=passes_by_figure)
+
     cells = Cells(selection, at_fault=known) if part is None else Steps(selection)
     earlier = None
     if baseline is not None and part is not None:
@@ -189,7 +193,7 @@ def check_run(
     )
 
 
-_Rule = Callable[[Evidence, Rule, float], Decision]
+_Rule = Callable[[Evidence, Limit], Decision]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +247,9 @@ def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Ru
             asked, "ignored" if limit.missing == "ignore" else limit.missing, None, why=_why_missing(asked, cells, earlier)
         )
     if undecided:
-        decision = None if apart else _no_verdict(rule(found, limit.rule, limit.bound))
+        decision = None if apart else _no_verdict(rule(found, limit))
         return Checked(asked, "cannot tell", decision, undecided=undecided)
-    decision = rule(found, limit.rule, limit.bound)
+    decision = rule(found, limit)
     if isinstance(found, HeadToHead) and decision.verdict == "cannot tell":
         return Checked(asked, "cannot tell", _no_verdict(decision), undecided="The votes on these two agents do not tell yet")
     why = _why_others(decision, limit.figure, cells.others(asked.agent, place)) if decision.by_others else ""
@@ -321,7 +325,7 @@ def _place(asked: CellLimit) -> Place:
 
 
 def _no_verdict(decision: Decision) -> Decision:
-    return replace(decision, verdict="cannot tell", more_needed=None, by_others=False)
+    return replace(decision, verdict="cannot tell", more_needed=None, by_others=False, by_figure=False)
 
 
 def _is_of_words(checked: Checked, cells: Cells) -> bool:
@@ -353,7 +357,9 @@ def _limit_object(checked: Checked) -> dict[str, Any]:
         "value": finite(decision.value) if decision else None,
         "range": [finite(end) for end in decision.ends] if decision and decision.ends else None,
         "interval": [finite(end) for end in decision.interval] if decision else None,
+        "level": 1 - 2 * decision.tail if decision else None,
         "verdict": checked.verdict,
+        "by_figure": decision is not None and decision.by_figure,
         "undecided": checked.undecided or None,
         "unspoken": dict(checked.unspoken),
         "in_spite_of_disturbance": checked.in_spite_of_disturbance,

@@ -61,6 +61,8 @@ class Decision:
     """The figure at its low and high end; None for a figure that has none, or of which others' part was not measured."""
     by_others: bool = False
     """True if others on the machine alone leave it open: one end is within the limit, and the other outside."""
+    by_figure: bool = False
+    """True if it passes by its figure alone: the interval contains the limit, and the budgets file lets that pass."""
 
 
 def tail_of(limits: int, look: int | None) -> float:
@@ -69,8 +71,14 @@ def tail_of(limits: int, look: int | None) -> float:
     return spent / max(limits, 1)
 
 
-def decide(evidence: Evidence, rule: Rule, limit: float, tail: float, *, fails_twice: bool = False) -> Decision:
-    """The decision on one limit from the evidence on its figure. `fails_twice`: True if a fail has two looks with this tail."""
+def decide(
+    evidence: Evidence, rule: Rule, limit: float, tail: float, *, fails_twice: bool = False, passes_by_figure: bool = False
+) -> Decision:
+    """The decision on one limit from the evidence on its figure.
+
+    `fails_twice`: True if a fail has two looks with this tail. `passes_by_figure`: True if the limit passes where the interval
+    contains it and the figure itself is within it; of a figure with two ends, both.
+    """
     interval = evidence.bounds(tail)
     if fails_twice:
         surer = evidence.bounds(tail / 2)
@@ -79,6 +87,10 @@ def decide(evidence: Evidence, rule: Rule, limit: float, tail: float, *, fails_t
     ends = (evidence.low.value, evidence.high.value) if isinstance(evidence, TwoEnds) else None
     apart = ends is not None and len({verdict_of((end, end), rule, limit) for end in ends}) > 1
     by_others = verdict == "cannot tell" and apart and evidence.contexts >= FEWEST_CLUSTERS
+    if passes_by_figure and verdict == "cannot tell" and evidence.contexts >= FEWEST_CLUSTERS:
+        figures = ends or (evidence.value,)
+        if all(verdict_of((figure, figure), rule, limit) == "pass" for figure in figures):
+            return Decision("pass", evidence.value, interval, tail, None, ends, by_figure=True)
     more = more_needed(evidence, limit, tail) if verdict == "cannot tell" and not by_others else None
     return Decision(verdict, evidence.value, interval, tail, more, ends, by_others)
 

@@ -5,26 +5,19 @@ So each limit is tried on the very conversations (`harness.gate.attainable`) bef
 flawless agent is no measure: a limit on it is written only if an agent that misses one turn in a hundred passes, too.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
 from harness.errors import UserError
-from harness.gate.attainable import conversations_for, fewest, trials, unattainable
+from harness.gate.attainable import conversations_for, fewest, unattainable
 from harness.gate.budgets import Limit
 from harness.gate.decide import tail_of
 from harness.run.plan import lasting_s
 from harness.scenarios.context import Context
 from harness.scenarios.pack import Pack
-from harness.statistics.bounds import Share
+from harness.turn_taking.detectors import PAUSES_CUT_LIMIT
 from harness.wording import counted
 
-PAUSES_CUT: Final = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.75)
-"""Bounds on the share of pauses cut. The tightest is written that an agent passes on the pack which cuts `CUT_ANYWAY` of them:
-conversations have unequally many pauses, so few of them bound the share loosely even where none is cut."""
-CUT_ANYWAY: Final = 0.05
 MOST_SILENT: Final = 0.1
 RATES: Final = (0.0, 0.01, 0.02)
 """True rates of silence for which a file states the conversations that a pass takes."""
@@ -33,6 +26,7 @@ _HEAD: Final = """\
 # Every figure that a limit can name, and how a verdict is made: docs/gate.md of the harness.
 # A check plays {pack}: {conversations}, about {minutes} min of calls, {at_once} (--concurrency).
 schema: 1
+budgets_ms: {{{budget}: {budget_ms:g}}}   # the budget of a turn, on the page of the run too
 limits:
 """
 _KINDNESS: Final = """\
@@ -54,19 +48,21 @@ def limits_text(agent: str, file: str, pack: Pack, mode: str, budget_ms: float, 
     minutes = sum(lasting_s(context, pack, mode) for context in contexts) / 60 / at_once
     head = _HEAD.format(
         agent=agent, file=file, pack=pack.name, conversations=counted(len(contexts), "conversation"),
+        budget="ttfa" if spoken else "ttft", budget_ms=budget_ms,
         minutes=max(round(minutes), 1), at_once="one after another" if at_once == 1 else f"{at_once} at a time",
     )  # fmt: skip
     return head + (_spoken if spoken else _written)(median, contexts, mode) + _KINDNESS
 
 
 def _spoken(median: Limit, contexts: Sequence[Context], mode: str) -> str:
-    pauses, about_pauses = _pauses_cut(contexts, mode)
+    pauses = Limit(figure="pauses_cut_share", at_most=PAUSES_CUT_LIMIT, in_doubt="figure")
     silence, with_silence = _silence([median, pauses], contexts, mode)
     return (
         "  # From the caller's last word to the agent's voice, half of the turns within:\n"
         f"  - {{figure: ttfa_ms.p50, at_most: {median.bound:g}}}\n"
-        "  # The agent must not gain time by talking into its caller's pauses:\n"
-        f"  - {{figure: pauses_cut_share, at_most: {pauses.bound:g}}}{about_pauses}\n"
+        "  # It must not gain time by talking into its caller's pauses. Waiting for one second of silence cuts 10 % of them.\n"
+        "  # Few conversations can show that surely, so a share within the limit passes (in_doubt: figure):\n"
+        f"  - {{figure: pauses_cut_share, at_most: {pauses.bound:g}, in_doubt: figure}}\n"
         + silence
         + _slow("ttfa_ms.p95", with_silence, contexts, mode)
     )
@@ -77,22 +73,6 @@ def _written(median: Limit, contexts: Sequence[Context], mode: str) -> str:
         "  # From the request to the first token of the answer, half of the turns within:\n"
         f"  - {{figure: ttft_ms.p50, at_most: {median.bound:g}}}\n" + _slow("ttft_ms.p95", [median], contexts, mode)
     )
-
-
-def _pauses_cut(contexts: Sequence[Context], mode: str) -> tuple[Limit, str]:
-    """The limit on pauses cut beside one on the median, and why it is no tighter."""
-    tail = tail_of(2, None)
-    tried = [Limit(figure="pauses_cut_share", at_most=bound) for bound in PAUSES_CUT]
-    pauses = trials(tried[0], contexts, mode)
-    if pauses is None or not pauses.size:  # of recordings they are not known yet
-        return tried[0], ""
-    cut = np.zeros(pauses.size)
-    cut[: math.ceil(CUT_ANYWAY * pauses.sum())] = 1.0
-    high = Share(cut, pauses).bounds(tail)[1]
-    found = next((limit for limit in tried if high <= limit.bound), tried[-1])
-    if found is tried[0]:
-        return found, ""
-    return found, f"   # {tried[0].bound:g} needs {fewest(tried[0], tail, pauses)} conversations, were none cut"
 
 
 def _silence(sure: Sequence[Limit], contexts: Sequence[Context], mode: str) -> tuple[str, Sequence[Limit]]:

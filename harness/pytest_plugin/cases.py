@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from harness.commands.check_files import reason
 from harness.gate.budgets import CellLimit
+from harness.gate.words import reason
 from harness.pytest_plugin.shared_run import Place, SharedRun
 
 

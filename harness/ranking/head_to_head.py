@@ -162,7 +162,7 @@ class HeadToHead:
         least = round(100 * self.at_least)
         bound = f"at least {least} %" if least > 50 else "more than 50 %"
         if not self.is_apart:
-            bound = f"not apart ({low} to {high} % of votes)"
+            bound = f"not apart (95 % interval {low} to {high} % of votes)"
         choice = f"; corrected for {self.compared} pairs" if self.compared > 1 else ""
         return f"{found}: {bound}, {self.whose_in_words}{choice}"
 

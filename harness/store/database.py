@@ -9,6 +9,7 @@ import fcntl
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -30,6 +31,7 @@ from harness.wording import command
 DATABASE = "run.sqlite"
 SESSIONS = "sessions"
 _LOCK = "run.lock"
+_ASKED_S = 0.05
 DAMAGE = (sqlite3.DatabaseError, ValueError, TypeError, KeyError, IndexError)
 """Errors from reading a damaged database: SQLite's own, and those of text that is not as it was written."""
 
@@ -129,6 +131,21 @@ def damaged(folder: Path, error: Exception) -> UserError:
     return UserError(f"{folder / DATABASE}: is not a run of this harness, or is damaged ({why}); restore it from a copy")
 
 
+def is_locked(folder: Path) -> bool:
+    """True while another process writes the run."""
+    try:
+        handle = os.open(folder / _LOCK, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Lock a run for writing. Raises UserError: another process has locked it, or the folder cannot be written."""
@@ -138,12 +155,21 @@ def locked(folder: Path) -> Iterator[None]:
         raise UserError(f"{folder}: cannot be written ({error.strerror}); copy the run to where it can") from error
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(handle)
         except BlockingIOError as error:
             raise UserError(f"{folder}: another harness process is writing this run; wait for it or stop it") from error
         yield
     finally:
         os.close(handle)
+
+
+def _lock(handle: int) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        # Whoever only asks whether the run is locked (`is_locked`) holds it for some microseconds.
+        time.sleep(_ASKED_S)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _checked(database: sqlite3.Connection, folder: Path, files_may_be_gone: bool) -> sqlite3.Connection:

@@ -33,6 +33,7 @@ from harness.store.database import (
     SESSIONS,
     damaged,
     insert_contexts,
+    is_locked,
     locked,
     new_run,
     open_database,
@@ -400,6 +401,17 @@ class RunStore:
     def notes(self) -> tuple[Note, ...]:
         """Notes for the user about the run as a whole."""
         return tuple(Note(*row) for row in self._db.execute("SELECT code, text FROM notes ORDER BY rowid"))
+
+    @property
+    def being_written(self) -> bool:
+        """True while another process plays, judges or otherwise writes this run."""
+        return is_locked(self.folder)
+
+    @property
+    def changes(self) -> int:
+        """A number that is another one after each change by another process."""
+        (number,) = self._db.execute("PRAGMA data_version").fetchone()
+        return int(number)
 
     @contextmanager
     def lock(self) -> Iterator[None]:

@@ -16,6 +16,9 @@ SOURCE: Final = "LiveKit's eot-bench, English, 400 turns, 705 pauses"
 CAVEAT: Final = "other speech, without compute"
 AT_MS: Final = (300.0, 600.0)
 AT_CUT: Final = (0.10, 0.05)
+PAUSES_CUT_LIMIT: Final = AT_CUT[0]
+"""The share of inner pauses up to which *few* are cut, on a page and in the limits that `harness init` writes. Silence alone
+cuts as many where it waits for a second (last row below). An agent that cuts more is fast at its caller's cost."""
 
 
 @dataclass(frozen=True, slots=True)

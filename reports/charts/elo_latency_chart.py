@@ -17,11 +17,11 @@ from typing import Final
 
 from markupsafe import Markup
 
-from harness.reports.charts.elo_latency_points import PERCENTILES, Choice, Line, Point, frontier, points, references
+from harness.reports.charts.elo_latency_points import PERCENTILES, Choice, Line, Point, absent, frontier, points, references
 from harness.reports.charts.labels import BESIDE_PX, DROP_EM, LINE_EM, Box, first_free, place, shortened, text_width
 from harness.reports.charts.scale import LinearScale, LogScale, latency_label
 from harness.reports.charts.theme import LIGHT_CATEGORY, LIGHT_INK
-from harness.reports.view import METRICS, PageView
+from harness.reports.view import METRICS, Estimate, PageView
 from harness.reports.wording import elo_interval, latency_interval
 from harness.store.manifest import PEOPLE
 from harness.wording import had_it_been_its_own, milliseconds
@@ -31,6 +31,8 @@ Colour = Callable[[str], str]
 _BY: Final = {"people": " by people", "borne_out": " by a judge, borne out", "opinion": ", a judge's opinion", "none": ""}
 """Part of the axis title, by the state of the quality axis."""
 _MARK_PX: Final = 12.0
+_HEAD_PX: Final = 6.0
+"""Length of the arrowhead of an interval without an end."""
 _PERSON: Final = "person"
 """Shape of people's point: head and shoulders, which no agent has."""
 _SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "star", "hexagon")
@@ -82,7 +84,7 @@ class _Drawing:
         self.view, self.choice, self.size, self.colour = view, choice, size, colour
         self.points, self.lines = found, lines
         self.rated = all(point.rated for point in found)
-        self.title = _axis_title(choice, size)
+        self.title = (*_axis_title(choice, size), *_fitted(absent(view, choice, found), size))
         foot = size.letters * LINE_EM * (1 + len(self.title)) + 12
         self.room = Box(size.letters * 3.6, size.letters * 1.6, size.width - 10, size.height - foot)
         self.x = LogScale(*_latency_range(view, found), self.room.left + 8, self.room.right)
@@ -224,11 +226,34 @@ class _Drawing:
                 low_ms, high_ms = point.ends
                 wide = ' stroke-opacity="0.3" class="ends"'
                 drawn.append(self._line(self.x.at(low_ms), y, self.x.at(high_ms), y, name, 0.6 * _MARK_PX, wide))
-            if point.latency.low is not None and point.latency.high is not None:
-                drawn.append(self._line(self.x.at(point.latency.low), y, self.x.at(point.latency.high), y, name, 2, faint))
-            if point.elo.low is not None and point.elo.high is not None:
-                drawn.append(self._line(x, self.y.at(point.elo.low), x, self.y.at(point.elo.high), name, 2, faint))
+            drawn += self._across(point.latency, y, name, faint)
+            drawn += self._upright(point.elo, x, name, faint)
         return drawn
+
+    def _across(self, latency: Estimate, y: float, name: str, faint: str) -> list[Markup]:
+        """The interval of a latency; without one end it runs to the edge and has an arrowhead there."""
+        if latency.low is None and latency.high is None:
+            return []
+        low = self.room.left if latency.low is None else self.x.at(latency.low)
+        high = self.room.right if latency.high is None else self.x.at(latency.high)
+        heads = [(low, 1)] if latency.low is None else [(high, -1)] if latency.high is None else []
+        arrows = [f"M{at + side * _HEAD_PX:.1f} {y - 4:.1f}L{at:.1f} {y:.1f}L{at + side * _HEAD_PX:.1f} {y + 4:.1f}"
+                  for at, side in heads]  # fmt: skip
+        return [self._line(low, y, high, y, name, 2, faint), *(self._arrow(path, name) for path in arrows)]
+
+    def _upright(self, elo: Estimate, x: float, name: str, faint: str) -> list[Markup]:
+        """The interval of a rating, drawn as that of a latency is."""
+        if elo.low is None and elo.high is None:
+            return []
+        low = self.room.bottom if elo.low is None else self.y.at(elo.low)
+        high = self.room.top if elo.high is None else self.y.at(elo.high)
+        heads = [(low, -1)] if elo.low is None else [(high, 1)] if elo.high is None else []
+        arrows = [f"M{x - 4:.1f} {at + side * _HEAD_PX:.1f}L{x:.1f} {at:.1f}L{x + 4:.1f} {at + side * _HEAD_PX:.1f}"
+                  for at, side in heads]  # fmt: skip
+        return [self._line(x, low, x, high, name, 2, faint), *(self._arrow(path, name) for path in arrows)]
+
+    def _arrow(self, path: str, name: str) -> Markup:
+        return Markup('<path class="open" d="{}" fill="none" stroke="{}" stroke-width="2"/>').format(path, self.colour(name))
 
     def _marks(self) -> list[Markup]:
         drawn = []
@@ -256,7 +281,7 @@ class _Drawing:
     def _words(self, point: Point) -> str:
         band = latency_interval(point.latency)
         elo_band = elo_interval(point.elo)
-        fast = f"{point.agent}: {milliseconds(point.latency.value)}{f' ({band})' if band else ''}"
+        fast = f"{point.agent}: {milliseconds(point.latency.value)}{f' (95 %: {band})' if band else ''}"
         if point.ends is not None:
             fast += f", {had_it_been_its_own(point.ends)}"
         if not point.rated:
@@ -264,7 +289,7 @@ class _Drawing:
         last = "in a judge's opinion" if point.opinion else f"P(on the frontier) {point.p_frontier}"
         if point.seat and not point.opinion:
             last = "people, who are no agent" if point.seat == PEOPLE else "a rehearsal, no people"
-        return f"{fast}, Elo {point.elo.value:.0f}{f' ({elo_band})' if elo_band else ''}, {last}"
+        return f"{fast}, Elo {point.elo.value:.0f}{f' (95 %: {elo_band})' if elo_band else ''}, {last}"
 
     def _names(self) -> list[Markup]:
         letters = self.size.letters
@@ -293,9 +318,12 @@ def _colour(point: Point) -> str:
 
 
 def _axis_title(choice: Choice, size: Size) -> tuple[str, ...]:
-    words = f"{METRICS[choice.metric]}, {PERCENTILES[choice.percentile]}"
-    letters = int(size.width / (size.letters * 0.66))
-    return (*textwrap.wrap(words, letters), "logarithmic axis: equal steps are equal ratios")
+    words = _fitted(f"{METRICS[choice.metric]}, {PERCENTILES[choice.percentile]}", size)
+    return (*words, "logarithmic axis: equal steps are equal ratios")
+
+
+def _fitted(words: str, size: Size) -> list[str]:
+    return textwrap.wrap(words, int(size.width / (size.letters * 0.66)))
 
 
 def _latency_range(view: PageView, found: Sequence[Point]) -> tuple[float, float]:

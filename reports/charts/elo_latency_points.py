@@ -14,9 +14,12 @@ from harness.figures.quality_state import QUOTED
 from harness.figures.seat import line_names
 from harness.reports.view import METRICS, SUBSETS, UNKNOWN, AgentView, Estimate, PageView, Subset, both_ends, percentile
 from harness.reports.wording import system_name
-from harness.wording import share
+from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.wording import counted, listed, share
 
 Percentile = Literal["p50", "p95"]
+_NAMED = 3
+"""More agents without a point are counted."""
 PERCENTILES: dict[Percentile, str] = {"p50": "median", "p95": "95th percentile"}
 
 
@@ -97,6 +100,25 @@ def points(view: PageView, choice: Choice) -> tuple[Point, ...]:
         return _by_latency_alone(here, choice)
     found = (_point(agent, number, choice) for number, agent in here)
     return tuple(point for point in found if point is not None)
+
+
+def absent(view: PageView, choice: Choice, found: Sequence[Point]) -> str:
+    """The agents of this condition that have no point, and why, as the table says it; empty if all have one."""
+    drawn = {point.number for point in found}
+    reasons: dict[str, list[str]] = {}
+    for number, agent in enumerate(view.agents):
+        part = agent.slices.get(choice.subset)
+        if number in drawn or agent.condition != choice.condition or part is None or not part.cell.turns:
+            continue
+        if getattr(part.latency(choice.metric), f"{choice.percentile}_over_limit"):
+            why = OVER_LIMIT_TEXT
+        else:
+            why = "latency not known" if _latency(agent, choice) is None else "not rated"
+        reasons.setdefault(why, []).append(agent.name)
+    words = [
+        f"{listed(names) if len(names) <= _NAMED else counted(len(names), 'agent')} ({why})" for why, names in reasons.items()
+    ]
+    return f"Not drawn: {'; '.join(words)}" if words else ""
 
 
 def _by_latency_alone(here: Sequence[tuple[int, AgentView]], choice: Choice) -> tuple[Point, ...]:

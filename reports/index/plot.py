@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from harness.reports.index.trends import Point, Trend
-from harness.reports.index.words import change_verdict, change_words, median, median_interval, share_words, when
+from harness.reports.index.words import change_verdict, change_words, median, median_interval, share_words
 from harness.reports.view import Estimate, percentile
 from harness.timing.figures import OVER_LIMIT_TEXT
-from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share
+from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, when
 
 _ROOM: Final = 1.08
 _STEPS: Final = (1.0, 2.0, 5.0)

@@ -18,11 +18,6 @@ _STATES: dict[QualityState, str] = {
 NAMES = {"latency": "median", "pauses_cut": "pauses cut"}
 
 
-def when(created: str) -> str:
-    """`2030-01-02 03:00`, from the manifest's UTC time."""
-    return created[:16].replace("T", " ")
-
-
 def series_words(series: Series, every: Iterable[Series]) -> str:
     """What a series has in common beside its agent: pack, mode, line condition, and what is not as usual."""
     hashes = {other.pack_hash for other in every if other.pack == series.pack}
@@ -62,17 +57,17 @@ def quality(cell: CellRow) -> str:
 
 
 def change_words(change: Change) -> str:
-    """`+140 ms (+90 ms to +190 ms)`; a share in percentage points."""
+    """`+140 ms (95 % interval +90 ms to +190 ms)`; a share in percentage points."""
     estimate, signed = change.estimate, _points if change.figure == "pauses_cut" else signed_ms
     value = signed(estimate.value) if estimate.value is not None else "no reply in one of the two"
     least, greatest = change.ends
     if least is not None and greatest is not None and apart((least, greatest), 0.005 if signed is _points else 1.0):
         value += f", {signed(least)} to {signed(greatest)} had the machines been their own"
     if estimate.low is not None and estimate.high is not None:
-        return f"{value} ({signed(estimate.low)} to {signed(estimate.high)})"
+        return f"{value} (95 % interval {signed(estimate.low)} to {signed(estimate.high)})"
     if estimate.low is not None:
-        return f"{value} (at least {signed(estimate.low)})"
-    return f"{value} (at most {signed(estimate.high)})" if estimate.high is not None else f"{value} (no bound)"
+        return f"{value} (95 % interval at least {signed(estimate.low)})"
+    return f"{value} (95 % interval at most {signed(estimate.high)})" if estimate.high is not None else f"{value} (no bound)"
 
 
 def change_verdict(change: Change) -> str:

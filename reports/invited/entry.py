@@ -46,7 +46,6 @@ _HEADERS = {
     "cache-control": "no-store",
     "permissions-policy": "microphone=(self)",
 }
-_RAW_HEADERS = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
 _NOT_INVITED = "Please open the link that you were sent. If you copied it, check that it is whole."
 _ENDED = {
     "expired": "This link has expired. What you have answered is kept. To go on, please ask whoever sent it for a new one.",
@@ -131,7 +130,7 @@ class Entry:
     def middleware(self) -> list[Middleware]:
         """The common headers of every answer, and the check of the server's own names."""
         return [
-            Middleware(_Headers),
+            Middleware(WithHeaders, headers=_HEADERS),
             Middleware(_InTurn, cookie=self._cookie),
             Middleware(TrustedHostMiddleware, allowed_hosts=self.address.hosts, www_redirect=False),
         ]
@@ -171,16 +170,17 @@ def _nobody(_: Request, __: Exception) -> Response:
     return Response(status_code=400)
 
 
-class _Headers:
-    """A wrapper that adds the common headers to every answer."""
+class WithHeaders:
+    """A wrapper that adds the same headers to every answer."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self._app = app
+        self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_RAW_HEADERS]
+                message["headers"] = [*message["headers"], *self._headers]
             await send(message)
 
         await self._app(scope, receive, with_headers)

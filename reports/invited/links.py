@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from harness.errors import UserError
+from harness.wording import when
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS invitations (hash TEXT PRIMARY KEY, role TEXT NOT NULL, rater TEXT);
@@ -120,7 +121,7 @@ def list_links(every: Iterable[tuple[str, Links]]) -> list[str]:
 
 def moment(at_s: float) -> str:
     """A time as its reader's clock shows it."""
-    return datetime.fromtimestamp(at_s, UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
+    return when(datetime.fromtimestamp(at_s, UTC).astimezone())
 
 
 def hashed(secret: str) -> str:

@@ -85,6 +85,15 @@ def serve_on(
     alone = " for holders of a link alone, those given out before among them." if address.public else ""
     for sentence in (f"{place} at {address.origin}/{alone}", *(warnings(address) if address.public else ()), *notes):
         announce(sentence)
+    run_until_stopped(bound, address, app)
+
+
+def run_until_stopped(bound: socket.socket, address: Address, app: Starlette) -> None:
+    """Serve an application on a socket until Ctrl-C.
+
+    Raises:
+        UserError: the socket or the certificate cannot be used.
+    """
     server, gate = server_of(app, bound, address)
     try:
         server.run(sockets=[gate])

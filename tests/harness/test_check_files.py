@@ -7,10 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from harness.commands.check_files import junit, reason, shown_value, summary, told
+from harness.commands.check_files import junit, summary
 from harness.gate.budgets import CellLimit, Limit
 from harness.gate.check import Checked, CheckResult
 from harness.gate.decide import Decision, Verdict
+from harness.gate.words import reason, sentences, shown_value
 from harness.store.unspoken import OURS
 
 HOSTILE = "<script>alert(1)</script> ]]> & \"'|` [x](http://evil) @team \x1b[2J \x00 \ud800"
@@ -51,7 +52,7 @@ def test_an_invalid_run_fails_nothing_and_says_who_was_at_fault() -> None:
     said = " ".join(case.get("message", "") for case in suite.iter("skipped"))
     assert "late ]]> frames" in said
     assert "no fault of the agent" in reason(limit)
-    lines = told(result)
+    lines = sentences(result)
     assert "INVALID: late ]]> frames." in lines
     assert any("not the agent" in line and "--minutes" in line for line in lines)
 
@@ -68,7 +69,7 @@ def test_markdown_keeps_its_table_and_gives_names_no_power(result: CheckResult) 
     assert "fail" in text.splitlines()[0]
 
 
-SHOWN = "480 ms, interval at least 450 ms"
+SHOWN = "480 ms, 98 % interval at least 450 ms"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ SHOWN = "480 ms, interval at least 450 ms"
         ("cannot tell", {}, f"contains the limit ({SHOWN}); about 12 more conversations"),
         ("cannot tell", {"speakers": 3}, "3 speakers: under 8 there is no interval"),
         ("cannot tell", {"speakers": 8}, "about 12 more conversations of new speakers"),
-        ("cannot tell", {"why": "Others hold it."}, "Others hold it (480 ms, interval at least 450 ms)."),
+        ("cannot tell", {"why": "Others hold it."}, "Others hold it (480 ms, 98 % interval at least 450 ms)."),
         ("cannot tell", {"undecided": "Nobody voted"}, "Nobody voted: it decides nothing (480 ms"),
         ("cannot tell", {"invalid": True}, "decides nothing (measured: 480 ms)."),
         ("cannot tell", {"decision": None}, "and the budgets file has missing: "),
@@ -116,4 +117,4 @@ def test_the_page_and_the_sound_are_named_where_they_are(result: CheckResult) ->
     assert "Page: " not in bare
     assert whole.endswith("Page: p; sound: s\n")
     (cell,) = [line for line in bare.splitlines() if line.startswith("| ✅")]
-    assert "| 480 ms | at least 450 ms |" in cell
+    assert "| 480 ms | 98 % interval at least 450 ms |" in cell

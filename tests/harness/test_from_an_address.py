@@ -95,7 +95,8 @@ async def test_a_text_model_is_found_by_the_list_of_its_models() -> None:
     async with await asyncio.start_server(answered, "127.0.0.1", 0) as server:
         place = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         found = await agent_at(place, None, "try")
-        assert found == AgentAddress("text", f"{place}/v1?model=one")
+        assert found == AgentAddress("text", f"{place}/v1", "one") == AgentAddress.of("text", f"{place}/v1?model=one")
+        assert AgentAddress.parse(str(found)) == found
         assert 'model = "one"' in found.profile_text
         assert f'base_url = "{place}/v1"' in found.profile_text
         served[:] = ["one", "two"]
@@ -125,6 +126,7 @@ async def test_a_text_model_is_found_by_the_list_of_its_models() -> None:
         (("run", "--url", "ws://localhost:1/", "--kind", "raw-pcm", "--save-profile", "there.toml"), 2, "is there already"),
         (("run", "--url", "ws://localhost:1/", "--kind", "raw-pcm", "--save-profile", "bot"), 2, "write bot.toml"),
         (("run", "--url", "ws://localhost:1/", "--kind", "raw-pcm"), 2, "add --mode replay"),
+        (("run", "--url", "ws://localhost:1/?room=${ROOM}", "--kind", "raw-pcm"), 2, "add --save-profile FILE"),
     ],
 )
 def test_a_mistake_is_one_sentence(words: tuple[str, ...], code: int, said: str, harness_here: Here, tmp_path: Path) -> None:

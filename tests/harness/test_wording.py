@@ -1,15 +1,19 @@
 """Figures as text: a range between two ends, with the programs that ran beside the agent."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from harness.wording import (
     cannot_tell,
     counted,
+    day,
     had_it_been_its_own,
     milliseconds,
     of_it_others,
     programs,
     share_had_it_been_its_own,
+    when,
 )
 
 OTHERS = [("chromium", 0.41), ("python3", 0.2), ("cron", 0.01)]
@@ -75,3 +79,18 @@ def test_a_count_has_its_noun() -> None:
     assert [counted(1, "turn"), counted(12_000, "turn"), counted(2, "stretch", "stretches")] == [
         "1 turn", "12,000 turns", "2 stretches",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("moment", "said"),
+    [
+        ("2026-11-28T09:31:39+00:00", "28 November 2026, 09:31 UTC"),
+        ("2030-01-01T00:00:00Z", "1 January 2030, 00:00 UTC"),
+        ("2030-01-01T00:00:00.123456", "1 January 2030, 00:00 UTC"),
+        (datetime(2030, 2, 3, 4, 5, tzinfo=UTC), "3 February 2030, 04:05 UTC"),
+        ("yesterday <b>", "yesterday <b>"),
+    ],
+)
+def test_a_moment_is_written_as_people_write_it(moment: str | datetime, said: str) -> None:
+    assert when(moment) == said
+    assert day(moment) == said.partition(",")[0]

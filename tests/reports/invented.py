@@ -20,6 +20,7 @@ from harness.figures.latency import WithinBudget
 from harness.figures.quality_state import QUOTED
 from harness.figures.summary import RunSummary
 from harness.ranking.board import QualityState
+from harness.reports.head import title
 from harness.reports.session_view import SessionView, Span, TurnView
 from harness.reports.view import (
     AXIS_NAMES,
@@ -101,6 +102,10 @@ def invented_view(
     made = [_context(rng, n, labels, medians, ratings, pairs_per_context, audio) for n in range(contexts)]
     return PageView(
         run="invented-run",
+        title=title(labels, ["invented"]),
+        finding="This run is invented; it found nothing.",
+        sure="Nothing is sure of it.",
+        setting="spoken over an invented line",
         created="2030-01-01 (invented)",
         valid=True,
         invalid_reasons=(),
@@ -371,7 +376,7 @@ def in_state(view: PageView, state: QualityState) -> PageView:
 
     agents = (replace(a, slices={name: changed(part) for name, part in a.slices.items()}) for a in view.agents)
     preferred = _preferred([agent.name for agent in view.agents]) if state == "people" else ()
-    return replace(view, agents=tuple(agents), quality=IN_WORDS[state], head_to_head=preferred)
+    return replace(view, agents=tuple(agents), quality=IN_WORDS[state], ways=IN_WORDS[state][1:], head_to_head=preferred)
 
 
 def _preferred(names: Sequence[str]) -> tuple[Preferred, ...]:

@@ -11,8 +11,10 @@ import pytest
 from harness.ranking.board import QualityState
 from harness.reports.answers import Answers, Row, answers
 from harness.reports.html import render
-from harness.reports.verdict import PAUSES_CUT_LIMIT, verdicts
+from harness.reports.verdict import verdicts
 from harness.reports.view import AgentView, Estimate, PageView
+from harness.turn_taking.detectors import PAUSES_CUT_LIMIT
+from tests.present import present
 from tests.reports.invented import LONG_NAMES, in_state, invented_view, of_an_invalid_run, quantiles
 from tests.reports.test_page import until
 
@@ -61,7 +63,8 @@ def test_the_words_of_a_cell_have_the_ends_that_its_bar_has(view: PageView) -> N
         cell = row.cells[1]
         assert cell.bar is not None
         assert cell.bar.interval is not None
-        found = re.search(r"95 % interval (\S+) to (\S+), against “careful”", cell.words)
+        found = re.search(r"^95 % interval (\S+) to (\S+)$", cell.interval)
+        assert cell.words == "against “careful”"
         assert found is not None
         numbers = [float(text.replace("−", "-")) for text in (cell.figure.split()[0], *found.groups())]
         for number, place in zip(numbers, (cell.bar.end, *cell.bar.interval), strict=True):
@@ -72,7 +75,7 @@ def test_the_words_of_a_cell_have_the_ends_that_its_bar_has(view: PageView) -> N
 
 @pytest.mark.parametrize(
     ("share", "between", "answer"),
-    [(0.02, (0.01, 0.05), "few"), (0.05, (0.02, 0.09), "unclear"), (0.12, (0.06, 0.2), "many"), (0.0, None, "unclear")],
+    [(0.05, (0.02, 0.1), "few"), (0.09, (0.05, 0.12), "unclear"), (0.2, (0.11, 0.3), "many"), (0.0, None, "unclear")],
 )
 def test_pauses_cut_are_few_or_many_where_the_whole_interval_is(
     view: PageView, share: float, between: tuple[float, float] | None, answer: str
@@ -83,6 +86,20 @@ def test_pauses_cut_are_few_or_many_where_the_whole_interval_is(
     assert (cell.bar.interval is None) == (between is None)
     assert cell.bar.limit > 0
     assert (cell.bar.end or 0) / cell.bar.limit == pytest.approx(share / PAUSES_CUT_LIMIT, abs=0.01)
+
+
+def test_bars_of_a_column_are_as_long_as_their_figures(view: PageView) -> None:
+    """1,220 ms beside 616 ms, whatever the limits and the ends of their intervals are."""
+    first, second = view.agents[:2]
+    two = replace(view, agents=tuple(
+        replace(agent, slices={**agent.slices, "all": replace(agent.whole, cell=agent.whole.cell.model_copy(update={
+            "ttfa_ms": quantiles(p50)}))})
+        for agent, p50 in ((first, Estimate(616, 540, 16_000)), (second, Estimate(1_220, 1_180, 1_300)))
+    ))  # fmt: skip
+    for budget in (500.0, 1_500.0):
+        quick, slow = (present(present(row.cells[0].bar).fill) for row in table(replace(two, budget_ttfa_ms=budget)).rows)
+        assert quick[0] == slow[0] == 0
+        assert slow[1] / quick[1] == pytest.approx(1_220 / 616, rel=0.01)
 
 
 def test_a_run_without_inner_pauses_has_a_dash(view: PageView) -> None:
@@ -158,4 +175,4 @@ def test_the_table_is_sorted_by_any_heading_and_a_name_leads_to_its_sentence(
     sentence = page.locator("#sentences li", has_text=kindest[0].name)
     until(lambda: sentence.is_visible())
     assert "Answers within 500 ms on" in sentence.inner_text()
-    assert "P(best within budget)" in sentence.inner_text()
+    assert "the chance that it is the best rated of those within the budget is" in sentence.inner_text()

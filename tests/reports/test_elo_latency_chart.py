@@ -7,13 +7,16 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from harness.ranking.board import QualityState
+from harness.reports.answers import answers
 from harness.reports.charts.elo_latency_chart import PHONE, SIZES, WIDE, Size, colour_and_shape, draw
 from harness.reports.charts.elo_latency_points import Choice, choices, default_choice, frontier, points
 from harness.reports.charts.labels import Box, place, shortened, text_width
 from harness.reports.charts.scale import LogScale
-from harness.reports.view import PageView, RatingView, SliceView
+from harness.reports.verdict import verdicts
+from harness.reports.view import Estimate, PageView, RatingView, SliceView
+from harness.timing.quantiles import Quantiles
 from tests.present import present
-from tests.reports.invented import in_state, invented_view
+from tests.reports.invented import in_state, invented_view, quantiles
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +105,38 @@ def test_every_reference_is_named_and_no_rule_runs_through_a_word(size: Size) ->
     named = [text for text in drawn.iterfind("{*}text") if "reference" in text.attrib.get("class", "")]
     assert len(named) == len(view.references)
     assert all(text.attrib["paint-order"] == "stroke" for text in (*words, *named))
+
+
+def with_median(view: PageView, number: int, p50: Quantiles) -> PageView:
+    """The view with another median TTFA of one agent."""
+    agent = view.agents[number]
+    part = replace(agent.whole, cell=agent.whole.cell.model_copy(update={"ttfa_ms": p50}))
+    changed = replace(agent, slices={**agent.slices, "all": part})
+    return replace(view, agents=(*view.agents[:number], changed, *view.agents[number + 1 :]))
+
+
+def test_an_interval_without_an_end_is_drawn_open_as_the_table_has_it() -> None:
+    view = invented_view(agents=2, contexts=9)
+    closed = fromstring(draw(view, default_choice(view), WIDE))
+    assert closed.findall("{*}path[@class='open']") == []
+    half_open = with_median(view, 0, Quantiles(p50=616, p50_at_least=547, n=9))
+    assert present(answers(verdicts(half_open)).rows[0].cells[0].bar).interval is not None
+    drawn = fromstring(draw(half_open, default_choice(view), WIDE))
+    (head,) = drawn.findall("{*}path[@class='open']")
+    edge = float(head.attrib["d"].split("L")[1].split()[0])
+    rules = [line for line in drawn.iterfind("{*}line[@stroke-width='2']") if float(line.attrib["x2"]) == edge]
+    assert len(rules) == 1
+    assert float(rules[0].attrib["x1"]) < edge - 50
+    assert "≥ 547 ms" in "".join(drawn.itertext())
+
+
+def test_an_agent_that_the_table_has_and_the_chart_cannot_is_named_under_it() -> None:
+    view = invented_view(agents=3, contexts=9)
+    silent = with_median(view, 1, quantiles(Estimate()))
+    drawn = str(draw(silent, default_choice(view), WIDE))
+    assert drawn.count('class="point"') == 2
+    assert f"Not drawn: {view.agents[1].name} (&gt; 15 s)" in drawn
+    assert "Not drawn" not in str(draw(view, default_choice(view), WIDE))
 
 
 def test_where_nobody_rated_the_chart_is_of_latency_alone(view: PageView) -> None:

@@ -48,16 +48,14 @@ def test_the_chart_switches_to_another_latency_and_says_when_there_is_none(page:
     page.wait_for_selector("[data-empty=elo_latency]:not([hidden])")
 
 
-def test_a_weak_judge_is_called_weak_before_the_first_number(page: Any) -> None:
-    line = page.locator("#cautions > summary")
-    assert "1 grave (Weak judge)" in line.inner_text()
-    assert page.locator("#cautions li:visible").count() == 0
-    line.click()
-    text = page.locator("#cautions").inner_text()
-    for words in ("tester@1", "55 %", "guessing", "no certificate of safety", "machines"):
-        assert words in text
+def test_a_weak_judge_is_called_weak_beside_the_figures(page: Any) -> None:
+    beside = page.locator(".answers-side .cautions > li", has_text="Weak judge")
+    assert beside.is_visible()
+    for words in ("Kind:", "tester@1", "55 %", "guessing"):
+        assert words in beside.inner_text()
+    assert "no certificate of safety" in page.locator("#cautions").inner_text()
     page.get_by_text("the facts behind each").click()
-    expect(page.locator("#verdict")).to_contain_text("too few conversations for a band")
+    expect(page.locator(".facts-behind")).to_contain_text("too few conversations for an interval")
 
 
 def test_a_conversation_shows_words_times_verdicts_and_plays(page: Any) -> None:
@@ -116,8 +114,7 @@ def test_hostile_text_is_shown_as_text(played: Played, open_page: Open, tmp_path
     page.locator("#c-0 .turn").first.wait_for()
     shown = page.locator("#c-0 .dialogue li.spoken").inner_text()
     assert "<script>document.title='owned'</script>" in shown
-    page.locator("#cautions > summary").click()
-    expect(page.locator("#verdict")).to_contain_text("onerror")
+    expect(page.locator(".answers-side .cautions")).to_contain_text("onerror")
     assert page.title() != "owned"
     assert page.locator("#main img").count() == 0
 

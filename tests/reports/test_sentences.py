@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 import pytest
+from markupsafe import escape
 
-from harness.figures.cautions import Caution, gravest_first
+from harness.figures.cautions import Caution, gravest_first, worded
 from harness.figures.quality_state import QUOTED
 from harness.ranking.board import QualityState
 from harness.reports.assemble import preferences
 from harness.reports.board import board, method_words
-from harness.reports.cautions_shown import cautions, in_one_line, merged
+from harness.reports.cautions_shown import EVERY, cautions, merged, placed
 from harness.reports.conditions import conditions
 from harness.reports.html import render
 from harness.reports.markdown import markdown, plain
@@ -20,7 +21,7 @@ from harness.reports.view import NOT_JOINT, Estimate, PageView, Preference, Rati
 from harness.reports.wording import latency_interval
 from harness.store.judgment import Judgment, RedLinesCheck, ShareOfPairs
 from harness.store.judgment_table import table_of
-from harness.wording import UNKNOWN_TEXT, milliseconds
+from harness.wording import milliseconds
 from tests.reports.invented import in_state, invented_view, of_an_invalid_run, quantiles
 
 
@@ -134,8 +135,8 @@ def test_an_agent_without_a_rating_is_called_unrated_not_average(view: PageView)
     bare = replace(agent, slices={**agent.slices, "all": replace(agent.whole, rating=RatingView())})
     verdict = verdicts(replace(view, agents=(bare,)))[0]
     assert "not rated" in verdict.text
-    assert verdict.kind.figure == "not judged"
-    assert "nobody judged its replies" in verdict.sentence
+    assert verdict.kind.answer == "not rated"
+    assert "nobody rated its replies" in verdict.sentence
 
 
 @pytest.mark.parametrize(
@@ -205,7 +206,8 @@ def test_an_opinion_gives_no_verdict_no_place_and_no_chance(view: PageView) -> N
     assert (verdict.kind.answer, verdict.kind.figure) == ("no verdict", "a judge's opinion")
     assert "rated" not in verdict.sentence
     assert "preferred" not in verdict.sentence
-    assert verdict.p_best == UNKNOWN_TEXT
+    assert "the chance" not in verdict.sentence
+    assert "the chance that it is the best rated" in verdicts(view)[0].sentence
 
 
 def test_the_board_and_the_summary_say_whose_quality_it_is(view: PageView) -> None:
@@ -252,10 +254,23 @@ def test_cautions_of_one_topic_are_one_and_the_line_counts_them(view: PageView) 
     found = merged(gravest_first([*view.cautions, *more]))
     (ranking,) = (m for m in found if m.topic == "Ranking")
     assert ranking.texts == ("one", "two")
-    assert in_one_line(found).startswith(
-        f"{len(found)} cautions before you quote a number: 1 grave (Weak judge), 1 that weakens"
-    )
     assert [m.level for m in found] == sorted((m.level for m in found), key=["bad", "warn", "note"].index)
+
+
+def test_a_caution_is_where_its_figure_is_and_nowhere_twice(view: PageView) -> None:
+    """What changes how a figure is read is beside it; what is only to be known is at the end; what the page says anyway is not
+    repeated."""
+    codes = ("invalid", "no_reply", "weak_judge", "failed", "few_conversations", "machines", "not_judged")
+    found = [worded(code, *range(5)) for code in codes]
+    shown = placed(gravest_first(found), judged=True)
+    assert [(column, m.topic) for column, m in shown.figures] == [
+        (EVERY, "Failed sessions"), ("Fast", "No reply"), ("Kind", "Weak judge"), ("Kind", "Not judged"),
+    ]  # fmt: skip
+    assert [m.topic for m in shown.rest] == ["Machines"]
+    assert "Not judged" not in [m.topic for _, m in placed(found, judged=False).figures]
+    page = render(view)
+    for caution in view.cautions:
+        assert page.count(str(escape(caution.text))) == (caution.code != "measurement_error"), caution.topic
 
 
 def test_how_often_an_agent_was_preferred_counts_people_apart() -> None:

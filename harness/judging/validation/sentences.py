@@ -155,7 +155,7 @@ def _of(found: ShareOfPairs) -> str:
 
 
 def _measured(value: float | None, interval: tuple[float, float] | None) -> str:
-    return f"{share(value)} ({share_band(interval)})" if interval else share(value)
+    return f"{share(value)} (95 % interval {share_band(interval)})" if interval else share(value)
 
 
 def _range(values: Sequence[float | None]) -> str:
@@ -174,7 +174,11 @@ def people_sentence(check: PeopleCheck) -> str:
         )
     if check.accuracy is None:
         return f"{check.judge} against people ({check.source}): no clear pair was answered"
-    band = f" ({share_band(check.accuracy_interval)})" if check.accuracy_interval else ", too few conversations for an interval"
+    band = (
+        f" (95 % interval {share_band(check.accuracy_interval)})"
+        if check.accuracy_interval
+        else ", too few conversations for an interval"
+    )
     best = check.baselines[check.best_baseline]
     ceiling = "" if check.raters_agree is None else f"; one rater against the others: {share(check.raters_agree)}"
     of = f"{counted(check.pairs, 'clear pair')} of {counted(check.conversations, check.bunches)}"
@@ -196,7 +200,11 @@ def _beside_rules(check: PeopleCheck) -> str:
     if beats is None:
         return ", and these pairs do not show whether the judge beats such rules"
     band = check.over_rules.get(check.best_baseline)
-    return ", no less" if not beats or band is None else f", less by {band[0] * 100:.0f} to {band[1] * 100:.0f} points"
+    return (
+        ", no less"
+        if not beats or band is None
+        else f", less by {band[0] * 100:.0f} to {band[1] * 100:.0f} points (95 % interval)"
+    )
 
 
 def people_details(check: PeopleCheck) -> list[str]:
@@ -241,6 +249,6 @@ def judge_sentence(
     if accuracy is None:
         return f"{judge}: accuracy on pairs with known answers was not measured"
     of = f" of {counted(pairs, 'pair')}" if pairs else ""
-    band = f" ({share_band(interval)})" if interval else ""
+    band = f" (95 % interval {share_band(interval)})" if interval else ""
     flips = f"; changes its verdict with the order shown on {share(flip_rate)}" if flip_rate is not None else ""
     return f"{judge}: right on {share(accuracy)}{of} with known answers{band}{flips}"

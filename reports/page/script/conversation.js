@@ -39,7 +39,7 @@ const linkButton = (turn, index) => {
   const copy = () => copyLink(note, linkTo({ context: page.contexts[index].id, agent: turn.agent, with: "" }));
   return el("span", { class: "link" }, el("button", { type: "button", class: "plain", "aria-label": `Copy a link to this turn of ${turn.agent}`, onclick: copy }, "Copy link"), note);
 };
-const turnCard = (turn, index) => {
+const turnCard = (turn, index, scale) => {
   const line = timeline(turn);
   const drawable = turn.caller.length > 0 || turn.agent_spans.length > 0;
   const last = lastOf(turn), { ttfa, ttft, answer: answered } = last.figures_ms;
@@ -56,7 +56,7 @@ const turnCard = (turn, index) => {
     turn.failure ? el("p", { class: "chip bad" }, said(turn.failure)) : null,
     replayed(turn), drawable ? line.box : null, drawable ? line.legend : null, drawable ? player(turn, line) : null, eachTurn(turn, line.hear),
     el("div", { class: "words" }, words("heard (transcribed from the audio)", turn.heard), words("written by the agent", turn.written), words("understood of the seeker", turn.understood)),
-    turn.stages.length || (ttfa !== undefined && turn.mode !== "recorded") ? waterfall(turn) : null, recorded ? null : figures(turn, last));
+    turn.stages.length || (ttfa !== undefined && turn.mode !== "recorded") ? waterfall(turn, scale) : null, recorded ? null : figures(turn, last));
 };
 const verdictsAndVotes = ({ verdicts, votes }) => [verdicts || !votes ? counted(verdicts, "verdict") : null, votes ? `${counted(votes, "vote")} by people` : null].filter(Boolean).join(", ");
 const LONG_REASON = 240;
@@ -83,10 +83,11 @@ const showConversation = async (details) => {
   body.dataset.shown = "yes";
   const index = Number(details.dataset.index);
   const data = await conversation(index);
+  const scale = waterfallScale(data.turns);
   body.replaceChildren(
     data.situation ? el("p", { class: "hint", dir: "auto" }, data.situation) : "", data.history.some(([, text]) => text) ? dialogue(data.history, (role) => `${role}, spoken to every agent`) : "",
     el("p", { class: "compared", hidden: true }),
-    el("div", { class: "turns" }, data.turns.map((turn) => turnCard(turn, index))),
+    el("div", { class: "turns" }, data.turns.map((turn) => turnCard(turn, index, scale))),
     data.turns.length ? "" : el("p", { class: "empty" }, "No agent has played this conversation."),
     data.references.length ? el("div", {}, el("h3", {}, "References on the same board"), el("div", { class: "words" }, data.references.map(([system, author, text]) => words(`${system}, ${author}`, text)))) : "",
     el("h3", {}, "Verdicts"), verdictTable(data));

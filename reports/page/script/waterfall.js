@@ -1,10 +1,13 @@
 /* Where the time from spoken end to first sound went. What the marks do not explain is a row of its own. Below, what model servers
-   did during the waits for them, on the same scale. */
-const waterfall = (turn) => {
+   did during the waits for them. All waterfalls of a conversation have one scale, or 1.2 s would be as long as 0.6 s beside it. */
+const waterfallScale = (turns) => {
+  const stages = turns.flatMap((turn) => turn.stages);
+  const every = [...stages, ...turns.flatMap((turn) => [...turn.hidden, ...turn.served.flatMap(([, parts]) => parts)])];
+  const start = Math.min(0, ...every.map((s) => s[1]));
+  return { start, total: Math.max(1, ...stages.map((s) => s[2])) - start };
+};
+const waterfall = (turn, { start, total }) => {
   if (!turn.stages.length) return el("p", { class: "hint" }, "No waterfall: the agent stamped no marks, or nothing was heard.");
-  const bars = [...turn.stages, ...turn.hidden, ...turn.served.flatMap(([, parts]) => parts)];
-  const start = Math.min(0, ...bars.map((s) => s[1]));
-  const total = Math.max(1, ...turn.stages.map((s) => s[2])) - start;
   const row = (span, kind, colour, label) => el("div", { class: kind },
     el("span", {}, said(label ?? page.stages[span[0]]?.label ?? span[0])),
     el("div", { class: "track" }, el("b", { style: { left: percent(span[1] - start, total), width: percent(span[2] - span[1], total), background: colour } })),

@@ -11,6 +11,7 @@ from harness.ranking.elo_bounds import EloOverReference
 from harness.ranking.leaderboard import leaderboard
 from harness.statistics.bounds import NO_BOUNDS, Bounds, Percentile, Share, Worsening
 from harness.store.judgment import Judgment
+from harness.turns.estimate import BothEnds
 from tests.harness.conftest import Simulate
 
 
@@ -151,6 +152,30 @@ def test_elo_of_two_that_hardly_met_has_no_bound(simulate: Simulate) -> None:
 )
 def test_a_limit_that_is_just_reached_is_kept(interval: Bounds, rule: Rule, verdict: str) -> None:
     assert verdict_of(interval, rule, 0.1) == verdict
+
+
+@pytest.mark.parametrize(
+    ("hits", "verdict", "by_figure"),
+    [(0, "pass", False), (12, "pass", True), (20, "pass", True), (21, "cannot tell", False), (60, "fail", False)],
+)
+def test_in_doubt_a_figure_within_its_limit_passes_and_one_over_it_does_not(hits: int, verdict: str, by_figure: bool) -> None:
+    found = decide(share(hits, 100), "at_most", 0.2, 0.001, passes_by_figure=True)
+    assert (found.verdict, found.by_figure) == (verdict, by_figure)
+    assert by_figure is (found.interval[1] > 0.2 and found.verdict == "pass")
+    assert decide(share(hits, 100), "at_most", 0.2, 0.001).verdict == ("cannot tell" if by_figure else verdict)
+
+
+@pytest.mark.parametrize(("high", "verdict"), [(420.0, "pass"), (600.0, "cannot tell")])
+def test_in_doubt_both_ends_of_a_figure_are_within_its_limit(high: float, verdict: str) -> None:
+    spread = [300.0, 700.0] * 6
+    low = turns([400.0, *spread])
+    ends = BothEnds("ttfa_ms.p50", low, turns([high, *spread]), low)
+    assert decide(ends, "at_most", 500.0, 0.01).verdict == "cannot tell"
+    assert decide(ends, "at_most", 500.0, 0.01, passes_by_figure=True).verdict == verdict
+
+
+def test_in_doubt_under_eight_conversations_nothing_passes() -> None:
+    assert decide(share(0, 7), "at_most", 0.2, 0.01, passes_by_figure=True).verdict == "cannot tell"
 
 
 def test_how_many_more_are_named_from_the_fewest_that_tell_anything_to_the_most_that_anybody_would_play() -> None:

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from harness.commands.check_files import reason, told
 from harness.figures.rank import Place
 from harness.gate.budgets import Budgets
 from harness.gate.check import CheckResult, check_run
 from harness.gate.evidence import Cells
+from harness.gate.words import reason, sentences
 from harness.store.selection import HEARD, Selection
 from tests.present import present
 from tests.run_of_speakers import run_of_speakers
@@ -44,7 +44,7 @@ def test_more_of_the_same_speakers_is_not_asked_for(tmp_path: Path) -> None:
     more = present(present(one.decision).more_needed)
     assert more % 12 == 0, "whole speakers, in conversations of which each has twelve"
     assert reason(one).endswith(f"about {more} more conversations of new speakers would settle it.")
-    assert f"About {more} more conversations of new speakers would settle it, if they are like these." in told(result)
+    assert f"About {more} more conversations of new speakers would settle it, if they are like these." in sentences(result)
     assert result.as_object()["limits"][0]["speakers"] == 10
 
 

@@ -24,6 +24,7 @@ from harness.init import Answers, files_for
 from harness.init.answers import DEMO
 from harness.init.files import BUDGETS, GITHUB, GITLAB
 from harness.run.plan import make_plan, new_manifest
+from harness.turn_taking.detectors import PAUSES_CUT_LIMIT
 from tests.harness.conftest import PACK, Finished
 
 Command = Callable[..., Finished]
@@ -67,12 +68,16 @@ def step_named(name: str, folder: Path = Path()) -> Any:
 
 
 def test_a_limit_that_the_pack_cannot_decide_is_a_comment(harness_virtual: Command, tmp_path: Path) -> None:
-    for pack, pauses in (("heart-mini", 0.75), ("heart-open", 0.35)):
+    for pack in ("heart-mini", "heart-open"):
         folder = tmp_path / pack
         assert harness_virtual("init", folder, "--kind", "demo", "--budget-ttfa", 500, "--pack", pack, "--ci", "none").code == 0
         text = (folder / BUDGETS).read_text(encoding="utf-8")
-        limits = {limit.figure: limit.bound for limit in read_budgets(folder / BUDGETS).limits}
-        assert limits == {"ttfa_ms.p50": 500, "pauses_cut_share": pauses}
+        budgets = read_budgets(folder / BUDGETS)
+        assert {limit.figure: limit.bound for limit in budgets.limits} == {
+            "ttfa_ms.p50": 500,
+            "pauses_cut_share": PAUSES_CUT_LIMIT,
+        }
+        assert budgets.budgets_ms == {"ttfa": 500}, "the page of a checked run counts turns against the same budget"
         assert "# - {figure: no_reply_rate" in text
         assert re.search(r"silent in 0, 1, 2 % of their turns, four in five pass with 55, \d+, \d+ conversations", text)
 
