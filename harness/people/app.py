@@ -22,6 +22,7 @@ from harness.reports.invited.address import Address
 from harness.reports.invited.app import BEGINS_PER_MINUTE, Answered, InvitedApp, Json
 from harness.reports.invited.entry import Body, bytes_of, page_text, refuse
 from harness.reports.invited.links import Link
+from harness.reports.invited.page import rendered
 
 PAGES: Final = files("harness.people").joinpath("pages")
 _ASSETS: Final = ("engine.js", "worklet.js", "upload.js", "seat.js", "caller.js", "supporter.js", "seat.css")
@@ -56,7 +57,7 @@ class SeatApp(InvitedApp[Person]):
 
         sittings = self._sittings
         return [
-            *self.page(page_text(PAGES, self._seat.page), "/"),
+            *self.page(rendered(page_text(PAGES, self._seat.page), self.study, ("microphone",)), "/"),
             Route("/next", self.handler(lambda person, _, __: sittings.step(person))),
             Route("/sound/loop-back", self.handler(lambda _, __, ___: _wav(self._trial))),
             Route("/sound/item/{what}", self.handler(lambda person, _, asked: _wav(self._seat.sound(person, asked["what"])))),
@@ -80,9 +81,9 @@ class SeatApp(InvitedApp[Person]):
 
     def objection(self, body: Body) -> str | None:
         if body.get("consent") != CONSENT or body.get("adult") is not True:
-            return "Please read the page and agree first."
+            return "invited.agree_first"
         tab = body.get("tab")
-        return None if isinstance(tab, str) and 8 <= len(tab) <= 64 else "That cannot be read. Please reload the page."
+        return None if isinstance(tab, str) and 8 <= len(tab) <= 64 else "invited.unreadable"
 
     def begun(self, secret: str, known: Person | None, _link: Link | None, body: Body, /) -> Json:
         """The first step. A page that begins becomes the person's only one."""

@@ -25,13 +25,10 @@ from harness.reports.invited.address import Address
 from harness.reports.invited.entry import PAGES, REPORTS, Body, Entry, json_body, page_text, refuse
 from harness.reports.invited.guard import WINDOW_S, Ceiling
 from harness.reports.invited.links import Link, Links
+from harness.study.study import Study
 
 BEGINS_PER_MINUTE: Final = 20
 """Most people who begin per minute from one address: enough for a room behind one router, too few for a program."""
-NOT_NOW: Final = "This cannot be done now. Please try again later, or tell whoever invited you."
-TOO_MANY: Final = "Many people are beginning from where you are just now. Please try again in a minute."
-ELSEWHERE: Final = "This was sent from another site, and is not taken. Please open the link that you were sent."
-UNREADABLE: Final = "That cannot be read, or is too long. Please reload the page."
 
 Person = TypeVar("Person")
 Json = dict[str, Any]
@@ -45,13 +42,22 @@ class InvitedApp(ABC, Generic[Person]):
     """The pages of one server. On a public one only holders of a link are admitted."""
 
     def __init__(
-        self, address: Address, links: Links, *, cookie: str, assets: Mapping[str, str], begins_per_minute: int
+        self,
+        address: Address,
+        links: Links,
+        *,
+        cookie: str,
+        assets: Mapping[str, str],
+        begins_per_minute: int,
+        study: Study | None = None,
     ) -> None:
         """Make the application. `assets`: the texts of scripts and styles beside the shared ones, by name."""
-        self.entry = Entry(address, links, cookie)
+        self.study = study or Study()
+        self.entry = Entry(address, links, cookie, self.study)
         self._ceiling = Ceiling(begins_per_minute)
         shared = {name: page_text(PAGES, name) for name in ("asking.js", "microphone.js", "listen.css")}
-        self._assets = {"el.js": page_text(REPORTS.joinpath("page", "script"), "el.js"), **shared, **assets}
+        made = {name: page_text(REPORTS.joinpath("page", "script"), name) for name in ("el.js", "words.js")}
+        self._assets = {**made, **shared, **assets}
         self.computing = CapacityLimiter(1)
         """For what computes: a recording that waits for its turn holds no thread, so everybody else is answered meanwhile."""
 
@@ -65,7 +71,7 @@ class InvitedApp(ABC, Generic[Person]):
 
     @abstractmethod
     def objection(self, body: Body) -> str | None:
-        """The reason why nobody can begin with this request, in words for its sender; None if they agreed to everything."""
+        """The reason why nobody can begin with this request, as the key of its words; None if they agreed to everything."""
 
     @abstractmethod
     def begun(self, secret: str, known: Person | None, link: Link | None, body: Body, /) -> Json:
@@ -83,6 +89,11 @@ class InvitedApp(ABC, Generic[Person]):
             exception_handlers=self.entry.exception_handlers(),
         )
 
+    def refused(self, key: str, status: int, **values: object) -> JSONResponse:
+        """An answer that says why not, in the study's language."""
+        texts = self.study.texts
+        return refuse(texts(key, **values) if key in texts.entries else key, status)
+
     def page(self, html: str, path: str) -> list[Route]:
         """The routes of a page: with an invitation in its address, without, and between the two."""
 
@@ -95,16 +106,16 @@ class InvitedApp(ABC, Generic[Person]):
     async def _asset(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in self._assets:
-            return refuse("There is no such file.", 404)
+            return self.refused("invited.no_file", 404)
         return Response(self._assets[name], media_type="text/css" if name.endswith(".css") else "text/javascript")
 
     async def _begin(self, request: Request) -> Response:
         """Agree and begin; somebody who returns continues."""
         if not self.entry.from_here(request):
-            return refuse(ELSEWHERE, 403)
+            return self.refused("invited.from_elsewhere", 403)
         body = await json_body(request)
-        if body is None or (why := self.objection(body)) is not None:
-            return refuse(UNREADABLE if body is None else why or "", 400)
+        if (why := "invited.unreadable" if body is None else self.objection(body)) is not None or body is None:
+            return self.refused(why or "", 400)
         address = request.client.host if request.client else ""
         return await run_in_threadpool(self._begun, self.entry.secret(request), address, body)
 
@@ -114,7 +125,7 @@ class InvitedApp(ABC, Generic[Person]):
             return link
         known = self.person(secret) if secret else None
         if known is None and not self._ceiling.admits(address, time.monotonic()):
-            refused = refuse(TOO_MANY, 429)
+            refused = self.refused("invited.too_many", 429)
             refused.headers["retry-after"] = str(round(WINDOW_S))
             return refused
         if link is None and known is None:
@@ -133,13 +144,13 @@ class InvitedApp(ABC, Generic[Person]):
 
         async def guarded(request: Request) -> Response:
             if request.method == "POST" and not self.entry.from_here(request):
-                return refuse(ELSEWHERE, 403)
+                return self.refused("invited.from_elsewhere", 403)
             person = await self.asking(request)
             if person is None:
-                return refuse("Please begin on the first page.", 401)
+                return self.refused("invited.begin_first", 401)
             body = await read(request) if request.method == "POST" else {}
             if body is None:
-                return refuse(UNREADABLE, 400)
+                return self.refused("invited.unreadable", 400)
             return await run_sync(self._answer, request, lambda: answered(person, body, request.path_params), limiter=limiter)
 
         return guarded
@@ -150,9 +161,9 @@ class InvitedApp(ABC, Generic[Person]):
         try:
             answer = answered()
         except Refused as refused:
-            return refuse(str(refused), 409)
+            return self.refused(refused.key, 409, **refused.values)
         except UserError as fault:
             # Its words are for the person who serves the page, and name folders of their computer.
             logging.getLogger(__name__).error("%s", fault)
-            return refuse(NOT_NOW, 409)
+            return self.refused("invited.not_now", 409)
         return answer if isinstance(answer, Response) else JSONResponse(answer)

@@ -27,7 +27,9 @@ from harness.foreign_files import FileFault, read_json
 from harness.reports.invited.address import Address
 from harness.reports.invited.guard import from_here
 from harness.reports.invited.links import Link, Links
+from harness.reports.invited.page import rendered
 from harness.store.disk import storage_fault
+from harness.study.study import Study
 
 COOKIE_S = 60 * 60 * 24 * 60
 LARGEST_ANSWER = 400_000
@@ -46,15 +48,6 @@ _HEADERS = {
     "cache-control": "no-store",
     "permissions-policy": "microphone=(self)",
 }
-_NOT_INVITED = "Please open the link that you were sent. If you copied it, check that it is whole."
-_ENDED = {
-    "expired": "This link has expired. What you have answered is kept. To go on, please ask whoever sent it for a new one.",
-    "revoked": "This link was withdrawn. What you have answered is kept. To go on, please ask whoever sent it.",
-}
-DISK_FULL: Final = (
-    "The server's disk has no room, so this could not be saved. All that was saved before is there. Please tell whoever "
-    "invited you; when there is room again, reload this page, and go on where you were."
-)
 DISK_FULL_STATUS: Final = 507
 """A status of its own: a page takes it for an end, and not for a lost connection that is worth another try."""
 REPORTS: Final = files("harness.reports")
@@ -66,18 +59,18 @@ Body = dict[str, Any]
 class Entry:
     """The entrance of one server. On a public one only holders of a link are admitted."""
 
-    def __init__(self, address: Address, links: Links, cookie: str) -> None:
+    def __init__(self, address: Address, links: Links, cookie: str, study: Study) -> None:
         self.address = address
+        self._study = study
         self._links = links
         # A cookie of this name can only be set over TLS, and only by this host.
         self._cookie = f"__Host-{cookie}" if address.secure else cookie
-        self._entering, self._closed = (page_text(PAGES, f"{name}.html") for name in ("entering", "closed"))
 
     async def page(self, request: Request, html: str, path: str) -> Response:
         """The page at this path; a token in the address is moved into the cookie first."""
         if token := request.path_params.get("token"):
             link = await run_in_threadpool(self._links.invited_as, token)
-            if why_closed(link) is None:
+            if self._why_closed(link) is None:
                 # A link in web mail is opened from another site, and then the cookie is not sent; so a page of this site
                 # comes first.
                 response: Response = RedirectResponse(f"/entering{path}", status_code=303)
@@ -89,14 +82,16 @@ class Entry:
             return HTMLResponse(html)
         secret = self.secret(request)
         link = await run_in_threadpool(self._links.invited_as, secret) if secret else None
-        return HTMLResponse(html) if why_closed(link) is None else self._shut(link)
+        return HTMLResponse(html) if self._why_closed(link) is None else self._shut(link)
 
     async def entering(self, request: Request) -> Response:
         """The page that leads on from an invitation."""
-        return HTMLResponse(self._entering.replace("{path}", request.url.path.removeprefix("/entering")))
+        page = rendered(page_text(PAGES, "entering.html"), self._study, path=request.url.path.removeprefix("/entering"))
+        return HTMLResponse(page)
 
     def _shut(self, link: Link | None) -> Response:
-        return HTMLResponse(self._closed.replace("{why}", why_closed(link) or ""), status_code=403)
+        page = rendered(page_text(PAGES, "closed.html"), self._study, why=self._why_closed(link) or "")
+        return HTMLResponse(page, status_code=403)
 
     def secret(self, request: Request) -> str:
         """The secret in the requester's cookie; empty without one."""
@@ -111,13 +106,18 @@ class Entry:
     def admitted(self, secret: str) -> Link | Response | None:
         """The link of a secret, None for somebody on this machine without one, or the refusal."""
         link = self._links.invited_as(secret) if secret else None
-        if self.address.public and (why := why_closed(link)):
+        if self.address.public and (why := self._why_closed(link)):
             return refuse(why, 403)
         return link
 
     def why_closed(self, request: Request) -> str | None:
         """The reason why the requester's link does not work, in words for its holder; None while it works."""
-        return why_closed(self._links.invited_as(self.secret(request))) if self.address.public else None
+        return self._why_closed(self._links.invited_as(self.secret(request))) if self.address.public else None
+
+    def _why_closed(self, link: Link | None) -> str | None:
+        """The reason why a link does not work, in words for its holder; None while it works."""
+        ended = "not_invited" if link is None else link.ended(time.time())
+        return self._study.texts(f"invited.ended.{ended}") if ended else None
 
     def from_here(self, request: Request) -> bool:
         """True if a request that changes something comes from a page of this server."""
@@ -125,7 +125,13 @@ class Entry:
 
     def exception_handlers(self) -> Mapping[Any, ExceptionHandler]:
         """The answers to what can go wrong in any request: a disk without room, and a client who went before the end."""
-        return {sqlite3.Error: _storage, OSError: _storage, ClientDisconnect: _nobody}
+        return {sqlite3.Error: self._storage, OSError: self._storage, ClientDisconnect: _nobody}
+
+    def _storage(self, _: Request, error: Exception) -> Response:
+        if storage_fault(error) is None:
+            raise error
+        logging.getLogger(__name__).error("the disk takes nothing (%s)", error)
+        return refuse(self._study.texts("invited.disk_full"), DISK_FULL_STATUS)
 
     def middleware(self) -> list[Middleware]:
         """The common headers of every answer, and the check of the server's own names."""
@@ -157,13 +163,6 @@ class _InTurn:
             place = self._places[who] = asyncio.Semaphore(MOST_AT_ONCE)
         async with place:
             await self._app(scope, receive, send)
-
-
-def _storage(_: Request, error: Exception) -> Response:
-    if storage_fault(error) is None:
-        raise error
-    logging.getLogger(__name__).error("the disk takes nothing (%s)", error)
-    return refuse(DISK_FULL, DISK_FULL_STATUS)
 
 
 def _nobody(_: Request, __: Exception) -> Response:
@@ -228,12 +227,6 @@ def _whole_characters(value: Any) -> Any:
     if isinstance(value, dict):
         return {_whole_characters(name): _whole_characters(inner) for name, inner in value.items()}
     return [_whole_characters(inner) for inner in value] if isinstance(value, list) else value
-
-
-def why_closed(link: Link | None) -> str | None:
-    """The reason why a link does not work, in words for its holder; None while it works."""
-    ended = None if link is None else link.ended(time.time())
-    return _NOT_INVITED if link is None else _ENDED[ended] if ended else None
 
 
 def refuse(words: str, status: int) -> JSONResponse:

@@ -20,6 +20,7 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from harness.files import own_file, own_folder, own_tree
+from harness.reports.invited import participants
 from harness.reports.invited.links import SCHEMA, Links, hashed
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.material import FOLDER
@@ -27,7 +28,7 @@ from harness.reports.listening.plan import Item
 
 DATABASE = "votes.sqlite"
 _ITEMS = TypeAdapter(tuple[Item, ...])
-_SCHEMA = f"""{SCHEMA}
+_SCHEMA = f"""{SCHEMA}{participants.SCHEMA}
 CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS raters (
   id TEXT PRIMARY KEY, hash TEXT UNIQUE NOT NULL, role TEXT NOT NULL, design TEXT NOT NULL, plan TEXT NOT NULL,
@@ -95,6 +96,7 @@ class VoteStore:
             self._traces.execute("PRAGMA synchronous=NORMAL")
             self._db.execute("INSERT OR IGNORE INTO secrets VALUES ('media', ?)", (secrets.token_hex(32),))
         self.links = Links(self._write, self._read, "raters")
+        self.participants = participants.Participants(self._write, self._read)
 
     def close(self) -> None:
         self._reads.close()
@@ -240,6 +242,24 @@ class VoteStore:
         with self._lock:
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return voided
+
+    def forget(self, rater: str) -> int | None:
+        """Delete all that a rater gave or said of themselves; returns the number of answers, None for nobody of that name.
+
+        The name stays taken, so that nobody else gets it, and says nothing any more.
+        """
+        with self._write() as db:
+            if db.execute("SELECT 1 FROM raters WHERE id = ? AND hash NOT LIKE 'gone-%'", (rater,)).fetchone() is None:
+                return None
+            given = db.execute("SELECT count(*) FROM answers WHERE rater = ?", (rater,)).fetchone()[0]
+            for table in ("answers", "failed_rounds", "served", "fetched"):
+                db.execute(f"DELETE FROM {table} WHERE rater = ?", (rater,))
+            participants.forget_participant(db, rater)
+            gone = (f"gone-{secrets.token_hex(16)}", time.time(), rater)
+            db.execute("UPDATE raters SET hash = ?, plan = '[]', began_s = 0, left_s = ? WHERE id = ?", gone)
+        with self._lock:
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return int(given)
 
     def failed_rounds(self, rater: Rater) -> int:
         """The number of times that steps were asked again."""

@@ -16,7 +16,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import soundfile
@@ -34,7 +34,6 @@ POOL = 12
 MOST_WORDS = 80
 """Most words of a reply: about twice the paper's 40; the page asks for 1–3 sentences."""
 SHORTEST_S, LONGEST_S = 0.8, 60.0
-_HOW_LONG: Final = f"Please speak for between one and {LONGEST_S:.0f} seconds."
 LOWEST_RATE_HZ, HIGHEST_RATE_HZ = 4_000, 192_000
 MOST_CHANNELS = 8
 BLOCK_FRAMES = 65_536
@@ -101,9 +100,9 @@ class Collection:
         """
         due = self.next_for(rater)
         if due["kind"] == "done" or body.get("context") != due["context"]:
-            raise Refused("This conversation is not yours to answer now. Please reload the page.")
+            raise Refused("collect.refused.not_yours")
         if body.get("no_help") is not True:
-            raise Refused("Please confirm that the words are your own and no program helped.")
+            raise Refused("collect.refused.attest")
         text, audio = body.get("text"), body.get("audio")
         if isinstance(audio, str) and audio:
             name = self._keep_recording(audio)
@@ -112,7 +111,7 @@ class Collection:
             name, given = None, text.strip()
             _check_text(given)
         else:
-            raise Refused("Please speak or write a reply.")
+            raise Refused("collect.refused.nothing")
         try:
             stored = self._votes.add_completion(rater, due["context"], given, name)
         except sqlite3.Error:
@@ -120,7 +119,7 @@ class Collection:
             raise
         if not stored:
             self._drop(name)
-            raise Refused("You have answered this conversation already.")
+            raise Refused("collect.refused.twice")
 
     def _drop(self, name: str | None) -> None:
         """Delete a recording that no row names."""
@@ -131,11 +130,11 @@ class Collection:
         try:
             mono, rate_hz = _decoded(base64.b64decode(encoded, validate=True))
         except (binascii.Error, soundfile.LibsndfileError) as error:
-            raise Refused("The recording cannot be read; please record again.") from error
+            raise Refused("collect.refused.unreadable") from error
         if len(mono) < SHORTEST_S * rate_hz:
-            raise Refused(_HOW_LONG)
+            raise _how_long()
         if float(np.sqrt(np.mean(mono**2))) < 1e-4:
-            raise Refused("The recording is silent; please check the microphone.")
+            raise Refused("collect.refused.silent")
         even = soxr.resample(mono, rate_hz, sound.RATE_HZ, quality="HQ").astype(np.float32)
         own_folder(self._folder)
         name = f"{secrets.token_hex(12)}.flac"
@@ -157,21 +156,25 @@ def _decoded(raw: bytes) -> tuple[NDArray[np.float32], int]:
     """
     with soundfile.SoundFile(io.BytesIO(raw)) as file:
         if not LOWEST_RATE_HZ <= file.samplerate <= HIGHEST_RATE_HZ or file.channels > MOST_CHANNELS:
-            raise Refused("The recording has a rate or channels that cannot be read; please record again.")
+            raise Refused("collect.refused.rate")
         most = round(LONGEST_S * file.samplerate)
         blocks: list[NDArray[np.float32]] = []
         frames = 0
         while len(block := file.read(BLOCK_FRAMES, dtype="float32", always_2d=True)):
             frames += len(block)
             if frames > most:
-                raise Refused(_HOW_LONG)
+                raise _how_long()
             blocks.append(block.mean(axis=1))
         return np.concatenate(blocks) if blocks else np.zeros(0, np.float32), file.samplerate
+
+
+def _how_long() -> Refused:
+    return Refused("collect.refused.how_long", most=round(LONGEST_S))
 
 
 def _check_text(text: str) -> None:
     words = len(text.split())
     if words < 2:
-        raise Refused("Please write at least a few words, as you would say them.")
+        raise Refused("collect.refused.few_words")
     if words > MOST_WORDS or len(text) > 2_000 or len(_SENTENCE_END.findall(text + " ")) > 5:
-        raise Refused("Please keep to one to three sentences, as you would say them aloud.")
+        raise Refused("collect.refused.many_words")

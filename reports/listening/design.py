@@ -28,6 +28,7 @@ class ListeningDesign(BaseModel):
     practice: Annotated[int, Field(ge=0, le=5)] = 1
     gold: Annotated[int, Field(ge=0, le=10)] = 2
     attention: Annotated[int, Field(ge=0, le=5)] = 1
+    """Further checks of the same kind as `gold`."""
     headphone_trials: Annotated[int, Field(ge=0, le=6)] = 3
     """Number of headphone trials with antiphase tones (Woods et al. 2017); none in text."""
     break_every: Annotated[int, Field(ge=3)] = 10
@@ -61,14 +62,6 @@ CHOICES: tuple[tuple[int, str], ...] = (
     (2, "B is much better"),
 )
 """The five options of the paper (section 9.6), in our words, with the number that is stored."""
-SCALES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "empathy": (
-        "How well does the reply respond to how this person feels?",
-        ("1 not at all", "2 poorly", "3 fairly", "4 well", "5 very well"),
-    ),
-    "naturalness": ("How natural does the voice sound?", ("1 bad", "2 poor", "3 fair", "4 good", "5 excellent")),
-}
-"""Absolute category rating: the labels of naturalness are those of ITU-T P.800."""
 
 
 def scales(medium: str) -> tuple[str, ...]:

@@ -11,15 +11,11 @@ import math
 from collections.abc import Sequence
 
 from harness.reports.listening.plan import Item
+from harness.study.texts import Texts
 
 ROUNDS = 3
 NEEDED_SHARE = 5 / 6
 """Share of trials to pass: Woods et al. admit listeners with five of six right; with loudspeakers most get none."""
-TRY_AGAIN = (
-    "That did not sound like headphones: on them, the softest tone is easy to tell. Please put headphones on, both sides, "
-    "and check that both can be heard. Then try once more."
-)
-LAST_TRY = f"{TRY_AGAIN} It is the last try: without headphones the test cannot go on."
 
 
 def trials(plan: Sequence[Item]) -> range:
@@ -41,6 +37,7 @@ def in_round(item: Item, failed_rounds: int, position: int, secret: bytes, rater
     return item.model_copy(update={"expected": 1 + int.from_bytes(drawn) % 3})
 
 
-def words(failed_rounds: int) -> str:
+def words(failed_rounds: int, t: Texts) -> str:
     """The text above a trial after this many failed rounds."""
-    return "" if not failed_rounds else LAST_TRY if failed_rounds == ROUNDS - 1 else TRY_AGAIN
+    said = [t("listen.try_again")] if failed_rounds else []
+    return " ".join([*said, t("listen.last_try")] if failed_rounds == ROUNDS - 1 else said)

@@ -79,7 +79,9 @@ def _sounds(item: Item, material: Material, design: ListeningDesign) -> list[Pat
         return [material.level()]
     if item.role == "headphones":
         return [material.headphones(item.expected or 1)]
-    slots = [material.stimulus(s.context, s.system, gap_ms=s.gap_ms, degraded=s.degraded) for s in item.slots]
+    slots = [
+        material.stimulus(s.context, s.system, gap_ms=s.gap_ms, degraded=s.degraded, after=item.context) for s in item.slots
+    ]
     return [material.caller(item.context or ""), *slots]
 
 

@@ -87,26 +87,33 @@ class Material:
         self.conversations: tuple[Conversation, ...] = tuple(found)
         self.by_id: Mapping[str, Conversation] = {c.id: c for c in found}
 
-    def stimulus(self, context: str, system: str, *, gap_ms: float, degraded: bool = False) -> Path:
-        """The file of one reply after its gap."""
+    def stimulus(self, context: str, system: str, *, gap_ms: float, degraded: bool = False, after: str | None = None) -> Path:
+        """The file of one reply after its gap. `after`: the conversation whose caller is heard before it, if not its own."""
         reply = self.by_id[context].replies[system]
-        name = _name("reply", reply.session or "", f"{gap_ms:.1f}", str(degraded))
+        before = reply if after is None or after == context else self._spoken(after)
+        named = ("reply", reply.session or "", f"{gap_ms:.1f}", str(degraded))
+        name = _name(*named) if before is reply else _name(*named, before.session or "")
 
         def make() -> sound.Sound:
             recording = self._store.recording(self._session(reply))
             spoken = sound.reply(recording, reply.spoken_end_ms, reply.onset_ms, reply.end_ms)
             if degraded:
                 spoken = sound.degraded(spoken, seed=len(spoken))
-            return sound.after_gap(sound.caller_turn(recording), spoken, gap_ms)
+            heard = recording if before is reply else self._store.recording(self._session(before))
+            return sound.after_gap(sound.caller_turn(heard), spoken, gap_ms)
 
         return self._kept(name, make)
 
     def caller(self, context: str) -> Path:
         """The file of the caller's last turn; every agent heard the same one."""
-        reply = next(r for r in self.by_id[context].replies.values() if r.session is not None)
+        reply = self._spoken(context)
         return self._kept(
             _name("caller", reply.session or ""), lambda: sound.caller_turn(self._store.recording(self._session(reply)))
         )
+
+    def _spoken(self, context: str) -> Reply:
+        """A reply whose recording has the caller's turn."""
+        return next(reply for reply in self.by_id[context].replies.values() if reply.session is not None)
 
     def prepare(self, design: ListeningDesign, progress: Callable[[int, int], None] | None = None) -> None:
         """Make every sound that the design can ask for, so that no rater waits for one."""

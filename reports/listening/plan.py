@@ -8,9 +8,13 @@ the turn of its conversation with fewer others. Pairs with a reference have one 
 
 Sides are balanced within a rater. A conversation has one role for a rater: practice, check or item. With delays as a factor the
 same pair comes twice, once in each half, so that neither memory nor fatigue falls on one version alone.
+
+A check is an item like any other, with a conversation of its own: only its reply, or one of two, was given to somebody else and
+is about something else. Whoever reads and listens notices; nothing else tells the item from the others.
 """
 
 import random
+import re
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import combinations
@@ -19,7 +23,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict
 
 from harness.ranking.draw_pairs import REFERENCE_EVERY
-from harness.reports.listening.design import CHOICES, ListeningDesign
+from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.material import Conversation, audible_gap_ms
 from harness.store.judgment import has_reference
 
@@ -29,6 +33,10 @@ Coverage = Mapping[tuple[str, ...], int]
 GOLDEN: Final = 0.6180339887498949
 """Steps of the golden ratio around a circle fall nearly evenly whatever their number, and from a start drawn at random each is
 uniform: so a rater meets all systems about as often, and each pair of a conversation is as likely."""
+_CANDIDATES: Final = 40
+"""Misplaced replies to choose from: a run of twenty agents has thousands, and one in some dozens names its own subject."""
+_LONG_WORD: Final = re.compile(r"\w{5,}")
+"""Words of five letters or more: shorter ones are mostly grammar, in English as in Spanish."""
 
 
 class Slot(BaseModel):
@@ -43,7 +51,10 @@ class Slot(BaseModel):
 
 
 class Item(BaseModel):
-    """One step of a session. `expected` is the known answer of a check: a choice's sign, an exact choice, or a tone."""
+    """One step of a session. `expected` is the known answer of a check: a choice's sign, a low rating, or a tone.
+
+    The role `attention` and `instruction` are of older versions, whose checks told their rater what to choose.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -80,14 +91,14 @@ def deal(
     practice, gold = kept[: min(design.practice, checks // 2)], kept[min(design.practice, checks // 2) :]
     turns = {conversation.id: _turn(conversation) for conversation in conversations} if design.kind == "ab" else {}
     asked = _main(main, design, coverage, turns, rng)
-    for item in [*_gold(gold, conversations, design, rng), *_attention(asked, design, rng)]:
+    for item in _gold(gold, conversations, design, rng):
         asked.insert(rng.randint(min(1, len(asked)), len(asked)), item)
     return (*_before(design, rng), *_practice(practice, design, rng), *_with_breaks(asked, design))
 
 
 def _reserved(available: int, design: ListeningDesign) -> int:
     """The number of conversations for checks: at most a third, none if there are fewer than four."""
-    return min(design.practice + design.gold, available // 3) if available >= 4 else 0
+    return min(design.practice + design.gold + design.attention, available // 3) if available >= 4 else 0
 
 
 def _before(design: ListeningDesign, rng: random.Random) -> list[Item]:
@@ -192,41 +203,59 @@ def _gold(
 ) -> list[Item]:
     """Checks with known answers: a reply against the same system's reply to another conversation; or speech under noise."""
     found = []
-    for number, conversation in enumerate(chosen):
-        others = [c for c in conversations if c.id != conversation.id and set(c.replies) & set(conversation.replies)]
-        if not others:
-            continue
-        other = rng.choice(others)
-        system = rng.choice(sorted(set(other.replies) & set(conversation.replies)))
-        gap = design.even_gap_ms if design.medium == "sound" else 0.0
-        right = Slot(context=conversation.id, system=system, gap_ms=gap)
+    first_is_right = rng.random() < 0.5
+    for conversation in chosen:
+        with_delay = rng.choice(design.audible_delay)
+
+        def slot(of: Conversation, system: str, with_delay: bool = with_delay) -> Slot:
+            return Slot(context=of.id, system=system, gap_ms=_gap_ms(of, system, design, with_delay))
+
         slots: tuple[Slot, ...]
-        if design.kind == "ab":
-            wrong = Slot(context=other.id, system=system, gap_ms=gap)
-            slots, expected = ((right, wrong), -1) if number % 2 == 0 else ((wrong, right), 1)
-        elif design.medium == "sound":
-            slots, expected = (right.model_copy(update={"degraded": True}),), 1
+        if design.kind == "acr" and design.medium == "sound":
+            speech = slot(conversation, rng.choice(sorted(conversation.replies)))
+            slots, expected = (speech.model_copy(update={"degraded": True}),), 1
+        elif (misplaced := _misplaced(conversation, conversations, rng)) is None:
+            continue
         else:
-            slots, expected = (Slot(context=other.id, system=system),), 1
-        found.append(Item(role="gold", context=conversation.id, slots=slots, expected=expected))
+            other, system = misplaced
+            right, wrong = slot(conversation, system), slot(other, system)
+            if design.kind == "acr":
+                slots, expected = (wrong,), 1
+            else:
+                slots, expected = ((right, wrong), -1) if first_is_right else ((wrong, right), 1)
+                first_is_right = not first_is_right
+        found.append(Item(role="gold", context=conversation.id, slots=slots, with_delay=with_delay, expected=expected))
     return found
 
 
-def _attention(asked: Sequence[Item], design: ListeningDesign, rng: random.Random) -> list[Item]:
-    """Turn some of the rater's own items into checks, which contain their own answer."""
-    if len(asked) < 4 or not design.attention:
-        return []
-    found = []
-    for _ in range(design.attention):
-        like = rng.choice([item for item in asked if item.role == "main"])
-        if design.kind == "ab":
-            value, words = rng.choice([choice for choice in CHOICES if choice[0] != 0])
-            told = f"This one is a check. Please choose “{words}” and write “check” as the reason, whatever you think."
-        else:
-            value = rng.choice((1, 2, 4))
-            told = f"This one is a check. Please choose {value} everywhere, whatever you think."
-        found.append(Item(role="attention", context=like.context, slots=like.slots, expected=value, instruction=told))
-    return found
+def _misplaced(
+    conversation: Conversation, conversations: Sequence[Conversation], rng: random.Random
+) -> tuple[Conversation, str] | None:
+    """Another conversation, and a system whose reply there fits least here; None if nobody's reply would be out of place.
+
+    What would be as kind a thing to say here gives no check, and would leave out attentive raters. So of some replies drawn at
+    random the one is chosen that says most words of its own conversation beyond those of this one, and one at least.
+    """
+    here = _long_words(conversation)
+    every = [
+        (c, s) for c in conversations if c.id != conversation.id for s in sorted(set(c.replies) & set(conversation.replies))
+    ]
+
+    def out_of_place(candidate: tuple[Conversation, str]) -> int:
+        other, system = candidate
+        said = _LONG_WORD.findall(other.replies[system].text.lower())
+        if said == _LONG_WORD.findall(conversation.replies[system].text.lower()):
+            return 0
+        return len(set(said) & (_long_words(other) - here))
+
+    drawn = rng.sample(every, min(len(every), _CANDIDATES))
+    best = max(drawn, key=out_of_place, default=None)
+    return best if best is not None and out_of_place(best) > 0 else None
+
+
+def _long_words(conversation: Conversation) -> frozenset[str]:
+    """Words that say what a conversation is about."""
+    return frozenset(word for _, text in conversation.history for word in _LONG_WORD.findall(text.lower()))
 
 
 def _with_breaks(asked: Sequence[Item], design: ListeningDesign) -> list[Item]:
@@ -246,12 +275,7 @@ def passed(item: Item, answer: Mapping[str, object], design: ListeningDesign) ->
         return answer.get("tone") == item.expected
     if design.kind == "ab":
         choice = answer.get("choice")
-        if not isinstance(choice, int):
-            return False
-        return choice == item.expected if item.role == "attention" else choice * item.expected > 0
-    given = [value for name, value in answer.items() if name in ("empathy", "naturalness") and isinstance(value, int)]
-    if item.role == "attention":
-        return bool(given) and all(value == item.expected for value in given)
+        return isinstance(choice, int) and choice * item.expected > 0
     scale = "naturalness" if any(slot.degraded for slot in item.slots) else "empathy"
     value = answer.get(scale)
     # P.808 allows a scale point of leeway around the expected end.

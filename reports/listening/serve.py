@@ -14,6 +14,7 @@ from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.material import FOLDER, Material
 from harness.store.paths import plain_name
 from harness.store.run_store import RunStore
+from harness.study.study import Study
 
 
 def prepare(
@@ -40,6 +41,7 @@ def serve(
     design: ListeningDesign,
     address: Address,
     *,
+    study: Study | None = None,
     raters: int = 10,
     contributors: int = 0,
     lifetime_s: float | None = None,
@@ -59,7 +61,8 @@ def serve(
         votes, material = prepare(store, design, progress)
         with closing(votes):
             serve_on(
-                bound, here, ListeningApp(votes, material, design, here).asgi(), votes.links, "Listening test", announce,
+                bound, here, ListeningApp(votes, material, design, here, study=study).asgi(), votes.links, "Listening test",
+                announce,
                 invited=(("rater", raters, ""), ("contributor", contributors, "/collect")),
                 lifetime_s=lifetime_s,
                 notes=() if here.public else (f"People's own replies: {here.origin}/collect",),

@@ -1,8 +1,8 @@
 """One rater's session: the contents of a step for the page, and the checks of answers.
 
 The page gets labels, texts and keyed addresses of sounds; never a system, a file, a role or a known answer. A check
-does not differ from other items. An answer is accepted only for the current step, only after all its sounds were sent,
-and not before they can have been heard.
+does not differ from other items: it has the same parts, and its answer is taken and acknowledged in the same way. An answer is
+accepted only for the current step, only after all its sounds were sent, and not before they can have been heard.
 """
 
 import hashlib
@@ -15,9 +15,10 @@ from typing import Any
 from harness.reports.invited import Refused
 from harness.reports.listening import headphones
 from harness.reports.listening.answers import Rater, VoteStore
-from harness.reports.listening.design import CHOICES, SCALES, ListeningDesign, scales
+from harness.reports.listening.design import ListeningDesign, scales
 from harness.reports.listening.material import Material, seconds
 from harness.reports.listening.plan import Item, passed
+from harness.study.study import Study
 
 Json = dict[str, Any]
 HEARING_SHARE = 0.9
@@ -30,23 +31,33 @@ class Sessions:
     """The logic of raters' sessions, independent of the web server."""
 
     def __init__(
-        self, votes: VoteStore, material: Material, design: ListeningDesign, hearing_share: float = HEARING_SHARE
+        self,
+        votes: VoteStore,
+        material: Material,
+        design: ListeningDesign,
+        study: Study,
+        hearing_share: float = HEARING_SHARE,
     ) -> None:
         self._hearing_share = hearing_share
         self._votes = votes
         self._material = material
         self._design = design
+        self._study = study
+        self._t = study.texts
         self._secret = votes.media_secret
 
     def step(self, rater: Rater) -> Json:
-        """The current step for the page."""
+        """The current step for the page; first the study's questions about the person."""
+        if questions := self._votes.participants.questions(rater.id, self._study):
+            return {"kind": "about", "questions": questions, "position": 0, "total": len(rater.plan)}
         position = self._due(rater)
         total = len(rater.plan)
         if position is None:
             return {"kind": "unheard", "position": 0, "total": total}
         if position >= total:
-            return {"kind": "done", "position": position, "total": total}
-        item = rater.plan[position]
+            end = {"code": self._study.completion_code, "way_back": self._study.way_back, "name": rater.id}
+            return {"kind": "done", "position": position, "total": total, **end}
+        item = _asked_today(rater.plan[position])
         self._votes.serve(rater, position)
         shown: Json = {
             "kind": self._kind(item),
@@ -57,7 +68,7 @@ class Sessions:
         if item.role in ("level", "headphones"):
             shown["sounds"] = [self._address(rater, position, "0")]
         if item.role == "headphones":
-            shown["instruction"] = headphones.words(self._votes.failed_rounds(rater))
+            shown["instruction"] = headphones.words(self._votes.failed_rounds(rater), self._t)
         if shown["kind"] in ("pair", "rating"):
             shown |= self._replies(rater, position, item)
         return shown
@@ -77,7 +88,7 @@ class Sessions:
 
     def _item(self, rater: Rater, position: int) -> Item:
         """The step in its current form."""
-        item = rater.plan[position]
+        item = _asked_today(rater.plan[position])
         if item.role != "headphones":
             return item
         return headphones.in_round(item, self._votes.failed_rounds(rater), position, self._secret, rater.id)
@@ -97,17 +108,20 @@ class Sessions:
             "caller": self._address(rater, position, "caller") if sound else None,
             "replies": [
                 {
-                    "label": f"Reply {LETTERS[k]}" if len(item.slots) > 1 else "The reply",
+                    "label": self._t("shared.reply", letter=LETTERS[k]) if len(item.slots) > 1 else self._t("shared.the_reply"),
                     "sound": self._address(rater, position, str(k)) if sound else None,
                     "text": None if sound else texts[k],
                 }
                 for k in range(len(item.slots))
             ],
-            "instruction": item.instruction,
-            "choices": [list(choice) for choice in CHOICES] if self._design.kind == "ab" else [],
-            "scales": [[name, SCALES[name][0], list(SCALES[name][1])] for name in scales(self._design.medium)]
-            if self._design.kind == "acr"
+            "choices": [*zip(range(-2, 3), self._t.several("shared.options"), strict=True)]
+            if self._design.kind == "ab"
             else [],
+            "scales": [
+                [name, self._t(f"listen.scale.{name}_question"), self._t.several(f"listen.scale.{name}")]
+                for name in scales(self._design.medium)
+                if self._design.kind == "acr"
+            ],
             "reason_characters": self._design.reason_characters,
             "draft": self._key(rater, position, "draft"),
         }
@@ -138,7 +152,9 @@ class Sessions:
             return {"0": self._material.headphones(item.expected or 1)}
         assert item.context is not None
         found = {
-            str(k): self._material.stimulus(slot.context, slot.system, gap_ms=slot.gap_ms, degraded=slot.degraded)
+            str(k): self._material.stimulus(
+                slot.context, slot.system, gap_ms=slot.gap_ms, degraded=slot.degraded, after=item.context
+            )
             for k, slot in enumerate(item.slots)
         }
         return {"caller": self._material.caller(item.context), **found}
@@ -153,21 +169,21 @@ class Sessions:
         if due is None or self._ended_a_round(rater, position, due):
             return
         if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position <= due:
-            raise Refused("That step is not due yet. Please reload the page.")
+            raise Refused("listen.refused.not_due")
         if position < due:
             return
         if position == len(rater.plan):
-            raise Refused("Everything has been answered. Thank you.")
+            raise Refused("listen.refused.all_answered")
         item = self._item(rater, position)
         kept = self._checked(item, answer)
         first_shown_s = self._votes.serve(rater, position)
         took_s = time.time() - first_shown_s
         sounds = self._sounds(item)
         if not set(sounds) <= self._votes.fetched(rater, position):
-            raise Refused("Please listen to everything first.")
+            raise Refused("listen.refused.hear_first")
         hearing_s = sum(seconds(path) for path in sounds.values())
         if took_s < self._hearing_share * hearing_s:
-            raise Refused("Please listen to everything to its end first.")
+            raise Refused("listen.refused.hear_to_its_end")
         self._votes.answer(rater, position, kept, passed(item, kept, self._design), max(took_s - hearing_s, 0.0), item)
 
     def _ended_a_round(self, rater: Rater, position: object, due: int) -> bool:
@@ -180,18 +196,21 @@ class Sessions:
         if item.role in ("level", "break"):
             return {}
         if item.role == "headphones":
-            return {"tone": _whole(answer.get("tone"), 1, 3, "Please choose one of the three sounds.")}
+            return {"tone": _whole(answer.get("tone"), 1, 3, "listen.refused.choose_tone")}
         if self._design.kind == "acr":
-            return {
-                name: _whole(answer.get(name), 1, 5, "Please answer every question.") for name in scales(self._design.medium)
-            }
-        choice = _whole(answer.get("choice"), -2, 2, "Please choose one of the five.")
+            return {name: _whole(answer.get(name), 1, 5, "listen.refused.answer_all") for name in scales(self._design.medium)}
+        choice = _whole(answer.get("choice"), -2, 2, "listen.refused.choose")
         reason = answer.get("reason")
         if not isinstance(reason, str) or len(reason.strip()) < self._design.reason_characters:
-            raise Refused("Please say in a few words why.")
+            raise Refused("listen.refused.say_why")
         if len(reason) > LONGEST_REASON:
-            raise Refused("That reason is too long; please shorten it.")
+            raise Refused("listen.refused.too_long")
         return {"choice": choice, "reason": reason.strip()}
+
+
+def _asked_today(item: Item) -> Item:
+    """The step as it is asked. Plans of older versions have items that told their rater what to choose, and nobody is asked."""
+    return Item(role="break") if item.role == "attention" else item
 
 
 def _whole(value: object, low: int, high: int, otherwise: str) -> int:

@@ -160,8 +160,12 @@ def played(tmp_path: Path) -> Callable[..., tuple[RunStore, RunSummary]]:
         text: str = "I just sat there <pause 400> and said nothing.",
         unit_s: float = 1.0,
         conditions: Sequence[str] = ("clean",),
+        subjects: Sequence[str] = (),
     ) -> tuple[RunStore, RunSummary]:
-        items = [context(n, text) for n in range(contexts)]
+        """`subjects`: words that the callers, and those who reply to them, say in turn; without any all say the same."""
+        said = [" ".join([text, *subjects[n % len(subjects) : n % len(subjects) + 1]]) if subjects else text
+                for n in range(contexts)]  # fmt: skip
+        items = [context(n, said[n]) for n in range(contexts)]
         entries = [AgentEntry(name=n, kind="cascade", profile_hash="h", profile_text="") for n in ("quick", "slow")]
         manifest = RunManifest(
             created="2030-01-01T00:00:00Z", harness_version="0", pack="test", pack_source="test", pack_hash="0" * 64,
@@ -175,10 +179,10 @@ def played(tmp_path: Path) -> Callable[..., tuple[RunStore, RunSummary]]:
                 partial = store.partial_folder(key)
                 recording_files.save(recording(ttfa_s, unit_s), partial)
                 store.commit_session(
-                    key, partial=partial, written_text=text, understood_text=text, timing=timing(ttfa_s * 1_000, unit_s),
-                    started_ns=SECOND_NS * (n * 10 + 1),
+                    key, partial=partial, written_text=said[n // len(conditions)], understood_text=text,
+                    timing=timing(ttfa_s * 1_000, unit_s), started_ns=SECOND_NS * (n * 10 + 1),
                 )  # fmt: skip
-                store.set_heard(key.session_id, text, ())
+                store.set_heard(key.session_id, said[n // len(conditions)], ())
             put(store, [
                 Judgment(
                     context=item.id, subset="regular", system_a=a, system_b=b, source="judge", judge="tester@1", winner="a",

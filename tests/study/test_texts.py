@@ -45,10 +45,17 @@ def test_no_text_is_empty_or_begins_with_a_space(language: str) -> None:
     assert not [key for key, part in parts if not part or part != part.strip()]
 
 
-def test_no_page_asks_for_a_text_that_is_missing() -> None:
+def test_a_page_shows_every_text_and_no_text_that_is_missing() -> None:
     code = sources()
     asked = set(_SHOWN.findall(code))
     assert not asked - set(texts("en").entries) - {key.rpartition(".")[0] for key in texts("en").entries}
+    quoted = set(re.findall(r"[\"'`]([a-z_]+(?:\.[a-z0-9_]+)+)(?=[\"'`]|\.[{$\"])", code))
+    unused = {key for key in texts("en").entries if not any(_above(key, name) for name in quoted)}
+    assert not unused
+
+
+def _above(key: str, name: str) -> bool:
+    return key == name or key.startswith(f"{name}.")
 
 
 def test_a_text_is_filled_and_counts() -> None:

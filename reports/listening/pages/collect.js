@@ -1,6 +1,6 @@
 /* A contributor hears a conversation and speaks or types a reply. A recording is turned into plain PCM here, in the browser. */
 import { el } from "/asset/el.js";
-import { ask, byId, draft, stage, talk, tell } from "/asset/asking.js";
+import { aboutYou, ask, byId, draft, ending, help, stage, t, talk, tell } from "/asset/asking.js";
 import { noMicrophone, noRecording } from "/asset/microphone.js";
 
 const RATE_HZ = 24000;
@@ -20,13 +20,13 @@ const decoded = async (blob) => {
   const sound = await context.decodeAudioData(await blob.arrayBuffer());
   return wav(sound.getChannelData(0));
 };
-const WRITE = "You can write your reply instead.";
+const WRITE = t("collect.write_instead");
 const NO_RECORDING = noRecording(window.MediaRecorder, WRITE);
 const recorder = (onChange) => {
   if (NO_RECORDING) return { node: el("p", { class: "note" }, NO_RECORDING), audio: () => null };
-  const state = el("span", { class: "state", role: "status" }, "nothing recorded");
-  const again = el("audio", { controls: true, hidden: true, "aria-label": "Your recording" });
-  const button = el("button", { type: "button" }, "Record");
+  const state = el("span", { class: "state", role: "status" }, t("collect.nothing_recorded"));
+  const again = el("audio", { controls: true, hidden: true, "aria-label": t("collect.your_recording") });
+  const button = el("button", { type: "button" }, t("collect.record"));
   let running = null;
   let kept = null;
   button.addEventListener("click", async () => {
@@ -42,34 +42,34 @@ const recorder = (onChange) => {
         stream.getTracks().forEach((track) => track.stop());
         running = null;
         try { kept = await decoded(new Blob(parts)); } catch {
-          button.textContent = kept ? "Record again" : "Record";
-          state.textContent = kept ? "recorded" : "nothing recorded";
-          tell(`The recording could not be read. Please record again. ${WRITE}`);
+          button.textContent = t(kept ? "collect.record_again" : "collect.record");
+          state.textContent = t(kept ? "collect.recorded" : "collect.nothing_recorded");
+          tell(`${t("collect.refused.unreadable")} ${WRITE}`);
           return;
         }
         tell("");
         again.src = URL.createObjectURL(new Blob([kept], { type: "audio/wav" }));
         again.hidden = false;
-        button.textContent = "Record again";
-        state.textContent = "recorded";
+        button.textContent = t("collect.record_again");
+        state.textContent = t("collect.recorded");
         onChange();
       };
       running.start();
-      button.textContent = "Stop recording";
-      state.textContent = "recording; speak now";
-    } catch (error) { running = null; tell(noMicrophone(error, "Record", WRITE)); }
+      button.textContent = t("collect.stop_recording");
+      state.textContent = t("collect.recording");
+    } catch (error) { running = null; tell(noMicrophone(error, t("collect.record"), WRITE)); }
   });
   return { node: el("div", { class: "hear own" }, button, state, again), audio: () => (kept ? base64(kept) : null) };
 };
 const show = (due) => {
   byId("welcome").hidden = true;
+  if (due.kind === "about") { aboutYou(due.questions, next); return; }
   if (due.kind === "done") {
-    stage.replaceChildren(el("h1", {}, "Thank you"), el("p", {}, `You have given ${due.given} ${due.given === 1 ? "reply" : "replies"}. There is nothing more to answer now.`),
-      el("p", {}, "Some of this was heavy. Do something kind for yourself, and talk to somebody you trust if it stays with you."));
+    stage.replaceChildren(el("h1", {}, t("shared.thanks")), el("p", {}, t("collect.done", { n: due.given })), ...ending(due).filter(Boolean), el("div", { class: "card" }, help(t("study.after"))));
     return;
   }
-  const button = el("button", { type: "submit", class: "main", disabled: true }, "Send");
-  const player = due.sound ? el("audio", { controls: true, src: null, "aria-label": "What the person says" }) : null;
+  const button = el("button", { type: "submit", class: "main", disabled: true }, t("collect.send"));
+  const player = due.sound ? el("audio", { controls: true, src: null, "aria-label": t("collect.what_they_say") }) : null;
   if (player) fetch(due.sound).then((reply) => reply.blob()).then((blob) => { player.src = URL.createObjectURL(blob); });
   const kept = draft(due.draft);
   const words = el("textarea", { id: "words", name: "text", maxlength: 2000 });
@@ -85,21 +85,24 @@ const show = (due) => {
     tell(ok ? "" : data.error);
     if (ok) { kept.sent(); show(data); } else button.disabled = false;
   } },
-  el("h1", { tabindex: -1 }, "What would you say?"),
+  el("h1", { tabindex: -1 }, t("collect.title")),
   talk(due.history),
-  player ? el("div", { class: "card" }, el("h2", {}, "Hear what the person says"), player) : null,
-  el("div", { class: "card" }, el("h2", {}, "Say it"), spoken.node),
-  el("div", { class: "card" }, el("h2", {}, el("label", { for: "words" }, "or write it, in one to three sentences")), words),
-  el("label", { class: "check" }, own, el("span", {}, "These words are my own. No program helped me to find or write them.")), button,
-  el("p", { class: "quiet" }, `You have given ${due.given}. Together we have ${due.covered} of ${due.wanted}.`)));
+  player ? el("div", { class: "card" }, el("h2", {}, t("listen.hear_the_person")), player) : null,
+  el("div", { class: "card" }, el("h2", {}, t("collect.say_it")), spoken.node),
+  el("div", { class: "card" }, el("h2", {}, el("label", { for: "words" }, t("collect.write_it"))), words),
+  el("label", { class: "check" }, own, el("span", {}, t("collect.attest"))), button,
+  el("p", { class: "quiet" }, t("collect.given", due))));
   scrollTo(0, 0);
   stage.querySelector("h1").focus({ preventScroll: true });
+};
+const next = async () => {
+  const due = await ask("/collect/next");
+  if (due.ok) show(due.data); else tell(due.data.error);
 };
 const agree = () => { byId("begin").disabled = !byId("consent").checked; };
 byId("consent").addEventListener("change", agree);
 agree(); /* It may have been ticked before this script came. */
 byId("begin").addEventListener("click", async () => {
   const begun = await ask("/begin", { consent: true, purpose: "collect" });
-  const due = begun.ok ? await ask("/collect/next") : begun;
-  if (due.ok) show(due.data); else tell(due.data.error);
+  if (begun.ok) next(); else tell(begun.data.error);
 });

@@ -10,7 +10,8 @@ from harness.people.part_files import TAKES
 from harness.people.records import SeatStore
 from harness.people.track import RATE_HZ
 from harness.people.withdraw import end_withdrawals, withdraw_everywhere
-from harness.reports.invited.entry import DISK_FULL, DISK_FULL_STATUS
+from harness.reports.invited.entry import DISK_FULL_STATUS
+from harness.study.texts import texts
 from tests.harness.people.conftest import ServedSeat, ServeSeat, Sitter
 from tests.harness.people.test_sittings import TwoItems
 from tests.harness.people.test_withdraw import VOICE, kept, traces
@@ -40,7 +41,7 @@ def part(one: Sitter, take: str, number: int) -> httpx.Response:
 
 
 def refused_in_words(reply: httpx.Response) -> bool:
-    return reply.status_code == DISK_FULL_STATUS and reply.json() == {"error": DISK_FULL}
+    return reply.status_code == DISK_FULL_STATUS and reply.json() == {"error": texts()("invited.disk_full")}
 
 
 def test_every_request_is_answered_in_words_and_nothing_acknowledged_is_lost(small_disk: SmallDisk, seat: ServedSeat) -> None:

@@ -19,7 +19,7 @@ from harness.people.records import SeatStore
 from harness.people.supporter.conversations import Conversations
 from harness.people.supporter.seat import SupporterSeat
 from harness.people.track import RATE_HZ
-from harness.reports.invited.entry import DISK_FULL
+from harness.study.texts import texts
 from tests.harness.people.conftest import ServedSeat, ServeSeat
 from tests.harness.people.sitting import REPLIES, spoken
 from tests.reports.conftest import ARGUMENTS, CHROMIUM
@@ -286,7 +286,7 @@ def test_a_full_disk_is_said_and_the_page_asks_no_more(small_disk: SmallDisk, se
     small_disk.fill()
     page.get_by_text("The server's disk has no room").wait_for()
     one.wait_for_heading("That did not work")
-    assert page.locator("#problem").inner_text() == DISK_FULL
+    assert page.locator("#problem").inner_text() == texts()("invited.disk_full")
     after = len(asked)
     time.sleep(2)
     assert len(asked) == after

@@ -22,11 +22,14 @@ from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.material import Material
 from harness.reports.listening.serve import prepare
 from harness.store.run_store import RunStore
+from harness.study.study import Study
 from tests.reports.conftest import CHROMIUM
 from tests.serving import serving
 
 NAME = "rater.test"
 """A name that is not this machine's own, so that a browser treats its pages as it treats any site's."""
+SUBJECTS = ("grandmother", "examination", "neighbours", "accident", "marriage", "hospital", "children", "landlord")
+"""What each conversation is about, so that a reply to one is out of place in another."""
 Played = Callable[..., tuple[RunStore, RunSummary]]
 
 
@@ -65,16 +68,17 @@ def serve(played: Played) -> Iterator[Callable[..., Served]]:
         begins_per_minute: int = BEGINS_PER_MINUTE,
         name: str | None = None,
         reached: dict[str, Any] | None = None,
+        study: Study | None = None,
         **settings: object,
     ) -> Served:
         more = {} if text is None else {"text": text}
-        store, _ = played(contexts=contexts, unit_s=0.3, **more)
+        store, _ = played(contexts=contexts, unit_s=0.3, subjects=SUBJECTS, **more)
         design = ListeningDesign.model_validate(settings)
         votes, material = prepare(store, design)
 
         def app(here: Address) -> Starlette:
             limits = {"hearing_share": hearing_share, "begins_per_minute": begins_per_minute}
-            return ListeningApp(votes, material, design, here, **limits).asgi()  # type: ignore[arg-type]
+            return ListeningApp(votes, material, design, here, study=study, **limits).asgi()  # type: ignore[arg-type]
 
         address, _, _ = running.enter_context(serving(app, name=name, public=public, **(reached or {})))
         return Served(address, votes, material, store, design)

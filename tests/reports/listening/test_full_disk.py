@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from harness.reports.invited.entry import DISK_FULL, DISK_FULL_STATUS
+from harness.reports.invited.entry import DISK_FULL_STATUS
+from harness.study.texts import texts
 from tests.reports.listening.conftest import Served
 from tests.small_disk import SmallDisk, small_disk
 
@@ -17,12 +18,12 @@ def test_what_is_refused_is_said_and_what_is_acknowledged_stays(small_disk: Smal
     for _ in range(12):  # The journal has room for a row or two.
         step = rater.get("/step")
         if step.status_code == DISK_FULL_STATUS:
-            refused += step.json() == {"error": DISK_FULL}
+            refused += step.json() == {"error": texts()("invited.disk_full")}
             continue
         answer = {"choice": 1, "reason": "It listens. " * 3_000}
         reply = rater.post("/answer", json={"position": step.json()["position"], "answer": answer})
         kept += reply.status_code == 200
-        refused += reply.status_code == DISK_FULL_STATUS and reply.json() == {"error": DISK_FULL}
+        refused += reply.status_code == DISK_FULL_STATUS and reply.json() == {"error": texts()("invited.disk_full")}
         assert reply.status_code in (200, 409, DISK_FULL_STATUS)
     assert refused
     stranger = served.client().post("/begin", json={"consent": True, "purpose": "collect"})

@@ -48,13 +48,13 @@ def test_a_recording_may_be_as_long_as_it_is_said_and_no_longer(seconds: float, 
         mono, rate_hz = _decoded(raw)
         assert len(mono) / rate_hz == pytest.approx(seconds)
     else:
-        with pytest.raises(Refused, match="between one and 60 seconds"):
+        with pytest.raises(Refused, match=r"^collect\.refused\.how_long$"):
             _decoded(raw)
 
 
 @pytest.mark.parametrize(("rate_hz", "channels"), [(1_000, 1), (400_000, 1), (8_000, 64)])
 def test_what_no_microphone_gives_is_refused(rate_hz: int, channels: int) -> None:
-    with pytest.raises(Refused, match="rate or channels"):
+    with pytest.raises(Refused, match=r"^collect\.refused\.rate$"):
         _decoded(silence(0.1, rate_hz, channels, "WAV"))
 
 

@@ -11,10 +11,11 @@ from harness.reports.listening.plan import Item, Slot, deal, passed
 
 
 def conversations(count: int, systems: tuple[str, ...] = ("a", "b", "c")) -> list[Conversation]:
+    """Each is about a subject of its own, which every reply names."""
     return [
         Conversation(
-            f"c{n}", "regular", (("seeker", "hm"),),
-            {s: Reply(f"c{n}", s, "text", session=f"{n}{s}", onset_ms=400.0 * (k + 1)) for k, s in enumerate(systems)},
+            f"c{n}", "regular", (("seeker", f"subject{n}"),),
+            {s: Reply(f"c{n}", s, f"Subject{n}, {s}?", f"{n}{s}", onset_ms=400.0 * (k + 1)) for k, s in enumerate(systems)},
         )
         for n in range(count)
     ]  # fmt: skip
@@ -136,6 +137,31 @@ def test_a_person_never_meets_a_conversation_taken_by_another_role() -> None:
     assert not {"c1", "c2"} & {item.context for item in plan}
 
 
+def test_every_check_is_a_pair_with_a_conversation_of_its_own_and_without_words_of_its_own() -> None:
+    plan = deal(conversations(24), ListeningDesign(gold=2, attention=2), {}, seed=4)
+    checks = [item for item in plan if item.is_check and item.role not in ("headphones",)]
+    assert {item.role for item in checks} == {"gold"}
+    assert len(checks) == len({item.context for item in checks}) == 4
+    assert not {item.context for item in checks} & {item.context for item in plan if item.role == "main"}
+    assert not any(item.instruction for item in plan)
+
+
+@pytest.mark.parametrize("design", [ListeningDesign(), ListeningDesign(kind="acr", medium="text")])
+def test_a_reply_that_would_do_here_as_well_is_no_check(design: ListeningDesign) -> None:
+    alike = [
+        replace(c, replies={name: replace(r, text="I hear you. Tell me more about it.") for name, r in c.replies.items()})
+        for c in conversations(12)
+    ]
+    assert not [item for item in deal(alike, design, {}, 1) if item.role == "gold"]
+    assert [item for item in deal(conversations(12), design, {}, 1) if item.role == "gold"]
+
+
+def test_a_check_has_the_delay_of_other_items() -> None:
+    for seed in range(10):
+        plan = deal(conversations(12), ListeningDesign(delays="with"), {}, seed)
+        assert all(slot.gap_ms >= 400 for item in plan if item.role in ("main", "gold") for slot in item.slots)
+
+
 def test_gold_sets_a_reply_against_the_same_systems_reply_to_somebody_else() -> None:
     plan = deal(conversations(12), ListeningDesign(gold=2), {}, seed=4)
     for item in (item for item in plan if item.role == "gold"):
@@ -148,11 +174,9 @@ def test_gold_sets_a_reply_against_the_same_systems_reply_to_somebody_else() -> 
     ("kind", "role", "expected", "degraded", "answer", "good"),
     [
         ("ab", "gold", -1, False, {"choice": -2}, True), ("ab", "gold", -1, False, {"choice": 0}, False),
-        ("ab", "gold", 1, False, {"choice": 1}, True), ("ab", "attention", 2, False, {"choice": 1}, False),
-        ("ab", "attention", 2, False, {"choice": 2}, True), ("acr", "gold", 1, True, {"empathy": 5, "naturalness": 2}, True),
+        ("ab", "gold", 1, False, {"choice": 1}, True), ("acr", "gold", 1, True, {"empathy": 5, "naturalness": 2}, True),
         ("acr", "gold", 1, True, {"empathy": 1, "naturalness": 4}, False),
         ("acr", "gold", 1, False, {"empathy": 2}, True),
-        ("acr", "attention", 4, False, {"empathy": 4, "naturalness": 3}, False),
         ("ab", "headphones", 3, False, {"tone": 3}, True), ("ab", "main", None, False, {"choice": 1}, None),
     ],
 )  # fmt: skip

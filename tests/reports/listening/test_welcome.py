@@ -16,8 +16,10 @@ from harness.reports.listening.length import FEWEST_ANSWERS, SessionLength, sess
 from harness.reports.listening.material import Material, seconds
 from harness.reports.listening.plan import Item, deal
 from harness.reports.listening.serve import prepare
-from harness.reports.listening.welcome import duration, welcome_page
+from harness.reports.listening.welcome import duration, equipment, welcome_page
 from harness.store.run_store import RunStore
+from harness.study.study import Study
+from harness.study.texts import texts
 from tests.reports.listening.conftest import Served
 from tests.reports.test_page_for_everybody import grave_faults
 
@@ -29,13 +31,13 @@ DESIGNS = [
 
 
 def words(page: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+    return " ".join(html.unescape(re.sub(r"<script.*?</script>|<[^>]+>", " ", page, flags=re.DOTALL)).split())
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda d: f"{d.kind}-{d.medium}-{d.delays}")
 def test_every_sentence_of_the_consent_page_is_true_of_the_design(design: ListeningDesign) -> None:
     raw = (Path(__file__).parents[3] / "reports" / "listening" / "pages" / "listen.html").read_text(encoding="utf-8")
-    said = words(welcome_page(raw, design, SessionLength(9, 1, (12, 19))))
+    said = words(welcome_page(raw, design, SessionLength(9, 1, (12, 19)), Study()))
     heard = design.medium == "sound"
     assert "{" not in said
     assert ("You will hear people" in said) == heard
@@ -55,7 +57,7 @@ def test_every_sentence_of_the_consent_page_is_true_of_the_design(design: Listen
 
 
 def test_headphones_are_tried_only_where_the_design_has_trials() -> None:
-    said = words(welcome_page("{equipment}", ListeningDesign(headphone_trials=0), SessionLength(9, 1, (12, 19))))
+    said = equipment(ListeningDesign(headphone_trials=0), texts())
     assert "please use headphones" in said
     assert "trial" not in said
 
@@ -69,7 +71,7 @@ def test_headphones_are_tried_only_where_the_design_has_trials() -> None:
     ],
 )
 def test_the_amount_and_the_time_are_in_plain_words(length: SessionLength, said: str) -> None:
-    assert said in duration(ListeningDesign(), length)
+    assert said in duration(ListeningDesign(), length, texts())
 
 
 def made(played: Played, unit_s: float, **settings: Any) -> tuple[Material, ListeningDesign]:
