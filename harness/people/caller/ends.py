@@ -74,8 +74,8 @@ class Corrections(BaseModel):
 def found_ends(
     samples: Int16, rate_hz: int, vocal: VocalDetector, pressed_s: float | None, t: Texts | None = None
 ) -> FoundEnds:
-    """The turn in a recording of one channel. `pressed_s`: the key press in seconds of the recording; None without one. `t`: the words
-    of the disagreements, in the speaker's language.
+    """The turn in a recording of one channel. `pressed_s`: the key press in seconds of the recording; None without one. `t`:
+    the words of the disagreements, in the speaker's language.
 
     Raises `NoTurn` if nothing is spoken before the press, or the noise is too close to the voice.
     """

@@ -126,9 +126,9 @@ class CallerSeat:
             decided = Corrections.model_validate({name: asked[name] for name in Corrections.model_fields if name in asked})
             turn = corrected(self._ends(take, track), decided, self.study.texts)
         except ValidationError:
-            raise Refused("These corrections cannot be read. Please reload the page.") from None
+            raise Refused("seat.refused.corrections") from None
         except NoTurn:
-            raise Refused("There is no turn in this recording to keep. Please record it again.") from None
+            raise Refused("seat.refused.no_turn") from None
         except Impossible as fault:
             raise Refused(str(fault)) from None
         return {"start_s": turn.start_s, "end_s": turn.end_s, "pauses": [list(pause) for pause in turn.pauses]}

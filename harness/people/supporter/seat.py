@@ -82,7 +82,7 @@ class SupporterSeat:
             Refused: it was not given.
         """
         if asked.get("no_help") is not True:
-            raise Refused("Please confirm that the words are your own and that no program helped.")
+            raise Refused("seat.refused.no_help")
         return {"no_help": True}
 
 
