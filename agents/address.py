@@ -49,9 +49,9 @@ class AgentAddress:
 
     @property
     def name(self) -> str:
-        """The agent's name in a run: host and port, as in `localhost-8765`."""
-        place = re.sub(r"^[a-z]+:(?://)?(?:[^@/]*@)?", "", self.url)
-        return re.sub(r"[^A-Za-z0-9._-]+", "-", re.split(r"[/?#;]", place)[0]).strip("-._")[:60] or self.kind
+        """The agent's name in a run: host and port, as in `localhost-8765`; of a model its name."""
+        place = re.split(r"[/?#;]", re.sub(r"^[a-z]+:(?://)?(?:[^@/]*@)?", "", self.url))[0]
+        return re.sub(r"[^A-Za-z0-9._-]+", "-", self.model or place).strip("-._")[:60] or self.kind
 
     @property
     def profile_text(self) -> str:

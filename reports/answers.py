@@ -43,7 +43,7 @@ class Cell:
     answer: str
     figure: str = ""
     interval: str = ""
-    """The interval with its level."""
+    """The 95 % interval."""
     words: str = ""
     note: str = ""
     tone: str = _UNDECIDED
@@ -118,7 +118,7 @@ def _pauses(half: Half | None, place: Place) -> Cell:
 
 def _cell(half: Half, figure: str, bar: Bar | None, value: float | None) -> Cell:
     lacking = half.interval if half.interval in (NO_INTERVAL, INVALID, STATED) else ""
-    interval = f"95 % interval {half.interval}" if half.interval and not lacking else ""
+    interval = half.interval if not lacking else ""
     note = "; ".join(words for words in (half.beside, lacking) if words)
     return Cell(half.answer, figure, interval, half.against, note, _TONES.get(half.answer, _UNDECIDED), bar, value)
 

@@ -19,7 +19,6 @@ from harness.figures.circumstances import largest
 from harness.figures.in_a_sentence import found, how_sure
 from harness.figures.summary import RunSummary
 from harness.gate.stored import read_of, stored_check
-from harness.gate.words import SIGNS
 from harness.ranking.ranking import MANY
 from harness.reports import audits, strategies, telemetry
 from harness.reports.gate_shown import ShownGate
@@ -53,6 +52,7 @@ from harness.store.judgment import Judgment, is_reference, reference_name
 from harness.store.judgment_table import JudgmentTable
 from harness.store.manifest import SEAT_KINDS
 from harness.study.study import Study
+from harness.wording import when
 
 Won = list[tuple[str, float]]
 
@@ -110,6 +110,7 @@ def assemble(
         telemetry=_telemetry(page_runs),
         vote=quick_vote(page_runs, shown, study),
         seats=tuple(summary.seats),
+        folder="RUN" if page_runs.several else str(page_runs.parts[0].store.folder),
         provenance=provenance(page_runs.parts),
         differences=page_runs.differences,
         onset_error=largest([onset_error_of(part) for part in spoken]),
@@ -158,7 +159,7 @@ def _gates(page_runs: ShownRuns) -> Iterator[ShownGate]:
         limits = tuple(one.model_copy(update={"agent": part.names.of(one.agent, one.condition)}) for one in check.limits)
         label = part.label if page_runs.several else ""
         is_of_now = check.read == read_of(part.selection)
-        yield ShownGate(label, SIGNS[check.verdict], check.checked, check.sentences, limits, is_of_now)
+        yield ShownGate(label, check.verdict, when(check.checked), check.sentences, limits, is_of_now)
 
 
 def _listening(page_runs: ShownRuns) -> tuple[ListeningView, ...]:

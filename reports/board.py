@@ -54,11 +54,17 @@ def columns(view: PageView) -> tuple[tuple[str, str], ...]:
     agent, and unspoken turns where any agent left some."""
     answer = (("answer", "Answer p50"),) if _shows_answer(view) else ()
     unspoken = (("unspoken", "Unspoken"),) if _shows_unspoken(view) else ()
+    ttfa = (("ttfa", "TTFA p50"), ("ttfa95", "TTFA p95")) if _is_spoken(view) else ()
+    spoken = (("cutins", "Cut-ins"), ("pauses", "Pauses cut")) if _is_spoken(view) else ()
     return (
-        ("elo", "Elo"), ("win", "Win rate"), ("ttfa", "TTFA p50"), ("ttfa95", "TTFA p95"), *answer, ("ttft", "TTFT p50"),
-        ("budget", "In budget"), ("cutins", "Cut-ins"), ("pauses", "Pauses cut"), ("silent", "No reply"), *unspoken,
-        ("frontier", "P(frontier)"),
+        ("elo", "Elo"), ("win", "Win rate"), *ttfa, *answer, ("ttft", "TTFT p50"), ("budget", "In budget"), *spoken,
+        ("silent", "No reply"), *unspoken, ("frontier", "P(frontier)"),
     )  # fmt: skip
+
+
+def _is_spoken(view: PageView) -> bool:
+    """False if no agent has any sound: then columns of sound would be empty."""
+    return any(agent.spoken for agent in view.agents) or not view.agents
 
 
 def _shows_answer(view: PageView) -> bool:
@@ -111,7 +117,7 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     ttfa, ttft = part.latency("ttfa"), part.latency("ttft")
     notes = [
         agent.family,
-        _STATED if part.cell.from_a_file else "" if agent.spoken else "text endpoint",
+        _STATED if part.cell.from_a_file else "" if agent.spoken else "text agent",
         *_of_the_seat(agent, view),
         counted(part.cell.turns, "turn"),
         backchannel_words(part.cell),
@@ -128,20 +134,25 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     cut, marked = part.cell.pauses_cut
     pauses = f"{cut} of {marked}" if marked else UNKNOWN_TEXT
     answer, within = part.latency("answer"), part.cell.within_budget
-    others = ("answer", within.answer if part.cell.answer_differs else None), ("TTFT", within.ttft)
+    first = within.ttfa if agent.spoken else within.ttft
+    others = ("answer", within.answer if part.cell.answer_differs else None), ("TTFT", within.ttft if agent.spoken else None)
     ratings = _quality_cells(part.rating, part.cell.quality_state == "opinion")
+    sound, manners = (
+        [_latency_cell(ttfa, "p50", _tone(ttfa, view.budget_ttfa_ms)), _latency_cell(ttfa, "p95")],
+        [Cell(share(part.cell.cut_in_rate), value=part.cell.cut_in_rate), Cell(pauses, value=cut / marked if marked else None)],
+    )
+    if not _is_spoken(view):
+        sound, manners = [], []
     cells = (
-        _latency_cell(ttfa, "p50", _tone(ttfa, view.budget_ttfa_ms)),
-        _latency_cell(ttfa, "p95"),
+        *sound,
         *([_latency_cell(answer, "p50", _tone(answer, view.budget_ttfa_ms))] if _shows_answer(view) else []),
-        _latency_cell(ttft, "p50"),
+        _latency_cell(ttft, "p50", "" if agent.spoken else _tone(ttft, view.budget_ttft_ms)),
         Cell(
-            share(within.ttfa),
+            share(first),
             "; ".join(f"{name} {share(value)}" for name, value in others if value is not None),
-            value=within.ttfa,
+            value=first,
         ),
-        Cell(share(part.cell.cut_in_rate), value=part.cell.cut_in_rate),
-        Cell(pauses, value=cut / marked if marked else None),
+        *manners,
         Cell(
             str(part.cell.no_reply),
             f"{part.cell.failed} failed" if part.cell.failed else "",

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from harness.gate.decide import Verdict
 from harness.gate.stored import StoredLimit
-from harness.gate.words import SIGNS
 
 Side = Literal["within", "outside", "unclear"]
+_ORDER: Final = {"fail": 0, "cannot tell": 1}
 _SIDES: Final[dict[str, Side]] = {"pass": "within", "fail": "outside"}
 
 
@@ -21,8 +22,7 @@ class ShownGate:
     """The last check of one run. `label` is the run's; empty on a page of one run. Agents have their names on the page."""
 
     label: str
-    sign: str
-    """The verdict with its mark, as on the terminal."""
+    verdict: Verdict
     checked: str
     """The time of the check, ISO 8601."""
     sentences: tuple[str, ...]
@@ -30,9 +30,10 @@ class ShownGate:
     is_of_now: bool
     """False if sessions or verdicts came since, or went."""
 
-    def sign_of(self, limit: StoredLimit) -> str:
-        """The verdict on one limit with its mark."""
-        return SIGNS[limit.verdict]
+    @property
+    def gravest_first(self) -> tuple[StoredLimit, ...]:
+        """The limits: those that fail, those that are open, and the others, each in the order of the file."""
+        return tuple(sorted(self.limits, key=lambda limit: _ORDER.get(limit.verdict, len(_ORDER))))
 
 
 def limit_of(shown: Sequence[ShownGate], agent: str, figure: str) -> StoredLimit | None:

@@ -6,6 +6,7 @@ pictures cannot differ. Conversations are compressed and are unpacked when opene
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 from markupsafe import Markup
 
@@ -24,6 +25,7 @@ from harness.figures.endpointing import (
 from harness.figures.events import HEAD, event_notes, event_rows
 from harness.figures.seat import seat_words
 from harness.reports import payload
+from harness.reports.absent import absent, is_there
 from harness.reports.answers import answers
 from harness.reports.audits import compared_in_pairs_words
 from harness.reports.board import board, columns, method_words
@@ -32,8 +34,10 @@ from harness.reports.charts import elo_latency_chart, elo_latency_points, theme
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
 from harness.reports.failures import losses
+from harness.reports.findings import findings
 from harness.reports.head import next_step
 from harness.reports.page_files import content_policy, environment, packed, page_file, safe_json, script_text, vega_script
+from harness.reports.provenance import essential
 from harness.reports.verdict import verdicts
 from harness.reports.view import METRICS, SUBSETS, PageView, Subset, TableView
 from harness.reports.vote_pairs import vote_data
@@ -66,13 +70,21 @@ _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("cautions", "Before you quote", "sections/cautions.html.jinja"),
 )
 
+MOST_OPEN: Final = 8
+"""Most rows of a table that is open as the page opens: a row of the board is 70 px tall, so twenty would fill two screens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tables:
     """A section's tables for one subset, in the terminal's words. `notes`: remarks that belong to no cell."""
 
     tables: tuple[TableView, ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def has_any(self) -> bool:
+        """True if the section says anything on these conversations."""
+        return bool(self.tables[0].rows or self.notes)
 
 
 def endpointing_section(view: PageView, subset: Subset) -> Tables:
@@ -95,7 +107,10 @@ def servers_section(view: PageView, subset: Subset) -> Tables:
     """The table of waits for model servers; without rows where no server says anything."""
     words = server_waits
     mine = [(a.name, a.slices[subset].cell.servers) for a in view.agents if subset in a.slices]
-    return Tables((TableView(words.TITLE, words.HEAD, words.waits_rows(mine)),), (words.MEANING, *words.waits_notes(mine)))
+    return Tables((TableView(words.TITLE, words.HEAD, words.waits_rows(mine)),), words.waits_notes(mine))
+
+
+_TABLES: Final = {"endpointing": endpointing_section, "events": events_section, "servers": servers_section}
 
 
 def render(view: PageView) -> str:
@@ -125,6 +140,10 @@ def render(view: PageView) -> str:
         }
     )
     script, vega = own_script(), vega_script()
+    tables = {name: {subset: make(view, subset) for subset in SUBSETS} for name, make in _TABLES.items()}
+    given = placed(cautions(view), judged=bool(view.verdicts + view.votes))
+    filled = {name for name, drawn in sections.items() if drawn} | {name for name, of in tables.items() if of["all"].has_any}
+    there = [section for section in _SECTIONS if is_there(view, section[0], filled | ({"cautions"} if given.rest else set()))]
     drawings, shown = _drawings(view), verdicts(view)
     return (
         environment()
@@ -138,9 +157,14 @@ def render(view: PageView) -> str:
             blocks=[Markup(packed(payload.conversation(context, view))) for context in view.contexts],
             vote_pairs=Markup(packed(vote_data(view.vote))),
             policy=content_policy([script, vega]),
-            templates=[template for _, _, template in _SECTIONS],
-            contents=[(anchor, label) for anchor, label, _ in _SECTIONS if _is_shown(view, anchor)],
-            cautions=placed(cautions(view), judged=bool(view.verdicts + view.votes)),
+            templates=[template for _, _, template in there],
+            contents=[(anchor, label) for anchor, label, _ in there],
+            findings=findings(view),
+            absent=absent(
+                view, {anchor: name for anchor, name, template in _SECTIONS if (anchor, name, template) not in there}
+            ),
+            spoken=any(agent.spoken for agent in view.agents),
+            cautions=given,
             next_step=next_step(view),
             can_plot=bool(drawings),
             joint=[Markup(drawing) for drawing in drawings.get(elo_latency_points.default_choice(view).key, ())],
@@ -154,10 +178,11 @@ def render(view: PageView) -> str:
             method_words=method_words(view),
             columns=columns(view),
             seat_words=seat_words,
+            most_open=MOST_OPEN,
+            facts=essential(view.provenance),
+            servers_meaning=server_waits.MEANING,
             losses=losses(view),
-            endpointing={subset: endpointing_section(view, subset) for subset in SUBSETS},
-            events={subset: events_section(view, subset) for subset in SUBSETS},
-            servers={subset: servers_section(view, subset) for subset in SUBSETS},
+            **tables,
             specs={name: Markup(safe_json(spec)) for name, spec in specs.items()},
             sections=sections,
             finding_value=finding_value,
@@ -173,17 +198,6 @@ def render(view: PageView) -> str:
             counted=counted,
         )
     )
-
-
-def _is_shown(view: PageView, anchor: str) -> bool:
-    """True if a section has content on this page; most always have."""
-    if anchor == "events":
-        return any(agent.whole.cell.events for agent in view.agents)
-    if anchor == "servers":
-        return any(agent.whole.cell.servers for agent in view.agents)
-    if anchor == "gate":
-        return bool(view.gates)
-    return anchor != "baseline" or view.baseline is not None
 
 
 def _drawings(view: PageView) -> dict[str, list[str]]:

@@ -8,13 +8,18 @@ from harness.figures import rated_on
 from harness.figures.machine import ran_here, thread_words
 from harness.reports.shown_runs import Part
 from harness.store.manifest import PEOPLE, REHEARSAL, RunManifest
-from harness.wording import UNKNOWN_TEXT, when
+from harness.wording import UNKNOWN_TEXT, milliseconds, when
 
 Fact = tuple[str, str]
+ESSENTIAL: Final = ("Played", "Pack", "Mode", "Line conditions", "Repeats", "Callers at once", "Replies rated", "Budgets")
+"""Names of the facts that a reader needs to understand a figure; the others are for whoever plays the run again."""
 _SEATED: Final = {
     PEOPLE: "people, who answered the callers after the run was played, in browsers of their own",
     REHEARSAL: "programs in people's place, after the run was played: a rehearsal",
 }
+_UNITS: Final = {"_ms": "ms", "_gib": "GiB"}
+"""Ending of a stored name → its unit."""
+_INITIALS: Final = frozenset({"ttfa", "ttft"})
 _LONG_HASH = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")
 
 
@@ -32,6 +37,12 @@ def provenance(parts: Sequence[Part]) -> tuple[Fact, ...]:
         else:
             found += [(f"{name} ({label})", value) for label, value in values.items()]
     return tuple(found)
+
+
+def essential(facts: Sequence[Fact]) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
+    """The facts that a reader needs, and the others; of several runs a name has its run in brackets."""
+    needed = [fact for fact in facts if fact[0].partition(" (")[0] in ESSENTIAL]
+    return tuple(needed), tuple(fact for fact in facts if fact not in needed)
 
 
 def transcriber_of(part: Part) -> str | None:
@@ -52,7 +63,7 @@ def _facts(part: Part) -> tuple[Fact, ...]:
         ("Repeats", str(manifest.repeats)),
         ("Callers at once", str(manifest.concurrency)),
         ("Seed", str(manifest.seed)),
-        ("Budgets", _pairs({name.upper(): f"{value:.0f} ms" for name, value in manifest.budgets_ms.items()})),
+        ("Budgets", _pairs({name.upper(): milliseconds(value) for name, value in _budgets_ms(manifest).items()})),
         (
             "Pacing",
             f"p99 error {pacing.p99_error_ms:.2f} ms, worst {pacing.max_error_ms:.2f} ms over {pacing.frames:,} frames"
@@ -78,7 +89,13 @@ def _facts(part: Part) -> tuple[Fact, ...]:
         for agent in manifest.played
     ]
     facts += [(f"Supporter's seat: {name}", _SEATED[name]) for name in sorted(manifest.seated)]
-    return tuple(facts)
+    return tuple((name, value) for name, value in facts if value != UNKNOWN_TEXT)
+
+
+def _budgets_ms(manifest: RunManifest) -> Mapping[str, float]:
+    """The budgets that concern the run: text agents have no first sound."""
+    is_text = manifest.played and all(agent.kind == "text" for agent in manifest.played)
+    return {name: value for name, value in manifest.budgets_ms.items() if not (is_text and name == "ttfa")}
 
 
 def _rated(part: Part) -> str:
@@ -91,6 +108,15 @@ def _not_calibrated(manifest: RunManifest) -> str:
 
 
 def _pairs(values: Mapping[str, object]) -> str:
-    return (
-        "\n".join(f"{name}: {value if value is not None else UNKNOWN_TEXT}" for name, value in values.items()) or UNKNOWN_TEXT
-    )
+    return "\n".join(_with_its_unit(name, value) for name, value in values.items() if value is not None) or UNKNOWN_TEXT
+
+
+def _with_its_unit(name: str, value: object) -> str:
+    """`TTFA bias: 6.5 ms`, `memory: 23.5 GiB`: a stored fact as people write it, its unit after the figure."""
+    if name == "created" and isinstance(value, str):
+        return f"{name}: {when(value)}"
+    known = next(((end, unit) for end, unit in _UNITS.items() if name.endswith(end)), None)
+    if known is None or not isinstance(value, int | float):
+        return f"{name}: {f'{value:,.10g}' if isinstance(value, float) else value}"
+    words = " ".join(word.upper() if word in _INITIALS else word for word in name.removesuffix(known[0]).split("_"))
+    return f"{words}: {value:,.1f} {known[1]}"

@@ -148,9 +148,9 @@ def _fast(agent: AgentView, view: PageView, by: str) -> Half:
     p50 = percentile(figure, "p50")
     if p50.value is None and not figure.p50_over_limit:
         return Half("unclear", "not measured", "" if agent.valid else INVALID)
-    name, budget, _ = _limit(agent, view, by)
+    _, budget, _ = _limit(agent, view, by)
     gate = limit_of(view.gates, agent.name, f"{by}_ms.p50")
-    words = f"{'budget' if gate is None else THE_GATES} {milliseconds(budget)}{'' if agent.spoken else f' of {name}'}"
+    words = f"{'budget' if gate is None else THE_GATES} {milliseconds(budget)}{'' if agent.spoken else ' to its first words'}"
     limit = p50, budget, words, had_it_been_its_own(figure.p50_range)
     if not agent.valid:
         return Half("unclear", latency(figure), INVALID, *limit)
@@ -273,7 +273,7 @@ def _in_time(agent: AgentView, view: PageView) -> str:
     if deciding(agent) == "answer":
         words = filler_words(agent.whole.cell, budget)
         return f"Fast, {words}" if _fast(agent, view, "ttfa").answer == "yes" else f"W{words[1:]}"
-    begins = "Answers" if agent.spoken else "Gives its first token"
+    begins = "Answers" if agent.spoken else "Begins its answer"
     if agent.whole.cell.from_a_file:
         begins = f"A file states that it {begins[:1].lower()}{begins[1:]}"
     ends = getattr(agent.whole.cell.within_budget, f"{deciding(agent)}_range")

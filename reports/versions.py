@@ -76,7 +76,7 @@ class Slower:
 
     @property
     def words(self) -> str:
-        """The change in words: `62 ms slower [40, 85] on 12 shared conversations`."""
+        """The change in words: `62 ms slower [95 %: 40 to 85] on 12 shared conversations`."""
         found = self.ms
         if found.value is None:
             return f"{self.figure} {UNKNOWN_TEXT} ({self.why_not})"
@@ -279,20 +279,20 @@ def _in_words(found: Estimate, unit: str, what: str, more: str, less: str) -> st
     if high is not None and high < 0:
         return less.format(_rounded(-value)) + _band(found, flip=True)
     if low is not None and high is not None:
-        return f"{what} unchanged within ± {max(abs(low), abs(high)):.0f} {unit}"
+        return f"{what} unchanged within ± {max(abs(low), abs(high)):.0f} {unit} (95 %)"
     return f"no clear change of {what} ({_rounded(value, '+')} {unit}{_band(found)})"
 
 
 def _band(found: Estimate, *, flip: bool = False) -> str:
-    """` [40, 85]`, with one end ` [at least 40]`; `flip` for a loss that is worded as a gain."""
+    """` [95 %: 40 to 85]`, with one end ` [95 %: at least 40]`; `flip` for a loss that is worded as a gain."""
     low, high = found.low, found.high
     if flip:
         low, high = (None if high is None else -high), (None if low is None else -low)
     if low is None and high is None:
         return ""
     if low is None or high is None:
-        return f" [at least {_rounded(low)}]" if low is not None else f" [at most {_rounded(high)}]"
-    return f" [{_rounded(low)}, {_rounded(high)}]"
+        return f" [95 %: at least {_rounded(low)}]" if low is not None else f" [95 %: at most {_rounded(high)}]"
+    return f" [95 %: {_rounded(low)} to {_rounded(high)}]"
 
 
 def _rounded(value: float | None, sign: str = "") -> str:

@@ -310,6 +310,8 @@ class PageView:
     ways: tuple[str, ...] = ()
     """Those sentences of `quality` that say what to do for people's answer, and why no judge has answered."""
     cautions: tuple[Caution, ...] = ()
+    folder: str = "RUN"
+    """The run's folder in commands to copy."""
     provenance: tuple[tuple[str, str], ...] = ()
     onset_error: OnsetError | None = None
     """The measurement error of TTFA; None if the run was not calibrated."""
@@ -336,6 +338,12 @@ class PageView:
     def conditions(self) -> tuple[str, ...]:
         """The line conditions of the page, in the order of the run."""
         return tuple(dict.fromkeys(agent.condition for agent in self.agents))
+
+    @property
+    def waits_by(self) -> tuple[str, str, float]:
+        """The latency that charts of single turns show, its name, and its budget in ms: TTFA; of text agents alone TTFT."""
+        text = self.agents and not any(agent.spoken for agent in self.agents)
+        return ("ttft", "TTFT", self.budget_ttft_ms) if text else ("ttfa", "TTFA", self.budget_ttfa_ms)
 
     @property
     def preferred(self) -> tuple[str, ...]:

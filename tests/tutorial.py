@@ -1,8 +1,9 @@
 """docs/tutorial.md, run to the letter: `python -m tests.tutorial [--write]`.
 
-Each line of its `sh` blocks is run in a folder that was empty, with an empty home, and must exit with the code that its comment
-names (0 without one; `0 or 1` where it depends on the machine). `--write` puts the outputs into the page, and the seconds into
-docs/evidence/first-run.md, so that they never say more than was seen. pip's own cache is shared, and weights are fetched.
+Each line of its `sh` blocks is run in a folder that was empty, with an empty home, and must exit with the code that its
+comment names (0 without one; `0 or 1` where it depends on the machine). Afterwards each gate's verdict is compared with its
+page. `--write` puts the outputs into the page, and the seconds into docs/evidence/first-run.md, so that they never say more
+than was seen. pip's own cache is shared, and weights are fetched.
 """
 
 import argparse
@@ -17,7 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from harness.gate.stored import FILE, stored_check
 from harness.store.manifest import machine_facts
+from tests.present import present
 
 TOP: Final = Path(__file__).parents[1]
 PAGE: Final = TOP / "docs" / "tutorial.md"
@@ -27,6 +30,11 @@ EXITS: Final = re.compile(r"\s+# exits with ([\d or]+)$")
 SECONDS: Final = re.compile(r"(?<=<!-- seconds -->\n).*?(?=<!-- /seconds -->)", re.DOTALL)
 MOST_LINES: Final = 30
 LONGEST_S: Final = 1_800.0
+ANSWERS: Final[Mapping[str, tuple[int, Mapping[str, Sequence[str]]]]] = {
+    "ttfa_ms.p50": (0, {"pass": ("yes",), "fail": ("no",), "cannot tell": ("unclear",)}),
+    "pauses_cut_share": (2, {"pass": ("few", "unclear"), "fail": ("many",), "cannot tell": ("unclear",)}),
+}
+"""Figure of a limit → the column of the page's answers, and those that agree with each verdict. A share may pass in doubt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,21 @@ def written(page: str, done: Sequence[Sequence[Done]]) -> str:
     return SECONDS.sub(lambda _: table, BLOCK.sub(with_output, page))
 
 
+def disagreements(folder: Path) -> Iterator[str]:
+    """The sentences on each run below `folder` whose page does not begin with its gate's verdict, or answers another."""
+    for file in sorted(folder.glob(f"runs/*/{FILE}")):
+        page = (file.parent / "report.html").read_text(encoding="utf-8")
+        check = present(stored_check(file.parent))
+        first = page.find("<section")
+        if not page.startswith('<section id="gate"', first) or f">{check.verdict}</b></h2>" not in page[first : first + 400]:
+            yield f"{file.parent.name}: the page does not begin with {check.verdict}"
+        answers = re.findall(r'<td role="cell"[^>]*><b>([^<]*)</b>', page)
+        for limit in check.limits:
+            place, words = ANSWERS[limit.figure]
+            if answers[place] not in words[limit.verdict]:
+                yield f"{file.parent.name}: {limit.words} is {limit.verdict}, and the page says {answers[place]}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run docs/tutorial.md to the letter.")
     parser.add_argument("--write", action="store_true", help="write the outputs and seconds into their pages")
@@ -105,6 +128,10 @@ def main() -> int:
                 wanted = " or ".join(map(str, ran[-1].expected))
                 print(ran[-1].said, ran[-1].complained, f"expected exit {wanted}", sep="\n", file=sys.stderr)
                 return 1
+        wrong = list(disagreements(folder))
+        print(*wrong, sep="\n", file=sys.stderr)
+        if wrong:
+            return 1
     if given.write:
         for path in (PAGE, SECONDS_PAGE):
             path.write_text(written(path.read_text(encoding="utf-8"), done), encoding="utf-8")

@@ -111,5 +111,6 @@ def rank_judgments(
         seed=seed,
     )
     if isinstance(judgments, str | Path):
-        return rank_target(Path(judgments), asked, votes=human_rows_of(Path(judgments)))
+        votes, left_out = human_rows_of(Path(judgments))
+        return rank_target(Path(judgments), asked, votes=votes, left_out=left_out)
     return rank_rows(judgments, asked)

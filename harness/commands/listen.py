@@ -37,6 +37,12 @@ def listen(
     contributors: Annotated[
         int, typer.Option(help="With --public: number of links for people who record replies.", min=0, max=10_000)
     ] = 0,
+    study: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default="none", help="TOML file on the study: who asks, consent, language, questions, code."
+        ),
+    ] = None,
 ) -> None:
     """Serve a listening test until Ctrl-C. Answers are saved; replies that people recorded become references."""
     from pydantic import ValidationError
@@ -45,6 +51,7 @@ def listen(
     from harness.reports.listening.design import ListeningDesign
     from harness.reports.listening.serve import serve
     from harness.store.run_store import RunStore
+    from harness.study.read import read_study
 
     try:
         asked = ListeningDesign.model_validate(
@@ -55,6 +62,7 @@ def listen(
         option = {"kind": "design"}.get(str(first["loc"][0]), str(first["loc"][0]))
         raise UserError(f"--{option} {first['input']}: {first['msg']}") from error
     address, lifetime_s = at.checked()
+    described = read_study(study)
     with RunProgress() as progress:
         store = RunStore.open(run)
         refuse_recorded(store)
@@ -63,6 +71,7 @@ def listen(
             store,
             asked,
             address,
+            study=described,
             raters=raters,
             contributors=contributors,
             lifetime_s=lifetime_s,

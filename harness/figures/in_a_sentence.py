@@ -38,7 +38,9 @@ def found(summary: RunSummary) -> str:
     said = "; ".join([*parts, *_seats(summary), _quality(summary, agents)])
     where = f"in {counted(len(summary.circumstances.contexts), 'recorded call')}, " if summary.circumstances.calls else ""
     whole = f"{_not_to_be_quoted(summary, agents)}{where}{said}."
-    return f"I{whole[1:]}" if whole.startswith("in ") and where else whole
+    # A name is written as its user wrote it; the sentence's own words begin with a capital.
+    own = ("half of the written answers of ", "no answer of ", *(("in ",) if where else ()))
+    return whole[:1].upper() + whole[1:] if whole.startswith(own) else whole
 
 
 def how_sure(summary: RunSummary) -> str:
@@ -107,11 +109,6 @@ def _share_of(count: int, of: int, thing: str) -> str:
     return f"{count or 'none'} of {counted(of, thing)}"
 
 
-def _pauses(cell: Cell) -> tuple[int, int]:
-    """Inner pauses that were cut, and all; those that its caller's text marks, in a run timed before others were known."""
-    return cell.inner_pauses_cut if cell.inner_pauses_cut[1] else cell.pauses_cut
-
-
 def _not_to_be_quoted(summary: RunSummary, agents: Sequence[Cell]) -> str:
     invalid = [cell for cell in agents if not cell.valid]
     if summary.valid and not invalid:
@@ -127,7 +124,7 @@ def _of_one(summary: RunSummary, cell: Cell) -> list[str]:
     parts = [_speed(name, cell)]
     if _timed(cell) and cell.no_reply:
         parts.append(f"leaves {_share_of(cell.no_reply, cell.turns, 'turn')} unanswered")
-    cut, pauses = _pauses(cell)
+    cut, pauses = cell.pauses
     if pauses:
         parts.append(f"cuts into {_share_of(cut, pauses, 'pause')}")
     if cell.kind == "text" or not _timed(cell):
@@ -190,7 +187,7 @@ def _side_by_side(summary: RunSummary, group: Sequence[Cell]) -> str:
 
 def _soonest_and_slowest(summary: RunSummary, group: Sequence[Cell]) -> str:
     first, last = group[0], group[-1]
-    cut, pauses = _pauses(first)
+    cut, pauses = first.pauses
     beside = f" and cuts into {_share_of(cut, pauses, 'pause')}" if pauses else ""
     half = "begins half of its written answers" if first.kind == "text" else "answers half of its callers"
     said = (
@@ -202,7 +199,7 @@ def _soonest_and_slowest(summary: RunSummary, group: Sequence[Cell]) -> str:
 
 
 def _cut_by_each(summary: RunSummary, agents: Sequence[Cell]) -> list[str]:
-    spoken_to = [(cell, *_pauses(cell)) for cell in agents if _pauses(cell)[1]]
+    spoken_to = [(cell, *cell.pauses) for cell in agents if cell.pauses[1]]
     if not spoken_to:
         return []
     if not any(cut for _, cut, _ in spoken_to):

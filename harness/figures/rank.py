@@ -36,7 +36,6 @@ from harness.store.database import no_run_but_a_file
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.judgment_files import lines_in, may_hold_replies, read_table
 from harness.store.judgment_table import JudgmentTable
-from harness.store.paths import LISTENING
 from harness.store.run_store import RunStore
 from harness.store.selection import BY_EAR, HEARD, Selection
 from harness.tables.names import NamesRead
@@ -182,7 +181,7 @@ def pairs_of(selection: Selection, condition: str, inside: Contexts, without: Co
             spoken, every = speaking[context.id], agents[context.id] + len(context.references)
             heard, read = heard + spoken * (spoken - 1) // 2, read + every * (every - 1) // 2
             of_agents += agents[context.id] * (agents[context.id] - 1) // 2
-    return Pairs(heard, read, unheard, *uncounted_votes(selection.store, condition, inside), of_agents)
+    return Pairs(heard, read, unheard, *uncounted_votes(selection, condition, inside), of_agents)
 
 
 def board_table(selection: Selection, place: Place, inside: Contexts) -> JudgmentTable:
@@ -286,11 +285,17 @@ def _of_votes_too(asked: RatingQuestion) -> RatingQuestion:
 
 
 def rank_target(
-    path: Path, asked: RatingQuestion | None = None, *, votes: Sequence[Judgment] = (), keep_excluded: bool = False
+    path: Path,
+    asked: RatingQuestion | None = None,
+    *,
+    votes: Sequence[Judgment] = (),
+    left_out: str = "",
+    keep_excluded: bool = False,
 ) -> Ranking:
     """Rank a run's folder or a judgment file.
 
-    The presentation of the question is of the verdicts, and of the votes. `votes`: people's, from a listening test of the run.
+    The presentation of the question is of the verdicts, and of the votes. `votes`: people's, from a listening test of the run;
+    `left_out`: why none of them counts, if all are excluded.
 
     Raises UserError: nothing there, an unreadable file, a run without judgments, several conditions or presentations with none
     chosen, a condition that the run does not have.
@@ -298,7 +303,7 @@ def rank_target(
     asked = asked or RatingQuestion()
     if path.is_dir():
         with closing(RunStore.open(path)) as store:
-            return _rank_run(Selection(store, votes, keep_excluded=keep_excluded), _of_votes_too(asked))
+            return _rank_run(Selection(store, votes, keep_excluded=keep_excluded, left_out=left_out), _of_votes_too(asked))
     if may_hold_replies(path):
         raise UserError(no_run_but_a_file(path))
     names = NamesRead()
@@ -314,13 +319,8 @@ def _rank_run(selection: Selection, asked: RatingQuestion) -> Ranking:
     judged, presentation = selection.judged(condition) or selection.presentations(condition), asked.presentation
     if presentation is None and not judged:
         inside = frozenset(c.id for c in selection.contexts)
-        if excluded := uncounted_votes(store, condition, inside)[1]:
+        if excluded := uncounted_votes(selection, condition, inside)[1]:
             raise UserError(f"{store.folder}: {excluded}")
-        if (store.folder / LISTENING).is_dir():
-            raise UserError(
-                f"{store.folder}: no vote of its listening tests counts; the page names the raters who are excluded, and "
-                "--keep-excluded counts them"
-            )
         raise UserError(_nobody_voted(store.folder, len(inside)) if asked.by_people else _nothing_counts(store.folder, store))
     if presentation is None and (asked.by_people or not selection.presentations(condition, human=False)):
         presentation = selection.quoted(condition)  # People's axis finds its votes itself.

@@ -193,7 +193,7 @@ class Cells:
 
     def why_no_vote_counts(self, place: Place) -> str:
         """The reason, where people voted and all are excluded; else empty."""
-        return uncounted_votes(self._selection.store, place.condition, self._inside(place))[1]
+        return uncounted_votes(self._selection, place.condition, self._inside(place))[1]
 
     def unspoken(self, agent: str, place: Place) -> dict[Reason, int]:
         """Reason → planned turns of the cell that were never spoken."""

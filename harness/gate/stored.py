@@ -16,7 +16,7 @@ from harness.files import write_whole
 from harness.gate.budgets import Budgets, Comparison
 from harness.gate.check import Checked, CheckResult
 from harness.gate.decide import Verdict
-from harness.gate.words import interval_words, reason, sentences, shown_value
+from harness.gate.words import interval_words, plain_limit, reason, sentences, shown_value
 from harness.printable import printable, visible_json
 from harness.store.selection import Selection
 from harness.timing.quantiles import finite
@@ -37,6 +37,9 @@ class StoredLimit(BaseModel):
     comparison: Comparison
     bound: float
     words: str
+    """The limit as its file has it."""
+    plain: str
+    """The limit in the words of a page."""
     verdict: Verdict | Literal["ignored"]
     by_figure: bool
     """True if it passes by its figure alone, and its interval contains the limit."""
@@ -97,6 +100,7 @@ def _stored(checked: Checked) -> StoredLimit:
         comparison=limit.comparison,
         bound=limit.bound,
         words=printable(limit.words),
+        plain=printable(plain_limit(limit)),
         verdict=checked.verdict,
         by_figure=decision is not None and decision.by_figure,
         value=finite(decision.value) if decision is not None else None,

@@ -7,11 +7,14 @@ Every interval names its level. A gate's is higher than a page's 95 %, because i
 import math
 from typing import Final
 
+from harness.gate.budgets import Limit
 from harness.gate.check import Checked, CheckResult
 from harness.gate.evidence import unit_of
 from harness.gate.steps import STRETCHES
 from harness.statistics.interval import FEWEST_CLUSTERS
 from harness.store.unspoken import OURS, reasons_words
+from harness.turns.catalogue import BY_PATH
+from harness.turns.estimate import PERCENTILES
 from harness.wording import UNKNOWN_TEXT, counted
 
 SIGNS: Final = {"pass": "✅ pass", "fail": "❌ fail", "cannot tell": "❔ cannot tell", "ignored": "➖ ignored"}
@@ -50,6 +53,16 @@ def shown_interval(checked: Checked) -> str:
     if math.isinf(high):
         return f"at least {shown_value(figure, low)}"
     return f"{shown_value(figure, low)} to {shown_value(figure, high)}"
+
+
+def plain_limit(limit: Limit) -> str:
+    """`TTFA p50 at most 700 ms`: a limit in the words of a page; one on a rating names its figure as in the file."""
+    one = BY_PATH.get(limit.figure)
+    name = limit.figure
+    if one is not None:
+        statistic = limit.figure.rsplit(".", 1)[-1]
+        name = one.title.split(":")[0] + (f" {statistic}" if statistic in PERCENTILES else "")
+    return f"{name} {limit.comparison.replace('_', ' ')} {shown_value(limit.figure, limit.bound)}"
 
 
 def interval_words(checked: Checked) -> str:

@@ -160,7 +160,7 @@ class HeadToHead:
         found = f"{self.agent} preferred to {self.over} in {where}"
         low, high = (round(100 * end) for end in self.interval)
         least = round(100 * self.at_least)
-        bound = f"at least {least} %" if least > 50 else "more than 50 %"
+        bound = f"{f'at least {least}' if least > 50 else 'more than 50'} % of votes (95 % sure)"
         if not self.is_apart:
             bound = f"not apart (95 % interval {low} to {high} % of votes)"
         choice = f"; corrected for {self.compared} pairs" if self.compared > 1 else ""
@@ -188,7 +188,7 @@ def head_to_head(table: JudgmentTable, condition: str | None = None, presentatio
     >>> votes = [Judgment.model_validate(row | {"context": f"c{n}", "winner": "a", "draw_rate": 1}) for n in range(8)]
     >>> for found in head_to_head(table_of(votes)):
     ...     print(found.in_words)
-    kind-bot preferred to curt-bot in 8 of 8 conversations: at least 69 %, the preference of one rater, r1
+    kind-bot preferred to curt-bot in 8 of 8 conversations: at least 69 % of votes (95 % sure), the preference of one rater, r1
     """
     here = table["purpose"] == 0
     if condition is not None:

@@ -45,7 +45,7 @@ from harness.store.fleet import FixedPlan, FleetEntry
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.verdicts.judge import RunJudging, judge_run, load_judges
-from harness.wording import counted
+from harness.wording import command, counted
 
 ASKED_WAIT_S = 600.0
 Votes = Callable[[RunStore], Sequence[Judgment]]
@@ -154,7 +154,7 @@ def _say_what_comes(plan: RunPlan, store: RunStore, request: RunRequest, judges:
     after = f"; then the replies are {judged}" if request.words else ""
     progress.note(
         f"Steps: weights, the caller's voice, agents; {counted(len(left), 'call')}{about if calls_s else ''}, "
-        f"each with its TTFA as it ends{after}. Folder: {store.folder}"
+        f"each with its TTFA as it ends{after}. To watch it: {command('view', store.folder)}"
     )
 
 

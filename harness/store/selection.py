@@ -78,6 +78,7 @@ class Selection:
         votes: Sequence[Judgment] = (),
         *,
         keep_excluded: bool = False,
+        left_out: str = "",
         machines: frozenset[str] | None = None,
         step: str = "",
     ) -> None:
@@ -90,6 +91,8 @@ class Selection:
         self._votes = tuple(votes)
         self._seated = self.manifest.seated
         self._keep_excluded = keep_excluded
+        self.left_out = left_out
+        """Why no vote of the run's listening tests counts, if there are some: a sentence without its full stop."""
 
     @cached_property
     def sessions(self) -> tuple[Session, ...]:

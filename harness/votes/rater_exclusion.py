@@ -13,6 +13,8 @@ from typing import Final
 
 import numpy as np
 
+from harness.wording import counted
+
 FAILED_SHARE: Final = 0.5
 FASTEST_READING_WORDS_PER_S: Final = 12.5
 """750 words a minute, three times the pace of reading aloud: words that pass faster were not read."""
@@ -28,6 +30,9 @@ LEAST_SPREAD: Final = 0.3
 FEWEST_FOR_CONSTANT: Final = 8
 """An attentive person who prefers one reply of every pair by much meets it in the same place n times with probability
 2 ** (1 - n): 3 % at six answers, 0.8 % at eight."""
+
+MOST_NAMED: Final = 3
+"""Raters whose reason is in a sentence; `harness add-votes`, and `harness listen` at its end, name all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,14 @@ class RaterQuality:
     def excluded(self) -> bool:
         """True if any rule applies."""
         return bool(self.reasons)
+
+
+def all_left_out(votes: int, raters: Sequence[RaterQuality], way: str) -> str:
+    """Why none of these votes counts, in one sentence without its full stop. `way`: the command that counts them."""
+    reasons = [f"{rater.rater}: {'; '.join(rater.reasons)}" for rater in raters[:MOST_NAMED]]
+    more = [f"and {len(raters) - MOST_NAMED} more"] if len(raters) > MOST_NAMED else []
+    are = "is" if votes == 1 else "are"
+    return f"{counted(votes, 'vote')} {are} there, all excluded ({', '.join([*reasons, *more])}): count them with `{way}`"
 
 
 def least_reading_s(words: int) -> float:

@@ -21,12 +21,13 @@ POINTS, HEIGHT_PX = 120, 340
 
 
 def chart(view: PageView) -> Chart | None:
-    """The chart; None if no turn has a TTFA."""
+    """The chart; None if no turn has a latency."""
+    figure, name, budget_ms = view.waits_by
     values = [
         {"agent": agent.name, "subset": subset, "latency": round(at, 1), "share": round(share, 4)}
         for agent in view.agents
         for subset in SUBSETS
-        for at, share in _curve(_waits(view, agent.name, subset), lambda wait: wait.high_ms)
+        for at, share in _curve(_waits(view, figure, agent.name, subset), lambda wait: wait.high_ms)
     ]
     bands: list[dict[str, Any]] = [
         {
@@ -39,13 +40,13 @@ def chart(view: PageView) -> Chart | None:
         }
         for agent in view.agents
         for subset in SUBSETS
-        for low, high, at, px in _band(_waits(view, agent.name, subset))
+        for low, high, at, px in _band(_waits(view, figure, agent.name, subset))
     ]
     if not values:
         return None
     names = [agent.name for agent in view.agents]
     lines = [
-        {"at": view.budget_ttfa_ms, "label": f"budget {latency_label(view.budget_ttfa_ms)}"},
+        {"at": budget_ms, "label": f"budget {latency_label(budget_ms)}"},
         {"at": view.comfort_ms, "label": f"comfort {latency_label(view.comfort_ms)}"},
     ]
     rules = alt.Chart(alt.InlineData(values=lines))
@@ -54,7 +55,7 @@ def chart(view: PageView) -> Chart | None:
         of_subset(values)
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
-            x=alt.X("latency:Q", scale=alt.Scale(type="log", nice=False), axis=latency_axis("TTFA")),
+            x=alt.X("latency:Q", scale=alt.Scale(type="log", nice=False), axis=latency_axis(name)),
             y=alt.Y(
                 "share:Q",
                 scale=alt.Scale(domain=[0, 1]),
@@ -93,7 +94,7 @@ def chart(view: PageView) -> Chart | None:
         )
         layers += between
     return Chart(
-        name="ttfa_ecdf",
+        name=f"{figure}_ecdf",
         title="How soon, over all turns",
         caption="Each curve climbs to the share of turns that were answered at all. Choose an agent in the legend."
         + (" The band beside a curve reaches to where it would have been had the machine been its own." if bands else ""),
@@ -110,8 +111,8 @@ def _label(line: dict[str, Any], down_px: int) -> alt.Chart:
     return placed
 
 
-def _waits(view: PageView, agent: str, subset: Subset) -> list[Bounded]:
-    """The TTFA of every turn, infinite where there was no answer."""
+def _waits(view: PageView, figure: str, agent: str, subset: Subset) -> list[Bounded]:
+    """The wait of every turn, infinite where there was no answer."""
     return [
         wait
         for c in view.contexts
@@ -119,12 +120,12 @@ def _waits(view: PageView, agent: str, subset: Subset) -> list[Bounded]:
         for session in c.sessions
         if session.agent == agent
         for turn in session.turns
-        if not turn.discarded and (wait := turn.times_ms.get("ttfa")) is not None
+        if not turn.discarded and (wait := turn.times_ms.get(figure)) is not None
     ]
 
 
 def _curve(waits: list[Bounded], end: Callable[[Bounded], float]) -> list[tuple[float, float]]:
-    """(TTFA in ms, share of turns answered by then), from the first reply on; empty if none was timed."""
+    """(wait in ms, share of turns answered by then), from the first reply on; empty if none was timed."""
     known = np.sort([at for wait in waits if 0 < (at := end(wait)) < np.inf])
     if not len(known):
         return []
@@ -133,7 +134,7 @@ def _curve(waits: list[Bounded], end: Callable[[Bounded], float]) -> list[tuple[
 
 
 def _band(waits: list[Bounded]) -> Iterator[tuple[float, float, float, float]]:
-    """(TTFA at the low end, at the high end, share of turns, height in px) by rank; nothing where no turn owes anything."""
+    """(wait at the low end, at the high end, share of turns, height in px) by rank; nothing where no turn owes anything."""
     if any(shows(wait) for wait in waits):
         low, high = (np.sort([max(1.0, end) for end in ends]) for ends in zip(*waits, strict=True))
         answered = int(np.isfinite(high).sum())

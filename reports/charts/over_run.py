@@ -16,7 +16,8 @@ MOST_POINTS = 3_000
 
 
 def latency(view: PageView) -> Chart | None:
-    """The chart of TTFA over the run; None if no turn has both a start and a TTFA."""
+    """The chart of waits over the run; None if no turn has both a start and a wait."""
+    figure, name, budget_ms = view.waits_by
     values = [
         {
             "agent": s.agent,
@@ -24,12 +25,12 @@ def latency(view: PageView) -> Chart | None:
             "latency": round(wait_ms, 1),
             "context": c.id,
             "subset": c.subset,
-            **({"low": round(max(1.0, turn.times_ms["ttfa"].low_ms), 1)} if shows(turn.times_ms["ttfa"]) else {}),
+            **({"low": round(max(1.0, turn.times_ms[figure].low_ms), 1)} if shows(turn.times_ms[figure]) else {}),
         }
         for c in view.contexts
         for s in c.sessions
         for turn in s.turns
-        if (minute := s.minute(turn)) is not None and (wait_ms := turn.ms("ttfa") or 0.0) > 0 and not turn.discarded
+        if (minute := s.minute(turn)) is not None and (wait_ms := turn.ms(figure) or 0.0) > 0 and not turn.discarded
     ]
     if not values:
         return None
@@ -37,23 +38,19 @@ def latency(view: PageView) -> Chart | None:
     names = [agent.name for agent in view.agents]
     base = of_subset(values[::step], TURN_IN_SUBSET).encode(
         x=alt.X("minute:Q", axis=alt.Axis(title="Minutes since the first session", grid=False)),
-        y=alt.Y("latency:Q", scale=alt.Scale(type="log"), axis=latency_axis("TTFA")),
+        y=alt.Y("latency:Q", scale=alt.Scale(type="log"), axis=latency_axis(name)),
         color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
         shape=alt.Shape("agent:N", scale=alt.Scale(domain=names)),
-        tooltip=["agent:N", "context:N", alt.Tooltip("latency:Q", format=",.0f", title="TTFA, ms")],
+        tooltip=["agent:N", "context:N", alt.Tooltip("latency:Q", format=",.0f", title=f"{name}, ms")],
     )
-    budget = (
-        alt.Chart(alt.InlineData(values=[{"at": view.budget_ttfa_ms}]))
-        .mark_rule(style=LIMIT, strokeDash=[6, 4])
-        .encode(y="at:Q")
-    )
+    budget = alt.Chart(alt.InlineData(values=[{"at": budget_ms}])).mark_rule(style=LIMIT, strokeDash=[6, 4]).encode(y="at:Q")
     points, more = base.mark_point(size=45, opacity=0.8), f" Every {step}th turn is drawn." if step > 1 else ""
     if any("low" in row for row in values[::step]):
         bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5, opacity=0.45)
         points = bars.encode(y2="low:Q", shape=alt.Undefined) + points
         more += " A bar reaches down to what the turn would have taken at least, had the machine been its own."
     return Chart(
-        name="ttfa_over_run",
+        name=f"{figure}_over_run",
         title="Over the run",
         caption=f"A step or drift shared by all agents is the machine's. The dashed line is the budget.{more}",
         spec=subset_spec(budget + points, 260),

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.figures.rank import chosen_condition
@@ -17,7 +17,8 @@ from harness.reports.view import Estimate
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
-from harness.votes.rater_exclusion import Given, RaterQuality, least_reading_s, rater_quality
+from harness.votes.rater_exclusion import Given, RaterQuality, all_left_out, least_reading_s, rater_quality
+from harness.wording import command
 
 Words = Mapping[tuple[str, str], int]
 """(conversation, system) → number of words of its reply, for replies that are read."""
@@ -69,12 +70,29 @@ def human_rows(store: RunStore, *, keep_excluded: bool = False) -> list[Judgment
     return rows
 
 
-def human_rows_of(target: Path, *, keep_excluded: bool = False) -> list[Judgment]:
-    """The same for what a rating is made of: the folder of a run, or a file of judgments, which has no listening tests."""
+def human_rows_of(target: Path, *, keep_excluded: bool = False) -> tuple[list[Judgment], str]:
+    """The same for what a rating is made of: the folder of a run, or a file of judgments, which has no listening tests; and why
+    none counts if all raters are excluded, in one sentence without its full stop."""
     if not target.is_dir():
-        return []
+        return [], ""
     with closing(RunStore.open(target)) as store:
-        return human_rows(store, keep_excluded=keep_excluded)
+        rows = human_rows(store, keep_excluded=keep_excluded)
+        return rows, "" if rows else _all_left_out(store)
+
+
+def _all_left_out(store: RunStore) -> str:
+    found = [(votes.folder.name, quality) for votes in tests_of(store.folder) for quality in quality_of(store, votes)]
+    voted = [replace(quality, rater=f"{test}/{quality.rater}") for test, quality in found if quality.answers]
+    if not voted or not all(quality.excluded for quality in voted):
+        return ""
+    way = command("rank", store.folder, "--people", "--keep-excluded")
+    return all_left_out(sum(quality.answers for quality in voted), voted, way)
+
+
+def quality_of(store: RunStore, votes: VoteStore) -> tuple[RaterQuality, ...]:
+    """The raters of one test with at least one answer, and the reasons to leave them out."""
+    design = votes.design()
+    return () if design is None else raters_of(votes.answers(), _words(store, design))
 
 
 def _results(store: RunStore, votes: VoteStore) -> ListeningResults | None:

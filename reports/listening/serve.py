@@ -11,6 +11,7 @@ from harness.extras import require_listen
 from harness.reports.invited.address import Address, opened
 from harness.reports.listening.answers import VoteStore
 from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.ended import sentences
 from harness.reports.listening.material import FOLDER, Material
 from harness.store.paths import plain_name
 from harness.store.run_store import RunStore
@@ -48,7 +49,8 @@ def serve(
     announce: Callable[[str], None] = print,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Serve the test until interrupted. `raters`, `contributors`: people who get a link of a public server.
+    """Serve the test until interrupted, then say what it has. `raters`, `contributors`: people who get a link of a public
+    server.
 
     Raises:
         UserError: no material, a port in use, or a missing extra.
@@ -67,3 +69,5 @@ def serve(
                 lifetime_s=lifetime_s,
                 notes=() if here.public else (f"People's own replies: {here.origin}/collect",),
             )  # fmt: skip
+            for sentence in sentences(store, design, votes):
+                announce(sentence)

@@ -97,6 +97,7 @@ async def test_a_text_model_is_found_by_the_list_of_its_models() -> None:
         found = await agent_at(place, None, "try")
         assert found == AgentAddress("text", f"{place}/v1", "one") == AgentAddress.of("text", f"{place}/v1?model=one")
         assert AgentAddress.parse(str(found)) == found
+        assert found.name == "one"
         assert 'model = "one"' in found.profile_text
         assert f'base_url = "{place}/v1"' in found.profile_text
         served[:] = ["one", "two"]

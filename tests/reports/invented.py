@@ -16,6 +16,7 @@ from harness.figures.cells import AgentSummary, Cell, Failure, JudgeSummary
 from harness.figures.circumstances import Circumstances, OnsetError
 from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, Delay, EndpointingSummary, OpenPause, PauseShare, cut_by_law
 from harness.figures.head_to_head import Preferred
+from harness.figures.in_a_sentence import found, how_sure
 from harness.figures.latency import WithinBudget
 from harness.figures.quality_state import QUOTED
 from harness.figures.summary import RunSummary
@@ -100,11 +101,11 @@ def invented_view(
     medians = [_MEDIANS_MS[k % 6] * (1 + 0.07 * (k // 6)) for k in range(len(labels))]
     ratings = [float(1_500 + 28 * np.log(m / 900) + rng.normal(0, 28)) for m in medians]
     made = [_context(rng, n, labels, medians, ratings, pairs_per_context, audio) for n in range(contexts)]
-    return PageView(
+    return in_sentences(PageView(
         run="invented-run",
         title=title(labels, ["invented"]),
-        finding="This run is invented; it found nothing.",
-        sure="Nothing is sure of it.",
+        finding="",
+        sure="",
         setting="spoken over an invented line",
         created="2030-01-01 (invented)",
         valid=True,
@@ -141,7 +142,7 @@ def invented_view(
         provenance=(("Pack", "invented"), ("Machine", "none"), ("Seed", str(seed))),
         onset_error=EXACT,
         cautions=_summary(labels, contexts).cautions,
-    )
+    ))  # fmt: skip
 
 
 def _summary(labels: Sequence[str], contexts: int) -> RunSummary:
@@ -376,12 +377,31 @@ def in_state(view: PageView, state: QualityState) -> PageView:
 
     agents = (replace(a, slices={name: changed(part) for name, part in a.slices.items()}) for a in view.agents)
     preferred = _preferred([agent.name for agent in view.agents]) if state == "people" else ()
-    return replace(view, agents=tuple(agents), quality=IN_WORDS[state], ways=IN_WORDS[state][1:], head_to_head=preferred)
+    stated = replace(view, agents=tuple(agents), quality=IN_WORDS[state], ways=IN_WORDS[state][1:], head_to_head=preferred)
+    return in_sentences(stated)
+
+
+def in_sentences(view: PageView) -> PageView:
+    """The view with the sentences of what was found and how sure that is, of its own figures."""
+    cells = [
+        Cell.model_validate({**dict(agent.whole.cell), "agent": agent.name, "condition": agent.condition, "mode": "seeded",
+                             "presentation": "heard_text", "subset": "all", "elo": agent.whole.rating.elo.value,
+                             "kind": "cascade" if agent.spoken else "text",
+                             "elo_interval": (agent.whole.rating.elo.low, agent.whole.rating.elo.high),
+                             "elo_over": {name: {"value": over.value, "interval": (over.low, over.high)}
+                                          for name, over in agent.whole.rating.over.items()}})
+        for agent in view.agents
+    ]  # fmt: skip
+    played = frozenset(context.id for context in view.contexts)
+    known = Circumstances(contexts=played, played=played, judged=played, onset_error=view.onset_error)
+    summary = RunSummary(run=view.run, valid=view.valid, cells=cells, circumstances=known, head_to_head=list(view.head_to_head))
+    return replace(view, finding=found(summary), sure=how_sure(summary))
 
 
 def _preferred(names: Sequence[str]) -> tuple[Preferred, ...]:
     """A preference between each two agents."""
     pairs = list(combinations(names, 2))
+    least = "at least 58 % of votes (95 % sure)"
     whose = f"by 48 votes of 3 raters; corrected for {len(pairs)} pairs"
     figures = {
         "condition": "clean",
@@ -392,7 +412,7 @@ def _preferred(names: Sequence[str]) -> tuple[Preferred, ...]:
     return tuple(
         Preferred.model_validate({
             **figures, "agent": one, "over": other,
-            "in_words": f"{one} preferred to {other} in 14 of 16 conversations, 1 tied: at least 58 %, {whose}",
+            "in_words": f"{one} preferred to {other} in 14 of 16 conversations, 1 tied: {least}, {whose}",
         })
         for one, other in pairs
     )  # fmt: skip
@@ -487,3 +507,45 @@ def _agent(
     return AgentView(
         name=labels[number], family="invented", spoken=True, slices=slices, against=_against(ratings[number], len(contexts))
     )
+
+
+def unrated(view: PageView) -> PageView:
+    """The view, had nobody rated any reply."""
+
+    def of_slice(part: SliceView) -> SliceView:
+        chances = {"p_frontier": None, "p_best_within_budget": None}
+        return replace(part, rating=RatingView(), cell=part.cell.model_copy(update={"quality_state": "none", **chances}))
+
+    agents = (replace(a, against={}, slices={name: of_slice(part) for name, part in a.slices.items()}) for a in view.agents)
+    contexts = (replace(context, judgments=()) for context in view.contexts)
+    quality = (
+        "Quality is not known: nothing was judged.",
+        "Vote on the page, or run harness listen RUN: 7 votes, about 4 minutes.",
+    )
+    bare = replace(
+        view, agents=tuple(agents), contexts=tuple(contexts), references=(), judges=(), quality=quality, ways=quality[1:],
+        cautions=(), agreement=(), audits=(),
+    )  # fmt: skip
+    return in_sentences(bare)
+
+
+def written(view: PageView) -> PageView:
+    """The view of the same agents, had they been sent text: their first words are timed, and no sound."""
+
+    def of_slice(part: SliceView) -> SliceView:
+        spoken = {name: getattr(AgentSummary(turns=0, no_reply=0), name) for name in EndpointingSummary.model_fields}
+        latencies = {f"{metric}_ms": Quantiles() for metric in METRICS} | {"ttft_ms": part.cell.ttfa_ms}
+        within = WithinBudget(ttft=part.cell.within_budget.ttfa)
+        more = {"kind": "text", "within_budget": within, "pauses_cut": (0, 0), "cut_in_rate": None}
+        return replace(part, cell=part.cell.model_copy(update={**spoken, **latencies, **more}))
+
+    agents = (replace(a, spoken=False, slices={name: of_slice(part) for name, part in a.slices.items()}) for a in view.agents)
+    return in_sentences(replace(view, agents=tuple(agents), onset_error=None, setting="sent as text"))
+
+
+def not_to_be_quoted(view: PageView) -> PageView:
+    """The view of an invalid run."""
+    invalid = replace(
+        view, valid=False, invalid_reasons=("pacing p99 9 ms",), agents=tuple(map(of_an_invalid_run, view.agents))
+    )
+    return in_sentences(invalid)

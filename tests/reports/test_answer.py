@@ -264,7 +264,7 @@ def test_every_turn_of_a_call_has_its_answer_and_its_backchannels(
 def test_a_filler_makes_no_version_faster(tmp_path: Path) -> None:
     before, now = made(tmp_path / "before", {"bot": (700.0, 700.0)}), made(tmp_path / "now", {"bot": (300.0, 762.0)})
     found = versions(*((each, summarise(each)) for each in (now, before))).changes[0].slower
-    assert found.words == "62 ms slower [62, 62] on 12 shared conversations (of the answer, after a filler)"
+    assert found.words == "62 ms slower [95 %: 62 to 62] on 12 shared conversations (of the answer, after a filler)"
     once = made(tmp_path / "once", {"bot": (300.0, 762.0)}, as_once)
     assert versions((once, summarise(once)), (before, summarise(before))).changes[0].slower.figure == "TTFA"
 

@@ -18,7 +18,7 @@ from harness.reports.view import ContextView, JudgmentView, PageView
 from harness.reports.write import write_joint_report
 from harness.store.run_store import RunStore
 from tests.reports.invented import invented_view
-from tests.reports.test_page import until
+from tests.reports.test_page import unfolded, until
 
 Open = Callable[..., Any]
 Played = Callable[..., tuple[RunStore, RunSummary]]
@@ -167,7 +167,7 @@ def test_a_disagreement_on_two_references_is_shown_too(view: PageView, open_page
 
 
 def test_a_chart_that_is_drawn_between_press_and_release_takes_no_click_from_a_link(address: str, open_page: Open) -> None:
-    page = open_page(address, height=1600)
+    page = unfolded(open_page(address, height=1600))
     link = page.get_by_role("link", name="Show the 1 conversation on which judges disagree")
     link.hover()
     until(lambda: page.evaluate(DRAWN_WHERE_THE_READER_IS))

@@ -162,7 +162,8 @@ def test_what_others_could_have_caused_is_no_change_and_is_said(tmp_path: Path) 
     now = run_of(tmp_path / "now", [turn(440.0 + k, owed_ms=60.0) for k in range(24)], created="2030-01-02T00:00:00Z")
     found = since(now, before).changes[0]
     assert found.words.removeprefix("a: ") == (
-        "TTFA unchanged within ± 40 ms on 24 shared conversations, −20 ms to +40 ms had the machines been their own; kindness "
+        "TTFA unchanged within ± 40 ms (95 %) on 24 shared conversations, −20 ms to +40 ms had the machines been their own; "
+        "kindness "
         "— (nobody judged this run or the baseline on the shared conversations)"
     )
     assert found.as_object()["slower_ms"]["range"] == [-20.0, 40.0]

@@ -13,6 +13,7 @@ from harness.reports.view import PageView
 from harness.turn_taking.detectors import DETECTORS
 from tests.present import present
 from tests.reports.invented import invented_view
+from tests.reports.test_page import unfolded
 
 
 def _without(view: PageView) -> PageView:
@@ -48,7 +49,7 @@ def test_an_agent_stands_by_its_dead_air_and_by_its_decisions_where_it_tells_the
 def test_tables_follow_the_pages_switch(open_page: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text(render(invented_view(agents=2)), encoding="utf-8")
-    page = open_page(path.as_uri())
+    page = unfolded(open_page(path.as_uri()))
     shown = page.locator('#endpointing [data-only-subset="regular"]')
     assert not shown.is_visible()
     page.locator("#endpointing select[data-subset]").select_option("regular")

@@ -40,8 +40,15 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path.as_uri()
 
 
+def unfolded(page: Any) -> Any:
+    """The same page with every fold open, but no conversation."""
+    page.evaluate("document.querySelectorAll('#main details:not(.context)').forEach((fold) => { fold.open = true; })")
+    return page
+
+
 def all_drawn(page: Any) -> None:
     """Charts are drawn where they are seen, so all of them are looked at; the page ends where it began."""
+    unfolded(page)
     for holder in page.locator(".chart").all():
         holder.scroll_into_view_if_needed()
         page.locator(f"#{holder.get_attribute('id')}[data-ready] svg").wait_for(state="attached")
@@ -92,7 +99,7 @@ def test_it_prints_with_its_charts(address: str, open_page: Open, tmp_path: Path
 def test_a_chart_out_of_sight_is_let_go_and_still_shown_and_follows_the_switch_when_seen_again(
     address: str, open_page: Open
 ) -> None:
-    page = open_page(address)
+    page = unfolded(open_page(address))
     first = page.locator("#chart-leaderboard")
     first.scroll_into_view_if_needed()
     page.locator("#chart-leaderboard[data-ready] svg").wait_for()
@@ -185,22 +192,22 @@ def test_one_switch_shows_adversarial_conversations_in_every_view_that_can(addre
     assert page.locator("table.board tbody tr:visible").all_inner_texts() == rows
 
 
-def test_a_run_without_adversarial_conversations_offers_no_such_switch(open_page: Open, tmp_path: Path) -> None:
+def test_a_run_of_one_kind_of_conversation_has_no_switch_between_kinds(open_page: Open, tmp_path: Path) -> None:
     path = tmp_path / "regular.html"
     path.write_text(render(invented_view(agents=2, contexts=3)), encoding="utf-8")
     page = open_page(path.as_uri())
-    assert page.locator("#joint select[data-subset] option[value=adversarial]").is_disabled()
+    assert page.locator("select[data-subset]").count() == 0
 
 
 def test_nothing_is_cut_on_paper(address: str, open_page: Open, tmp_path: Path) -> None:
     page = open_page(address, width=PAPER_PX, height=900)
-    all_drawn(page)
     page.locator("#c-0 > summary").click()
     page.locator("#c-0 .turn").first.wait_for()
     page.evaluate(FOLDED_WHEN_PRINTED)
     page.pdf(path=tmp_path / "page.pdf", format="A4")
     assert page.evaluate("window.folded") == 0
-    assert page.locator("#cautions[open]").count() == 0
+    assert page.locator("#quality details.fold[open]").count() == 0
+    all_drawn(page)
     page.emulate_media(media="print")
     assert page.evaluate("document.documentElement.scrollWidth") <= PAPER_PX
     assert page.evaluate(CUT) == []
@@ -214,3 +221,18 @@ def test_paper_is_white_with_dark_words_whatever_the_screen_was(address: str, op
     assert page.locator("section").first.evaluate(colour, "backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator("#answers tbody th a").first.evaluate(colour, "color") == "rgb(28, 35, 41)"
     assert page.locator("#chart-waterfall .role-axis-label text").first.evaluate(colour, "fill") == "rgb(85, 96, 107)"
+
+
+def test_waterfalls_beside_each_other_have_one_scale(address: str, open_page: Open) -> None:
+    """A stage of twice the milliseconds is twice as long, whichever agent's it is."""
+    page = open_page(address)
+    page.locator("#c-0 > summary").click()
+    page.locator("#c-0 .waterfall").first.wait_for()
+    rows = page.eval_on_selector_all(
+        "#c-0 .waterfall > div:not(.hidden)",
+        "rows => rows.map((row) => [parseFloat(row.querySelector('b').style.width), row.querySelector('.ms').textContent])",
+    )
+    long = [(width, float(text.split()[0]) * (1 if text.endswith("ms") else 1_000)) for width, text in rows]
+    per_ms = [width / length_ms for width, length_ms in long if length_ms > 50]
+    assert page.locator("#c-0 .waterfall").count() >= 2
+    assert max(per_ms) / min(per_ms) < 1.1

@@ -21,6 +21,7 @@ from harness.servers.split import ServerSplit
 from harness.store.run_store import RunStore
 from harness.timing.figures import Stage, TurnTiming, Waterfall
 from tests.reports.conftest import timing
+from tests.reports.test_page import unfolded
 
 SPLIT = ServerSplit(
     "llm", "llama.cpp", 120.0, 12.0, "request", queue_ms=30.0, compute_ms=70.0, prefill_ms=66.0, first_decode_ms=4.0,
@@ -83,12 +84,12 @@ def test_page_terminal_and_table_of_turns_have_the_same_parts(
     assert rows[0]["llm_split_by"] == "request"
     assert "llm_queue_ms" not in next(row for row in tables(view)["turns"] if row["agent"] == "slow")
     screen = StringIO()
-    print_summary(summary, Console(file=screen, width=200))
+    print_summary(summary, Console(file=screen, width=200), verbose=True)
     assert "Waits for model servers" in screen.getvalue()
     assert "2 turns by the server's own timings of each request" in screen.getvalue()
     path = tmp_path / "report.html"
     path.write_text(render(view), encoding="utf-8")
-    page = open_page(path.as_uri())
+    page = unfolded(open_page(path.as_uri()))
     cells = page.locator("#servers tbody tr").first.locator("th, td").all_inner_texts()
     assert cells[:4] == ["quick", "TTFT", "llama.cpp", "2/2"]
     assert [cell.split("\n")[0] for cell in cells[4:]] == ["120 ms", "30 ms", "70 ms", "8 ms", "12 ms", "90 %"]
@@ -123,4 +124,4 @@ def test_a_servers_words_are_text_wherever_they_are_shown(
     page.locator("#c-0 > summary").click()
     page.locator('[aria-label="TTFT: what its server did"]').first.wait_for()
     assert page.locator("#servers img, #servers script, .waterfall img, .waterfall script").count() == 0
-    assert hostile[:20] in page.locator("#servers").inner_text()
+    assert hostile[:20] in unfolded(page).locator("#servers").inner_text()

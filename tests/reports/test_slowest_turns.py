@@ -42,6 +42,7 @@ def run(folder: Path, cases: dict[str, tuple[TurnTiming | None, str | None]], **
             created="2030-01-01T00:00:00Z", harness_version="0", pack="test", pack_source="test", pack_hash="0" * 64,
             context_ids=[c.id for c in items], mode="seeded", conditions=["clean"], repeats=facts["repeats"], seed=1,
             agents=[AgentEntry(name="mine", kind=facts["kind"], profile_hash="h", profile_text="")],
+            calibration=facts.get("calibration"), machine=facts.get("machine", {}),
         ),
         items,
     )  # fmt: skip

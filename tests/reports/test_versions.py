@@ -60,8 +60,8 @@ def test_a_constant_delay_is_found_to_the_millisecond_and_without_verdicts_kindn
     found = since(*pair(run))
     change = only(found)
     assert change.words == (
-        "quick: 62 ms slower [62, 62] on 24 shared conversations; kindness — (nobody judged this run or the baseline on the "
-        "shared conversations)"
+        "quick: 62 ms slower [95 %: 62 to 62] on 24 shared conversations; kindness — (nobody judged this run or the baseline "
+        "on the shared conversations)"
     )
     assert "harness listen" in found.notes[-1]
     waits = [row for row in change.rows if row.difference.endswith("ms")]
@@ -69,7 +69,7 @@ def test_a_constant_delay_is_found_to_the_millisecond_and_without_verdicts_kindn
     first = next(wait for wait in waits if wait.figure.startswith("TTFA"))
     assert (first.difference, first.interval, first.conversations) == ("+62 ms", "+62 ms – +62 ms", CONTEXTS)
     back = only(since(RunStore.open(Path(found.run)), RunStore.open(Path(found.run).parent / "now")))
-    assert back.slower.words == "62 ms faster [62, 62] on 24 shared conversations"
+    assert back.slower.words == "62 ms faster [95 %: 62 to 62] on 24 shared conversations"
 
 
 def test_under_eight_shared_conversations_no_wait_is_called_changed(run: Run) -> None:
@@ -107,7 +107,9 @@ def test_pairing_cancels_what_a_conversation_has_in_both_versions(run: Run) -> N
     assert narrow.value == pytest.approx(0, abs=1e-6)
     assert None not in (wide.low, wide.high, narrow.low, narrow.high)
     assert (narrow.high or 0) < (wide.high or 0) / 2
-    assert only(since(alike, before)).kinder.words == f"kindness unchanged within ± {narrow.high:.0f} Elo by people's votes"
+    assert (
+        only(since(alike, before)).kinder.words == f"kindness unchanged within ± {narrow.high:.0f} Elo (95 %) by people's votes"
+    )
 
 
 @pytest.mark.parametrize("by", ["human:ada", "tester@1"])
@@ -116,7 +118,7 @@ def test_a_run_against_itself_changed_in_nothing(run: Run, by: str) -> None:
     rate(now, range(0, CONTEXTS, 3), by=by)
     now.add_judge_check(BORNE_OUT)
     found = only(since(now, now))
-    assert found.slower.words == "TTFA unchanged within ± 0 ms on 24 shared conversations"
+    assert found.slower.words == "TTFA unchanged within ± 0 ms (95 %) on 24 shared conversations"
     assert found.kinder.elo.value == pytest.approx(0, abs=1e-6)
     assert found.kinder.words.startswith("kindness unchanged within ± ")
 
@@ -150,7 +152,7 @@ def test_without_a_scale_in_common_kindness_is_a_dash_with_its_reason(run: Run, 
 def test_a_single_agent_of_each_run_is_a_version_whatever_its_name(run: Run, tmp_path: Path) -> None:
     now = run("now", {"quick-2": 500.0}, contexts=CONTEXTS)
     before = run("before", {"quick-1": 400.0}, contexts=CONTEXTS)
-    assert only(since(now, before)).words.startswith("quick-2 against quick-1: 100 ms slower [100, 100] on 24 ")
+    assert only(since(now, before)).words.startswith("quick-2 against quick-1: 100 ms slower [95 %: 100 to 100] on 24 ")
     written = write_joint_report(
         [(now, summarise(now))], tmp_path / "out", baseline=(before, summarise(before)), exports=tmp_path / "tables"
     )
@@ -158,7 +160,7 @@ def test_a_single_agent_of_each_run_is_a_version_whatever_its_name(run: Run, tmp
     assert "Regression: quick-2, TTFA" in text
     assert "quick-2 against quick-1: 100 ms slower" in text
     page = written.page.read_text(encoding="utf-8")
-    assert "quick-2 against quick-1: 100 ms slower [100, 100] on 24 shared conversations" in page
+    assert "quick-2 against quick-1: 100 ms slower [95 %: 100 to 100] on 24 shared conversations" in page
     assert "Preferred to references" in page
 
 

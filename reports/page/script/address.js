@@ -33,7 +33,12 @@ const hold = (go) => {
   setTimeout(stop, 4000);
   go();
 };
-const place = (node) => { if (node) hold(() => node.scrollIntoView({ behavior: "instant", block: "start" })); };
+/* What is folded above a place is opened, and so is a section's own fold when the section is asked for. */
+const unfold = (node) => {
+  for (let above = node?.closest("details"); above && !above.matches(".context"); above = above.parentElement.closest("details")) above.open = true;
+  node?.querySelectorAll(":scope > details.fold").forEach((fold) => { fold.open = true; });
+};
+const place = (node) => { unfold(node); if (node) hold(() => node.scrollIntoView({ behavior: "instant", block: "start" })); };
 const copyText = async (text) => {
   try { await navigator.clipboard.writeText(text); return true; } catch {
     const field = el("textarea", { style: { position: "fixed", opacity: "0" }, "aria-hidden": "true" });

@@ -56,6 +56,17 @@ const showTurns = (root = document) => {
   root.querySelectorAll(".turns").forEach((turns) => turns.classList.toggle("side-by-side", Boolean(agent && other && agent !== other)));
   root.querySelectorAll(".compared").forEach((line) => { line.hidden = !(agent && other && agent !== other); });
 };
+/* Three hundred conversations are fifteen screens: the first dozen are shown until the reader asks for all, or a link for one below. */
+const MOST_ROWS = 12;
+const list = document.getElementById("context-list"), moreRows = document.getElementById("more-rows");
+let everyRow = false;
+const shorten = (count) => {
+  moreRows.hidden = everyRow || count <= MOST_ROWS;
+  list.classList.toggle("short", !moreRows.hidden);
+  moreRows.firstElementChild.textContent = `The first ${MOST_ROWS} of ${grouped(count)} are shown.`;
+};
+const showAllRows = () => { everyRow = true; shorten(visibleCards().length); };
+moreRows.querySelector("button").addEventListener("click", () => { const next = visibleCards()[MOST_ROWS]; showAllRows(); next?.querySelector("summary").focus(); });
 let asked = 0;
 let lastSearch = ["", null];
 const applyFilters = async () => {
@@ -77,8 +88,9 @@ const applyFilters = async () => {
   const key = SORTS[wanted.sort];
   const order = cards.map((card, index) => [card, key ? key(page.contexts[index]) : 0]);
   if (key) order.sort((a, b) => b[1] - a[1]);
-  if (key || document.querySelector("#context-list").dataset.sorted) document.querySelector("#context-list").append(...order.map(([card]) => card));
-  document.querySelector("#context-list").dataset.sorted = wanted.sort;
+  if (key || list.dataset.sorted) list.append(...order.map(([card]) => card));
+  list.dataset.sorted = wanted.sort;
+  shorten(count);
   showTurns();
   cards.filter((card) => card.open).forEach(compare);
   document.getElementById("filter-count").textContent = `${counted(count, "conversation")} of ${grouped(cards.length)}`;

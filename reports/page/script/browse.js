@@ -18,7 +18,7 @@ const fillStrip = (strip) => strip.append(...page.agents.map((name, k) => {
 const strips = new IntersectionObserver((entries) => entries.filter((e) => e.isIntersecting).forEach((e) => { strips.unobserve(e.target); fillStrip(e.target); }), { rootMargin: "400px" });
 document.querySelectorAll("[data-strip]").forEach((strip) => strips.observe(strip));
 const byProgram = new Set();
-const setOpen = (card, open) => { if (card.open !== open) { byProgram.add(card); card.open = open; } };
+const setOpen = (card, open) => { if (open && !card.checkVisibility()) showAllRows(); if (card.open !== open) { byProgram.add(card); card.open = open; } };
 const clearFilters = () => KEYS.forEach((key) => { filters.elements[key].value = ""; });
 /* A link can name something that this page does not have: it says so, and leads back to the whole board. */
 const unknown = document.getElementById("unknown");
@@ -31,7 +31,6 @@ const follow = async () => {
   const [hash, state, here] = [location.hash.slice(1), history.state, location.href];
   if (!hash.includes("=") && !state) {
     const target = hash ? document.getElementById(decodeURIComponent(hash)) : null;
-    target?.closest("#main details:not(.context)")?.setAttribute("open", "");
     place(target);
     entry = seenNow();
     return;
@@ -90,6 +89,11 @@ filters.addEventListener("submit", (event) => event.preventDefault());
 document.getElementById("clear-filters").addEventListener("click", showAll);
 document.getElementById("copy-link").addEventListener("click", () => copyLink(document.getElementById("tools-note"), linkTo()));
 /* A link within the page leaves an entry too: it remembers where the reader was. */
-addEventListener("click", ({ target }) => { if (target.closest?.('a[href^="#"]')) history.replaceState({ ...entry, focus: "", y: scrollY }, ""); }, true);
+addEventListener("click", ({ target }) => {
+  const link = target.closest?.('a[href^="#"]');
+  if (!link) return;
+  history.replaceState({ ...entry, focus: "", y: scrollY }, "");
+  if (link.hash === location.hash) unfold(document.getElementById(link.hash.slice(1))); /* The browser leads there, and no hash changes. */
+}, true);
 addEventListener("hashchange", follow);
 applyFilters().then(follow);

@@ -1,7 +1,6 @@
 /* The progress of a run, asked for again and again; once its report is there, the page loads it in its own place. */
 const ASKED_EVERY_MS = 1_500;
 const byId = (id) => document.getElementById(id);
-const cell = (text, number = true) => el("td", { class: number && "n" }, text);
 
 const show = (found) => {
   document.title = `${found.done}${found.planned ? ` of ${found.planned}` : ""}: ${document.querySelector("h1").textContent}`;
@@ -12,8 +11,8 @@ const show = (found) => {
   byId("next").hidden = !found.next_step;
   byId("agents").hidden = !found.agents.length;
   byId("agents").tBodies[0].replaceChildren(...found.agents.map((one) => el(
-    "tr", {}, el("th", { scope: "row" }, el("bdi", {}, one.agent)), el("td", {}, el("bdi", {}, one.condition)),
-    cell(String(one.turns)), cell(`${one.measure} ${one.median}`), cell(one.interval),
+    "tr", {}, el("th", { scope: "row" }, el("bdi", {}, one.agent), el("small", {}, one.condition)),
+    el("td", { class: "n" }, String(one.turns)), el("td", { class: "n" }, `${one.measure} ${one.median}`, el("small", {}, one.interval)),
   )));
 };
 

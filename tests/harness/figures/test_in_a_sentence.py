@@ -89,7 +89,7 @@ def test_of_many_the_soonest_the_slowest_and_their_number_are_said() -> None:
 
 def test_one_that_writes_is_said_to_write() -> None:
     said = found(summary(cell(kind="text", p50_ms=180.0)))
-    assert said == "half of the written answers of echo-bot begin within 180 ms; nobody has rated it."
+    assert said == "Half of the written answers of echo-bot begin within 180 ms; nobody has rated it."
     assert "TTFA" not in how_sure(summary(cell(kind="text", p50_ms=180.0)))
 
 
@@ -106,7 +106,7 @@ def test_an_agent_that_is_silent_gets_no_time() -> None:
     half = cell(ttfa_ms=Quantiles(p50_over_limit=True, p50_at_least=900.0), no_reply=21)
     assert found(summary(half)).startswith("echo-bot leaves at least half of its callers without an answer for 15 s;")
     assert "leaves one turn in eight unanswered" in found(summary(cell(no_reply=5)))
-    assert found(summary(cell(p50_ms=None))).startswith("no answer of echo-bot could be timed;")
+    assert found(summary(cell(p50_ms=None))).startswith("No answer of echo-bot could be timed;")
     assert "nothing was found" in found(summary(cell(turns=0)))
 
 

@@ -157,7 +157,7 @@ def test_the_command_prints_links_that_work_until_they_are_revoked(played: Playe
                 break
         assert "for holders of a link alone" in printed[-2], printed
         found = [
-            re.match(r"(rater|contributor) ([0-9a-f]{8}): (https://localhost:\d+)(/\S*invitation/\S+)  \(until 2", line)
+            re.match(r"(rater|contributor) ([0-9a-f]{8}): (https://localhost:\d+)(/\S*invitation/\S+)  \(until \d", line)
             for line in printed
         ]
         links = [match for match in found if match]
