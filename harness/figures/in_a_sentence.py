@@ -48,7 +48,7 @@ def found(summary: RunSummary) -> str:
 
 
 def how_sure(summary: RunSummary) -> str:
-    """How sure that is: `8 conversations; TTFA measured to within 1.2 ms (95 % of 64 trials); 95 % interval of the …`."""
+    """How sure that is: `8 conversations; the first sound timed to within 1.2 ms (95 % of 64 trials); 95 % interval …`."""
     known, agents = summary.circumstances, _agents(summary)
     conversations = len(known.contexts)
     parts = [counted(conversations, "conversation")] if conversations else []
@@ -58,7 +58,7 @@ def how_sure(summary: RunSummary) -> str:
         if known.calls:
             parts.append("the ends of callers' turns were found in the sound")
         elif known.onset_error is not None:
-            parts.append(f"TTFA measured to within {known.onset_error.words}")
+            parts.append(f"the first sound timed to within {known.onset_error.words}")
         else:
             parts.append("the error of the measurement was not calibrated")
     parts += _intervals(summary, agents)
