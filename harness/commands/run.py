@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.agents.secrets import redact
 from harness.commands import play_options as asked
 from harness.commands.at_address import Kind, SaveProfile, Url, agent_named, saved
 from harness.commands.opening import Open, open_page
@@ -133,11 +132,6 @@ def _with_address(
                 raise UserError(f"{option} {value}: is for an agent at an address; add --url, or leave it out")
         return named
     address = agent_named(url, kind, "--url")
-    if save_profile is None and redact(str(address)) != str(address):
-        raise UserError(
-            "--url: a run stores no query of an address, since it may hold keys, and could not go on without it; add "
-            "--save-profile FILE, from which it goes on"
-        )
     agent = saved(address, save_profile, quietly=quietly) if save_profile is not None else address
     others = named.get("agents", ())
     assert isinstance(others, list | tuple)
