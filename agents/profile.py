@@ -5,7 +5,6 @@ hashed, and runs keep what of it is plain. Errors are one line that names file, 
 by hand. Keys and tokens are never in a profile: it names environment variables.
 """
 
-import difflib
 import importlib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -32,7 +31,9 @@ from harness.agents.profile_spoken import PcmBot
 from harness.agents.secrets import learn_file
 from harness.errors import UserError
 from harness.foreign_files import FileFault, read_text
+from harness.foreign_problems import in_sentences, problems
 from harness.foreign_toml import line_of, parse_toml
+from harness.nearest import did_you_mean, nearest
 
 __all__ = [
     "AgentProfile",
@@ -260,13 +261,12 @@ def parse_profile(text: str, path: Path) -> AgentProfile:
         raise ProfileError(fault.at(path, ", line ")) from None
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in profile_kinds():
-        known = ", ".join(f'"{k}"' for k in profile_kinds())
-        what = f"{kind!r} is not a kind of agent" if "kind" in data else "missing"
-        raise ProfileError(f"{path}, line {line_of(text, ['kind'])}: kind: {what}; choose one of {known}")
+        raise ProfileError(_without_kind(data, text, path))
     try:
         profile = profile_class(kind).model_validate({"name": path.stem, **data})
     except ValidationError as error:
-        raise ProfileError(_one_line(error, text, path)) from error
+        found = problems(error, profile_class(kind), data, f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} agent")
+        raise ProfileError(in_sentences(path, found, lambda place: line_of(text, place))) from error
     return profile.as_written(text, path)
 
 
@@ -281,37 +281,20 @@ def _find(name_or_path: str | Path) -> Path:
     names = shipped_profiles()
     if str(path) in names:
         return SHIPPED / f"{path}.toml"
-    close = difflib.get_close_matches(str(path), names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    near = nearest(str(path), names)
     raise ProfileError(
-        f'unknown agent "{path}": {hint}shipped profiles: {", ".join(names) or "none"}; '
+        f'unknown agent "{path}": {f"did you mean {near}? " if near else ""}shipped profiles: {", ".join(names) or "none"}; '
         "or give the path of a profile file (.toml)"
     )
 
 
-def _one_line(error: ValidationError, text: str, path: Path) -> str:
-    problems = error.errors(include_url=False)
-    first = problems[0]
-    place = _keys(parse_toml(text), first["loc"])
-    field = ".".join(str(part) for part in place) or "profile"
-    words = str(first["msg"]).removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
-        words = "unknown setting; check its spelling, and that it belongs to this kind"
-    elif first["type"] == "missing":
-        words = "missing"
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return f"{path}, line {line_of(text, place)}: {field}: {words}{more}".replace("\n", " ")
-
-
-def _keys(data: Any, place: tuple[str | int, ...]) -> list[str | int]:
-    """The place in the file's own keys: pydantic also names the chosen member of a tagged union, which is no key."""
-    keys: list[str | int] = []
-    for k, part in enumerate(place):
-        in_table = isinstance(data, dict) and part in data
-        in_list = isinstance(data, list) and isinstance(part, int) and part < len(data)
-        if in_table or in_list:
-            data = data[part]
-        elif k < len(place) - 1:
-            continue
-        keys.append(part)
-    return keys
+def _without_kind(data: dict[str, Any], text: str, path: Path) -> str:
+    """One sentence on a profile whose kind is missing, misspelt, or unknown."""
+    choices = f"; choose one of {', '.join(profile_kinds())}"
+    if "kind" in data:
+        said = f"{data['kind']!r} is not a kind of agent{did_you_mean(str(data['kind']), profile_kinds()) or choices}"
+        return f"{path}, line {line_of(text, ['kind'])}: {said}"
+    near = nearest("kind", (name for name in data if isinstance(data[name], str) and name not in AgentProfile.model_fields))
+    if near is not None:
+        return f"{path}, line {line_of(text, [near])}: {near} is no setting of an agent; did you mean kind?"
+    return f"{path}, line 1: kind is missing{choices}"

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
 from harness.audio.prosody import Prosody
+from harness.nearest import or_one_of
 
 Measure = Literal["f0_mean", "f0_range", "energy", "rate", "pause_share"]
 MEASURES: tuple[Measure, ...] = ("f0_mean", "f0_range", "energy", "rate", "pause_share")
@@ -89,9 +89,7 @@ def rendered_emotion(word: str) -> RenderedEmotion:
     Raises `UnknownEmotion`.
     """
     if word not in RENDERED_AS:
-        near = get_close_matches(word, RENDERED_AS, n=2, cutoff=0.6)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(sorted(RENDERED_AS))}"
-        raise UnknownEmotion(f"unknown emotion {word!r}; {hint}")
+        raise UnknownEmotion(f"unknown emotion {word!r}{or_one_of(word, sorted(RENDERED_AS))}")
     return RENDERED[RENDERED_AS[word]]
 
 

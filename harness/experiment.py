@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import UserError
+from harness.nearest import did_you_mean, or_one_of
 
 BUDGET_MS: Final = 500.0
 """Default budget of a turn: HEART's target for TTFT, a pragmatic one (section 9.7)."""
@@ -153,13 +154,15 @@ def _in_words(error: ValidationError) -> str:
     first = error.errors()[0]
     name, given = str(first["loc"][0]), first["input"]
     if name not in Experiment.model_fields:
-        return f"{name}: a run has no such option; it has {', '.join(Experiment.model_fields)}"
+        return f"{name}: a run has no such option{or_one_of(name, Experiment.model_fields)}"
     limits = first.get("ctx", {})
     match first["type"]:
         case "greater_than_equal":
             return f"{flag(name)} {given:g}: must be at least {limits['ge']:g}"
         case "literal_error":
-            return f"{flag(name)} {given}: unknown; choose {limits['expected'].replace(chr(39), '')}"
+            choices = limits["expected"].replace("'", "")
+            near = did_you_mean(str(given), choices.split(" or ")) or f"; choose {choices}"
+            return f"{flag(name)} {given}: unknown{near}"
         case _:
             return f"{flag(name)} {given}: {first['msg']}"
 

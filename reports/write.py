@@ -16,6 +16,7 @@ from harness.reports.changes import BaselineView, ChangeRow, most_telling_first
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
 from harness.reports.html import render
+from harness.reports.listening.export import write_answers
 from harness.reports.listening.people import write_human_completions
 from harness.reports.markdown import markdown
 from harness.reports.notice import write_read_first
@@ -85,6 +86,7 @@ def write_joint_report(
             for run in page_runs.parts:
                 folder = exports / run.label.replace("/", "__") if page_runs.several else exports
                 write_human_completions(run.store, folder)
+                write_answers(run.store, folder)
     except OSError as error:
         place = error.filename or page
         if storage_fault(error) is not None:

@@ -5,7 +5,7 @@ states that support lines hear daily and that ESConv includes in those. A render
 one that it knows.
 """
 
-from difflib import get_close_matches
+from harness.nearest import or_one_of
 
 ESCONV_EMOTIONS = (
     "anxiety",
@@ -41,6 +41,4 @@ def unknown_emotion(word: str) -> str | None:
     """One line that names an unknown word and a suggestion; None if `word` is known."""
     if word in EMOTIONS:
         return None
-    near = get_close_matches(word, EMOTIONS, n=2, cutoff=0.6)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(sorted(EMOTIONS))}"
-    return f"unknown emotion {word!r}; {hint}"
+    return f"unknown emotion {word!r}{or_one_of(word, sorted(EMOTIONS))}"

@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import UserError
 from harness.foreign_files import FileFault, read_text
+from harness.foreign_problems import in_sentences, problems, spelt
 from harness.foreign_yaml import Marked, Place, parse_yaml
+from harness.nearest import did_you_mean
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.emotions import unknown_emotion
 from harness.scenarios.pause_law import LawName
@@ -112,9 +113,8 @@ def _locate(name: str) -> Path:
             return path
     except (OSError, ValueError):
         raise PackError(f"{name[:80]!r} is neither a pack nor a path") from None
-    near = get_close_matches(name, shipped_packs(), n=2, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"shipped are {', '.join(shipped_packs())}, or give a path"
-    raise PackError(f"no pack or file {name[:200]!r}; {hint}")
+    hint = did_you_mean(name[:200], shipped_packs()) or f"; shipped are {', '.join(shipped_packs())}, or give a path"
+    raise PackError(f"no pack or file {name[:200]!r}{hint}")
 
 
 def pack_files(path: Path) -> tuple[Path, ...]:
@@ -139,14 +139,16 @@ def _contexts(file: Path) -> Iterator[tuple[Context, str]]:
     try:
         head = _File.model_validate(marked.data)
     except ValidationError as error:
-        raise PackError(_first_fault(file, marked, (), error)) from None
+        raise PackError(in_sentences(file, problems(error, _File, marked.data, "a pack"), marked.line, ":")) from None
     for k, item in enumerate(head.contexts):
         place: Place = ("contexts", k)
         inherited = {key: value for key, value in (("source", head.source), ("licence", head.licence)) if value}
         try:
             context = Context.model_validate({**inherited, **item})
         except ValidationError as error:
-            raise PackError(_first_fault(file, marked, place, error)) from None
+            called = repr(item["id"]) if isinstance(item.get("id"), str) else str(k + 1)
+            found = [((*place, *at), f"item {called}, {said}") for at, said in problems(error, Context, item, "a context")]
+            raise PackError(in_sentences(file, found, marked.line, ":")) from None
         yield _checked(context, file, marked, place), f"{file}:{marked.line(place)}"
 
 
@@ -177,22 +179,3 @@ def fault_in(context: Context) -> tuple[Place, str] | None:
         words.append((("turns", k, "text"), fault_in_marks(turn.text) if turn.text else None))
         words.append((("turns", k, "speech", "emotion"), unknown_emotion(turn.speech.emotion) if turn.speech else None))
     return next(((field, fault) for field, fault in words if fault), None)
-
-
-def _first_fault(file: Path, marked: Marked, place: Place, error: ValidationError) -> str:
-    fault = error.errors(include_url=False, include_input=False)[0]
-    field = tuple(fault["loc"])
-    missing = fault["type"] == "missing"
-    wrong = "must be text; put it in quotes" if fault["type"] == "string_type" else fault["msg"]
-    said = f"{spelt(field)} is missing" if missing else f"{spelt(field)}: {wrong}" if field else wrong
-    item = ""
-    if place:
-        item_id = marked.data["contexts"][place[1]].get("id")
-        item = f"item {item_id!r}, " if isinstance(item_id, str) else f"item {int(place[1]) + 1}, "
-    line = marked.line((*place, *field))
-    return " ".join(f"{file}:{line}: {item}{said}".replace("Value error, ", "").split())
-
-
-def spelt(field: Place) -> str:
-    """A field as readers write it: `turns[0].text`."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in field).lstrip(".")

@@ -15,6 +15,7 @@ from math import exp, log
 from typing import TYPE_CHECKING, Final, Literal
 
 from harness.errors import UserError
+from harness.nearest import or_one_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,7 +122,7 @@ def law_named(name: str, option: str, *others: str) -> PauseLaw:
     """The law of this name. Raises `UserError` for another, with the option and all choices (`others` are of that option)."""
     law = _BY_NAME.get(name)
     if law is None:
-        raise UserError(f"{option} {name[:80]}: unknown; choose {', '.join((*others, *LAWS))}")
+        raise UserError(f"{option} {name[:80]}: unknown{or_one_of(name, (*others, *LAWS))}")
     return law
 
 

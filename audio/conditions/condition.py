@@ -14,7 +14,6 @@ import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +23,7 @@ from harness.audio.conditions.network import late_packets, lose_packets
 from harness.audio.conditions.noise import FILE_MARK, Noise, add_noise, babble, from_file, hum, street, white
 from harness.audio.pcm import Float32, Int16, to_float, to_int16
 from harness.audio.speech_edges import level_db
+from harness.nearest import did_you_mean
 
 CLEAN = "clean"
 NOMINAL_SPEECH_DBFS = -26.0
@@ -130,11 +130,10 @@ def _stage(piece: str, whole: str) -> _Stage:
     kind = _BY_WORD.get(match.group(1)) if match else None
     if match is None or kind is None:
         examples = ", ".join(example for example, _ in kinds())
-        near = get_close_matches(match.group(1) if match else piece, _BY_WORD, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise ConditionError(
-            f"unknown line condition {piece!r} in {whole!r}; {hint}there are: {CLEAN}, {examples}, file:PATH@10, joined by +"
-        )
+        hint = did_you_mean(match.group(1) if match else piece, _BY_WORD)
+        place = "" if piece == whole else f" in {whole!r}"
+        there = f"there are: {CLEAN}, {examples}, file:PATH@10, joined by +"
+        raise ConditionError(f"unknown line condition {piece!r}{place}{f'{hint} T' if hint else '; t'}{there[1:]}")
     figure = float(match.group(2)) if match.group(2) else kind.default
     low, high = kind.bounds
     if match.group(2) and not high:

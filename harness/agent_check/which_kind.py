@@ -23,7 +23,7 @@ from harness.agents.secret_places import in_settings
 from harness.agents.secrets import learn, redact_foreign
 from harness.agents.this_machine import is_loopback
 from harness.errors import AgentError, UserError
-from harness.nearest import did_you_mean
+from harness.nearest import or_one_of
 
 if TYPE_CHECKING:
     import httpx
@@ -88,8 +88,7 @@ def _refuse_what_is_none(url: str, named: str) -> None:
 
 def _refuse_kind(url: str, kind: str) -> None:
     if kind not in AT_AN_ADDRESS:
-        mend = did_you_mean(kind, AT_AN_ADDRESS) or f"; there are {', '.join(AT_AN_ADDRESS)}"
-        raise UserError(f"--kind {kind}: is no kind of agent that an address names{mend}")
+        raise UserError(f"--kind {kind}: is no kind of agent that an address names{or_one_of(kind, AT_AN_ADDRESS)}")
     if kind not in kinds_at(scheme_of(url) or ""):
         fit = ", ".join(kinds_at(scheme_of(url) or ""))
         raise UserError(f"--kind {kind}: is not called at {scheme_of(url)}: addresses; choose one of {fit}, or another address")

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from harness.commands.screen import AsJson
 from harness.errors import UserError
+from harness.nearest import or_one_of
 from harness.printable import printable
 from harness.store.judgment import Presentation
 from harness.wording import command, counted
@@ -61,7 +62,7 @@ def add_votes(
 
     chosen = next((p for p in _PRESENTATIONS if p == presentation), None)
     if chosen is None:
-        raise UserError(f"--presentation {presentation}: unknown; choose one of {', '.join(_PRESENTATIONS)}")
+        raise UserError(f"--presentation {presentation}: unknown{or_one_of(presentation, _PRESENTATIONS)}")
     store = RunStore.open(run)
     notes: list[str] = []
     refused: dict[Path, str] = {}

@@ -32,13 +32,14 @@ _MACHINES: Final[_Panel] = ("Many machines", ("plan", "shard", "ray", "write-pla
 _LINKS = "public", "raters", "contributors", "callers", "supporters", "expires"
 _SERVED: Final[_Panel] = ("Where the pages are served", ("address", *_LINKS, "url", "tls", "proxy"))
 _VOTES: Final[_Panel] = ("A vote file to send", ("vote-file", "medium", "study", "consent", "post-to"))
+_ENDS: Final[_Panel] = ("What is shown at the end", ("open", "verbose", "json"))
 PANELS: Final[Mapping[str, tuple[_Panel, ...]]] = MappingProxyType(
     {
-        "run": (_PLAYS, _MACHINES),
+        "run": (_ENDS, _PLAYS, _MACHINES),
         "check": (_PLAYS,),
         "load": (_PLAYS,),
         "judge run": (_MACHINES,),
-        "report": (_VOTES,),
+        "report": (_ENDS, _VOTES),
         "listen": (_SERVED,),
         "people record": (_SERVED,),
         "people answer": (_SERVED,),

@@ -70,6 +70,7 @@ def measure(
     from harness.commands.check import CODES, print_check
     from harness.commands.check_files import refuse_unwritable
     from harness.commands.table import print_summary
+    from harness.figures.next_step import next_step
     from harness.figures.summarise import summarise
     from harness.gate.budgets import read_budgets
     from harness.gate.check import check_run
@@ -111,7 +112,7 @@ def measure(
         whole = json.loads(summary.to_json())
         print(json.dumps(whole if result is None else {**whole, "check": result.as_object()}, indent=2))
     else:
-        print_summary(summary, screen())
+        print_summary(summary, screen(), next_step=next_step(summary))
         if result is not None:
             print_check(result, sentences(result), page)
     if result is not None:

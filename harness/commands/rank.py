@@ -9,6 +9,7 @@ from rich.console import Console
 
 from harness.commands.screen import AsJson
 from harness.errors import UserError
+from harness.nearest import or_one_of
 from harness.store.judgment import Presentation
 
 _PRESENTATIONS = ("written", "heard_text", "audio", "audio_with_delay")
@@ -60,9 +61,9 @@ def rank(
 ) -> None:
     """Rate systems from pairwise judgments."""
     if presentation is not None and presentation not in _PRESENTATIONS:
-        raise UserError(f"--presentation {presentation}: unknown; choose one of {', '.join(_PRESENTATIONS)}")
+        raise UserError(f"--presentation {presentation}: unknown{or_one_of(presentation, _PRESENTATIONS)}")
     if method is not None and method not in _METHODS:
-        raise UserError(f"--method {method}: unknown; choose one of {', '.join(_METHODS)}")
+        raise UserError(f"--method {method}: unknown{or_one_of(method, _METHODS)}")
     if method is not None and people:
         raise UserError("--people: has a model of its own (plain Bradley–Terry, prediction-powered): leave --method out")
     if draws < 1:

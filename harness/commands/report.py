@@ -9,7 +9,8 @@ import typer
 
 from harness.commands.endpointing import print_endpointing
 from harness.commands.load_output import report_load
-from harness.commands.screen import AsJson, screen
+from harness.commands.opening import Open, open_page
+from harness.commands.screen import AsJson, Verbose, screen
 from harness.commands.study_option import StudyFile
 from harness.commands.vote_file import print_vote_file
 from harness.errors import UserError
@@ -79,6 +80,8 @@ def report(
         str | None,
         typer.Option(metavar="URL", show_default="nowhere", help="With --vote-file: the address that the page posts votes to."),
     ] = None,
+    open_: Open = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the report of one or several runs, and print its figures."""
@@ -117,6 +120,7 @@ def report(
         report_load(loads[0], out, baseline, export, as_json=as_json)
         return
     from harness.commands.table import print_summary
+    from harness.figures.next_step import next_step
     from harness.figures.summarise import summarise
     from harness.gate.stored import stored_check
     from harness.reports.listening.results import human_rows
@@ -141,17 +145,20 @@ def report(
         written = write_joint_report(opened, place, baseline=before, exports=export, bundle=bundle, study=asked)
     if len(opened) == 1 and own_budgets:
         write_whole(folder / "summary.json", written.summary.to_json() + "\n")
+    if open_:
+        open_page(written.page)
     if as_json:
         print(written.summary.to_json())
         return
     console = screen()
-    print_summary(written.summary, console)
     if bundle:
-        console.print(f"        one file of {written.page.stat().st_size / 1e6:.1f} MB, sound included", soft_wrap=True)
+        console.print(f"The page is one file of {written.page.stat().st_size / 1e6:.1f} MB, sound included.", soft_wrap=True)
     if export is not None:
-        console.print(f"exports {export} ({len(written.exports)} files)", soft_wrap=True)
-        if why := pictures_missing():
-            console.print(why, soft_wrap=True, markup=False, highlight=False)
+        exported = f"Exported: {len(written.exports)} files in {export}"
+        why = pictures_missing()
+        console.print(f"{exported}. {why}" if why else exported, soft_wrap=True, markup=False, highlight=False)
+    then = next_step(written.summary) if len(opened) == 1 else None
+    print_summary(written.summary, console, verbose=verbose, next_step=then)
 
 
 def _study(file: Path | None, consent: Path | None) -> "Study | None":

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.agents.secrets import redact
 from harness.commands import play_options as asked
 from harness.commands.at_address import Kind, SaveProfile, Url, agent_named, saved
+from harness.commands.opening import Open, open_page
 from harness.commands.plan import plan_only
-from harness.commands.screen import AsJson, screen
+from harness.commands.screen import AsJson, Verbose, screen
 from harness.errors import AgentError, UserError
 from harness.experiment import FREE, NO_JUDGE, Experiment, flag
 from harness.progress import RunProgress
@@ -75,10 +75,13 @@ def run(
         int | None,
         typer.Option(hidden=True, help="With --estimate: as many agents, like those that are named.", min=1),
     ] = None,
+    open_: Open = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> int:
     """Call agents, speak contexts to them, and report how fast and how kindly they answer."""
     from harness.commands.table import print_summary
+    from harness.figures.next_step import next_step
     from harness.reports.listening.results import human_rows
     from harness.reports.write import write_played
     from harness.run.phases import run as run_all
@@ -109,13 +112,13 @@ def run(
             progress.phase("Writing the report")
         unheard = no_judge_left(store, request.options.judges)
         summary = write_played(store, summary, page=request.share.shard is None)
+    if open_ and summary.report:
+        open_page(Path(summary.report))
     if as_json:
         print(summary.to_json())
         return 3 if summary.failed_sessions or unheard else 0
-    print_summary(summary, screen())
-    if request.share.shard is not None:
-        number, of = request.share.shard
-        print(f"shard {number} of {of}; when all are played: harness merge SHARD… --out RUN")
+    then = next_step(summary) if request.share.shard is None else "harness merge SHARD… --out RUN"
+    print_summary(summary, screen(), verbose=verbose, next_step=then)
     return _outcome(summary) or (3 if unheard else 0)
 
 
@@ -129,11 +132,6 @@ def _with_address(
                 raise UserError(f"{option} {value}: is for an agent at an address; add --url, or leave it out")
         return named
     address = agent_named(url, kind, "--url")
-    if save_profile is None and redact(str(address)) != str(address):
-        raise UserError(
-            "--url: a run stores no query of an address, since it may hold keys, and could not go on without it; add "
-            "--save-profile FILE, from which it goes on"
-        )
     agent = saved(address, save_profile, quietly=quietly) if save_profile is not None else address
     others = named.get("agents", ())
     assert isinstance(others, list | tuple)

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +15,7 @@ from harness.commands.scenarios_hear import hear
 from harness.commands.scenarios_import import import_contexts
 from harness.commands.screen import AsJson, screen
 from harness.errors import UserError, not_set
+from harness.nearest import did_you_mean
 from harness.printable import visible_json
 from harness.progress import RunProgress
 from harness.scenarios.context import Context
@@ -69,9 +69,8 @@ def show(
         return
     found = next((c for c in loaded.contexts if c.id == context), None)
     if found is None:
-        near = get_close_matches(context, [c.id for c in loaded.contexts], n=2, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"`harness scenarios show {pack}` lists them"
-        raise UserError(f"{pack}: has no context {context}; {hint}")
+        hint = did_you_mean(context, (c.id for c in loaded.contexts)) or f"; `harness scenarios show {pack}` lists them"
+        raise UserError(f"{pack}: has no context {context}{hint}")
     if as_json:
         print(visible_json(json.dumps(show_context(found), indent=2, ensure_ascii=False)))
         return

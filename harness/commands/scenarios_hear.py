@@ -10,6 +10,7 @@ import typer
 
 from harness.errors import UserError
 from harness.files import write_whole
+from harness.nearest import or_one_of
 from harness.progress import RunProgress
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.pack import Pack, load_pack
@@ -57,7 +58,7 @@ def hear(
     names = list(dict.fromkeys(voice or CALLER_VOICES))
     unknown = [name for name in names if not voices.knows(name)]
     if unknown:
-        raise UserError(f"--voice {unknown[0]}: unknown voice; choose one of {', '.join([*CALLER_VOICES, *voices.services])}")
+        raise UserError(f"--voice {unknown[0]}: unknown voice{or_one_of(unknown[0], [*CALLER_VOICES, *voices.services])}")
     spoken = list(islice(_last_turns_first(loaded), turns))
     with RunProgress() as progress:
         progress.phase("Rendering the callers", len(names) * len(spoken))

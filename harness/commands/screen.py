@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print all statistics and cautions, as on the page.")]
 WIDE: Final = 10_000
 """Console width in columns when output is piped: more than any table here needs."""
 LEAST_NAME: Final = 12

@@ -1,4 +1,8 @@
-"""The summary table of a run: one row per agent with the report's figures, and cautions about them below."""
+"""The end of a run in the terminal: one row per agent, the cautions that change the reading of it, and three sentences last.
+
+Nobody reads thirty lines to find out what was found. So what was found, how sure it is, and where the page is are the last
+three lines, in bold; everything else is on the page, and here with `--verbose`.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -13,6 +17,7 @@ from harness.commands.screen import print_table, words_table
 from harness.figures.cautions import Caution, Level
 from harness.figures.cells import Cell
 from harness.figures.events import HEAD, event_notes, event_rows
+from harness.figures.in_a_sentence import found, how_sure
 from harness.figures.latency import backchannel_words, filler_words
 from harness.figures.quality_state import QUOTED
 from harness.figures.reply_flags import WORDS
@@ -25,6 +30,7 @@ from harness.timing.quantiles import Quantiles
 from harness.wording import OWN, UNDER_A_FIGURE, counted, had_it_been_its_own, programs, share_had_it_been_its_own
 
 _DASH = "–"
+_NOT_KNOWN: Final[frozenset[str]] = frozenset({"", _DASH, "0/0"})
 _Sentence = Callable[[str, Cell], str | None]
 _STYLE: Final[Mapping[Level, str]] = {"bad": "bold red", "warn": "yellow", "note": "dim"}
 _IN_OWN_WORDS: Final = "contended"
@@ -32,6 +38,10 @@ _IN_OWN_WORDS: Final = "contended"
 _UNDER_A_FIGURE: Final[frozenset[str]] = frozenset(
     {"judge", "no_p95", "discarded", "open_turns", "measurement_error", "recorded_calls", "not_calibrated", "no_human_baseline"}
 )
+_SAID: Final[frozenset[str]] = frozenset({"invalid", "not_judged", "few_conversations", "no_reply"})
+"""Said by the sentences at the end, or by a column of the table."""
+_MOST_FAILURES: Final = 3
+"""Failed sessions that are named without `--verbose`; their number is in a caution."""
 _MOST_PREFERENCES: Final = 6
 """Pairs of agents of which the terminal says the preferred one: all of four agents."""
 _TTFA = ("TTFA\np50", "\np95", "in\nbudget")
@@ -48,36 +58,54 @@ _UNSPOKEN = ("un-\nspoken",)
 _RATING = ("\nElo", "95 %\ninterval")
 
 
-def print_summary(summary: RunSummary, console: Console) -> None:
-    """Print the table, the cautions, and the path of the report."""
+def print_summary(summary: RunSummary, console: Console, *, verbose: bool = False, next_step: str | None = None) -> None:
+    """Print the table, what changes its reading, and the three sentences. `next_step`: the command to go on with."""
     if not summary.valid:
         console.print(Text(f"INVALID RUN: {'; '.join(summary.invalid)}", style=_STYLE["bad"]), soft_wrap=True)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("times in ms\nagent", no_wrap=True)
-    left = any(cell.unspoken for cell in summary.whole)
+    _print_table(summary, console)
+    if verbose:
+        _print_statistics(summary, console)
+    for caution in cautions_for_people(summary, verbose=verbose):
+        console.print(Text(f"{caution.topic}: {caution.text}", style=_STYLE[caution.level]), soft_wrap=True)
+    _print_failures(summary, console, verbose=verbose)
+    then = f" (next: {next_step})" if next_step else ""
+    place = f"The page is {summary.report}{then}" if summary.report else f"The run is in {summary.run}{then}"
+    console.print()
+    for sentence in (found(summary), how_sure(summary), place):
+        console.print(Text(sentence, style="bold"), soft_wrap=True)
+
+
+def _print_table(summary: RunSummary, console: Console) -> None:
+    """Print one row for each agent and reference, without the columns of which nothing is known in this run."""
     answers = any(cell.answer_differs for cell in summary.whole)
+    left = any(cell.unspoken for cell in summary.whole)
     heads = (*_TTFA, *(_ANSWER if answers else ()), *_OTHERS, *(_UNSPOKEN if left else ()), *_RATING)
-    for name in heads:
-        table.add_column(name, justify="right", no_wrap=True)
-    if not all(cell.valid for cell in summary.whole):
-        table.add_column("may be\nquoted", no_wrap=True)
-    several = len(summary.conditions) > 1
-    names: list[str] = []
+    rows: list[tuple[Text, list[str], Text | str]] = []
     for condition in summary.conditions:
         mine = [cell for cell in summary.whole if cell.condition == condition]
-        if several:
-            table.add_row(Text(condition, style="italic"))
-        for cell in sorted(mine, key=lambda cell: (cell.elo is None, -(cell.elo or 0), cell.agent)):
-            figures = _figures(cell, answers, left)
-            table.add_row(Text(cell.agent), *figures, _may_be_quoted(cell))
-            names.append(cell.agent)
+        if len(summary.conditions) > 1:
+            rows.append((Text(condition, style="italic"), [""] * len(heads), ""))
+        mine.sort(key=lambda cell: (cell.elo is None, -(cell.elo or 0), cell.agent))
+        rows += [(Text(cell.agent), _figures(cell, answers, left), _may_be_quoted(cell)) for cell in mine]
         board = summary.board(condition)
         references = board.references if board is not None else {}
         for name, reference in sorted(references.items(), key=lambda item: -(item[1].elo or 0)):
             figures = [""] * (len(heads) - len(_RATING)) + [_elo(reference.elo), _interval(reference.elo_interval)]
-            table.add_row(Text(name, style="dim"), *figures)
-            names.append(name)
-    print_table(console, table, names)
+            rows.append((Text(name, style="dim"), figures, ""))
+    known = [k for k in range(len(heads)) if any(figures[k] not in _NOT_KNOWN for _, figures, _ in rows)]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("times in ms\nagent", no_wrap=True)
+    for k in known:
+        table.add_column(heads[k], justify="right", no_wrap=True)
+    if not all(cell.valid for cell in summary.whole):
+        table.add_column("may be\nquoted", no_wrap=True)
+    for name_shown, figures, quoted in rows:
+        table.add_row(name_shown, *(figures[k] for k in known), quoted)
+    print_table(console, table, [name_shown.plain for name_shown, _, _ in rows])
+
+
+def _print_statistics(summary: RunSummary, console: Console) -> None:
+    """Print everything else that is known of the run, one sentence or table each."""
     _print_events(summary, console)
     _print_server_waits(summary, console)
     filler = partial(_filler, budget_ms=summary.budgets_ms["ttfa"])
@@ -101,18 +129,19 @@ def print_summary(summary: RunSummary, console: Console) -> None:
             console.print(Text(board.rated_on, style="dim"), soft_wrap=True)
     for machine in summary.machines:
         console.print(Text(f"Local latencies are of {machine.words}.", style="dim"), soft_wrap=True)
-    for caution in cautions_for_people(summary):
-        console.print(Text(f"{caution.topic}: {caution.text}", style=_STYLE[caution.level]), soft_wrap=True)
-    for failure in summary.failed_sessions:
+
+
+def _print_failures(summary: RunSummary, console: Console, *, verbose: bool) -> None:
+    shown = summary.failed_sessions if verbose else summary.failed_sessions[:_MOST_FAILURES]
+    for failure in shown:
         first, *rest = failure.detail.splitlines() or [""]
         console.print(
             Text(f"failed: {failure.context} · {failure.agent}: {failure.kind}: {first}", style="red"), soft_wrap=True
         )
         for line in rest:
             console.print(Text(f"    {line}", style="dim"), soft_wrap=True)
-    console.print(Text(f"run     {summary.run}"), soft_wrap=True)
-    if summary.report:
-        console.print(Text(f"report  {summary.report}"), soft_wrap=True)
+    if more := len(summary.failed_sessions) - len(shown):
+        console.print(Text(f"{counted(more, 'further session')} failed (--verbose names each)", style="red"), soft_wrap=True)
 
 
 def _print_events(summary: RunSummary, console: Console) -> None:
@@ -145,11 +174,11 @@ def _figures(agent: Cell, answers: bool, left: bool) -> list[str]:
     return [
         milliseconds(agent.ttfa_ms, "p50"),
         milliseconds(agent.ttfa_ms, "p95"),
-        _percent(agent.within_budget.ttfa),
+        _percent(agent.within_budget.ttft if agent.kind == "text" else agent.within_budget.ttfa),
         *([milliseconds(agent.answer_ms, "p50"), _percent(agent.within_budget.answer)] if answers else []),
         milliseconds(agent.ttft_ms, "p50"),
         _percent(agent.cut_in_rate),
-        f"{agent.pauses_cut[0]}/{agent.pauses_cut[1]}",
+        "/".join(map(str, agent.pauses)),
         f"{agent.no_reply}/{agent.turns}",
         *([_unspoken(agent)] if left else []),
         _elo(agent.elo),
@@ -249,7 +278,10 @@ def _interval(interval: tuple[float | None, float | None] | None) -> str:
     return f"≥ {low:.0f}" if low is not None else f"≤ {high:.0f}" if high is not None else _DASH
 
 
-def cautions_for_people(summary: RunSummary) -> Iterator[Caution]:
-    """The cautions to print below the table: those that weaken its figures. Cautions true of every run are on the page only."""
-    shown = (caution for caution in summary.cautions if caution.code != _IN_OWN_WORDS)
-    return (caution for caution in shown if caution.level != "note" or caution.code in _UNDER_A_FIGURE)
+def cautions_for_people(summary: RunSummary, *, verbose: bool) -> Iterator[Caution]:
+    """The cautions to print below the table: those that change its reading and are not said elsewhere; with `verbose` all but
+    those that are true of every run."""
+    if verbose:
+        shown = (caution for caution in summary.cautions if caution.code != _IN_OWN_WORDS)
+        return (caution for caution in shown if caution.level != "note" or caution.code in _UNDER_A_FIGURE)
+    return (caution for caution in summary.cautions if caution.level != "note" and caution.code not in _SAID)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def try_agent(
     agent: Annotated[
         str,
-        typer.Argument(metavar="AGENT", help="An address (ws://…, https://…, sip:…), a .toml profile, or a shipped agent."),
+        typer.Argument(metavar="AGENT", help="An address (ws://, https:// or sip:), a .toml profile, or a shipped agent."),
     ],
     kind: Kind = None,
     save_profile: SaveProfile = None,

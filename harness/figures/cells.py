@@ -187,6 +187,12 @@ class Cell(AgentSummary):
     beside_seat: BesideSeat | None = None
     """The agent beside the people of the run, on all contexts of the quoted board."""
 
+    @property
+    def pauses(self) -> tuple[int, int]:
+        """Pauses that were cut, and all in which the agent could choose: those of `pauses_cut_share`, which decides. In a run
+        timed before these were known, those that the text marks."""
+        return self.inner_pauses_cut if self.inner_pauses_cut[1] else self.pauses_cut
+
 
 class MachineCell(Model):
     """Figures of one agent in one condition, measured on one kind of machine of a merged run."""

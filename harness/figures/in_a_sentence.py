@@ -44,7 +44,7 @@ def found(summary: RunSummary) -> str:
 
 
 def how_sure(summary: RunSummary) -> str:
-    """How sure that is: `8 conversations; TTFA measured to within 1.2 ms (95 % of 64 trials); 95 % interval of the …`."""
+    """How sure that is: `8 conversations; the first sound timed to within 1.2 ms (95 % of 64 trials); 95 % interval …`."""
     known, agents = summary.circumstances, _agents(summary)
     conversations = len(known.contexts)
     parts = [counted(conversations, "conversation")] if conversations else []
@@ -54,7 +54,7 @@ def how_sure(summary: RunSummary) -> str:
         if known.calls:
             parts.append("the ends of callers' turns were found in the sound")
         elif known.onset_error is not None:
-            parts.append(f"TTFA measured to within {known.onset_error.words}")
+            parts.append(f"the first sound timed to within {known.onset_error.words}")
         else:
             parts.append("the error of the measurement was not calibrated")
     parts += _intervals(summary, agents)
@@ -109,11 +109,6 @@ def _share_of(count: int, of: int, thing: str) -> str:
     return f"{count or 'none'} of {counted(of, thing)}"
 
 
-def _pauses(cell: Cell) -> tuple[int, int]:
-    """Inner pauses that were cut, and all; those that its caller's text marks, in a run timed before others were known."""
-    return cell.inner_pauses_cut if cell.inner_pauses_cut[1] else cell.pauses_cut
-
-
 def _not_to_be_quoted(summary: RunSummary, agents: Sequence[Cell]) -> str:
     invalid = [cell for cell in agents if not cell.valid]
     if summary.valid and not invalid:
@@ -129,7 +124,7 @@ def _of_one(summary: RunSummary, cell: Cell) -> list[str]:
     parts = [_speed(name, cell)]
     if _timed(cell) and cell.no_reply:
         parts.append(f"leaves {_share_of(cell.no_reply, cell.turns, 'turn')} unanswered")
-    cut, pauses = _pauses(cell)
+    cut, pauses = cell.pauses
     if pauses:
         parts.append(f"cuts into {_share_of(cut, pauses, 'pause')}")
     if cell.kind == "text" or not _timed(cell):
@@ -192,7 +187,7 @@ def _side_by_side(summary: RunSummary, group: Sequence[Cell]) -> str:
 
 def _soonest_and_slowest(summary: RunSummary, group: Sequence[Cell]) -> str:
     first, last = group[0], group[-1]
-    cut, pauses = _pauses(first)
+    cut, pauses = first.pauses
     beside = f" and cuts into {_share_of(cut, pauses, 'pause')}" if pauses else ""
     half = "begins half of its written answers" if first.kind == "text" else "answers half of its callers"
     said = (
@@ -204,7 +199,7 @@ def _soonest_and_slowest(summary: RunSummary, group: Sequence[Cell]) -> str:
 
 
 def _cut_by_each(summary: RunSummary, agents: Sequence[Cell]) -> list[str]:
-    spoken_to = [(cell, *_pauses(cell)) for cell in agents if _pauses(cell)[1]]
+    spoken_to = [(cell, *cell.pauses) for cell in agents if cell.pauses[1]]
     if not spoken_to:
         return []
     if not any(cut for _, cut, _ in spoken_to):

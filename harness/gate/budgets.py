@@ -14,9 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from harness.errors import UserError
 from harness.figures.cells import Subset
 from harness.foreign_files import FileFault, read_text
+from harness.foreign_problems import in_sentences, problems
 from harness.foreign_yaml import parse_yaml
 from harness.gate.decide import Rule
 from harness.gate.evidence import PREFERRED, PREFIXES, has_no_need_of_sound, is_peoples, is_preference, is_rating, unit_of
+from harness.nearest import did_you_mean, nearest, or_one_of
 from harness.scenarios.context import Context
 from harness.store.judgment import reference_name
 from harness.store.manifest import RunManifest
@@ -124,33 +126,26 @@ def read_budgets(path: Path) -> Budgets:
     Raises UserError: no such file, not YAML, another schema, an unknown key or figure, or an impossible limit; one line.
     """
     try:
-        given = parse_yaml(read_text(path)).data
+        marked = parse_yaml(read_text(path))
     except FileFault as fault:
         raise UserError(f"--budgets {fault.at(path, ', line ')}; docs/gate.md has an example") from None
+    given = marked.data
     if not isinstance(given, dict):
         raise UserError(f"--budgets {path}: must begin with `schema: {SCHEMA}` and hold `limits:`; see docs/gate.md")
+    if "schema" not in given and (near := nearest("schema", given.keys() - {"limits", "budgets_ms"})):
+        raise UserError(f"--budgets {path}, line {marked.line((near,))}: {near} is no setting; did you mean schema?")
     if given.get("schema") != SCHEMA or isinstance(given.get("schema"), bool):
         raise UserError(f"--budgets {path}: schema {given.get('schema', 'missing')}; this harness reads `schema: {SCHEMA}`")
     try:
         budgets = Budgets.model_validate(given)
     except ValidationError as error:
-        raise UserError(f"--budgets {path}: {_first(error)}") from error
+        found = problems(error, Budgets, given, "a budgets file")
+        raise UserError(f"--budgets {in_sentences(path, found, marked.line)}") from error
     for k, limit in enumerate(budgets.limits, start=1):
         problem = _problem(limit)
         if problem:
             raise UserError(f"--budgets {path}, limit {k}: {problem}")
     return budgets
-
-
-def _first(error: ValidationError) -> str:
-    found = error.errors(include_url=False)[0]
-    at: list[Any] = list(found["loc"])
-    where = f"limit {at[1] + 1}: " if len(at) > 1 and isinstance(at[1], int) else ""
-    key = next((str(part) for part in reversed(at) if isinstance(part, str) and part != "[key]"), "")
-    if found["type"] == "extra_forbidden":
-        known = ", ".join(Limit.model_fields) if where else "schema, budgets_ms, limits"
-        return f"{where}{key}: unknown key; known are {known}"
-    return f"{where}{key}: {found['msg']}"
 
 
 def _problem(limit: Limit) -> str:
@@ -170,7 +165,8 @@ def _problem(limit: Limit) -> str:
         return f"{limit.figure}: a mean has no reliable interval; limit a p50, a p95 or no_reply_rate instead"
     if unit is None:
         known = ", ".join((*BY_PATH, *(f"{prefix}REFERENCE" for prefix in PREFIXES), f"{PREFERRED}AGENT"))
-        return f"figure {limit.figure!r}: a limit can have one of {known}"
+        near = did_you_mean(limit.figure, (*BY_PATH, *PREFIXES, PREFERRED))
+        return f"figure {limit.figure!r}: there is none of this name{near or f'; a limit can have one of {known}'}"
     if limit.in_doubt == "figure" and is_rating(limit.figure):
         return f"{limit.figure}: in_doubt: figure is for figures of turns; a rating decides only by its whole interval"
     if is_preference(limit.figure) and limit.comparison == "worse_than_baseline_by":
@@ -225,9 +221,9 @@ def limits_for(budgets: Budgets, manifest: RunManifest, contexts: tuple[Context,
 def _cannot_have(limit: Limit, manifest: RunManifest, contexts: tuple[Context, ...], judged: bool) -> str:
     names = [a.name for a in manifest.played]
     if limit.agent is not None and limit.agent not in names:
-        return f"the run has no agent {limit.agent!r}; it has {', '.join(names)}"
+        return f"the run has no agent {limit.agent!r}{or_one_of(limit.agent, names)}"
     if limit.condition is not None and limit.condition not in manifest.conditions:
-        return f"the run has no condition {limit.condition!r}; it has {', '.join(manifest.conditions)}"
+        return f"the run has no condition {limit.condition!r}{or_one_of(limit.condition, manifest.conditions)}"
     if limit.subset != "all" and not any(c.subset == limit.subset for c in contexts):
         return f"the run has no {limit.subset} conversation"
     texts = [a.name for a in manifest.agents if a.kind == "text" and limit.agent in (None, a.name)]

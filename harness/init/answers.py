@@ -10,6 +10,7 @@ from harness.agents.new_profile import commented_profile
 from harness.agents.profile import AgentProfile, load_profile, parse_profile, profile_kinds, shipped_profiles
 from harness.errors import UserError
 from harness.experiment import Mode
+from harness.nearest import did_you_mean
 
 Ci = Literal["github", "gitlab", "both", "none"]
 CIS: Final[tuple[Ci, ...]] = ("github", "gitlab", "both", "none")
@@ -48,9 +49,11 @@ class Answers:
         """Check the answers. Raises UserError for one from which no file could be made."""
         if self.kind not in (*profile_kinds(), *shipped_profiles(), DEMO):
             known = (
-                f"{', '.join(profile_kinds())}; a shipped agent: {', '.join(shipped_profiles())}; or {DEMO}, with bots to try"
+                f"; choose one of {', '.join(profile_kinds())}; a shipped agent: {', '.join(shipped_profiles())}; "
+                f"or {DEMO}, with bots to try"
             )
-            raise UserError(f"--kind {self.kind}: unknown; choose one of {known}")
+            near = did_you_mean(self.kind, (*profile_kinds(), *shipped_profiles(), DEMO))
+            raise UserError(f"--kind {self.kind}: unknown{near or known}")
         if not _NAME.fullmatch(self.name):
             raise UserError(f"--name {self.name}: letters, digits, dots, dashes and underscores, at most 60")
         if (self.ships or self.kind == DEMO) and (self.url or self.command):

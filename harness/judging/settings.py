@@ -10,15 +10,17 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from harness.agents.secrets import learn_file
 from harness.errors import UserError
 from harness.foreign_files import FileFault, read_text
-from harness.foreign_toml import parse_toml
+from harness.foreign_problems import in_sentences, problems
+from harness.foreign_toml import line_of, parse_toml
 from harness.judging.judge import installed_judges, make_installed
 from harness.judging.sound import HearingSettings
 from harness.models.chat_model import identify
+from harness.nearest import did_you_mean
 from harness.tables.json_rows import validated
 
 LOCAL: Final = "local"
@@ -132,7 +134,9 @@ def load_judge_settings(name_or_path: str) -> JudgeSettings:
     else:
         path = Path(name_or_path)
         if path.suffix != ".toml" or not path.is_file():
-            raise UserError(f"judge {name_or_path!r}: no such judge; choose one of {known_judges()}")
+            near = did_you_mean(name_or_path, (*shipped_judges(), *installed_judges()))
+            choose = f"{near} Judges are" if near else "; choose one of"
+            raise UserError(f"judge {name_or_path!r}: no such judge{choose} {known_judges()}")
         try:
             text, where = read_text(path), str(path)
         except FileFault as fault:
@@ -142,7 +146,11 @@ def load_judge_settings(name_or_path: str) -> JudgeSettings:
         given = parse_toml(text)
     except FileFault as fault:
         raise UserError(f"judge file {fault.at(Path(where), ', line ')}") from None
-    settings = validated(JudgeSettings, given, f"judge file {where}")
+    try:
+        settings = JudgeSettings.model_validate(given)
+    except ValidationError as error:
+        found = problems(error, JudgeSettings, given, "a judge")
+        raise UserError(f"judge file {in_sentences(where, found, lambda place: line_of(text, place))}") from error
     if settings.api == "local" and bool(settings.base_url) == bool(settings.model):
         raise UserError(
             f"judge file {where}: a local judge needs model (a GGUF file) or base_url (a llama.cpp server), one of them"

@@ -19,6 +19,7 @@ import numpy as np
 from harness.caller.pacer import until
 from harness.clock import now_ns
 from harness.errors import UserError
+from harness.nearest import or_one_of
 from harness.statistics.arrays import Floats
 from harness.store.load_part import ArrivalFigures
 from harness.timeline import NS_PER_MS, NS_PER_S
@@ -107,7 +108,7 @@ def parse_law(text: str) -> Law:
     for law in get_args(Law):
         if text == law:
             return law  # type: ignore[no-any-return]
-    raise UserError(f"--arrivals {text}: unknown; choose {' or '.join(get_args(Law))}")
+    raise UserError(f"--arrivals {text}: unknown{or_one_of(text, get_args(Law))}")
 
 
 def parse_rates(text: str) -> tuple[float, ...]:

@@ -18,6 +18,7 @@ from typing import Final
 from harness.agents.model_family import family_of
 from harness.errors import UserError
 from harness.models.catalogue import catalogue
+from harness.nearest import did_you_mean
 
 _MAGIC: Final = b"GGUF"
 _TEXT: Final = 8
@@ -51,7 +52,8 @@ def identify(model: str) -> LocalModel:
         return LocalModel(model, f"{model}-{sha256[:8]}", family_of(model) or "unknown", sha256)
     path = Path(model)
     if path.suffix.lower() != ".gguf":
-        raise UserError(f"--model {model}: no such model; name one of {', '.join(known)}, or the path of a .gguf file")
+        near = did_you_mean(model, known)
+        raise UserError(f"--model {model}: no such model{near}; name one of {', '.join(known)}, or the path of a .gguf file")
     if not path.is_file():
         raise UserError(f"--model {model}: there is no such file; give the path of a .gguf file with an instruct model")
     name = hold_chat_model(path)

@@ -77,14 +77,14 @@ def _from_sessions(run: Path, person: str) -> str:
     with closing(RunStore.open(run)) as store:
         count = remove_person(store, person, automatic=None).sessions
         votes = remove_rater(store, person)
-    if not count and not votes:
-        raise UserError(f"{person}: nobody of that name has been recorded in {run}, and no file of votes there has the name")
+    if not count and votes is None:
+        raise UserError(f"{person}: nobody of that name has been recorded in {run}, or has voted there")
     return _removed(person, count, votes)
 
 
-def _removed(person: str, recordings: int, votes: int = 0) -> str:
-    what = [counted(recordings, "recording")] if recordings or not votes else []
-    what += [counted(votes, "answer")] if votes else []
+def _removed(person: str, recordings: int, votes: int | None = None) -> str:
+    what = [counted(recordings, "recording")] if recordings or votes is None else []
+    what += [counted(votes, "answer")] if votes is not None else []
     return f"{person} is removed, with {' and '.join(what)}. {COPIES}"
 
 

@@ -11,19 +11,24 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import soundfile
 from pydantic import ValidationError
 
+from harness.agents.address import AgentAddress
 from harness.agents.profile import AgentProfile, load_profile
+from harness.agents.secrets import redact
 from harness.audio.conditions import ConditionError, parse_condition
 from harness.calibrate.result import machine_id
 from harness.caller import Limits
 from harness.errors import UserError
 from harness.experiment import Experiment
 from harness.foreign_files import FileFault, read_text
-from harness.foreign_yaml import parse_yaml
+from harness.foreign_problems import in_sentences, problems
+from harness.foreign_yaml import Marked, parse_yaml
 from harness.machine.gpu import gpu_facts
+from harness.nearest import did_you_mean
 from harness.scenarios.context import Context, spoken_indices
 from harness.scenarios.pack import Pack, context_hash, load_pack
 from harness.shards.split import WHOLE, Share, deal
@@ -127,7 +132,7 @@ def make_plan(options: Experiment, share: Share = WHOLE) -> RunPlan:
     if seated := [agent for agent in options.agents if agent in {*SEAT_KINDS, *SEAT_KINDS.values()}]:
         raise UserError(f"--agent {seated[0]}: people answer a run that has been played: {command('people', 'answer', 'RUN')}")
     events = load_events(options.events) if options.events is not None else None
-    profiles = tuple(load_profile(agent) for agent in options.agents)
+    profiles = tuple(_profile(agent) for agent in options.agents)
     pack = load_pack(options.pack)
     conditions = tuple(_condition_name(condition) for condition in options.conditions)
     _refuse_repeated("--agent", [p.name for p in profiles])
@@ -163,6 +168,15 @@ def make_plan(options: Experiment, share: Share = WHOLE) -> RunPlan:
     )
 
 
+def _profile(agent: str) -> AgentProfile:
+    if (address := AgentAddress.parse(agent)) is not None and redact(agent) != agent:
+        raise UserError(
+            f"{address.kind} at {urlsplit(address.url).netloc or address.url}: no run stores an address's query, which may "
+            "hold keys, and without it the run could not go on; add --save-profile FILE, or have it in a profile"
+        )
+    return load_profile(agent)
+
+
 def load_events(named: str) -> EventSettings:
     """The events of a shipped set or of a file `events: [{sound, at_ms}, …]`.
 
@@ -176,23 +190,23 @@ def load_events(named: str) -> EventSettings:
     path = Path(named)
     try:
         text = read_text(path)
-        given = parse_yaml(text).data if text.strip() else None
+        marked = parse_yaml(text) if text.strip() else Marked(None, {})
     except FileFault as fault:
         unread = f"{fault}; name a YAML file, or {EVERYDAY}"
         where = (
             f"{path}, line {fault.line}: is not a YAML file that can be read ({unread})" if fault.line else f"{path}: {unread}"
         )
         raise UserError(f"--events {where}") from None
+    given = marked.data
     if not isinstance(given, dict):
         raise UserError(
             f"--events {named}: begin with `events:` and list sounds with their instants, {{sound: cough, at_ms: 1500}}"
         )
     try:
-        settings = EventSettings.model_validate({"events": given.pop("events", ()), **given, "source": named})
+        settings = EventSettings.model_validate({"events": (), **given, "source": named})
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UserError(f"--events {named}: {where}: {first['msg']}") from error
+        found = problems(error, EventSettings, given, "events")
+        raise UserError(f"--events {in_sentences(named, found, marked.line)}") from error
     latest_ms = Limits().total_s * 1000
     for event in settings.events:
         if event.at_ms >= latest_ms:
@@ -257,7 +271,8 @@ def _spoken_s(recording: Path | None, text: str) -> float:
 def _chosen(pack: Pack, contexts: Sequence[str]) -> tuple[Context, ...]:
     unknown = sorted({*contexts} - {c.id for c in pack.contexts})
     if unknown:
-        raise UserError(f"pack {pack.name}: has no context {unknown[0]}; harness scenarios show lists its contexts")
+        near = did_you_mean(unknown[0], (c.id for c in pack.contexts)) or "; harness scenarios show lists its contexts"
+        raise UserError(f"pack {pack.name}: has no context {unknown[0]}{near}")
     return tuple(c for c in pack.contexts if not contexts or c.id in contexts)
 
 

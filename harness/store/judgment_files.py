@@ -5,7 +5,6 @@ cannot be read names file, line and field. An unknown column is ignored, since m
 name is refused, since it is a typing error that would silently drop data.
 """
 
-import difflib
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -18,6 +17,7 @@ from pydantic_core import from_json
 
 from harness.errors import UserError
 from harness.files import write_whole
+from harness.nearest import nearest
 from harness.printable import visible_json
 from harness.store.judgment import AXES, Judgment
 from harness.store.judgment_table import Filling, JudgmentTable
@@ -185,8 +185,7 @@ def _check_names(names: Iterable[str], where: str) -> None:
 @lru_cache(maxsize=256)
 def _near(name: str) -> str | None:
     # Cached, because every line of a file has the same names.
-    found = difflib.get_close_matches(name, COLUMNS, 1, CLOSENESS)
-    return found[0] if found else None
+    return nearest(name, COLUMNS, CLOSENESS)
 
 
 def write(rows: Iterable[Judgment], path: Path) -> None:

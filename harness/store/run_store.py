@@ -177,6 +177,11 @@ class RunStore:
                 [(context, r.id, r.model_dump_json(exclude_defaults=True)) for context, r in references],
             )
 
+    def remove_people_references(self, ids: Collection[str]) -> None:
+        """Delete the replies of people who withdrew."""
+        with self._db:
+            self._db.executemany("DELETE FROM people_references WHERE id = ?", [(reference,) for reference in ids])
+
     @_reads
     def contexts_as_played(self) -> tuple[Context, ...]:
         """The contexts as the pack had them, with which a resumed run must still agree."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.errors import UserError
+from harness.nearest import did_you_mean, nearest
 from harness.tables.csv_text import without_guard
 from harness.tables.lines import lines_of
 
@@ -68,7 +69,14 @@ class CsvRows:
             return
         wrong = f"column {strange[0][:40]!r} is unknown" if strange else f"column {missing[0]!r} is missing"
         names = f"columns are {', '.join(known)}" if strange and known else f"needed are {', '.join(needed)}"
-        raise UserError(f"{self.where}: {wrong} {self.read_as}; {more or names}")
+        if strange:
+            near = did_you_mean(strange[0], known or ())
+        else:
+            found = nearest(missing[0], (name for name in self.columns if name not in needed))
+            near = f"; did you mean it by {found[:40]!r}?" if found else ""
+        also = more or names
+        also = f" {also[0].upper()}{also[1:]}" if near else f"; {also}"
+        raise UserError(f"{self.where}: {wrong} {self.read_as}{near}{also}")
 
     @property
     def read_as(self) -> str:

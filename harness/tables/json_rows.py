@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from harness.errors import UserError
+from harness.foreign_problems import in_sentences, problems
 from harness.tables.lines import lines_of
 
 _Record = TypeVar("_Record", bound=BaseModel)
@@ -60,7 +61,7 @@ def validated(record: type[_Record], given: object, where: str) -> _Record:
     try:
         return record.model_validate(given)
     except ValidationError as error:
-        raise UserError(f"{where}: {first_fault(error)}") from error
+        raise UserError(in_sentences(where, problems(error, record, given, "this"), None)) from error
 
 
 def first_fault(error: ValidationError, whole: str = "line") -> str:

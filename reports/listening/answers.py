@@ -27,6 +27,8 @@ from harness.reports.listening.material import FOLDER
 from harness.reports.listening.plan import Item
 
 DATABASE = "votes.sqlite"
+RECORDINGS = "completions"
+"""The folder of a test with the replies that its contributors recorded."""
 _ITEMS = TypeAdapter(tuple[Item, ...])
 _SCHEMA = f"""{SCHEMA}{participants.SCHEMA}
 CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -243,20 +245,25 @@ class VoteStore:
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return voided
 
-    def forget(self, rater: str) -> int | None:
-        """Delete all that a rater gave or said of themselves; returns the number of answers, None for nobody of that name.
+    def has(self, rater: str) -> bool:
+        """True if somebody of that name began and has not withdrawn."""
+        return bool(self._read("SELECT 1 FROM raters WHERE id = ? AND hash NOT LIKE 'gone-%'", (rater,)))
+
+    def forget(self, rater: str) -> int:
+        """Delete all that a rater gave or said of themselves; returns the number of answers.
 
         The name stays taken, so that nobody else gets it, and says nothing any more.
         """
+        spoken = [row["audio"] for row in self.completions_of(rater) if row["audio"]]
         with self._write() as db:
-            if db.execute("SELECT 1 FROM raters WHERE id = ? AND hash NOT LIKE 'gone-%'", (rater,)).fetchone() is None:
-                return None
             given = db.execute("SELECT count(*) FROM answers WHERE rater = ?", (rater,)).fetchone()[0]
-            for table in ("answers", "failed_rounds", "served", "fetched"):
+            for table in ("answers", "failed_rounds", "served", "fetched", "completions"):
                 db.execute(f"DELETE FROM {table} WHERE rater = ?", (rater,))
             participants.forget_participant(db, rater)
             gone = (f"gone-{secrets.token_hex(16)}", time.time(), rater)
             db.execute("UPDATE raters SET hash = ?, plan = '[]', began_s = 0, left_s = ? WHERE id = ?", gone)
+        for name in spoken:
+            (self.folder / RECORDINGS / name).unlink(missing_ok=True)
         with self._lock:
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return int(given)
@@ -304,6 +311,10 @@ class VoteStore:
         """Store the transcript of a spoken reply."""
         with self._write() as db:
             db.execute("UPDATE completions SET text = ? WHERE id = ?", (text, completion))
+
+    def completions_of(self, rater: str) -> list[sqlite3.Row]:
+        """The same of one contributor."""
+        return [row for row in self.completions() if row["rater"] == rater]
 
     def completions(self) -> list[sqlite3.Row]:
         """id, rater, context, text, audio, at_s."""

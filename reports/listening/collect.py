@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from harness.files import own_file, own_folder
 from harness.reports.invited import Refused
 from harness.reports.listening import sound
-from harness.reports.listening.answers import Rater, VoteStore
+from harness.reports.listening.answers import RECORDINGS, Rater, VoteStore
 from harness.reports.listening.material import Material
 
 PEOPLE_PER_CONVERSATION = 3
@@ -38,7 +38,6 @@ LOWEST_RATE_HZ, HIGHEST_RATE_HZ = 4_000, 192_000
 MOST_CHANNELS = 8
 BLOCK_FRAMES = 65_536
 """Frames decoded at once: 2 MB at eight channels, before the length is known."""
-RECORDINGS = "completions"
 SPOKEN = "(spoken)"
 """The text of a recorded reply until it has been transcribed (see `harness.reports.listening.people`)."""
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++(?:\s|$)")

@@ -18,8 +18,8 @@ import soundfile
 from harness.files import write_whole
 from harness.measuring.transcribe import Transcribe
 from harness.printable import visible_json
-from harness.reports.listening.answers import VoteStore, tests_of
-from harness.reports.listening.collect import RECORDINGS, SPOKEN
+from harness.reports.listening.answers import RECORDINGS, VoteStore, tests_of
+from harness.reports.listening.collect import SPOKEN
 from harness.scenarios.context import Reference
 from harness.store.run_store import RunStore
 
@@ -41,7 +41,7 @@ class Contribution:
         """The reply as a reference by `human:<pseudonym>`."""
         if self.text is None:
             return None
-        return Reference(id=f"human-{self.person}", author=f"human:{self.person}", text=self.text[:2_000])
+        return Reference(id=_reference(self.person), author=f"human:{self.person}", text=self.text[:2_000])
 
 
 def untranscribed(store: RunStore) -> int:
@@ -101,6 +101,15 @@ def _contributions(store: RunStore) -> Iterator[tuple[VoteStore, Contribution]]:
                     audio=votes.folder / RECORDINGS / row["audio"] if row["audio"] else None,
                 ),
             )
+
+
+def reference_of(votes: VoteStore, rater: str) -> str:
+    """The id of a contributor's references in the run."""
+    return _reference(_pseudonym(votes.media_secret, rater))
+
+
+def _reference(person: str) -> str:
+    return f"human-{person}"
 
 
 def _pseudonym(secret: bytes, rater: str) -> str:

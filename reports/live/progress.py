@@ -25,6 +25,9 @@ from harness.turns.table import TurnTable
 from harness.wording import command, milliseconds
 
 PAGE: Final = "report.html"
+REST: Final = 30.0
+"""Times the last reading until the next one while a run plays: a large one has ten thousand calls, on a machine that times
+agents."""
 State = Literal["playing", "after_the_calls", "stopped", "unreported", "reported"]
 """`after_the_calls`: all calls are over and somebody still works on the run; `unreported`: nobody does, and its report is not
 there, which is so for seconds at the end of every run."""
@@ -72,6 +75,7 @@ class Watched:
         self.folder = folder
         self._store = None if _is_report_of_several(folder) else RunStore.open(folder)
         self._read: tuple[int, RunNow] | None = None
+        self._read_again_s = 0.0
         self._seen_at_work_s = 0.0
 
     @property
@@ -83,18 +87,20 @@ class Watched:
         if self._store is None:
             return REPORTED
         at_work = self._store.being_written
-        found = self._calls(self._store)
+        found = self._calls(self._store, at_work=at_work)
         state = self._state(found, at_work=at_work)
         if state in ("playing", "after_the_calls"):
             self._seen_at_work_s = time.time()
         sentence, following = _in_words(state, found, self._store.manifest, self.folder)
         return RunNow(state, found.title, found.done, found.planned, found.failed, sentence, following, found.agents)
 
-    def _calls(self, store: RunStore) -> RunNow:
+    def _calls(self, store: RunStore, *, at_work: bool) -> RunNow:
         try:
-            changes = store.changes
-            if self._read is None or self._read[0] != changes:
+            changes, now_s = store.changes, time.monotonic()
+            if self._read is None or (self._read[0] != changes and (not at_work or now_s >= self._read_again_s)):
                 self._read = changes, _read(store)
+                took_s = time.monotonic() - now_s
+                self._read_again_s = now_s + REST * took_s
         except sqlite3.OperationalError:  # a long write: what was read before is still true
             if self._read is None:
                 raise
@@ -138,7 +144,7 @@ def _read(store: RunStore) -> RunNow:
     selection = Selection(store)
     manifest = selection.manifest
     played = {agent.name for agent in manifest.played}
-    sessions = [s for s in store.sessions() if s.key.agent in played]
+    sessions = [s for s in selection.sessions if s.key.agent in played]
     planned = None
     if manifest.load is None:
         planned = len(manifest.context_ids) * len(played) * len(manifest.conditions) * manifest.repeats
@@ -189,7 +195,8 @@ def _in_words(state: State, found: RunNow, manifest: RunManifest, folder: Path) 
         case "unreported":
             return f"{calls} over, and the report is not there yet. If this stays so:", command("report", folder)
         case "stopped" if manifest.load is not None:
-            return f"The load test was stopped: {calls} over. It cannot go on: play it again into another folder.", ""
+            # A load test locks nothing, so one that plays is not told from one that was stopped.
+            return f"{calls} over. The load test's page comes at its end; one that was stopped has to be played again.", ""
         case "stopped":
             return f"The run was stopped: {calls} over, and none of them is lost. To go on:", command(
                 *_to_go_on(manifest, folder)

@@ -14,8 +14,9 @@ from pydantic import ValidationError
 
 from harness.files import for_others, write_whole
 from harness.foreign_files import first_fault
+from harness.foreign_problems import spelt
 from harness.scenarios.context import Context
-from harness.scenarios.pack import fault_in, spelt
+from harness.scenarios.pack import fault_in
 from harness.scenarios.pause_law import PauseLaw
 
 

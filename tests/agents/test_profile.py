@@ -59,16 +59,16 @@ def test_a_users_bot_needs_little() -> None:
     [
         (BOT + "redy_timeout_s = 3\n", 11, "process.redy_timeout_s"),
         (BOT + "ready_timeout_s = 0\n", 11, "process.ready_timeout_s"),
-        (BOT.replace('"bot.py"', "17"), 6, "process.command.1"),
+        (BOT.replace('"bot.py"', "17"), 6, "process.command[1]"),
         (BOT.replace("ws://", "http://"), 3, "url"),
         (BOT.replace('env = { MODE = "test" }', 'env = { OPENAI_API_KEY = "sk-1" }'), 5, "process"),
         (BOT + 'ready_pattern = "(("\n', 5, "process"),
         ('kind = "pipecat"\n', 1, "give url"),
         ('kind = "pipecat"\nurl = "ws://a/b"\ninput_rate_hz = 100\n', 3, "input_rate_hz"),
         ('\n\nkind = "telepathy"\n', 3, "kind"),
-        ('name = "a"\n', 1, "kind: missing"),
+        ('name = "a"\n', 1, "kind is missing"),
         ('name = "../a"\nkind = "cascade"\n', 1, "name"),
-        ('kind = "text"\nbase_url = "http://a/v1"\n', 1, "model: missing"),
+        ('kind = "text"\nbase_url = "http://a/v1"\n', 1, "model is missing"),
         ('kind = "cascade"\n\n[cascade.llm]\nmodel = "x"\ntemperature = "hot"\n', 5, "cascade.llm.temperature"),
         (
             'kind = "cascade"\n[cascade.stt]\nservice = "streaming-whisper"\npadding_frames = -1\n'

@@ -91,7 +91,7 @@ def test_everything_that_differs_is_named_in_one_line(plan: RunPlan) -> None:
         ({"barge_in_ms": -1}, "--barge-in -1: must be at least 0"),
         ({"budget_ttfa_ms": float("nan")}, "--budget-ttfa nan: Input should be a finite number"),
         ({"mode": "spoken"}, "--mode spoken: unknown; choose seeded or replay"),
-        ({"repeat": 2}, "repeat: a run has no such option; it has agents, pack, limit"),
+        ({"repeat": 2}, "repeat: a run has no such option; did you mean repeats?"),
     ],
 )
 def test_what_is_wrong_is_one_line_with_the_name_on_the_line(named: dict[str, object], says: str) -> None:

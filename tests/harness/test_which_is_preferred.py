@@ -60,7 +60,7 @@ def test_a_rating_of_one_that_won_everything_is_a_bound(harness_here: Callable[.
     cells = harness_here("report", run, "--json").json["agents"]
     kind, curt = (cells[name]["elo_interval"] for name in (KIND, CURT))
     assert (kind[0] > 1_500, kind[1], curt[0], curt[1] < 1_500) == (True, None, None, True)
-    for told in (harness_here("report", run).out, harness_here("rank", run).out):
+    for told in (harness_here("report", run, "--verbose").out, harness_here("rank", run).out):
         assert f"≥ {kind[0]:.0f}" in told
 
 
@@ -76,7 +76,7 @@ def test_seven_votes_of_one_rater_answer_at_every_door(harness_here: Callable[..
     assert [found["agents"][name]["elo"] for name in (KIND, CURT)] == [None, None]
     assert harness_here("rank", run, "--json").json["head_to_head"] == [row]
     assert harness_here("rank", run, "--people", "--json").json["head_to_head"] == [row]
-    for told in (harness_here("rank", run).out, harness_here("report", run).out):
+    for told in (harness_here("rank", run).out, harness_here("report", run, "--verbose").out):
         assert row["in_words"] in told
         assert "Quality is not known" not in told
     joint = harness_here("report", run, run_with_votes(harness_here, tmp_path / "other", []), "--json").json
@@ -117,7 +117,7 @@ def test_votes_that_disagree_are_said_with_the_votes_that_would_tell(
     harness_here: Callable[..., Finished], tmp_path: Path
 ) -> None:
     run = run_with_votes(harness_here, tmp_path, [(KIND, CURT, "ann"), (CURT, KIND, "ann")] * 4)
-    told = harness_here("report", run).out
+    told = harness_here("report", run, "--verbose").out
     assert "Quality is people's" in told
     assert "4 of 8 conversations: not apart" in told
     assert "8 votes on them are given" in told

@@ -117,7 +117,7 @@ def test_the_terminal_says_it_in_one_line_that_folds_between_words() -> None:
         within_budget=WithinBudget(ttfa=0.63, ttfa_range=(0.63, 0.81)),
     )  # fmt: skip
     screen = StringIO()
-    print_summary(RunSummary(run="run", judges=[], cells=[cell]), Console(file=screen, width=80))
+    print_summary(RunSummary(run="run", judges=[], cells=[cell]), Console(file=screen, width=80), verbose=True)
     words = f"mine: TTFA p50 461 ms; 430–461 {OWN} (others: chromium .4 cores, python3 .2); in budget 63–81 %."
     assert words in " ".join(screen.getvalue().split())
     assert max(len(row) for row in screen.getvalue().splitlines() if OWN in row) <= 80

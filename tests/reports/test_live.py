@@ -19,6 +19,7 @@ from harness.reports.live.progress import Watched, latest_run
 from harness.reports.write import write_joint_report
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS
+from tests.reports.test_page_for_everybody import grave_faults
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
 CALLS = 4
@@ -26,10 +27,10 @@ MARKUP = "<img src=x onerror=\"document.title='owned'\">"
 
 
 @contextmanager
-def process(words: Sequence[object], folder: Path) -> Iterator[subprocess.Popen[str]]:
-    quiet = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+def process(words: Sequence[object], folder: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    quiet = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
     started = subprocess.Popen(
-        [sys.executable, *map(str, words)], cwd=folder, env={**quiet, "PYTHONUNBUFFERED": "1"},
+        [sys.executable, *map(str, words)], cwd=folder, env={**quiet, "PYTHONUNBUFFERED": "1", **environment},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
     )  # fmt: skip
     try:
@@ -41,9 +42,9 @@ def process(words: Sequence[object], folder: Path) -> Iterator[subprocess.Popen[
 
 
 @contextmanager
-def viewed(folder: Path, *words: object) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def viewed(folder: Path, *words: object, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """The address at which `harness view` shows a run, and its process."""
-    with process(("-m", "harness", "view", *words), folder) as server:
+    with process(("-m", "harness", "view", *words), folder, **environment) as server:
         assert server.stdout is not None
         said = server.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+/", said)
@@ -94,11 +95,14 @@ def test_a_run_is_watched_while_it_plays_is_killed_and_goes_on(open_page: Callab
                 assert "Traceback" not in server.stdout.read()
 
 
-def test_the_page_says_when_its_server_has_ended(open_page: Callable[..., Any], played: Played) -> None:
+def test_the_page_is_read_by_everybody_and_says_when_its_server_has_ended(
+    open_page: Callable[..., Any], played: Played
+) -> None:
     folder = played(contexts=2)[0].folder
     with viewed(folder.parent, folder, "--port", "0") as (address, server):
-        page = open_page(address)
-        page.locator("#state").wait_for()
+        page = open_page(address, width=390, dark=True)
+        assert not grave_faults(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
         server.kill()
         page.locator("#lost").wait_for()
     open_page.problems.clear()  # type: ignore[attr-defined]  # a browser calls a server that is gone an error
@@ -120,6 +124,29 @@ def test_a_finished_run_is_shown_with_its_sounds_to_this_machine_alone(played: P
         for host in ("evil.example", "127.0.0.1.evil.example", ""):
             assert asked(url, "/", Host=host)[0] == 400, host
         assert asked(url, "/", Host="localhost:1")[0] == 200
+
+
+def test_a_reply_is_heard_in_the_browser(open_page: Callable[..., Any], played: Played) -> None:
+    store, summary = played(contexts=2)
+    write_joint_report([(store, summary)], store.folder)
+    with viewed(store.folder.parent, store.folder, "--port", "0") as (address, _):
+        page = open_page(address)
+        sound = next((store.folder / "report-audio").glob("*.flac")).name
+        length_s = page.evaluate(
+            """(name) => new Promise((heard) => { const sound = new Audio(`report-audio/${name}`);
+            sound.oncanplaythrough = () => heard(sound.duration); sound.onerror = () => heard(-1); })""",
+            sound,
+        )
+    assert length_s > 3
+
+
+def test_it_opens_where_there_is_a_browser(played: Played, tmp_path: Path) -> None:
+    opened, browser = tmp_path / "opened", tmp_path / "browser"
+    browser.write_text(f"#!{sys.executable}\nimport sys\nopen({str(opened)!r}, 'w').write(sys.argv[1])\n")
+    browser.chmod(0o755)
+    with viewed(tmp_path, played()[0].folder, "--port", "0", BROWSER=str(browser)) as (url, _):
+        until(lambda: opened.exists() and opened.read_text())
+    assert opened.read_text() == url
 
 
 def test_the_last_figures_before_the_report_are_the_reports_own(played: Played) -> None:

@@ -84,7 +84,7 @@ def test_page_terminal_and_table_of_turns_have_the_same_parts(
     assert rows[0]["llm_split_by"] == "request"
     assert "llm_queue_ms" not in next(row for row in tables(view)["turns"] if row["agent"] == "slow")
     screen = StringIO()
-    print_summary(summary, Console(file=screen, width=200))
+    print_summary(summary, Console(file=screen, width=200), verbose=True)
     assert "Waits for model servers" in screen.getvalue()
     assert "2 turns by the server's own timings of each request" in screen.getvalue()
     path = tmp_path / "report.html"

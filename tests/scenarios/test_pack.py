@@ -38,7 +38,7 @@ def test_reads_a_pack_with_its_head_inherited(write_pack: WritePack) -> None:
         ("text: It's the exam. I mean, <pause 400> the second one.", "text: '... !'", 13, ["nothing is said"]),
         ("text: Hello there.", "text: ''", 11, ["'one'", "turns[0].text"]),
         ("text: Hello there.", f"text: {'a' * 5000}", 11, ["turns[0].text", "4000"]),
-        ("text: Hello there.", "txt: Hello there.", 10, ["turns[0].text", "missing"]),
+        ("text: Hello there.", "txt: Hello there.", 11, ["turns[0].txt is no setting of a context; did you mean text?"]),
         ("text: Hello there.", "text: 2026-13-99", 11, ["2026-13-99"]),
         ("role: supporter", "role: seeker", 5, ["'one'", "turns 1 and 2"]),
         ("id: one", "id: One Two", 5, ["id"]),

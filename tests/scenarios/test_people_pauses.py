@@ -197,7 +197,7 @@ def test_the_command_marks_a_pack_and_refuses_in_one_line(scenarios: Scenarios, 
     assert "to-agents, 0.0" in counted
     unknown = scenarios("pauses", "heart-mini", "--out", tmp_path / "no.yaml", "--law", "some")
     assert (unknown.code, len(unknown.err.strip().splitlines())) == (2, 1)
-    assert "--law some: unknown; choose to-agents, between-people" in unknown.err
+    assert "--law some: unknown; choose one of to-agents, between-people" in unknown.err
     assert not (tmp_path / "no.yaml").exists()
     again = scenarios("pauses", "heart-mini", "--out", tmp_path / "mini.yaml")
     assert again.code == 2
@@ -221,7 +221,7 @@ def test_esconv_is_built_with_peoples_pauses_alike_twice(scenarios: Scenarios, t
         assert [turn.plain for turn in after.turns] == [turn.plain for turn in before.turns]
     refused = scenarios("build", "esconv", tmp_path / "ESConv.json", "--out", tmp_path / "d", "--pauses", "some")
     assert refused.code == 2
-    assert "--pauses some: unknown; choose none, to-agents, between-people" in refused.err
+    assert "--pauses some: unknown; choose one of none, to-agents, between-people" in refused.err
 
 
 def test_the_old_name_of_a_law_is_still_the_same_law(scenarios: Scenarios, tmp_path: Path) -> None:

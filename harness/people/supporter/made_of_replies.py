@@ -13,7 +13,9 @@ from typing import Final
 
 from harness.errors import UserError
 from harness.files import write_whole
+from harness.reports.listening.export import FILE as ANSWERS
 from harness.reports.listening.material import FOLDER as LISTENING
+from harness.reports.listening.people import FILE as COMPLETIONS
 from harness.store.paths import LABELS, VOTE_SOUNDS
 from harness.tables.csv_rows import CsvRows
 from harness.tables.csv_text import csv_text, safe_cell, without_guard
@@ -40,7 +42,8 @@ def _remove_export(tables: Path) -> None:
         names = list(json.loads(tables.read_text(encoding="utf-8")))
     except ValueError:
         names = []
-    made = [tables.with_name(f"{name}.csv") for name in names] + [tables.with_name("summary.md")]
+    made = [tables.with_name(f"{name}.csv") for name in names]
+    made += [tables.with_name(name) for name in ("summary.md", ANSWERS, COMPLETIONS)]
     made += [path for pattern in _PICTURES for path in tables.parent.glob(pattern)]
     for path in (*made, tables):  # Last, because the rest is found by it.
         path.unlink(missing_ok=True)

@@ -15,12 +15,15 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.errors import UserError
 from harness.files import write_whole
 from harness.people.supporter.made_of_replies import remove_from_sheets, remove_made
 from harness.recording.sitting import SITTING_FILE, load_sitting
 from harness.reports.listening.answers import tests_of
+from harness.reports.listening.people import reference_of
 from harness.store.database import SESSIONS
 from harness.store.disk import flush
+from harness.store.judgment import reference_name
 from harness.store.paths import LABELS, SHARDS, VERDICTS, VOTE_FILES, VOTES
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
@@ -72,18 +75,56 @@ def remove_person(store: RunStore, person: str, *, automatic: bool | None = Fals
     return Removed(len(folders), verdicts, votes)
 
 
-def remove_rater(store: RunStore, rater: str) -> int:
-    """Delete all answers that one rater gave in files of votes, and the pages and exports that may have their reasons; returns
-    their number. Votes on file after that are counted again."""
+def remove_rater(store: RunStore, rater: str) -> int | None:
+    """Delete all that one rater gave in files of votes or in a listening test, with what they said of themselves, and the pages
+    and exports that may have it; returns the number of answers and replies, None for nobody of that name.
+
+    `rater`: as the page named them; with several listening tests as `TEST/rater-0001`. Votes on file after that are counted
+    again.
+
+    Raises:
+        UserError: raters of several tests have the name.
+    """
     with store.lock():
+        test = _test_of(store.folder, rater)
         gone = sum(_keep_lines(path, lambda row: row.get("rater") != rater) for path in (store.folder / VOTES).glob("*.jsonl"))
-        if gone:
-            for judge, presentation, condition in {(r.judge, r.presentation, r.condition) for r in store.judgments()}:
-                if judge == RATER_PREFIX + rater:
-                    store.replace_judgments({judge}, [], presentation, condition)
-            _forget_reasons(store)
-            remove_made(store.folder, ())
+        if not gone and test is None:
+            return None
+        for judge, presentation, condition in {(r.judge, r.presentation, r.condition) for r in store.judgments()}:
+            if judge == RATER_PREFIX + rater:
+                store.replace_judgments({judge}, [], presentation, condition)
+        if test is not None:
+            gone += _leave_test(store, test, rater.rpartition("/")[2])
+        _forget_reasons(store)
+        remove_made(store.folder, ())
     return gone
+
+
+def _test_of(run: Path, rater: str) -> str | None:
+    """The listening test of this rater; None for nobody of that name."""
+    test, _, name = rater.rpartition("/")
+    having = [answers.folder.name for answers in tests_of(run) if test in ("", answers.folder.name) and answers.has(name)]
+    if len(having) > 1:
+        named = " or ".join(f"{where}/{name}" for where in having)
+        raise UserError(f"{rater}: raters of several listening tests have this name; give {named}")
+    return having[0] if having else None
+
+
+def _leave_test(store: RunStore, test: str, rater: str) -> int:
+    """Delete what a rater gave in a listening test, and a contributor's replies with all verdicts on them; returns their
+    number."""
+    for answers in tests_of(store.folder):
+        if answers.folder.name == test:
+            given = {(row["context"], reference_of(answers, rater)): row["text"] for row in answers.completions_of(rater)}
+            replies = {(context, reference_name(reference), 0) for context, reference in given}
+            if replies:
+                _remove_votes(store.folder, replies)
+                _remove_from_keys(store.folder, _rated(replies))
+                remove_from_sheets(store.folder, _rated(replies), set(given.values()))
+                store.remove_replies(replies)
+                store.remove_people_references({reference for _, reference in given})
+            return answers.forget(rater) + len(given)
+    return 0
 
 
 def _remove_from_keys(run: Path, replies: Collection[tuple[str, str]]) -> None:

@@ -185,7 +185,7 @@ def test_terminal_and_json_give_the_same_words() -> None:
     known = KNOWN.model_copy(update={"ranking": ("s2 won every comparison [bold]",)})
     run = summary(judge(0.55, 0.45), valid=False, invalid=["pacing"], known=known)
     out = io.StringIO()
-    print_summary(run, Console(file=out, width=400))
+    print_summary(run, Console(file=out, width=400), verbose=True)
     told = json.loads(run.to_json())
     assert [caution["text"] for caution in told["cautions"]] == told["warnings"]
     for caution in told["cautions"]:

@@ -30,7 +30,7 @@ def test_each_fault_is_counted_and_printed_beside_its_agent(tmp_path: Path) -> N
     summary = summarise(store)
     assert summary.whole[0].flags == {"repetition": 1, "echo": 1, "language": 0, "to_judge": 0}
     shown = StringIO()
-    print_summary(summary, Console(file=shown, width=300))
+    print_summary(summary, Console(file=shown, width=300), verbose=True)
     assert (
         "left: replies that repeat themselves or an earlier reply: 1; replies that only hand the caller's words back: 1."
         in shown.getvalue()

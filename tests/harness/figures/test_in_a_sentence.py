@@ -57,7 +57,7 @@ def test_how_sure_names_the_level_of_its_intervals() -> None:
     sure = Quantiles(p50=1_214.0, p50_interval=(1_202.0, 1_231.0))
     run = summary(cell(ttfa_ms=sure, inner_pauses_cut=(2, 40), pauses_cut_interval=(0.02, 0.09)))
     assert how_sure(run) == (
-        "8 conversations; TTFA measured to within 1.2 ms (95 % of 64 trials); 95 % interval of the median 1.20–1.23 s; "
+        "8 conversations; the first sound timed to within 1.2 ms (95 % of 64 trials); 95 % interval of the median 1.20–1.23 s; "
         "95 % interval of the pauses cut 2–9 %."
     )
 
@@ -106,7 +106,7 @@ def test_an_agent_that_is_silent_gets_no_time() -> None:
     half = cell(ttfa_ms=Quantiles(p50_over_limit=True, p50_at_least=900.0), no_reply=21)
     assert found(summary(half)).startswith("echo-bot leaves at least half of its callers without an answer for 15 s;")
     assert "leaves one turn in eight unanswered" in found(summary(cell(no_reply=5)))
-    assert found(summary(cell(p50_ms=None))).startswith("no answer of echo-bot could be timed;")
+    assert found(summary(cell(p50_ms=None))).startswith("No answer of echo-bot could be timed;")
     assert "nothing was found" in found(summary(cell(turns=0)))
 
 

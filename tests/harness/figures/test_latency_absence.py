@@ -54,5 +54,5 @@ def test_silence_has_one_unit_in_the_terminal() -> None:
         common_opening=(1, 1), first_substance_ms=silent,
     )  # fmt: skip
     shown = StringIO()
-    print_summary(RunSummary(run="run", judges=[], cells=[cell]), Console(file=shown, width=200))
+    print_summary(RunSummary(run="run", judges=[], cells=[cell]), Console(file=shown, width=200), verbose=True)
     assert "first word of substance > 15 s (p50)" in shown.getvalue()

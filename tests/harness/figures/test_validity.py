@@ -113,7 +113,7 @@ def test_every_place_that_shows_a_figure_says_what_of_it_could_be_others(run: Ru
         run.set_timing(session.id, (turn,))
     summary = summarise(run)
     screen = Console(file=StringIO(), width=200)
-    print_summary(summary, screen)
+    print_summary(summary, screen, verbose=True)
     terminal = screen.file.getvalue()  # type: ignore[attr-defined]
     assert "494–516 had the machine been its own" in terminal
     assert "TTFT p50 80 ms; 77–80" in terminal

@@ -27,7 +27,10 @@ def budgets(tmp_path: Path, limits: str, schema: str = "schema: 1") -> Path:
 
 
 BAD = {
-    "unknown key": ("  - {figure: ttfa_ms.p50, at_mots: 500}", "at_mots: unknown key"),
+    "unknown key": (
+        "  - {figure: ttfa_ms.p50, at_mots: 500}",
+        "at_mots is no setting of a budgets file; did you mean at_most?",
+    ),
     "no limit": ("  - {figure: ttfa_ms.p50}", "name exactly one of"),
     "two": ("  - {figure: ttfa_ms.p50, at_most: 500, at_least: 3}", "names at_most and at_least"),
     "unknown figure": ("  - {figure: ttfa_ms.p51, at_most: 500}", "'ttfa_ms.p51'"),

@@ -116,7 +116,7 @@ OK = sent_by("P1")
 BAD: Mapping[str, tuple[object, str]] = {
     "unknown pair": (with_vote(OK, pair="zzzz"), "'zzzz' is not in this vote file"),
     "sound for words": (with_vote(OK, presentation="audio"), "presentation"),
-    "no such option": (with_vote(OK, vote="best"), "votes.0.vote"),
+    "no such option": (with_vote(OK, vote="best"), "votes[0].vote"),
     "no time": (with_vote(OK, seconds=-1), "seconds"),
     "not a number": (json.dumps(OK).replace("12.5", "NaN", 1), "NaN"),
     "endless": (json.dumps(OK).replace("12.5", "1e999", 1), "too large"),
