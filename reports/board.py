@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from harness.figures.cells import AgentSummary
 from harness.figures.latency import backchannel_words
+from harness.figures.one_reply import is_one_for_all
 from harness.figures.reply_flags import WORDS
 from harness.ranking.board import QualityState
 from harness.ranking.ranking import LENGTH_WORDS
@@ -146,6 +147,8 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
         notes.append(f"own-family verdicts: {agent.own_family_judgments} of {agent.total_judgments}")
     if agent.common_opening is not None:
         notes.append("{} of {} replies open with the same three words".format(*agent.common_opening))
+    if same := is_one_for_all(part.cell.commonest_reply):
+        notes.append("{} of {} conversations get nearly the same reply".format(*part.cell.commonest_reply or (0, 0)))
     notes += [f"replies that {WORDS[flag]}: {count}" for flag, count in agent.flags.items() if count]
     cut, marked = part.cell.pauses_cut
     pauses = f"{cut} of {marked}" if marked else UNKNOWN_TEXT
@@ -178,7 +181,10 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
         name=agent.name,
         note=", ".join(note for note in notes if note),
         reference=False,
-        cells=(*_quotable(ratings, part.cell.quality_valid), *_quotable(cells, agent.valid)),
+        cells=(
+            *_quotable(ratings, part.cell.quality_valid, "one reply for all" if same and part.cell.valid else INVALID),
+            *_quotable(cells, agent.valid),
+        ),
     )
 
 
@@ -217,11 +223,11 @@ def _quality_cells(rating: RatingView, is_opinion: bool) -> tuple[Cell, Cell]:
     )
 
 
-def _quotable(cells: Sequence[Cell], valid: bool) -> Iterator[Cell]:
-    """The cells, each marked where it is invalid, because a figure of an invalid run may be copied alone."""
+def _quotable(cells: Sequence[Cell], valid: bool, why_not: str = INVALID) -> Iterator[Cell]:
+    """The cells, each marked where it is invalid, because such a figure may be copied alone."""
     for cell in cells:
         as_it_is = valid or cell.text == UNKNOWN_TEXT
-        yield cell if as_it_is else replace(cell, small=f"{INVALID} {cell.small}".strip(), tone="bad")
+        yield cell if as_it_is else replace(cell, small=f"{why_not} {cell.small}".strip(), tone="bad")
 
 
 def _latency_cell(figure: Quantiles, which: Literal["p50", "p95"], tone: str = "") -> Cell:
