@@ -7,6 +7,7 @@ import typer
 
 from harness.commands.address_options import AddressOptions, with_address
 from harness.commands.recorded import refuse_recorded
+from harness.commands.study_option import StudyFile
 from harness.errors import UserError
 from harness.progress import RunProgress
 
@@ -37,12 +38,7 @@ def listen(
     contributors: Annotated[
         int, typer.Option(help="With --public: number of links for people who record replies.", min=0, max=10_000)
     ] = 0,
-    study: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", show_default="none", help="TOML file on the study: who asks, consent, language, questions, code."
-        ),
-    ] = None,
+    study: StudyFile = None,
 ) -> None:
     """Serve a listening test until Ctrl-C. Answers are saved; replies that people recorded become references."""
     from pydantic import ValidationError

@@ -13,16 +13,17 @@ Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser
 
 def open_page(page: Path) -> None:
     """Open a page, or say in one sentence on standard error why that is not possible here; it fails nothing."""
-    if why := _why_not(page):
-        print(why, file=sys.stderr)
+    if why := why_not_opened(page.resolve().as_uri()):
+        print(f"--open: {why}; open {page} in a browser", file=sys.stderr)
 
 
-def _why_not(page: Path) -> str:
+def why_not_opened(address: str) -> str:
+    """Open an address in the browser; the reason why that is not possible here, and empty if it is open."""
     # Without a display the browser would be one of text, which takes over the terminal.
     if not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")):
-        return f"--open: there is no display here; open {page} in a browser"
+        return "there is no display here"
     try:
-        opened = webbrowser.open(page.resolve().as_uri())
+        opened = webbrowser.open(address)
     except (webbrowser.Error, OSError) as error:
-        return f"--open: no browser could be started ({error}); open {page} in one"
-    return "" if opened else f"--open: no browser was found; open {page} in one"
+        return f"no browser could be started ({error})"
+    return "" if opened else "no browser was found"

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.commands.address_options import AddressOptions, with_address
+from harness.commands.study_option import StudyFile
 from harness.errors import UserError
+from harness.printable import printable
 from harness.progress import RunProgress
 from harness.wording import command
 
@@ -42,6 +44,7 @@ def record(
     ] = Path("people"),
     turns: Annotated[int, typer.Option(help="Recordings asked of each caller.", min=1, max=100)] = 12,
     callers: Annotated[int, typer.Option(help="With --public: number of links.", min=0, max=10_000)] = 10,
+    study: StudyFile = None,
     rehearsal: _REHEARSAL = False,
 ) -> None:
     """Record people as callers until Ctrl-C; then make a pack of their recordings."""
@@ -52,8 +55,10 @@ def record(
     from harness.people.serve import serve
     from harness.people.withdraw import withdraw_on_page
     from harness.scenarios.pack import load_pack
+    from harness.study.read import read_study
 
     address, lifetime_s = at.checked()
+    asked = read_study(study)
     with RunProgress() as progress:
         if pack is not None:
             # Before anything is written, because a pack may be misspelt.
@@ -62,7 +67,7 @@ def record(
             _end_withdrawals(out, records, progress)
             serve(
                 records,
-                CallerSeat(records, pack, turns),
+                CallerSeat(records, pack, turns, asked),
                 address,
                 lambda person: withdraw_on_page(out, records, person),
                 people=callers,
@@ -80,6 +85,7 @@ def answer(
     run: Annotated[Path, typer.Argument(help="Folder of a run in seeded mode.")],
     at: AddressOptions,
     supporters: Annotated[int, typer.Option(help="With --public: number of links.", min=0, max=10_000)] = 12,
+    study: StudyFile = None,
     rehearsal: _REHEARSAL = False,
 ) -> None:
     """Let people answer the callers of a run aloud until Ctrl-C; then add their answers to the run."""
@@ -89,8 +95,10 @@ def answer(
     from harness.people.supporter.seat import SupporterSeat
     from harness.people.withdraw import FOLDER, withdraw_on_page
     from harness.store.run_store import RunStore
+    from harness.study.read import read_study
 
     address, lifetime_s = at.checked()
+    asked = read_study(study)
     with RunProgress() as progress:
         store = RunStore.open(run)
         conversations = Conversations(store)
@@ -98,7 +106,7 @@ def answer(
             _end_withdrawals(store.folder, records, progress)
             serve(
                 records,
-                SupporterSeat(records, conversations),
+                SupporterSeat(records, conversations, asked),
                 address,
                 lambda person: withdraw_on_page(store.folder, records, person),
                 people=supporters,
@@ -220,6 +228,7 @@ def list_people(
     where = records_folder(folder)
     if where == folder or where.exists():
         with closing(opened_records(where)) as records:
+            said = records.participants.every()
             for person in records.people():
                 takes = [take for take in records.takes(person.id) if take.kind != "calibration"]
                 counts = ", ".join(f"{sum(t.state == state for t in takes)} {state}" for state in ("kept", "discarded"))
@@ -227,6 +236,10 @@ def list_people(
                 typer.echo(
                     f"{person.id}  {'automatic' if person.automatic else 'person'}  {person.seat}  {counts}"
                     + (f", {undecided} not decided" if undecided else "")
+                    + "".join(
+                        f"; {printable(question)} {printable(str(given))}"
+                        for question, given in said.get(person.id, {}).items()
+                    )
                 )
             for name in records.leaving():
                 typer.echo(_not_yet(name, folder))

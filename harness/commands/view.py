@@ -1,13 +1,12 @@
 """`harness view`: a run's page in the browser of this machine, with live progress while the run plays."""
 
-import os
-import sys
-import webbrowser
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from harness.commands.opening import why_not_opened
 from harness.extras import require_listen
 
 
@@ -26,10 +25,4 @@ def view(
     from harness.reports.live.progress import latest_run
     from harness.reports.live.server import serve
 
-    serve(run if run is not None else latest_run(Path("runs")), port, print, _shown)
-
-
-def _shown(url: str) -> None:
-    sys.stdout.flush()
-    if sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")):
-        webbrowser.open(url)
+    serve(run if run is not None else latest_run(Path("runs")), port, partial(print, flush=True), why_not_opened)

@@ -20,7 +20,7 @@ from harness.people.sittings import Sittings, wav
 from harness.people.withdraw import Withdraw
 from harness.reports.invited.address import Address
 from harness.reports.invited.app import BEGINS_PER_MINUTE, Answered, InvitedApp, Json
-from harness.reports.invited.entry import Body, bytes_of, page_text, refuse
+from harness.reports.invited.entry import Body, bytes_of, page_text
 from harness.reports.invited.links import Link
 from harness.reports.invited.page import rendered
 
@@ -43,7 +43,9 @@ class SeatApp(InvitedApp[Person]):
     ) -> None:
         """Make the routes. `rehearsal`: everybody in the seat is a program. `withdraw` removes everything of one person."""
         assets = {name: page_text(PAGES, name) for name in _ASSETS}
-        super().__init__(address, records.links, cookie="seat", assets=assets, begins_per_minute=begins_per_minute)
+        super().__init__(
+            address, records.links, cookie="seat", assets=assets, begins_per_minute=begins_per_minute, study=seat.study
+        )
         self._records = records
         self._seat = seat
         self._rehearsal = rehearsal
@@ -57,11 +59,14 @@ class SeatApp(InvitedApp[Person]):
 
         sittings = self._sittings
         return [
-            *self.page(rendered(page_text(PAGES, self._seat.page), self.study, ("microphone",)), "/"),
+            *self.page(rendered(page_text(PAGES, self._seat.page), self.study, ("microphone", "seat", self._seat.name)), "/"),
             Route("/next", self.handler(lambda person, _, __: sittings.step(person))),
-            Route("/sound/loop-back", self.handler(lambda _, __, ___: _wav(self._trial))),
-            Route("/sound/item/{what}", self.handler(lambda person, _, asked: _wav(self._seat.sound(person, asked["what"])))),
+            Route("/sound/loop-back", self.handler(lambda _, __, ___: self._wav(self._trial))),
+            Route(
+                "/sound/item/{what}", self.handler(lambda person, _, asked: self._wav(self._seat.sound(person, asked["what"])))
+            ),
             posted("/loop-back/without", lambda person, body, _: sittings.go_on_without(person, body.get("tab"))),
+            posted("/about", self._about),
             posted("/take", lambda person, body, _: {"take": sittings.open(person, body).id}),
             Route("/take/{take}/part/{number:int}", self.handler(self._part, read=_part_of), methods=["POST"]),
             posted("/take/{take}/played", self._played),
@@ -91,6 +96,7 @@ class SeatApp(InvitedApp[Person]):
         known = known or self._records.begin(secret, self._seat.name, automatic, CONSENT)
         if automatic and not known.automatic:
             self._records.mark_automatic(known)
+        self._records.participants.agree(known.id, self.study)
         self._records.open_tab(known, body["tab"])
         person = self._records.person(secret)
         assert person is not None
@@ -104,10 +110,20 @@ class SeatApp(InvitedApp[Person]):
         self._sittings.add_part(person, asked["take"], int(asked["number"]), body["first"], body["pcm"])
         return {}
 
+    def _wav(self, sound: bytes | None) -> Response:
+        return self.refused("invited.no_sound", 404) if sound is None else Response(sound, media_type="audio/wav")
+
+    def _about(self, person: Person, body: Body, _: Mapping[str, str]) -> Response | Json:
+        answers = body.get("answers")
+        if not isinstance(answers, list):
+            return self.refused("invited.unreadable", 400)
+        self._records.participants.say(person.id, self.study, answers)
+        return {}
+
     def _take_sound(self, person: Person, _: Body, asked: Mapping[str, str]) -> Response:
         sound = self._sittings.sound_of(person, asked["take"])
         if sound is None:
-            return _wav(None)
+            return self._wav(None)
         return StreamingResponse(sound.pieces, media_type="audio/wav", headers={"content-length": str(sound.size)})
 
 
@@ -118,7 +134,3 @@ async def _part_of(request: Request) -> Body | None:
         return None
     pcm = await bytes_of(request, LARGEST_PART)
     return {"first": int(first), "pcm": pcm} if pcm is not None and first.isdecimal() and len(first) <= 15 else None
-
-
-def _wav(sound: bytes | None) -> Response:
-    return refuse("There is no such sound now.", 404) if sound is None else Response(sound, media_type="audio/wav")

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from harness.errors import UserError
 from harness.reports.invited.links import SCHEMA as LINKS
+from harness.reports.invited.participants import SCHEMA as PARTICIPANTS
 from harness.store.disk import storage_fault
 
-_SCHEMA = f"""{LINKS}
+_SCHEMA = f"""{LINKS}{PARTICIPANTS}
 CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS people (
   id TEXT PRIMARY KEY, hash TEXT UNIQUE NOT NULL, seat TEXT NOT NULL, automatic INTEGER NOT NULL, consent TEXT NOT NULL,

@@ -16,12 +16,15 @@ from harness.people.loop_back import LoopBack
 from harness.people.records import Take
 from harness.people.seat import Json
 from harness.people.track import Track
+from harness.study.texts import Texts
 
 
 class Examiner:
     """The examination of recordings, one at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, t: Texts) -> None:
+        """Make it. `t`: its words, in the speakers' language."""
+        self._t = t
         self.turn = threading.Lock()
         """Held while the detector is used."""
 
@@ -43,5 +46,5 @@ class Examiner:
             latency_s=None if loop is None else loop.latency_samples / track.rate_hz,
         )
         with self.turn:
-            found = findings(taken, self.vocal)
+            found = findings(taken, self.vocal, self._t)
         return [asdict(finding) for finding in found]

@@ -24,6 +24,7 @@ from harness.audio.tonality import RATE_HZ as TONE_HZ
 from harness.audio.transcribe import NEAR_SILENCE_DBFS
 from harness.audio.vocal import RATE_HZ, VocalDetector, vocal_spans
 from harness.people.track import RATE_HZ as FULL_HZ
+from harness.study.texts import Texts, texts
 from harness.voices.recorded_sound import MOST_CLIPPED_RUNS, flat_tops
 
 LEAST_HZ: Final = 44_100
@@ -62,11 +63,6 @@ class Finding:
     at_s: float | None = None
 
 
-NEVER: Final = Finding(
-    "never", "Nothing was heard of you.", "If you spoke, please check that the microphone is on and chosen.", True
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Played:
     """Sound of the caller that the page played during the recording. `at`: the frame of the audio clock of its first sample."""
@@ -91,88 +87,79 @@ class Taken:
     """The latency of the loop from the page's sound to its microphone, if it was measured."""
 
 
-def findings(taken: Taken, vocal: VocalDetector) -> tuple[Finding, ...]:
-    """The findings of a recording, those that ask for a new one first."""
-    found = [*_of_the_computer(taken), *_of_the_sound(taken, vocal)]
+def findings(taken: Taken, vocal: VocalDetector, t: Texts | None = None) -> tuple[Finding, ...]:
+    """The findings of a recording, those that ask for a new one first. `t`: the words, in the speaker's language."""
+    t = t or texts()
+    found = [*_of_the_computer(taken, t), *_of_the_sound(taken, vocal, t)]
     return tuple(sorted(found, key=lambda f: not f.again))
 
 
-def _of_the_computer(taken: Taken) -> Iterable[Finding]:
+def _of_the_computer(taken: Taken, t: Texts) -> Iterable[Finding]:
     if taken.reason == "slept":
-        yield Finding("slept", "The computer went to sleep while you were recorded, and a part is missing.", "", True)
+        yield Finding("slept", t("found.slept"), "", True)
     if taken.microphone_hz is not None and taken.microphone_hz < LEAST_HZ:
-        words = (
-            f"Your microphone gives {taken.microphone_hz:,} samples a second, and {LEAST_HZ:,} are needed: high sounds of your "
-            "voice are lost, as with a wireless headset in a telephone call."
-        )
-        yield Finding("rate", words, "Please choose another microphone.", True)
+        words = t("found.rate", rate=f"{taken.microphone_hz:,}", needed=f"{LEAST_HZ:,}")
+        yield Finding("rate", words, t("found.do_rate"), True)
 
 
-def _of_the_sound(taken: Taken, vocal: VocalDetector) -> Iterable[Finding]:
+def _of_the_sound(taken: Taken, vocal: VocalDetector, t: Texts) -> Iterable[Finding]:
     signal = resample_float(to_float(taken.samples), FULL_HZ, RATE_HZ)
     if taken.samples.size == 0 or _loudest_dbfs(signal) < NEAR_SILENCE_DBFS:
         if taken.reason == "never" and taken.samples.any():  # A silent person in a quiet room, for all that can be known.
-            yield NEVER
+            yield _never(t)
             return
-        yield Finding("silent", "The microphone gives no sound.", "Please check that it is on, plugged in and chosen.", True)
+        yield Finding("silent", t("found.silent"), t("found.do_silent"), True)
         return
     speech = _speech(signal, vocal)
     tonal = _tonal(signal, speech)
     if (delay_s := _echo(taken)) is not None:
-        words = f"The caller can be heard in your microphone, {1000 * delay_s:.0f} ms after it was played."
-        yield Finding("echo", words, "Please wear headphones, or turn them down.", True)
+        yield Finding("echo", t("found.echo", ms=f"{1000 * delay_s:.0f}"), t("found.do_echo"), True)
     if not speech:
         buried = _room_db(signal) < LEAST_ROOM_DB and bool(vocal_spans(vocal(signal)))
-        yield _nothing_said(taken.reason, tonal, buried)
-        yield from _lost(taken, None)
+        yield _nothing_said(taken.reason, tonal, buried, t)
+        yield from _lost(taken, None, t)
         return
     level, room_db = speech_power(signal, RATE_HZ), _room_db(signal)
     if decibels(level) < QUIETEST_DBFS:
-        do = "Please come closer to the microphone, or turn it up."
-        yield Finding("quiet", "You are very quiet in this recording.", do, True)
+        yield Finding("quiet", t("found.quiet"), t("found.do_quiet"), True)
     tops = flat_tops(to_float(taken.samples)[None])
     if tops:
         at_s, many = tops[0] / FULL_HZ, len(tops) > MOST_CLIPPED_RUNS
-        where = f"at {at_s:.1f} s" + (f" and in {len(tops) - 1} more places" if len(tops) > 1 else "")
-        words = f"Your voice was too loud for the microphone {where}, so its peaks are lost."
-        words += "" if many else " It is hardly audible."
-        yield Finding("clipped", words, "Please move back a little, or turn the microphone down." if many else "", many, at_s)
+        key = "found.clipped_often" if len(tops) > 1 else "found.clipped"
+        words = t(key, at=f"{at_s:.1f}", more=len(tops) - 1) + ("" if many else f" {t('found.hardly_audible')}")
+        yield Finding("clipped", words, t("found.do_clipped") if many else "", many, at_s)
     if tonal:
-        words = "Music or a steady tone can be heard under your voice."
-        yield Finding("music", words, "Please turn it off.", room_db < GOOD_ROOM_DB)
+        yield Finding("music", t("found.music"), t("found.do_music"), room_db < GOOD_ROOM_DB)
     elif room_db < GOOD_ROOM_DB:
-        words = f"The room is loud: its noise is only {room_db:.0f} dB below your voice."
-        yield Finding("some_noise", words, "Please come closer to the microphone, or find a quieter place.", False)
-    yield from _lost(taken, (speech[0][0], speech[-1][1]))
+        yield Finding("some_noise", t("found.some_noise", db=f"{room_db:.0f}"), t("found.do_some_noise"), False)
+    yield from _lost(taken, (speech[0][0], speech[-1][1]), t)
     if signal.size / RATE_HZ - speech[-1][1] < CLOSURE_S:
-        words = "You still spoke when the recording ended, so its end is missing."
-        yield Finding("cut", words, "Please press only when you have finished.", True, speech[-1][1])
+        yield Finding("cut", t("found.cut"), t("found.do_cut"), True, speech[-1][1])
 
 
-def _nothing_said(reason: str, tonal: bool, buried: bool) -> Finding:
+def _never(t: Texts) -> Finding:
+    return Finding("never", t("found.never"), t("found.do_never"), True)
+
+
+def _nothing_said(reason: str, tonal: bool, buried: bool, t: Texts) -> Finding:
     if buried and not tonal:
-        words = "The room is too loud to tell your voice from its noise."
-        return Finding("noisy", words, "Please find a quieter place.", True)
+        return Finding("noisy", t("found.noisy"), t("found.do_noisy"), True)
     if tonal:
-        return Finding(
-            "music", "There is music or a steady tone, and no voice that can be told from it.", "Please turn it off.", True
-        )
+        return Finding("music", t("found.only_music"), t("found.do_music"), True)
     if reason == "never":
-        return NEVER
-    words = "There is sound in this recording, but no speech."
-    return Finding("no_speech", words, "Please check that the right microphone is chosen.", True)
+        return _never(t)
+    return Finding("no_speech", t("found.no_speech"), t("found.do_no_speech"), True)
 
 
-def _lost(taken: Taken, turn: Span | None) -> Iterable[Finding]:
+def _lost(taken: Taken, turn: Span | None, t: Texts) -> Iterable[Finding]:
     if not taken.lost or taken.reason == "slept":
         return
     spans = [((a - taken.first) / FULL_HZ, (b - taken.first) / FULL_HZ) for a, b in taken.lost]
     near = [s for s in spans if turn is None or (s[0] < turn[1] + BESIDE_S and turn[0] - BESIDE_S < s[1])]
     missing_ms = 1000 * sum(b - a for a, b in spans)
     at_s = (near or spans)[0][0]
-    words = f"{missing_ms:.0f} ms of sound were lost, first at {at_s:.1f} s, because the computer was busy."
-    words += "" if near else " It was not near what you said."
-    yield Finding("lost", words, "Please close other programs." if near else "", bool(near), at_s)
+    words = t("found.lost", ms=f"{missing_ms:.0f}", at=f"{at_s:.1f}") + ("" if near else f" {t('found.lost_elsewhere')}")
+    yield Finding("lost", words, t("found.do_lost") if near else "", bool(near), at_s)
 
 
 def _speech(signal: Float32, vocal: VocalDetector) -> tuple[Span, ...]:

@@ -27,6 +27,7 @@ from harness.people.part_files import PartFiles, StoredPart
 from harness.people.track import LONGEST_S, Part, Span
 from harness.reports.invited import Refused
 from harness.reports.invited.links import Links, hashed
+from harness.reports.invited.participants import Participants, forget_participant
 from harness.store.disk import storage_fault
 
 DATABASE: Final = "seats.sqlite"
@@ -34,11 +35,8 @@ LARGEST_PART: Final = 960_000
 """Most bytes of a part: ten seconds at 48 kHz, where the page sends one a second."""
 MOST_PARTS: Final = 600
 """Most parts of a recording: the page sends three in two seconds and one more at each gap, for three minutes at most."""
-REMOVED: Final = "Your recordings were removed. To begin again, please reload the page."
-TOO_LONG: Final = f"A recording lasts at most {LONGEST_S / 60:.0f} minutes. Please record it again, and end it with the key."
 MOST_TAKES: Final = 300
 """Most recordings that a person begins, discarded ones and trials included: twenty turns, each recorded anew a dozen times."""
-TOO_MANY: Final = f"You have begun {MOST_TAKES} recordings, and no more are taken. Please tell whoever invited you."
 _TRIAL_S: Final = 3_600
 """Age at which a loop-back trial that never ended is given up: it lasts ten seconds, and a server may be away meanwhile."""
 _BUSY_MS: Final = 200
@@ -96,6 +94,7 @@ class SeatStore:
         self._parts = PartFiles(folder)
         self._gone = self._parts.left()
         self.links = Links(self._write, self._read, "people")
+        self.participants = Participants(self._write, self._read)
         self._settle()
         for take in self.takes():
             if take.kind == "calibration" and take.state == "open" and take.began_s < time.time() - _TRIAL_S:
@@ -195,6 +194,7 @@ class SeatStore:
                 db.execute("INSERT INTO withdrawn VALUES (?)", (time.time(),))
                 for table, column in (("invitations", "hash"), ("link_ends", "hash")):
                     db.execute(f"DELETE FROM {table} WHERE {column} = ?", (known[0],))
+                forget_participant(db, person)
                 for table, column in (("takes", "person"), ("dealt", "person"), ("people", "id")):
                     db.execute(f"DELETE FROM {table} WHERE {column} = ?", (person,))
 
@@ -272,14 +272,14 @@ class SeatStore:
         with self._write() as db:
             (begun,) = db.execute("SELECT count(*) FROM takes WHERE person = ?", (person.id,)).fetchone()
             if begun >= MOST_TAKES:
-                raise Refused(TOO_MANY)
+                raise Refused("seat.refused.too_many", most=MOST_TAKES)
             made = db.execute(
                 "INSERT INTO takes (id, person, kind, what, tab, rate_hz, settings, began_s, state) "
                 "SELECT ?, id, ?, ?, ?, ?, ?, ?, 'open' FROM people WHERE id = ?",
                 (take, kind, what, tab, rate_hz, json.dumps(settings), time.time(), person.id),
             )
         if not made.rowcount:
-            raise Refused(REMOVED)
+            raise Refused("seat.refused.removed")
         return self.take(take)
 
     def take(self, take: str) -> Take:
@@ -309,7 +309,7 @@ class SeatStore:
             if number in stored:
                 return
             if not _fits(take, [*((part.first, part.end) for part in stored.values()), (first, first + len(pcm) // 2)]):
-                raise Refused(TOO_LONG)
+                raise Refused("seat.refused.too_long", minutes=f"{LONGEST_S / 60:.0f}")
             self._parts.add(take.id, number, first, pcm)
 
     def parts(self, take: Take) -> list[Part]:
@@ -363,7 +363,7 @@ class SeatStore:
         try:
             return self.take(take.id)
         except KeyError:
-            raise Refused(REMOVED) from None
+            raise Refused("seat.refused.removed") from None
 
     def discard(self, take: Take) -> None:
         """Remove a recording's sound. Its row stays: its conversation does not come back, and a disturbance is known."""

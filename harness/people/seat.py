@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 from harness.people.loop_back import LoopBack
 from harness.people.records import Person, SeatName, Take
 from harness.people.track import Track
+from harness.study.study import Study
 
 Json = dict[str, Any]
 CONSENT: Final = "consent-1"
@@ -17,6 +18,11 @@ class Seat(Protocol):
 
     @property
     def name(self) -> SeatName: ...
+
+    @property
+    def study(self) -> Study:
+        """What people read first, and the language of everything that they read."""
+        ...
 
     @property
     def page(self) -> str:

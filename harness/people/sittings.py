@@ -24,7 +24,6 @@ from harness.people.track import RATE_HZ, Track, track_of
 from harness.people.trials import disturbances, loop_of, measured, trial_of
 from harness.reports.invited import Refused
 
-ELSEWHERE: Final = "This page is open in another tab or window, which goes on from here. Please close this one."
 _NEVER_ENDED: Final[Json] = {"parts": 0, "played": [], "pressed": None, "clock": [], "reason": "hidden"}
 """The end of a recording whose page is gone: nobody knows how its clock went."""
 _MOST_SETTINGS: Final = 60
@@ -53,11 +52,14 @@ class Sittings:
     def step(self, person: Person) -> Json:
         """The current step for this person's open page."""
         takes = self._records.takes(person.id)
+        study = self._seat.study
         about = {
             "name": person.id,
             "automatic": person.automatic,
             "kept": sum(t.state == "kept" and t.kind != "calibration" for t in takes),
         }
+        if questions := self._records.participants.questions(person.id, study):
+            return {**about, "kind": "about", "questions": questions}
         for take in takes:
             if take.kind != "calibration" and take.state == "ended":
                 return {**about, "kind": "review", "take": take.id, "of": take.what, "found": dict(take.found)}
@@ -72,7 +74,8 @@ class Sittings:
         due = self._seat.next_for(person)
         if due["kind"] != "done" and self._seat.loop_back_first and trial_of(self._records, person.id, person.tab) is None:
             return {**about, "kind": "loop_back", "places": list(loop_back.places()), "sound": "/sound/loop-back"}
-        return {**about, **due}
+        end = {"code": study.completion_code, "way_back": study.way_back} if due["kind"] == "done" else {}
+        return {**about, **due, **end}
 
     def open(self, person: Person, body: Mapping[str, Any]) -> Take:
         """Begin a recording.
@@ -91,9 +94,9 @@ class Sittings:
         due = self.step(person)
         expected: dict[str, TakeKind] = {"loop_back": "calibration", "prompt": "turn", "conversation": "reply"}
         if due["kind"] not in expected or kind != expected[due["kind"]] or what != due.get("of", ""):
-            raise Refused("This is not due now. Please reload the page.")
+            raise Refused("seat.refused.not_due")
         if body.get("rate_hz") != RATE_HZ:
-            raise Refused(f"The browser records at {body.get('rate_hz')} samples a second; {RATE_HZ} are needed.")
+            raise Refused("seat.refused.rate", rate=body.get("rate_hz"), needed=RATE_HZ)
         given = body.get("settings")
         items = list(given.items())[:_MOST_SETTINGS] if isinstance(given, dict) else []
         numbers = ((str(name)[:40], value) for name, value in items if isinstance(value, bool | int | float))
@@ -111,7 +114,7 @@ class Sittings:
         """
         found = self._own(person, take)
         if not 0 <= number < MOST_PARTS or not 0 <= first < LATEST_FRAME or not pcm or len(pcm) % 2:
-            raise Refused("That part of the recording cannot be read.")
+            raise Refused("seat.refused.part")
         if found.state == "open":
             self._records.add_part(found, number, first, pcm)
 
@@ -126,7 +129,7 @@ class Sittings:
             return dict(found.found)
         ended = end_of(body)
         if missing := set(range(ended["parts"])) - set(self._records.stored_parts(found)):
-            raise Refused(f"{len(missing)} parts of the recording have not arrived yet.")
+            raise Refused("seat.refused.missing", number=len(missing))
         return self._finish(found, ended)
 
     def _finish(self, take: Take, ended: Mapping[str, Any]) -> Json:
@@ -134,7 +137,7 @@ class Sittings:
             track = track_of(self._records.parts(take), [(int(f), float(ms)) for f, ms in ended["clock"]])
         except ValueError:
             self._records.discard(take)
-            raise Refused("Nothing was recorded. Please check the microphone and try again.") from None
+            raise Refused("seat.refused.nothing") from None
         if take.kind == "calibration":
             result = measured(track, ended)
             self._records.set_take(take, "kept" if result.get("heard") else "discarded", ended=ended, found=result)
@@ -156,7 +159,7 @@ class Sittings:
         if found.state == "open":
             self._finish(found, {**_NEVER_ENDED, **found.ended})
         elif found.state == "discarded":
-            raise Refused("This recording was discarded already.")
+            raise Refused("seat.refused.discarded")
         elif found.state == "ended":
             self._records.set_take(found, "kept", decided=self._seat.keep(found, body))
         return self.step(person)
@@ -199,14 +202,14 @@ class Sittings:
         try:
             found = self._records.take(take)
         except KeyError:
-            raise Refused("There is no such recording.") from None
+            raise Refused("seat.refused.none") from None
         if found.person != person.id:
-            raise Refused("There is no such recording.")
+            raise Refused("seat.refused.none")
         return found
 
     def _own_tab(self, person: Person, tab: object) -> None:
         if tab != person.tab:
-            raise Refused(ELSEWHERE)
+            raise Refused("seat.refused.elsewhere")
 
 
 def _inside(played: Mapping[str, Any], track: Track) -> bool:
@@ -261,7 +264,7 @@ def end_of(body: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return _Ended.model_validate(dict(body)).model_dump()
     except ValidationError:
-        raise Refused("The end of the recording cannot be read. Please reload the page.") from None
+        raise Refused("seat.refused.end") from None
 
 
 def wav_stream(parts: Iterable[StoredPart], rate_hz: int) -> WavStream:

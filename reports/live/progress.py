@@ -195,7 +195,8 @@ def _in_words(state: State, found: RunNow, manifest: RunManifest, folder: Path) 
         case "unreported":
             return f"{calls} over, and the report is not there yet. If this stays so:", command("report", folder)
         case "stopped" if manifest.load is not None:
-            return f"The load test was stopped: {calls} over. It cannot go on: play it again into another folder.", ""
+            # A load test locks nothing, so one that plays is not told from one that was stopped.
+            return f"{calls} over. The load test's page comes at its end; one that was stopped has to be played again.", ""
         case "stopped":
             return f"The run was stopped: {calls} over, and none of them is lost. To go on:", command(
                 *_to_go_on(manifest, folder)

@@ -27,10 +27,10 @@ MARKUP = "<img src=x onerror=\"document.title='owned'\">"
 
 
 @contextmanager
-def process(words: Sequence[object], folder: Path) -> Iterator[subprocess.Popen[str]]:
-    quiet = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+def process(words: Sequence[object], folder: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    quiet = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")}
     started = subprocess.Popen(
-        [sys.executable, *map(str, words)], cwd=folder, env={**quiet, "PYTHONUNBUFFERED": "1"},
+        [sys.executable, *map(str, words)], cwd=folder, env={**quiet, "PYTHONUNBUFFERED": "1", **environment},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
     )  # fmt: skip
     try:
@@ -42,9 +42,9 @@ def process(words: Sequence[object], folder: Path) -> Iterator[subprocess.Popen[
 
 
 @contextmanager
-def viewed(folder: Path, *words: object) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def viewed(folder: Path, *words: object, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """The address at which `harness view` shows a run, and its process."""
-    with process(("-m", "harness", "view", *words), folder) as server:
+    with process(("-m", "harness", "view", *words), folder, **environment) as server:
         assert server.stdout is not None
         said = server.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+/", said)
@@ -138,6 +138,15 @@ def test_a_reply_is_heard_in_the_browser(open_page: Callable[..., Any], played: 
             sound,
         )
     assert length_s > 3
+
+
+def test_it_opens_where_there_is_a_browser(played: Played, tmp_path: Path) -> None:
+    opened, browser = tmp_path / "opened", tmp_path / "browser"
+    browser.write_text(f"#!{sys.executable}\nimport sys\nopen({str(opened)!r}, 'w').write(sys.argv[1])\n")
+    browser.chmod(0o755)
+    with viewed(tmp_path, played()[0].folder, "--port", "0", BROWSER=str(browser)) as (url, _):
+        until(lambda: opened.exists() and opened.read_text())
+    assert opened.read_text() == url
 
 
 def test_the_last_figures_before_the_report_are_the_reports_own(played: Played) -> None:

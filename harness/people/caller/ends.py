@@ -20,6 +20,7 @@ from harness.audio.recorded_edges import audible, true_edges
 from harness.audio.recorded_turns import LEAST_PAUSE_S, LONGEST_PAUSE_S, NoTurn, RecordedTurn, Span, one_turn, speech_in
 from harness.audio.vocal import RATE_HZ, VocalDetector
 from harness.errors import UserError
+from harness.study.texts import Texts, texts
 
 LATE_PRESS_S: Final = 1.6
 """Longest silence before the press that needs no question: 19 of 20 of people's pauses inside a turn are shorter
@@ -70,11 +71,15 @@ class Corrections(BaseModel):
     pauses: Annotated[tuple[tuple[Instant, Instant], ...], Field(max_length=200)] = ()
 
 
-def found_ends(samples: Int16, rate_hz: int, vocal: VocalDetector, pressed_s: float | None) -> FoundEnds:
-    """The turn in a recording of one channel. `pressed_s`: the key press in seconds of the recording; None without one.
+def found_ends(
+    samples: Int16, rate_hz: int, vocal: VocalDetector, pressed_s: float | None, t: Texts | None = None
+) -> FoundEnds:
+    """The turn in a recording of one channel. `pressed_s`: the key press in seconds of the recording; None without one. `t`:
+    the words of the disagreements, in the speaker's language.
 
     Raises `NoTurn` if nothing is spoken before the press, or the noise is too close to the voice.
     """
+    t = t or texts()
     signal = resample_float(to_float(samples), rate_hz, RATE_HZ)
     lasts_s = samples.size / rate_hz
     every = true_edges(signal, speech_in(signal, vocal))
@@ -83,93 +88,85 @@ def found_ends(samples: Int16, rate_hz: int, vocal: VocalDetector, pressed_s: fl
         raise NoTurn("nothing is spoken in it before the key was pressed")
     turn = one_turn(speech)
     found = [
-        *_of_the_press(turn, every[len(speech) :], pressed_s),
-        *_of_the_pauses(turn, audible(signal)),
+        *_of_the_press(turn, every[len(speech) :], pressed_s, t),
+        *_of_the_pauses(turn, audible(signal), t),
     ]
     if lasts_s - turn.end_s < CLOSURE_S:
-        words = f"You still spoke when the recording ended at {lasts_s:.1f} s, so the end is unknown. Please record it again."
-        found.append(Disagreement("cut", turn.end_s, words))
+        found.append(Disagreement("cut", turn.end_s, t("found.ends_unknown", at=_s(lasts_s))))
     in_order = tuple(sorted(found, key=lambda d: d.at_s))
     return FoundEnds(turn, pressed_s, lasts_s, in_order, every[len(speech) :])
 
 
-def corrected(found: FoundEnds, corrections: Corrections) -> RecordedTurn:
-    """The turn as its speaker decided.
+def corrected(found: FoundEnds, corrections: Corrections, t: Texts | None = None) -> RecordedTurn:
+    """The turn as its speaker decided. `t`: the words of what cannot be, in the speaker's language.
 
     Raises `Impossible` for an end outside the recording or inside a pause, and for a pause that is none, too short, outside the
     turn, or overlaps another.
     """
+    t = t or texts()
     start_s, end_s = found.turn.start_s, found.turn.end_s
     if corrections.end_s is not None:
         end_s = corrections.end_s
         if end_s <= start_s:
-            raise Impossible(f"The turn cannot end at {end_s:.2f} s: you begin to speak at {start_s:.2f} s.")
+            raise Impossible(t("caller.impossible.before", end=_cs(end_s), start=_cs(start_s)))
         if end_s > found.lasts_s + ROUNDING_S:
-            raise Impossible(f"The turn cannot end at {end_s:.2f} s: the recording lasts {found.lasts_s:.2f} s.")
+            raise Impossible(t("caller.impossible.after", end=_cs(end_s), lasts=_cs(found.lasts_s)))
         end_s = min(end_s, found.lasts_s)
     whole = [found.turn.span, *(span for span in found.left_out if span[0] < end_s)]
     every = (*found.turn.pauses, *one_turn(whole).pauses)
     for k in corrections.no_pauses:
         if not 0 <= k < len(every):
-            raise Impossible(f"There is no pause {k + 1}: {len(every)} were found.")
+            raise Impossible(t("caller.impossible.none", number=k + 1, found=len(every)))
     left = [p for k, p in enumerate(every) if k not in corrections.no_pauses and p[0] < end_s - ROUNDING_S]
     pauses = sorted([*left, *corrections.pauses])
     reached: Span | None = None
     for a, b in pauses:
         if a >= b:
-            raise Impossible(f"A pause from {a:.2f} to {b:.2f} s ends before it begins.")
+            raise Impossible(t("caller.impossible.backwards", a=_cs(a), b=_cs(b)))
         if b - a < LEAST_PAUSE_S - ROUNDING_S:
-            raise Impossible(f"The silence from {a:.2f} to {b:.2f} s is too short: a pause lasts {LEAST_PAUSE_S:g} s and more.")
+            raise Impossible(t("caller.impossible.short", a=_cs(a), b=_cs(b), least=f"{LEAST_PAUSE_S:g}"))
         if a <= start_s:
-            raise Impossible(f"The pause from {a:.2f} to {b:.2f} s is outside the turn, which begins at {start_s:.2f} s.")
+            raise Impossible(t("caller.impossible.outside", a=_cs(a), b=_cs(b), start=_cs(start_s)))
         if b >= end_s:
-            raise Impossible(
-                f"The pause from {a:.2f} to {b:.2f} s is not followed by speech: the turn ends at {end_s:.2f} s. "
-                f"If that pause is right, the turn ends at {a:.2f} s."
-            )
+            raise Impossible(t("caller.impossible.last", a=_cs(a), b=_cs(b), end=_cs(end_s)))
         if reached is not None and a < reached[1]:
-            raise Impossible(
-                f"The pause from {a:.2f} to {b:.2f} s overlaps the one from {reached[0]:.2f} to {reached[1]:.2f} s; "
-                "say first that the other one is none."
-            )
+            raise Impossible(t("caller.impossible.overlap", a=_cs(a), b=_cs(b), c=_cs(reached[0]), d=_cs(reached[1])))
         reached = a, b
     return RecordedTurn(start_s, end_s, tuple(pauses))
 
 
-def _of_the_press(turn: RecordedTurn, after: Sequence[Span], pressed_s: float | None) -> list[Disagreement]:
+def _s(seconds: float) -> str:
+    return f"{seconds:.1f}"
+
+
+def _cs(seconds: float) -> str:
+    return f"{seconds:.2f}"
+
+
+def _of_the_press(turn: RecordedTurn, after: Sequence[Span], pressed_s: float | None, t: Texts) -> list[Disagreement]:
     if pressed_s is None:
-        words = f"You did not press the key. The turn ends with your last word at {turn.end_s:.1f} s: were you done there?"
-        return [Disagreement("no_press", turn.end_s, words)]
+        return [Disagreement("no_press", turn.end_s, t("found.no_press", at=_s(turn.end_s)))]
     found = []
     if turn.end_s > pressed_s + EDGE_S:
-        words = f"You pressed at {pressed_s:.1f} s and spoke on until {turn.end_s:.1f} s. The turn ends there: is that right?"
+        words = t("found.spoke_on", pressed=_s(pressed_s), at=_s(turn.end_s))
         found.append(Disagreement("speech_after_press", pressed_s, words))
     if after:
-        words = (
-            f"You spoke again at {after[0][0]:.1f} s, after you had pressed at {pressed_s:.1f} s. That is left out: does it "
-            "belong to your turn?"
-        )
+        words = t("found.spoke_again", at=_s(after[0][0]), pressed=_s(pressed_s))
         found.append(Disagreement("speech_after_press", after[0][0], words))
     if pressed_s - turn.end_s > LATE_PRESS_S:
-        words = (
-            f"Your last word ends at {turn.end_s:.1f} s, and you pressed {pressed_s - turn.end_s:.1f} s later. Did you say "
-            "something softly in between?"
-        )
+        words = t("found.late_press", at=_s(turn.end_s), later=_s(pressed_s - turn.end_s))
         found.append(Disagreement("late_press", turn.end_s, words))
     return found
 
 
-def _of_the_pauses(turn: RecordedTurn, audible: Sequence[Span]) -> list[Disagreement]:
+def _of_the_pauses(turn: RecordedTurn, audible: Sequence[Span], t: Texts) -> list[Disagreement]:
     found = []
     for start, end in turn.pauses:
         inside = [(a, b) for a, b in audible if a < end - EDGE_S and b > start + EDGE_S]
         if inside:
-            words = (
-                f"Something can be heard at {inside[0][0]:.1f} s, in the pause from {start:.1f} to {end:.1f} s. A breath or a "
-                "noise is part of the pause; is it a word?"
-            )
+            words = t("found.sound_in_pause", at=_s(inside[0][0]), start=_s(start), end=_s(end))
             found.append(Disagreement("sound_in_pause", inside[0][0], words))
         if end - start > LONGEST_PAUSE_S:
-            words = f"You were silent for {end - start:.1f} s from {start:.1f} s on. Did your turn end there?"
+            words = t("found.long_pause", lasts=_s(end - start), start=_s(start))
             found.append(Disagreement("long_pause", start, words))
     return found

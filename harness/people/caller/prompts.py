@@ -16,6 +16,7 @@ from typing import Final, Literal
 from harness.scenarios.context import Context
 from harness.scenarios.pack import Pack
 from harness.scenarios.screens import FOR_WRITTEN_PACKS, screen_context
+from harness.study.texts import Texts
 
 PER_PERSON: Final = 12
 """Turns a person is asked for unless their host says otherwise: a choice, by which ten people give 120 turns."""
@@ -78,33 +79,13 @@ def _unfit(context: Context) -> LeftOut | None:
     return "screened" if screen_context(context, FOR_WRITTEN_PACKS) else None
 
 
-TOPICS: Final = tuple(
-    Prompt(f"topic-{name}", "topic", text)
-    for name, text in (
-        ("breakfast", "What you like for breakfast, and how you make it."),
-        ("way", "The way that you take to work, to school or to the shops."),
-        ("window", "What you see from your window."),
-        ("weekend", "What you did on an ordinary weekend."),
-        ("dish", "A dish that you cook well, step by step."),
-        ("garden", "A plant, a balcony or a garden that you know."),
-        ("weather", "The weather of the last days, and what you did in it."),
-        ("book", "A book, a series or a film that you enjoyed."),
-        ("game", "A game or a sport, and how it is played."),
-        ("song", "Music that you like to hear, and when."),
-        ("repair", "Something that you repaired or put together."),
-        ("trip", "A trip or a day out that went well."),
-        ("animal", "An animal that you have, had, or often see."),
-        ("room", "A room that you like to be in."),
-        ("market", "How you do your shopping."),
-        ("learn", "Something new that you learned lately."),
-        ("morning", "How an ordinary morning goes at your place."),
-        ("season", "The season that you like best, and why."),
-        ("hobby", "What you do with a free evening."),
-        ("tool", "A thing that you use every day, and could not do without."),
-        ("train", "A journey by train, by bus or by bicycle."),
-        ("plan", "Something small that you plan for the next weeks."),
-        ("first-job", "A small job that you once did, and how it was done."),
-        ("tidy", "How you keep your things in order, or do not."),
-    )
-)
-"""Everyday topics, written for this list: no distress, no health, no names."""
+TOPIC_IDS: Final = tuple(f"topic-{name}" for name in (
+    "breakfast", "way", "window", "weekend", "dish", "garden", "weather", "book", "game", "song", "repair", "trip", "animal",
+    "room", "market", "learn", "morning", "season", "hobby", "tool", "train", "plan", "first-job", "tidy",
+))  # fmt: skip
+"""In the order of their words, `caller.topics`."""
+
+
+def topics(t: Texts) -> tuple[Prompt, ...]:
+    """Everyday topics, written for this list: no distress, no health, no names."""
+    return tuple(Prompt(name, "topic", text) for name, text in zip(TOPIC_IDS, t.several("caller.topics"), strict=True))

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from harness.audio.pcm import Int16
 from harness.audio.recorded_turns import NoTurn
 from harness.people.caller.ends import Corrections, FoundEnds, Impossible, corrected, found_ends
-from harness.people.caller.prompts import PER_PERSON, TOPICS, Prompt, dealt, prompts_of
+from harness.people.caller.prompts import PER_PERSON, TOPIC_IDS, Prompt, dealt, prompts_of, topics
 from harness.people.examiner import Examiner
 from harness.people.loop_back import LoopBack
 from harness.people.records import Person, SeatName, SeatStore, Take
@@ -19,6 +19,7 @@ from harness.people.seat import Json
 from harness.people.track import RATE_HZ, Track, track_of
 from harness.reports.invited import Refused
 from harness.scenarios.pack import load_pack
+from harness.study.study import Study
 
 TOPICS_SHOWN: Final = 6
 """Topics to choose from: as many as fit a telephone's screen."""
@@ -35,12 +36,16 @@ class CallerSeat:
     page: Final = "caller.html"
     loop_back_first: Final = False
 
-    def __init__(self, records: SeatStore, pack: str | None = None, turns: int = PER_PERSON) -> None:
+    def __init__(
+        self, records: SeatStore, pack: str | None = None, turns: int = PER_PERSON, study: Study | None = None
+    ) -> None:
         """Raises UserError if there is no such pack."""
         self._records = records
         self._turns = turns
         self._prompts = {} if pack is None else {p.id: p for p in prompts_of(load_pack(pack)).usable}
-        self._examiner = Examiner()
+        self.study = study or Study()
+        self._topics = topics(self.study.texts)
+        self._examiner = Examiner(self.study.texts)
 
     def next_for(self, person: Person) -> Json:
         """The prompt that is due, with topics to choose instead; `done` after the last."""
@@ -52,7 +57,8 @@ class CallerSeat:
             return {"kind": "done"}
         used = {take.settings.get("topic") for take in takes if take.state == "kept"}
         prompt = self._prompts.get(due)
-        fresh = sorted((t for t in TOPICS if t.id not in used), key=lambda t: self._drawn(person, due, t.id)) or list(TOPICS)
+        unused = (topic for topic in self._topics if topic.id not in used)
+        fresh = sorted(unused, key=lambda topic: self._drawn(person, due, topic.id)) or list(self._topics)
         return {
             "kind": "prompt", "of": due, "number": len(kept) + 1, "most": len(items),
             "retell": None if prompt is None else prompt.text,
@@ -87,10 +93,10 @@ class CallerSeat:
         }
         try:
             found = self._ends(take, track)
-        except NoTurn as fault:
+        except NoTurn:
             if not about["faults"]:
                 about["faults"] = [
-                    {"code": "no_turn", "words": f"There is no turn in it: {fault}.", "do": "", "again": True, "at_s": None}
+                    {"code": "no_turn", "words": self.study.texts("found.no_turn"), "do": "", "again": True, "at_s": None}
                 ]
             return about
         said = {fault["code"] for fault in about["faults"]}
@@ -107,7 +113,7 @@ class CallerSeat:
         pressed = take.ended.get("pressed")
         pressed_s = None if pressed is None else max(0.0, (pressed - track.first) / RATE_HZ)
         with self._examiner.turn:
-            return found_ends(track.samples, RATE_HZ, self._examiner.vocal, pressed_s)
+            return found_ends(track.samples, RATE_HZ, self._examiner.vocal, pressed_s, self.study.texts)
 
     def keep(self, take: Take, asked: Mapping[str, Any]) -> Json:
         """The turn as its speaker decided: start, end and pauses in seconds of the recording.
@@ -118,11 +124,11 @@ class CallerSeat:
         track = track_of(self._records.parts(take))
         try:
             decided = Corrections.model_validate({name: asked[name] for name in Corrections.model_fields if name in asked})
-            turn = corrected(self._ends(take, track), decided)
+            turn = corrected(self._ends(take, track), decided, self.study.texts)
         except ValidationError:
-            raise Refused("These corrections cannot be read. Please reload the page.") from None
+            raise Refused("seat.refused.corrections") from None
         except NoTurn:
-            raise Refused("There is no turn in this recording to keep. Please record it again.") from None
+            raise Refused("seat.refused.no_turn") from None
         except Impossible as fault:
             raise Refused(str(fault)) from None
         return {"start_s": turn.start_s, "end_s": turn.end_s, "pauses": [list(pause) for pause in turn.pauses]}
@@ -131,7 +137,7 @@ class CallerSeat:
 def prompt_of(take: Take) -> Prompt:
     """The prompt or topic that a recording answers, by name."""
     topic = take.settings.get("topic")
-    if isinstance(topic, str) and topic in {t.id for t in TOPICS}:
+    if isinstance(topic, str) and topic in TOPIC_IDS:
         return Prompt(topic, "topic", "")
     return Prompt(take.what, "topic" if take.what.startswith(FREE) else "retell", "")
 

@@ -1,6 +1,7 @@
 /* One audio clock for what is heard and what is said: a single AudioContext plays the caller and takes the microphone, so the wait
    between both is counted in frames and needs no other clock. Every position is a frame of this context at 48 kHz. */
 import { noMicrophone, noRecording } from "/asset/microphone.js";
+import { t } from "/asset/asking.js";
 import { partsOf, post, Refused } from "/asset/upload.js";
 
 export { Refused };
@@ -18,8 +19,8 @@ const RESERVE_MS = 60;
 const HOLE = 120; /* Zeros in a row inside sound, as in track.py: no microphone gives that. */
 const GATE = RATE_HZ / 2; /* Longer silence is a microphone that is off or gated, and no hole. */
 const SILENT = 2 * RATE_HZ; /* Zeros for so long are said: some systems put silence in the place of a microphone that was unplugged. */
-const PROCESSING = { echoCancellation: "echo cancellation", noiseSuppression: "noise suppression", autoGainControl: "automatic volume", voiceIsolation: "voice isolation" };
-const wanted = { channelCount: 1, ...Object.fromEntries(Object.keys(PROCESSING).map((name) => [name, false])) };
+const PROCESSING = ["echoCancellation", "noiseSuppression", "autoGainControl", "voiceIsolation"]; /* In the order of their words, `seat.processing`. */
+const wanted = { channelCount: 1, ...Object.fromEntries(PROCESSING.map((name) => [name, false])) };
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const within = (promise, ms) => Promise.race([promise, pause(ms)]);
 const int16 = (parts, size) => {
@@ -66,13 +67,13 @@ const opened = async (button) => {
   try {
     try { stream = await navigator.mediaDevices.getUserMedia({ audio: wanted }); } catch (error) { throw new Refused(noMicrophone(error, button)); }
     try { context = new AudioContext({ sampleRate: RATE_HZ, latencyHint: "playback" }); } catch { /* said below */ } /* Long buffers run dry less often, and how late they are is measured. */
-    if (context?.sampleRate !== RATE_HZ) throw new Refused("This browser does not record at 48 kHz. Please open the link in a current Firefox, Chrome or Safari.");
+    if (context?.sampleRate !== RATE_HZ) throw new Refused(t("seat.rate_browser"));
     await within(context.resume(), PATIENCE_MS);
-    if (context.state !== "running") throw new Refused(`The browser does not start any sound. Check that a loudspeaker or headphones are there, and press ${button} again.`);
+    if (context.state !== "running") throw new Refused(t("seat.no_start", { button }));
     await context.audioWorklet.addModule("/asset/worklet.js");
     const node = new AudioWorkletNode(context, "microphone", { numberOfInputs: 1, numberOfOutputs: 1, outputChannelCount: [1], channelCount: 1, channelCountMode: "explicit" });
     let source = null;
-    try { source = context.createMediaStreamSource(stream); } catch { throw new Refused("This browser cannot take this microphone at 48 kHz. Set the microphone to 48 kHz in the computer's sound settings, or open the link in Chrome."); }
+    try { source = context.createMediaStreamSource(stream); } catch { throw new Refused(t("seat.rate_microphone")); }
     source.connect(node);
     node.connect(context.destination); /* It is silent; without this some browsers never ask it for sound. */
     return { stream, context, node, source };
@@ -159,13 +160,13 @@ export const openEngine = async ({ onChange = () => {}, button = "Start" } = {})
   return {
     settings,
     /* What the browser or the system does to the microphone's sound although it was asked not to, in words for the person. */
-    processing: Object.keys(PROCESSING).filter((name) => settings[name] === true || typeof settings[name] === "string").map((name) => PROCESSING[name]),
+    processing: PROCESSING.flatMap((name, k) => (settings[name] === true || typeof settings[name] === "string" ? [t("seat.processing")[k]] : [])),
     frame,
     /* The loudest sample since the last call, and whether any was clipped. */
     level: () => { const now = meter; meter = { peak: 0, clipped: false }; return now; },
     sound: async (path) => {
       const reply = await fetch(path);
-      if (!reply.ok) throw new Refused("A sound could not be fetched. Please reload the page.");
+      if (!reply.ok) throw new Refused(t("seat.sound_not_fetched"));
       return context.decodeAudioData(await reply.arrayBuffer());
     },
     /* Plays a buffer from `sound`; `at` is the frame of its first sample. `ended` is when it was played. */

@@ -1,6 +1,8 @@
 /* What was recorded reaches the server whatever happens on the way: a lost server is asked again with growing patience until it
    answers, each part has its number so that one sent twice is stored once, and parts go in their order. A server whose disk is full
    is not lost, and is not asked again: it says what to do. */
+import { t } from "/asset/asking.js";
+
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 8000;
 const DISK_FULL = 507;
@@ -16,7 +18,7 @@ export const post = async (path, body, onConnection = () => {}) => {
       const data = await reply.json().catch(() => ({}));
       onConnection(true);
       if (reply.ok) return data;
-      throw new Refused(data.error ?? "The server did not take the recording. Please reload the page.");
+      throw new Refused(data.error ?? t("seat.not_taken"));
     } catch (error) {
       if (error instanceof Refused) throw error;
       onConnection(false);

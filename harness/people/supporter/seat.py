@@ -19,6 +19,7 @@ from harness.people.supporter.into_run import MOST_CONTEXTS
 from harness.people.supporter.replies import played_at
 from harness.people.track import Track
 from harness.reports.invited import Refused
+from harness.study.study import Study
 
 
 class SupporterSeat:
@@ -28,11 +29,12 @@ class SupporterSeat:
     page: Final = "supporter.html"
     loop_back_first: Final = True
 
-    def __init__(self, records: SeatStore, conversations: Conversations) -> None:
+    def __init__(self, records: SeatStore, conversations: Conversations, study: Study | None = None) -> None:
         self._records = records
         self._conversations = conversations
         self._order = tuple(conversations.contexts)
-        self._examiner = Examiner()
+        self.study = study or Study()
+        self._examiner = Examiner(self.study.texts)
 
     def next_for(self, person: Person) -> Json:
         """The conversation that is due; `done` when the person has had three, or nothing is open."""
@@ -80,7 +82,7 @@ class SupporterSeat:
             Refused: it was not given.
         """
         if asked.get("no_help") is not True:
-            raise Refused("Please confirm that the words are your own and that no program helped.")
+            raise Refused("seat.refused.no_help")
         return {"no_help": True}
 
 

@@ -20,6 +20,8 @@ from starlette.routing import Route
 
 from harness.audio.pcm import Int16
 from harness.people.track import RATE_HZ, Part, Track, track_of
+from harness.reports.invited.page import rendered
+from harness.study.study import Study
 
 HERE: Final = Path(__file__).parent
 POLICY: Final = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src blob:; img-src data:"
@@ -103,9 +105,11 @@ class SeatServer:
 
 def _asset(name: str) -> str:
     if name in {"seat.html", "seat.js"}:
-        return (HERE / name).read_text(encoding="utf-8")
-    room = ("harness.reports", "invited/pages") if name == "microphone.js" else ("harness.people", "pages")
-    return files(room[0]).joinpath(*room[1].split("/"), name).read_text(encoding="utf-8")
+        text = (HERE / name).read_text(encoding="utf-8")
+        return rendered(text, Study(), ("microphone", "seat")) if name == "seat.html" else text
+    rooms = {"invited/pages": ("microphone.js", "asking.js"), "page/script": ("el.js", "words.js")}
+    place = next((("harness.reports", room) for room, names in rooms.items() if name in names), ("harness.people", "pages"))
+    return files(place[0]).joinpath(*place[1].split("/"), name).read_text(encoding="utf-8")
 
 
 @contextmanager

@@ -13,11 +13,12 @@ from harness.audio.vocal import silero
 from harness.errors import UserError
 from harness.people.caller.as_pack import LICENCE, RECORDINGS, KeptTake, Words, export
 from harness.people.caller.ends import Corrections, corrected, found_ends
-from harness.people.caller.prompts import TOPICS, Prompt
+from harness.people.caller.prompts import Prompt, topics
 from harness.scenarios import load_pack
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.speakers import AUTOMATIC, Speaker, source_of, speaker_of
 from harness.store.run_store import RunStore
+from harness.study.texts import texts
 from harness.turn_taking.speakers import how_far
 from harness.voices.recorded_packs import pack_of_recordings
 from tests.harness.conftest import Finished, peer
@@ -97,7 +98,7 @@ def test_words_of_a_program_are_marked_as_such(tmp_path: Path) -> None:
         heard.append(samples.size / rate_hz)
         return " Well, it was the night shift. "
 
-    topic = replace(of_people("p1")[0], prompt=TOPICS[0])
+    topic = replace(of_people("p1")[0], prompt=topics(texts())[0])
     done = export([topic], tmp_path / "pack", silero(), Words("whisper-base", words))
     (context,) = load_pack(tmp_path / "pack").contexts
     assert context.spoken.text == "Well, it was the night shift."

@@ -3,11 +3,12 @@
 from collections import Counter
 from pathlib import Path
 
-from harness.people.caller.prompts import PER_PERSON, TOPICS, dealt, prompts_of
+from harness.people.caller.prompts import PER_PERSON, dealt, prompts_of, topics
 from harness.scenarios import load_pack
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.pack import Pack
 from harness.scenarios.screens import ALL, screen_text
+from harness.study.texts import texts
 
 
 def of(*texts: str) -> Pack:
@@ -40,8 +41,8 @@ def test_a_crisis_is_never_a_prompt() -> None:
 
 
 def test_topics_pass_every_screen() -> None:
-    assert len({topic.id for topic in TOPICS}) == 24
-    assert [screen_text(topic.text, ALL) for topic in TOPICS] == [()] * 24
+    assert len({topic.id for topic in topics(texts())}) == 24
+    assert [screen_text(topic.text, ALL) for topic in topics(texts())] == [()] * 24
 
 
 def test_prompts_are_covered_evenly_and_nobody_gets_one_twice() -> None:

@@ -19,6 +19,7 @@ from harness.people.records import SeatStore
 from harness.people.supporter.conversations import Conversations
 from harness.people.supporter.seat import SupporterSeat
 from harness.people.track import RATE_HZ
+from harness.study.study import Study
 from harness.study.texts import texts
 from tests.harness.people.conftest import ServedSeat, ServeSeat
 from tests.harness.people.sitting import REPLIES, spoken
@@ -187,6 +188,103 @@ def test_every_step_of_a_supporter_is_for_everybody(
     one.keep_answer()
     one.wait_for_heading("Thank you")
     assert takes(supporter, "kept") == 1
+
+
+STUDY = Study.model_validate(
+    {
+        "name": "Voces <b>amables</b>",
+        "who": "Universidad de Prueba",
+        "contact": "ana@example.org",
+        "ethics": "CEI 2026-14",
+        "language": "es",
+        "consent": "Guardamos tu voz.\n\nPuedes <i>parar</i>.",
+        "demographics": [{"label": "Edad", "kind": "number"}, {"label": "Oficio"}],
+        "completion_code": "GRACIAS-7",
+        "return_link": "https://example.org/fin?cc={code}",
+        "helplines": ["Teléfono de prueba: 000"],
+    }
+)
+ENGLISH = {part for part in texts("en").entries.values() if isinstance(part, str) and len(part) > 6 and "{" not in part}
+
+
+@pytest.mark.parametrize("seat", ["caller", "supporter"])
+def test_a_study_asks_in_its_language_from_the_first_page_to_the_code(
+    seat: str,
+    serve_seat: ServeSeat,
+    open_page: Open,
+    for_everybody: Callable[[Any], None],
+    played: Callable[..., Any],
+    tmp_path: Path,
+) -> None:
+    store, _ = played(contexts=1) if seat == "supporter" else (None, None)
+    served = serve_seat(
+        lambda records: (
+            CallerSeat(records, "heart-mini", 1, STUDY)
+            if store is None
+            else SupporterSeat(records, Conversations(store), STUDY)
+        ),
+        folder=tmp_path / "seat",
+    )
+    one = Clicks(open_page(served.address))
+
+    def in_spanish() -> str:
+        for_everybody(one.page)
+        shown = one.page.locator("body").inner_text()
+        labels = one.page.evaluate(
+            "[...document.querySelectorAll('[aria-label]')].map((node) => node.getAttribute('aria-label'))"
+        )
+        assert [part for part in ENGLISH if part in shown or part in labels] == []
+        return str(shown)
+
+    first = in_spanish()
+    said = ["Voces <b>amables</b>", "Universidad de Prueba", "ana@example.org", "CEI 2026-14", "Puedes <i>parar</i>."]
+    assert [part for part in said if part not in first] == []
+    assert ("Teléfono de prueba: 000" in first) == (seat == "supporter")
+    assert one.page.evaluate("document.documentElement.lang") == "es"
+    one.page.check("#adult")
+    one.page.check("#consent")
+    one.press("Empezar")
+    one.wait_for_heading("Unas preguntas sobre ti")
+    one.page.get_by_label("Edad").fill("41")
+    in_spanish()
+    one.press("Siguiente")
+    if seat == "supporter":
+        one.wait_for_heading("Acerca tus auriculares")
+        in_spanish()
+        one.press("Seguir sin medir")
+        one.wait_for_heading("Conversación 1 de")
+        one.press("Escuchar a la persona")
+        one.page.get_by_text("Escucha, y responde en voz alta").wait_for()
+        time.sleep(2)
+        one.press("He terminado")
+        one.wait_for_heading("Tu respuesta")
+        in_spanish()
+        one.page.check("#stage input[type=checkbox]")
+    else:
+        one.wait_for_heading("1 de 1")
+        one.page.locator("summary").click()
+        assert not set(one.page.locator("#stage label span").all_inner_texts()) & set(texts("en").several("caller.topics"))
+        one.page.locator("summary").click()
+        one.press("Grabar")
+        one.page.get_by_text("Grabando: cuéntalo ahora.").wait_for()
+        in_spanish()
+        time.sleep(2.5)
+        one.press("He terminado (barra espaciadora)")
+        one.wait_for_heading("¿Está como lo dijiste?|no hay nada dicho")
+        in_spanish()
+    one.press("Guardarla")
+    one.wait_for_heading("Gracias")
+    last = in_spanish()
+    assert "GRACIAS-7" in last
+    assert ("Teléfono de prueba: 000" in last) == (seat == "supporter")
+    assert one.page.get_by_role("link").get_attribute("href") == "https://example.org/fin?cc=GRACIAS-7"
+    (person,) = served.records.people()
+    assert served.records.participants.agreed(person.id, STUDY)
+    assert served.records.participants.every() == {person.id: {"Edad": 41}}
+    one.press("Borrarlo todo")
+    one.press("Pulsa otra vez para borrar para siempre todas tus grabaciones")
+    one.wait_for_heading("Todo está borrado")
+    assert served.records.participants.every() == {}
 
 
 def test_a_sitting_needs_no_mouse(caller: ServedSeat, open_page: Open) -> None:

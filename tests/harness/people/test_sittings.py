@@ -14,6 +14,7 @@ from harness.people.records import Person, SeatName, SeatStore, Take
 from harness.people.seat import CONSENT, Json
 from harness.people.sittings import wav
 from harness.people.track import RATE_HZ, Track
+from harness.study.study import Study
 from tests.harness.people.conftest import LATENCY, ServeSeat, Sitter
 
 NOISE = np.random.default_rng(5).normal(0, 300, 3 * RATE_HZ).astype(np.int16)
@@ -25,6 +26,7 @@ class TwoItems:
     name: Final[SeatName] = "supporter"
     page: Final = "supporter.html"
     loop_back_first: Final = True
+    study: Final = Study()
 
     def __init__(self, records: SeatStore) -> None:
         self._records = records
