@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.reports.verdict import INVALID, NO_INTERVAL, STATED, Half, Verdict, signed
+from harness.reports.verdict import INVALID, NO_INTERVAL, ONE_FOR_ALL, STATED, Half, Verdict, signed
 from harness.reports.view import Estimate
 from harness.timing.figures import NO_REPLY_MS
 from harness.turn_taking.detectors import PAUSES_CUT_LIMIT
@@ -117,7 +117,7 @@ def _pauses(half: Half | None, place: Place) -> Cell:
 
 
 def _cell(half: Half, figure: str, bar: Bar | None, value: float | None) -> Cell:
-    lacking = half.interval if half.interval in (NO_INTERVAL, INVALID, STATED) else ""
+    lacking = half.interval if half.interval in (NO_INTERVAL, INVALID, STATED, ONE_FOR_ALL) else ""
     interval = half.interval if not lacking else ""
     note = "; ".join(words for words in (half.beside, lacking) if words)
     return Cell(half.answer, figure, interval, half.against, note, _TONES.get(half.answer, _UNDECIDED), bar, value)

@@ -102,7 +102,10 @@ def _latency(view: PageView) -> str:
     for session in (session for context in view.contexts for session in context.sessions):
         for stage in (stage for turn in session.turns for stage in turn.stages):
             sums.setdefault(session.agent, Counter())[stage.name] += round(stage.end_ms - stage.start_ms)
-    longest = {agent: max(parts, key=lambda name: parts[name]) for agent, parts in sums.items()}
+    # Of an agent without marks all is unexplained, which says nothing.
+    longest = {
+        agent: max(parts, key=lambda name: parts[name]) for agent, parts in sums.items() if set(parts) != {"unexplained"}
+    }
     if len(longest) <= NAMED:
         parts = [
             f"{a} {STAGE_LABELS.get(name, name)}, {share(sums[a][name] / (sums[a].total() or 1))}"

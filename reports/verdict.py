@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from harness.figures.cells import JudgeSummary
+from harness.figures.cells import AgentSummary, JudgeSummary
 from harness.figures.latency import filler_words
+from harness.figures.one_reply import is_one_for_all
 from harness.figures.seat import beside_words
 from harness.gate.stored import StoredLimit
 from harness.reports.gate_shown import limit_of, side_of
@@ -46,6 +47,7 @@ Answer = Literal["yes", "no", "unclear", "no verdict", "not rated", "few", "many
 NO_INTERVAL = "too few conversations for an interval"
 THE_GATES: Final = "the gate's limit"
 INVALID = "INVALID RUN, not to be quoted"
+ONE_FOR_ALL = "one reply for all callers, not to be quoted"
 STATED = "as a file states, not measured"
 """In the place of an interval, of a latency that came with a file of replies."""
 
@@ -161,6 +163,11 @@ def _fast(agent: AgentView, view: PageView, by: str) -> Half:
     return Half(answer, latency(figure), latency_interval(p50) or NO_INTERVAL, *limit)
 
 
+def not_quotable(cell: AgentSummary) -> str:
+    """Why a rating must not be quoted."""
+    return ONE_FOR_ALL if is_one_for_all(cell.commonest_reply) and cell.valid else INVALID
+
+
 def _by_gate(gate: StoredLimit | None, own: Answer, *, within: Answer, outside: Answer) -> Answer:
     """The gate's answer where it has a limit on the figure, else the page's own, of the 95 % interval."""
     side = side_of(gate) if gate is not None else None
@@ -193,6 +200,9 @@ def _judged(rating: RatingView) -> bool:
 def kind(agent: AgentView, view: PageView) -> Half:
     """The answer to "kind": are its replies preferred to the bar, by valid verdicts?"""
     found = _kind(agent, view)
+    if agent.whole.cell.quality_valid:
+        return found
+    return replace(found, answer="unclear", interval=not_quotable(agent.whole.cell))
     return (
         found
         if agent.whole.cell.quality_valid or found.answer == "not rated"

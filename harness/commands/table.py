@@ -97,7 +97,7 @@ def _print_table(summary: RunSummary, console: Console) -> None:
     table.add_column("times in ms\nagent", no_wrap=True)
     for k in known:
         table.add_column(heads[k], justify="right", no_wrap=True)
-    if not all(cell.valid for cell in summary.whole):
+    if any(quoted for _, _, quoted in rows):
         table.add_column("may be\nquoted", no_wrap=True)
     for name_shown, figures, quoted in rows:
         table.add_row(name_shown, *(figures[k] for k in known), quoted)
@@ -206,7 +206,7 @@ def _backchannels(name: str, agent: Cell) -> str | None:
 
 def _substance(name: str, agent: Cell) -> str | None:
     """The delay until the first word of substance, since stock words can buy a good TTFA; None if nothing was heard."""
-    if agent.common_opening is None:
+    if agent.common_opening is None or agent.kind == "text":
         return None
     alike, replies = agent.common_opening
     return (
@@ -241,7 +241,7 @@ def _own_machine(name: str, agent: Cell) -> str | None:
 
 def _may_be_quoted(cell: Cell) -> Text | str:
     if cell.valid:
-        return ""
+        return Text("not its rating", style=_STYLE["bad"]) if cell.elo is not None and not cell.quality_valid else ""
     return Text("rating alone" if cell.quality_valid and cell.elo is not None else "INVALID", style=_STYLE["bad"])
 
 

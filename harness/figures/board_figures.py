@@ -22,13 +22,17 @@ from harness.store.selection import HEARD, Selection
 CHANCES: Final = ("p_frontier", "p_best_within_budget", "p_frontier_range", "p_best_within_budget_range")
 
 
-def quality_figures(found: Rated, agent: str, state: QualityState) -> QualityFigures:
-    """The figures of a cell that come from its board; all null where the agent is not on one, and no chances of an opinion."""
+def quality_figures(found: Rated, agent: str, state: QualityState, *, one_for_all: bool = False) -> QualityFigures:
+    """The figures of a cell that come from its board; all null where the agent is not on one, and no chances of an opinion.
+
+    `one_for_all`: it gives the same reply to every caller, for which no judge's rating is quoted.
+    """
+    quotable = found.may_be_quoted and (state == "people" or not one_for_all)
     board, point = found.board, found.points.get(agent)
     rating = next((r for r in board.systems if r.system == agent), None) if board is not None else None
     if board is None or rating is None:
         return QualityFigures()
-    chances = {name: getattr(point, name) for name in CHANCES} if point is not None and state in QUOTED else {}
+    chances = {name: getattr(point, name) for name in CHANCES} if point is not None and state in QUOTED and quotable else {}
     return QualityFigures(
         elo=rating.quoted,
         elo_with_length=found.with_length[agent].quoted if found.with_length is not None else None,
@@ -45,7 +49,7 @@ def quality_figures(found: Rated, agent: str, state: QualityState) -> QualityFig
         win_rate=rating.win_rate,
         axes=dict(rating.axes),
         quality_state=state,
-        quality_valid=found.may_be_quoted,
+        quality_valid=quotable,
         **chances,
     )
 

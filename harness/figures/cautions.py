@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from harness.figures.cells import Cell, RunFigures
 from harness.figures.circumstances import OPEN, Circumstances, languages_words, open_words, unwatched_words
 from harness.figures.latency import MUCH_LOST, line_words
+from harness.figures.one_reply import is_one_for_all
 from harness.figures.reply_flags import TO_JUDGE
 from harness.figures.session_figures import unspoken_words
 from harness.figures.validity import NOT_TO_BE_QUOTED
@@ -111,6 +112,8 @@ KINDS: Final[Mapping[str, Kind]] = {
                       "people's, and show only that the seat works."),
     "to_judge": Kind("warn", "Replies to the judge", "{}: {} of {} speak to a judge or a model, and not to the caller. No "
                      "verdict was changed for it; listen to these replies before you quote one."),
+    "same_reply": Kind("warn", "One reply for all", "{}: {} of {} get nearly the same reply. A judge meets one conversation at "
+                       "a time and cannot notice, so its rating of this agent must not be quoted; people's can."),
     "no_human_baseline": Kind("note", "No human baseline", "No reply by a person competes on this board. Elo is relative to "
                               "the systems shown here and to nothing else."),
     "no_certificate": Kind("note", "Not a certificate", "An Elo is no certificate of safety. It says which reply was preferred "
@@ -181,6 +184,9 @@ def _callers(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
         if spoken_to := cell.flags.get(TO_JUDGE):
             replies = cell.common_opening[1] if cell.common_opening else cell.turns
             yield worded("to_judge", summary.name(cell), spoken_to, counted(replies, "reply", "replies"))
+        if is_one_for_all(cell.commonest_reply) and cell.commonest_reply is not None:
+            same, of = cell.commonest_reply
+            yield worded("same_reply", summary.name(cell), same, counted(of, "conversation"))
     for text in known.length_tells:
         yield worded("length_tells", text)
     if known.sides_swapped:

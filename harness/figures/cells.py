@@ -72,6 +72,8 @@ class SessionFigures(Model):
     """Replies that begin with the commonest three words, and the number of replies."""
     flags: dict[str, int] = Field(default_factory=dict)
     """Flag of `harness.figures.reply_flags` → replies heard that show it; empty where no reply was heard."""
+    commonest_reply: tuple[int, int] | None = None
+    """Conversations with nearly the same reply, the commonest, and conversations with a reply."""
     understood_wer: float | None = None
     """Word error rate of the words that the agent understood, against the caller's text."""
     heard_wer: float | None = None
@@ -99,7 +101,8 @@ class QualityFigures(Model):
     quality_state: QualityState = "none"
     """State of the board that the Elo is on. An opinion has no `p_frontier` and no `p_best_within_budget`."""
     quality_valid: bool = True
-    """True if the rating may be quoted: in an invalid run one of replies that were read may."""
+    """True if the rating may be quoted: in an invalid run one of replies that were read may; by a judge none of an agent that
+    gives the same reply to every caller."""
     elo_over: dict[str, EloOver] = Field(default_factory=dict)
     """Reference → difference on this board."""
 

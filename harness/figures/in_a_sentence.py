@@ -11,6 +11,7 @@ from typing import Final
 
 from harness.figures.cells import Cell
 from harness.figures.head_to_head import Preferred
+from harness.figures.one_reply import is_one_for_all
 from harness.figures.quality_state import QUOTED
 from harness.figures.seat import SeatSummary
 from harness.figures.summary import RunSummary
@@ -34,27 +35,30 @@ def found(summary: RunSummary) -> str:
     agents = _agents(summary)
     if not any(cell.turns for cell in agents):
         return "No call could be finished, so nothing was found." if agents else "No agent was played, so nothing was found."
-    parts = _of_one(summary, agents[0]) if len(agents) == 1 else _of_several(summary, agents)
+    if all(cell.from_a_file for cell in agents):
+        parts = [_of_a_file(summary, agents)]
+    else:
+        parts = _of_one(summary, agents[0]) if len(agents) == 1 else _of_several(summary, agents)
     said = "; ".join([*parts, *_seats(summary), _quality(summary, agents)])
     where = f"in {counted(len(summary.circumstances.contexts), 'recorded call')}, " if summary.circumstances.calls else ""
     whole = f"{_not_to_be_quoted(summary, agents)}{where}{said}."
     # A name is written as its user wrote it; the sentence's own words begin with a capital.
-    own = ("half of the written answers of ", "no answer of ", *(("in ",) if where else ()))
+    own = ("half of the written answers of ", "no answer of ", "the replies of ", *(("in ",) if where else ()))
     return whole[:1].upper() + whole[1:] if whole.startswith(own) else whole
 
 
 def how_sure(summary: RunSummary) -> str:
-    """How sure that is: `8 conversations; TTFA measured to within 1.2 ms (95 % of 64 trials); 95 % interval of the …`."""
+    """How sure that is: `8 conversations; the first sound timed to within 1.2 ms (95 % of 64 trials); 95 % interval …`."""
     known, agents = summary.circumstances, _agents(summary)
     conversations = len(known.contexts)
     parts = [counted(conversations, "conversation")] if conversations else []
     if 0 < conversations < FEWEST_CLUSTERS:
         parts = [f"{parts[0]}, too few for an interval, which takes {FEWEST_CLUSTERS}"]
-    if any(cell.kind != "text" for cell in agents):
+    if any(cell.kind != "text" and not cell.from_a_file for cell in agents):
         if known.calls:
             parts.append("the ends of callers' turns were found in the sound")
         elif known.onset_error is not None:
-            parts.append(f"TTFA measured to within {known.onset_error.words}")
+            parts.append(f"the first sound timed to within {known.onset_error.words}")
         else:
             parts.append("the error of the measurement was not calibrated")
     parts += _intervals(summary, agents)
@@ -89,7 +93,7 @@ def _figure(cell: Cell) -> Quantiles:
 
 
 def _timed(cell: Cell) -> bool:
-    return _figure(cell).p50 is not None and not _figure(cell).p50_over_limit
+    return _figure(cell).p50 is not None and not _figure(cell).p50_over_limit and not cell.from_a_file
 
 
 def _one_line(name: str) -> str:
@@ -104,7 +108,9 @@ def _share_of(count: int, of: int, thing: str) -> str:
     """`one pause in twenty`, `3 of 12 pauses`, `none of 12 pauses`, `45 % of pauses`."""
     if count and of >= FEWEST_FOR_A_RATE:
         if count / of <= _MOST_OFTEN:
-            return f"one {thing} in {number_word(round(of / count))}"
+            # The nearest share, and not the nearest number: 22 % is one in five.
+            nearest = min((of // count, of // count + 1), key=lambda n: abs(1 / n - count / of))
+            return f"one {thing} in {number_word(nearest)}"
         return f"{share(count / of)} of {thing}s" if count < of else f"each of {counted(of, thing)}"
     return f"{count or 'none'} of {counted(of, thing)}"
 
@@ -133,9 +139,17 @@ def _of_one(summary: RunSummary, cell: Cell) -> list[str]:
     return [f"{', '.join(first)}, and {last}" if first else last]
 
 
+def _of_a_file(summary: RunSummary, agents: Sequence[Cell]) -> str:
+    """Whose replies these are: nobody timed them, whatever the file states."""
+    named = listed([_name(summary, cell) for cell in agents]) if len(agents) <= MOST_NAMED else counted(len(agents), "agent")
+    return f"the replies of {named} to {counted(len(summary.circumstances.contexts), 'conversation')} were in a file"
+
+
 def _speed(name: str, cell: Cell) -> str:
     """A clause about one agent; it is the verb's subject where it was timed and speaks."""
     figure = _figure(cell)
+    if cell.from_a_file:
+        return f"the replies of {name} were in a file"
     if figure.p50_over_limit:
         if cell.no_reply == cell.turns:
             return f"{name} answers none of {counted(cell.turns, 'turn')} within {NO_REPLY_TEXT}"
@@ -242,7 +256,7 @@ def _quality(summary: RunSummary, agents: Sequence[Cell]) -> str:
     if top is not None and (top.at_least > 0.5 or len(summary.head_to_head) == 1):
         return _preference(summary, top, len(agents))
     state = next((one for one in ("people", "borne_out") if _any(agents, one)), None)
-    rated = [cell for cell in agents if cell.quality_state == state]
+    rated = [c for c in agents if c.quality_state == state and (state == "people" or not is_one_for_all(c.commonest_reply))]
     if rated:
         who = "people rate" if state == "people" else "a judge that people elsewhere bear out rates"
         return _rated(summary, [c for c in rated if c.condition == rated[0].condition], who, alone=len(agents) == 1)
@@ -300,7 +314,7 @@ def _among_references(cell: Cell, who: str) -> str:
 
 def _intervals(summary: RunSummary, agents: Sequence[Cell]) -> Iterable[str]:
     """The 95 % intervals of the medians: of up to four agents each, of more the soonest's; of one also that of pauses cut."""
-    named = [(cell, band) for cell in agents if (band := _band(_figure(cell)))]
+    named = [(cell, band) for cell in agents if (band := _band(_figure(cell))) and not cell.from_a_file]
     shown = named if len(agents) <= MOST_NAMED else named[:1]
     if len(agents) == 1 and shown:
         yield f"95 % interval of the median {shown[0][1]}"

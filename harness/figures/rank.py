@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from harness.errors import UserError
+from harness.figures.one_reply import is_one_for_all
 from harness.figures.quality_state import in_its_state
 from harness.figures.rated_on import rated_on
 from harness.figures.seat import PERSON, by_person
@@ -43,7 +44,7 @@ from harness.turns import TurnTable
 from harness.turns.catalogue import LATENCIES
 from harness.turns.estimate import by_cluster
 from harness.turns.of_run import table_of_run
-from harness.wording import command
+from harness.wording import command, counted
 
 if TYPE_CHECKING:  # summaries load the judges, whom a file of judgments does not need
     from harness.figures.cells import Subset
@@ -221,7 +222,9 @@ def rank_condition(selection: Selection, condition: str, presentation: Presentat
     Raises UserError: nothing was judged in it, or no board for `by_people`.
     """
     # Both load the judges, whom a file of judgments does not need.
+    from harness.figures.cautions import worded
     from harness.figures.judges import judge_summaries, notes_on_judges, notes_on_stops, notes_on_votes
+    from harness.figures.session_figures import one_for_all
 
     store, manifest = selection.store, selection.manifest
     found = measured(selection, condition, presentation)
@@ -263,6 +266,9 @@ def rank_condition(selection: Selection, condition: str, presentation: Presentat
     if by_answer:
         notes = [f"Replies of {', '.join(by_answer)} begin with fillers: the answer, not TTFA, decides their chances.", *notes]
     if ranking.judges:
+        for agent in manifest.agents:
+            if is_one_for_all(same := one_for_all(selection.of(agent.name, condition))) and same is not None:
+                notes = [worded("same_reply", agent.name, same[0], counted(same[1], "conversation")).text, *notes]
         notes = [*notes_on_judges(ranking.judges, checks), *notes, *notes_on_votes(judged, presentation)]
     return ranking.with_notes([*(f"INVALID: {NOT_TO_BE_QUOTED}: {why}." for why in manifest.invalid), *notes])
 

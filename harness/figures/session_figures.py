@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from harness.figures.cells import UNSPOKEN, AgentSummary, Failure, SessionFigures
 from harness.figures.events import EventRow
+from harness.figures.one_reply import commonest_reply
 from harness.figures.reply_flags import FLAGS, TO_JUDGE, flags_of
 from harness.figures.server_waits import server_waits
 from harness.judging.speaks_to_judge import speaks_to_judge
@@ -142,11 +143,18 @@ def session_figures(sessions: Sequence[Session], turns: Turns, selection: Select
         unspoken_share=unspoken_share(planned),
         events=events,
         servers=server_waits(turns, selection.manifest.seed),
+        commonest_reply=one_for_all(sessions),
         common_opening=(openings.most_common(1)[0][1], openings.total()) if openings else None,
         flags=_flags(sessions, contexts),
         understood_wer=understood_wer(sessions, contexts),
         heard_wer=heard_wer(sessions),
     )
+
+
+def one_for_all(sessions: Sequence[Session]) -> tuple[int, int] | None:
+    """The commonest reply of one agent (`commonest_reply`); of several repeats of a conversation the first counts."""
+    heard = {s.key.context_id: r.text for s in reversed(sessions) if (r := reply_of(s, HEARD)).fate == "answered"}
+    return commonest_reply(list(heard.values()))
 
 
 def _flags(sessions: Sequence[Session], contexts: Mapping[str, Context]) -> dict[str, int]:

@@ -22,6 +22,7 @@ from harness.figures.head_to_head import preferred
 from harness.figures.judges import judge_summaries
 from harness.figures.latency import turn_figures
 from harness.figures.machine import machines_of
+from harness.figures.one_reply import is_one_for_all
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, contexts_of, rated
 from harness.figures.rated_on import rated_on
@@ -151,11 +152,13 @@ def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated, j
     }  # fmt: skip
     events = events_of(selection, entry.name, place.condition, inside) if spoken else []
     manifest, groups = selection.manifest, by_speaker(turns, speakers_of(selection.contexts))
+    of_sessions = session_figures(sessions, turns, selection, events)
+    same = is_one_for_all(of_sessions.commonest_reply)
     parts = (
         turn_figures(groups, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken),
         endpointing_of(selection, entry.name, place.condition, inside) if spoken else EndpointingSummary(),
-        quality_figures(found, entry.name, state_of(found.people, found.judges, judges)),
-        session_figures(sessions, turns, selection, events),
+        quality_figures(found, entry.name, state_of(found.people, found.judges, judges), one_for_all=same),
+        of_sessions,
     )
     return Cell.model_validate(place_of_it | {name: value for part in parts for name, value in part})
 

@@ -229,7 +229,7 @@ def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Ru
     limit, place = asked.limit, _place(asked)
     if silent := _silent(asked, cells, earlier):
         return Checked(asked, "cannot tell", None, why=silent)
-    undecided, apart = cells.undecided_quality(limit.figure, place), ""
+    undecided, apart = cells.undecided_quality(limit.figure, asked.agent, place), ""
     found = cells.evidence(limit.figure, asked.agent, place)
     if found is not None and limit.comparison == "worse_than_baseline_by":
         found = None
@@ -240,7 +240,7 @@ def _checked(asked: CellLimit, cells: Cells, earlier: _Earlier | None, rule: _Ru
             ours, theirs = earlier.now.scale(limit.figure, place), earlier.before.scale(limit.figure, place)
             if ours != theirs:
                 apart = f"This run is rated by {ours} and the baseline by {theirs}, which are different scales"
-            baselines = earlier.before.undecided_quality(limit.figure, place)
+            baselines = earlier.before.undecided_quality(limit.figure, earlier.agents[asked.agent], place)
             undecided = undecided or (baselines and f"Baseline: {baselines}") or apart
     if found is None:
         return Checked(

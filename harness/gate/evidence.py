@@ -16,9 +16,10 @@ import numpy as np
 from harness.figures.head_to_head import preferences
 from harness.figures.judges import judge_summaries
 from harness.figures.latency import differs, filler_first, mean_others
+from harness.figures.one_reply import is_one_for_all
 from harness.figures.quality_state import state_of, words_of
 from harness.figures.rank import Place, contexts_of, people_or_why
-from harness.figures.session_figures import Pair, heard_pairs, understood_pairs, unspoken_chances, word_errors
+from harness.figures.session_figures import Pair, heard_pairs, one_for_all, understood_pairs, unspoken_chances, word_errors
 from harness.figures.uncounted_votes import uncounted_votes
 from harness.ranking.board import Board
 from harness.ranking.board_rows import judges_of
@@ -129,12 +130,14 @@ class Cells:
         turns = self.turns(agent, place)
         return bool(turns.flags["watched"][turns.given(named(figure)[0]).row].all())
 
-    def undecided_quality(self, figure: str, place: Place) -> str:
-        """Reason why a figure of quality decides nothing, in one sentence without its full stop: it is a judge's opinion. Empty
-        where it decides, and for every other figure."""
+    def undecided_quality(self, figure: str, agent: str, place: Place) -> str:
+        """Reason why a figure of quality decides nothing, in one sentence without its full stop: it is a judge's opinion, or a
+        judge's of an agent with one reply for all. Empty where it decides, and for every other figure."""
         if not is_rating(figure) or is_peoples(figure):
             return ""
         axis, names = self._raters(place)
+        if axis is None and is_one_for_all(one_for_all(self._sessions(agent, place))):
+            return f"{agent} gives nearly the same reply to every caller, which a judge cannot notice"
         return words_of(axis, names, self._judges) if state_of(axis, names, self._judges) == "opinion" else ""
 
     def over_speakers(self, figure: str) -> bool:

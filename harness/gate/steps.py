@@ -45,9 +45,9 @@ class Steps(Cells):
         """The change of a figure since another load test: positive is worse. None if one of them has no such step or figure."""
         return change(self.turns(agent, place), before.turns(was or agent, place), figure, cluster="stretch")
 
-    def undecided_quality(self, figure: str, place: Place) -> str:
+    def undecided_quality(self, figure: str, agent: str, place: Place) -> str:
         """Nothing: no figure of a step is of quality."""
-        del figure, place
+        del figure, agent, place
         return ""
 
     def over_speakers(self, figure: str) -> bool:

@@ -61,6 +61,7 @@ class ListeningApp(InvitedApp[Rater]):
         self._collection = Collection(votes, material)
         self._dealing = threading.Lock()
         length = session_length(material, design, votes.answers())
+        self.checks_attention = length.checks
         self._front = welcome_page(page_text(pages, "listen.html"), design, length, self.study)
         self._collect = rendered(page_text(pages, "collect.html"), self.study, ("listen", "collect", "microphone"))
         self._due = self.handler(lambda rater, _, __: self._sessions.step(rater))

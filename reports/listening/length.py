@@ -34,12 +34,14 @@ _PLANS: Final = 5
 @dataclass(frozen=True, slots=True)
 class SessionLength:
     """What a session asks for. `questions`: pairs or single replies to judge; `practice`: further ones that do not count;
-    `minutes`: of a quick rater and of a slow one; `answers`: earlier ones whose times were used, 0 where none were."""
+    `minutes`: of a quick rater and of a slow one; `answers`: earlier ones whose times were used, 0 where none were;
+    `checks`: True if some of the questions check attention."""
 
     questions: int
     practice: int
     minutes: tuple[int, int]
     answers: int = 0
+    checks: bool = True
 
 
 def session_length(material: Material, design: ListeningDesign, answers: Sequence[Answer] = ()) -> SessionLength:
@@ -57,6 +59,7 @@ def session_length(material: Material, design: ListeningDesign, answers: Sequenc
         practice=sum(item.role == "practice" for item in plans[0]),
         minutes=(minutes(0, math.floor), minutes(1, math.ceil)),
         answers=len(took_s) if measured else 0,
+        checks=any(item.role == "gold" for plan in plans for item in plan),
     )
 
 

@@ -6,6 +6,7 @@ finds its own session again after a closed tab or on another device, until it ex
 
 from collections.abc import Callable
 from contextlib import closing
+from typing import Final
 
 from harness.extras import require_listen
 from harness.reports.invited.address import Address, opened
@@ -16,6 +17,11 @@ from harness.reports.listening.material import FOLDER, Material
 from harness.store.paths import plain_name
 from harness.store.run_store import RunStore
 from harness.study.study import Study
+
+NO_CHECKS: Final = (
+    "Nothing in this test checks attention: there are too few conversations, or the replies to one would do for any other. "
+    "Raters are left out by their times and habits alone."
+)
 
 
 def prepare(
@@ -62,9 +68,11 @@ def serve(
     with opened(address) as (bound, here):
         votes, material = prepare(store, design, progress)
         with closing(votes):
+            app = ListeningApp(votes, material, design, here, study=study)
+            if not app.checks_attention:
+                announce(NO_CHECKS)
             serve_on(
-                bound, here, ListeningApp(votes, material, design, here, study=study).asgi(), votes.links, "Listening test",
-                announce,
+                bound, here, app.asgi(), votes.links, "Listening test", announce,
                 invited=(("rater", raters, ""), ("contributor", contributors, "/collect")),
                 lifetime_s=lifetime_s,
                 notes=() if here.public else (f"People's own replies: {here.origin}/collect",),

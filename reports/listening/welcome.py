@@ -40,6 +40,6 @@ def welcome_page(html: str, design: ListeningDesign, length: SessionLength, stud
         about=t(f"listen.about.{design.kind}_{design.medium}"),
         equipment=equipment(design, t),
         origin=t(f"listen.origin.{design.medium}"),
-        checks=design.gold + design.attention > 0,
+        checks=length.checks,
         duration=duration(design, length, t),
     )  # fmt: skip

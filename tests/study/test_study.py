@@ -61,15 +61,15 @@ def test_without_a_file_nothing_is_invented() -> None:
     ("change", "place", "says"),
     [
         (("contact =", "contcat ="), "line 3: contcat", "did you mean contact?"),
-        (('kind = "number"', 'knid = "number"'), "line 16: demographics.1.knid", "did you mean kind?"),
-        (('"number"', '"nummer"'), "line 16: demographics.1.kind", "'number'"),
+        (('kind = "number"', 'knid = "number"'), "line 16: demographics[0].knid", "did you mean kind?"),
+        (('"number"', '"nummer"'), "line 16: demographics[0].kind", "'number'"),
         (('language = "es"', 'language = "fr"'), "line 5: language", "choose one of en, es"),
         (("https://", "http://"), "line 11: return_link", "https"),
         (("https://example", "javascript://example"), "line 11: return_link", "https"),
         (("https://example", "https://me:secret@example"), "line 11: return_link", "without a password"),
         (('completion_code = "K7 Q2"\n', ""), "line 1: ", "completion_code"),
-        (('label = "¿País?"\n', ""), "line 18: demographics.2.label", "missing"),
-        (('choices = ["España", "México"]', 'choices = ["España"]'), "line 18: demographics.2", "two or more"),
+        (('label = "¿País?"\n', ""), "line 18: demographics[1].label", "missing"),
+        (('choices = ["España", "México"]', 'choices = ["España"]'), "line 18: demographics[1]", "two or more"),
         (('"¿País?"', '"¿Edad?"'), "line 1: ", "'¿Edad?'"),
         (('name = "Amables"\n', ""), "name", "missing"),
         (('name = "Amables"', 'name = "Amables'), "line 1: ", "not valid TOML"),
@@ -108,3 +108,11 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 )
 def test_an_answer_is_one_of_the_question_or_skipped(question: Question, given: object, stored: object) -> None:
     assert question.answered(given) == stored
+
+
+def test_the_documented_study_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "people.md").read_text(encoding="utf-8")
+    study = read_study(written(tmp_path, page.split("```toml\n")[1].split("```")[0]))
+    assert set(study.model_dump()) == set(Study.model_fields)
+    assert all(study.model_dump().values())
+    assert study.way_back.endswith("?cc=K7Q2M9XD")

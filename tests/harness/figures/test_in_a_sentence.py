@@ -57,7 +57,7 @@ def test_how_sure_names_the_level_of_its_intervals() -> None:
     sure = Quantiles(p50=1_214.0, p50_interval=(1_202.0, 1_231.0))
     run = summary(cell(ttfa_ms=sure, inner_pauses_cut=(2, 40), pauses_cut_interval=(0.02, 0.09)))
     assert how_sure(run) == (
-        "8 conversations; TTFA measured to within 1.2 ms (95 % of 64 trials); 95 % interval of the median 1.20–1.23 s; "
+        "8 conversations; the first sound timed to within 1.2 ms (95 % of 64 trials); 95 % interval of the median 1.20–1.23 s; "
         "95 % interval of the pauses cut 2–9 %."
     )
 
@@ -65,6 +65,7 @@ def test_how_sure_names_the_level_of_its_intervals() -> None:
 @pytest.mark.parametrize(
     ("cut", "of", "words"),
     [(0, 12, "none of 12 pauses"), (3, 12, "3 of 12 pauses"), (1, 40, "one pause in 40"), (10, 40, "one pause in four"),
+     (6, 27, "one pause in five"),
      (18, 40, "45 % of pauses"), (40, 40, "each of 40 pauses")],
 )  # fmt: skip
 def test_a_rate_is_promised_of_enough_pauses_only(cut: int, of: int, words: str) -> None:

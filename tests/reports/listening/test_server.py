@@ -24,6 +24,7 @@ from harness.reports.invited.address import Address, address_of
 from harness.reports.listening.answers import VoteStore
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.people import write_human_completions
+from harness.reports.listening.plan import Item
 from harness.reports.listening.serve import prepare
 from harness.reports.listening.serve import serve as serve_forever
 from harness.store.run_store import RunStore
@@ -111,8 +112,8 @@ def test_nothing_tells_which_system_is_which(serve: Serve) -> None:
         step = rater.get("/step").json()
         everything += json.dumps(step)
         assert set(step) <= {
-            "kind", "position", "total", "practice", "sounds", "history", "caller", "replies", "instruction", "choices",
-            "scales", "reason_characters", "draft",
+            "kind", "position", "total", "practice", "sounds", "history", "caller", "replies", "choices", "scales",
+            "reason_characters", "draft", *(["instruction"] if item.role == "headphones" else []),
         }  # fmt: skip
         assert re.fullmatch(r"[0-9a-f]{40}", step.get("draft", "0" * 40))
         for address in [*step.get("sounds", []), step.get("caller"), *(r["sound"] for r in step.get("replies", []))]:
@@ -132,6 +133,42 @@ def test_nothing_tells_which_system_is_which(serve: Serve) -> None:
     assert "etag" not in str(headers)
     for secret in ("quick", "slow", "talk-", "gold", "attention", "expected", "gap_ms", "degraded"):
         assert secret not in everything
+
+
+def test_a_check_is_sent_and_answered_as_any_other_item(serve: Serve) -> None:
+    served = serve(contexts=8, medium="text", items=4, practice=0, gold=2, attention=1)
+    rater = served.begun()
+    (known,) = served.votes.raters()
+    shapes: dict[str, set[str]] = {"main": set(), "gold": set()}
+    for position, item in enumerate(known.plan):
+        step = rater.get("/step")
+        sent = rater.post("/answer", json={"position": position, "answer": VOTE})
+        if item.role in shapes:
+            asked, taken = (
+                re.sub(r'"(history|text|draft)": ?("[^"]*"|\[\[.*?\]\])', "", json.dumps(r.json())) for r in (step, sent)
+            )
+            shapes[item.role] |= {re.sub(r"\d+", "N", asked), *(sorted(sent.json()) if position < len(known.plan) - 1 else ())}
+            assert sorted(set(step.headers) ^ set(sent.headers)) == []
+            assert not re.search("check|atten|gold|correct", asked + taken)
+    assert shapes["gold"] == shapes["main"]
+    passed = [answer.passed for answer in served.votes.answers() if answer.item.role == "gold"]
+    assert len(passed) == 2
+    assert None not in passed
+
+
+def test_a_plan_of_an_older_version_tells_nobody_what_to_choose_any_more(serve: Serve) -> None:
+    served = serve(contexts=2, **TEXT)
+    slots = [{"context": "talk-0", "system": name} for name in ("quick", "slow")]
+    old = [
+        {"role": "main", "context": "talk-0", "slots": slots},
+        {"role": "attention", "context": "talk-0", "slots": slots, "expected": 2, "instruction": "This one is a check."},
+    ]
+    served.votes.begin("s" * 30, "rater", served.design.model_dump_json(), [Item.model_validate(item) for item in old])
+    rater = httpx.Client(base_url=served.address, timeout=20, cookies={"listener": "s" * 30})
+    assert rater.post("/answer", json={"position": 0, "answer": VOTE}).json()["kind"] == "break"
+    assert "check" not in rater.get("/step").text
+    assert rater.post("/answer", json={"position": 1, "answer": {}}).json()["kind"] == "done"
+    assert [answer.passed for answer in served.votes.answers()] == [None, None]
 
 
 def test_addresses_of_one_rater_are_not_those_of_another(serve: Serve) -> None:
