@@ -111,7 +111,8 @@ def test_the_answer_and_the_chart_have_the_gates_limit_and_shares_the_runs_own_b
     limits = tuple(
         StoredLimit(
             agent=agent.name, condition=agent.condition, subset="all", figure="ttfa_ms.p50", comparison="at_most",
-            bound=1_500.0, words="ttfa_ms.p50 at most 1500", plain="TTFA p50 at most 1500 ms", verdict="pass", by_figure=False, value=1.0,
+            bound=1_500.0, words="ttfa_ms.p50 at most 1500", plain="",
+            verdict="pass", by_figure=False, value=1.0,
             shown="", interval="", reason="",
         )
         for agent in view.agents
