@@ -167,6 +167,20 @@ def test_a_run_of_the_address_is_planned_as_a_run_of_its_saved_file(harness_here
     assert [agent["name"] for agent in both["agents"]] == ["localhost-8765", "localhost-1"]
 
 
+def test_a_key_is_named_and_is_in_no_file(
+    harness_here: Here, tmp_path: Path, pack: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOT_TOKEN", "q9w8e7r6t5y4u3i2")
+    done = harness_here(
+        "run", "--url", "wss://bot.example.org/?token=${BOT_TOKEN}", "--kind", "raw-pcm", "--save-profile", "bot.toml",
+        "--mode", "replay", "--pack", pack, "--write-plan", "plan.json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "${BOT_TOKEN}" in (tmp_path / "bot.toml").read_text()
+    written = [done.out, done.err, *(path.read_text() for path in tmp_path.iterdir())]
+    assert not any("q9w8e7r6t5y4u3i2" in text for text in written)
+
+
 def test_an_address_is_tried_with_one_call(bot: str, tmp_path: Path) -> None:
     done = harness(tmp_path, "try", bot, "--kind", "raw-pcm", "--save-profile", "mine.toml")
     assert done.code == 0, done.err
