@@ -285,7 +285,7 @@ def _condition_name(condition: str) -> str:
     try:
         return parse_condition(condition).name
     except ConditionError as error:
-        raise UserError(f"--condition {condition}: {error}") from error
+        raise UserError(f"--condition: {error}") from error
 
 
 def _refuse_repeated(option: str, values: Sequence[str]) -> None:
