@@ -75,7 +75,8 @@ _LINE_S: Final = 5.0
 
 
 class TextFailed(Exception):
-    """The endpoint gave no answer. The message is one line for people, without any key."""
+    """The endpoint gave no answer. The message is one line for people, without any key and without the agent's name, which its
+    reader puts before it."""
 
     def __init__(self, message: str, kind: TextFailure, wait_s: float = 0.0) -> None:
         super().__init__(" ".join(redact_foreign(message).split()))
@@ -112,7 +113,7 @@ async def ask(profile: TextProfile, history: Sequence[Message], base_url: str | 
     """
     where = profile.base_url or base_url
     if where is None:
-        raise TextFailed(f'agent "{profile.name}": neither base_url nor a started model', "unreachable")
+        raise TextFailed("neither base_url nor a started model", "unreachable")
     learn_settings({"base_url": where})
     endpoint = _Endpoint(where.rstrip("/"), profile)
     try:
@@ -334,10 +335,10 @@ def _key(profile: TextProfile) -> str | None:
         return None
     key = os.environ.get(profile.api_key_env)
     if not key:
-        raise TextFailed(f'agent "{profile.name}": {not_set(profile.api_key_env)}', "no_key")
+        raise TextFailed(not_set(profile.api_key_env), "no_key")
     learn([key])
     if not (key.isascii() and key.isprintable()):
-        raise TextFailed(f'agent "{profile.name}": {no_key(profile.api_key_env)}', "no_key")
+        raise TextFailed(no_key(profile.api_key_env), "no_key")
     return key
 
 

@@ -22,7 +22,7 @@ NAME: Final = "heart-voice-harness"
 def install_command(extra: str) -> str:
     """`.venv/bin/pip install '.[pictures]'`: the command that adds an extra to this installation, from where it came."""
     requirement = _requirement(extra, recorded_source())
-    return f"{_pip_install()} {'-e ' if _is_editable() else ''}{shlex.quote(requirement)}"
+    return f"{pip_command('install')} {'-e ' if _is_editable() else ''}{shlex.quote(requirement)}"
 
 
 def recorded_source() -> dict[str, Any] | None:
@@ -54,16 +54,16 @@ def _requirement(extra: str, recorded: dict[str, Any] | None) -> str:
     )
 
 
-def _pip_install() -> str:
-    """The pip of this environment, as it is typed here; uv where the environment has none."""
+def pip_command(word: str) -> str:
+    """`.venv/bin/pip install`: the pip of this environment with a word, as it is typed here; uv where there is no pip."""
     python = Path(sys.executable)
     beside = python.with_name("pip")
     if find_spec("pip") is None and shutil.which("uv") is not None:
-        return f"uv pip install --python {shlex.quote(_as_typed(python))}"
+        return f"uv pip {word} --python {shlex.quote(_as_typed(python))}"
     if not beside.exists():
-        return f"{shlex.quote(_as_typed(python))} -m pip install"
+        return f"{shlex.quote(_as_typed(python))} -m pip {word}"
     found = shutil.which("pip")
-    return f"{'pip' if found is not None and Path(found) == beside else shlex.quote(_as_typed(beside))} install"
+    return f"{'pip' if found is not None and Path(found) == beside else shlex.quote(_as_typed(beside))} {word}"
 
 
 def _as_typed(path: Path) -> str:

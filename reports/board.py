@@ -10,7 +10,17 @@ from harness.figures.one_reply import is_one_for_all
 from harness.figures.reply_flags import WORDS
 from harness.ranking.board import QualityState
 from harness.ranking.ranking import LENGTH_WORDS
-from harness.reports.view import NOT_JOINT, AgentView, PageView, RatingView, ReferenceView, SliceView, Subset, percentile
+from harness.reports.view import (
+    NOT_JOINT,
+    SUBSETS,
+    AgentView,
+    PageView,
+    RatingView,
+    ReferenceView,
+    SliceView,
+    Subset,
+    percentile,
+)
 from harness.reports.wording import elo, elo_interval, latency, latency_interval, system_name
 from harness.store.unspoken import OURS
 from harness.timing.figures import NO_REPLY_MS
@@ -55,17 +65,11 @@ def columns(view: PageView) -> tuple[tuple[str, str], ...]:
     agent, and unspoken turns where any agent left some."""
     answer = (("answer", "Answer p50"),) if _shows_answer(view) else ()
     unspoken = (("unspoken", "Unspoken"),) if _shows_unspoken(view) else ()
-    ttfa = (("ttfa", "TTFA p50"), ("ttfa95", "TTFA p95")) if _is_spoken(view) else ()
-    spoken = (("cutins", "Cut-ins"), ("pauses", "Pauses cut")) if _is_spoken(view) else ()
     return (
-        ("elo", "Elo"), ("win", "Win rate"), *ttfa, *answer, ("ttft", "TTFT p50"), ("budget", "In budget"), *spoken,
-        ("silent", "No reply"), *unspoken, ("frontier", "P(frontier)"),
+        ("elo", "Elo"), ("win", "Win rate"), ("ttfa", "TTFA p50"), ("ttfa95", "TTFA p95"), *answer, ("ttft", "TTFT p50"),
+        ("budget", "In budget"), ("cutins", "Cut-ins"), ("pauses", "Pauses cut"), ("silent", "No reply"), *unspoken,
+        ("frontier", "P(frontier)"),
     )  # fmt: skip
-
-
-def _is_spoken(view: PageView) -> bool:
-    """False if no agent has any sound: then columns of sound would be empty."""
-    return any(agent.spoken for agent in view.agents) or not view.agents
 
 
 def _shows_answer(view: PageView) -> bool:
@@ -74,6 +78,18 @@ def _shows_answer(view: PageView) -> bool:
 
 def _shows_unspoken(view: PageView) -> bool:
     return any(part.cell.unspoken for agent in view.agents for part in agent.slices.values())
+
+
+def boards(view: PageView) -> tuple[tuple[tuple[str, str], ...], dict[tuple[str, Subset], tuple[Row, ...]]]:
+    """The columns, and the board of each condition and subset; a column in which no system has a figure is left out.
+
+    These are columns of sound in a run of text agents, and of ratings in a run that nobody judged.
+    """
+    whole = {(condition, subset): board(view, condition, subset) for condition in view.conditions for subset in SUBSETS}
+    heads = columns(view)
+    known = [k for k in range(len(heads)) if any(row.cells[k].text != UNKNOWN_TEXT for rows in whole.values() for row in rows)]
+    kept = {key: tuple(replace(row, cells=tuple(row.cells[k] for k in known)) for row in rows) for key, rows in whole.items()}
+    return tuple(heads[k] for k in known), kept
 
 
 def board(view: PageView, condition: str | None = None, subset: Subset = "all") -> tuple[Row, ...]:
@@ -140,14 +156,9 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     first = within.ttfa if agent.spoken else within.ttft
     others = ("answer", within.answer if part.cell.answer_differs else None), ("TTFT", within.ttft if agent.spoken else None)
     ratings = _quality_cells(part.rating, part.cell.quality_state == "opinion")
-    sound, manners = (
-        [_latency_cell(ttfa, "p50", _tone(ttfa, view.budget_ttfa_ms)), _latency_cell(ttfa, "p95")],
-        [Cell(share(part.cell.cut_in_rate), value=part.cell.cut_in_rate), Cell(pauses, value=cut / marked if marked else None)],
-    )
-    if not _is_spoken(view):
-        sound, manners = [], []
     cells = (
-        *sound,
+        _latency_cell(ttfa, "p50", _tone(ttfa, view.budget_ttfa_ms)),
+        _latency_cell(ttfa, "p95"),
         *([_latency_cell(answer, "p50", _tone(answer, view.budget_ttfa_ms))] if _shows_answer(view) else []),
         _latency_cell(ttft, "p50", "" if agent.spoken else _tone(ttft, view.budget_ttft_ms)),
         Cell(
@@ -155,7 +166,8 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
             "; ".join(f"{name} {share(value)}" for name, value in others if value is not None),
             value=first,
         ),
-        *manners,
+        Cell(share(part.cell.cut_in_rate), value=part.cell.cut_in_rate),
+        Cell(pauses, value=cut / marked if marked else None),
         Cell(
             str(part.cell.no_reply),
             f"{part.cell.failed} failed" if part.cell.failed else "",

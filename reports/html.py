@@ -28,7 +28,7 @@ from harness.reports import payload
 from harness.reports.absent import absent, is_there
 from harness.reports.answers import answers
 from harness.reports.audits import compared_in_pairs_words
-from harness.reports.board import board, columns, method_words
+from harness.reports.board import boards, method_words
 from harness.reports.cautions_shown import cautions, placed
 from harness.reports.charts import elo_latency_chart, elo_latency_points, theme
 from harness.reports.charts.registry import charts
@@ -144,7 +144,7 @@ def render(view: PageView) -> str:
     given = placed(cautions(view), judged=bool(view.verdicts + view.votes))
     filled = {name for name, drawn in sections.items() if drawn} | {name for name, of in tables.items() if of["all"].has_any}
     there = [section for section in _SECTIONS if is_there(view, section[0], filled | ({"cautions"} if given.rest else set()))]
-    drawings, shown = _drawings(view), verdicts(view)
+    drawings, shown, (heads, rows) = _drawings(view), verdicts(view), boards(view)
     return (
         environment()
         .get_template("report.html.jinja")
@@ -171,12 +171,12 @@ def render(view: PageView) -> str:
             drawings=Markup(packed(drawings)),
             marker=_marker,
             verdicts=shown,
-            answers=answers(shown),
+            answers=answers(shown, spoken=not view.agents or any(agent.spoken for agent in view.agents)),
             left_out=compared_in_pairs_words(view.verdicts + view.votes),
-            boards={(condition, subset): board(view, condition, subset) for condition in view.conditions for subset in SUBSETS},
+            boards=rows,
             subsets=_subsets(view),
             method_words=method_words(view),
-            columns=columns(view),
+            columns=heads,
             seat_words=seat_words,
             most_open=MOST_OPEN,
             facts=essential(view.provenance),

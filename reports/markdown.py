@@ -4,7 +4,7 @@ import re
 
 from harness.figures.seat import seat_words
 from harness.printable import printable
-from harness.reports.board import board, columns, method_words
+from harness.reports.board import boards, method_words
 from harness.reports.cautions_shown import cautions
 from harness.reports.conditions import conditions
 from harness.reports.verdict import Verdict, verdicts
@@ -31,9 +31,10 @@ def markdown(view: PageView) -> str:
             for c in clear
         ] or ["- No clear change."]
         lines += [f"- {plain(text)}" for text in view.baseline.missing]
-    head = ["System", *(heading for _, heading in columns(view))]
+    columns, rows = boards(view)
+    head = ["System", *(heading for _, heading in columns)]
     lines += ["", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for row in (row for condition in view.conditions for row in board(view, condition)):
+    for row in (row for condition in view.conditions for row in rows[condition, "all"]):
         cells = [
             plain(" ".join(part for part in (cell.text, f"({cell.small})" if cell.small else "") if part)) for cell in row.cells
         ]

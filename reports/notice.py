@@ -8,12 +8,17 @@ it can be said what each person had agreed to.
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+from pydantic import ValidationError
 
 from harness.errors import UserError
 from harness.files import own_folder, write_whole
 from harness.store.paths import VOTE_FILES
 from harness.study.study import LONGEST_CONSENT, Study
+
+_OF_THE_PAGE: Final = "of-the-page.study"
+"""No `.json`: those beside it are keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +66,19 @@ class Notice:
         }
 
 
-def write_read_first(run: Path, notice: Notice) -> None:
-    """Store what people read before they voted on a page, under its version, beside the keys of vote files."""
-    write_whole(own_folder(run / VOTE_FILES) / f"read-first-{notice.version}.txt", f"{notice.text}\n")
+def store_study(run: Path, notice: Notice) -> None:
+    """Store the study of a run's page, which later pages of the run ask for too, and what people read under its version."""
+    folder = own_folder(run / VOTE_FILES)
+    write_whole(folder / f"read-first-{notice.version}.txt", f"{notice.text}\n")
+    write_whole(folder / _OF_THE_PAGE, notice.study.model_dump_json() + "\n")
+
+
+def study_of_page(run: Path) -> Study:
+    """The study that was last given for a run's page; the default where none was."""
+    try:
+        return Study.model_validate_json((run / VOTE_FILES / _OF_THE_PAGE).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return Study()
 
 
 def with_own_consent(path: Path) -> Study:

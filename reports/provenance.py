@@ -26,12 +26,14 @@ _LONG_HASH = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")
 def provenance(parts: Sequence[Part]) -> tuple[Fact, ...]:
     """The facts that another person needs to reproduce the numbers, or to see why they cannot be trusted.
 
-    For several runs, a fact appears once if it is the same in all, otherwise once per run.
+    For several runs, a fact appears once if it is the same in all, otherwise once per run. What is known of none is left out.
     """
     facts = {part.label: dict(_facts(part)) for part in parts}
     found: list[Fact] = []
     for name in dict.fromkeys(name for known in facts.values() for name in known):
         values = {label: known[name] for label, known in facts.items() if name in known}
+        if set(values.values()) == {UNKNOWN_TEXT}:
+            continue
         if len(set(values.values())) == 1:
             found.append((name, next(iter(values.values()))))
         else:
@@ -71,11 +73,11 @@ def _facts(part: Part) -> tuple[Fact, ...]:
             if pacing is not None
             else UNKNOWN_TEXT,
         ),
-        ("Calibration", _pairs(calibration) if calibration else _not_calibrated(manifest)),
+        ("Calibration", _pairs(calibration, stored=True) if calibration else _not_calibrated(manifest)),
         ("Replies rated", _rated(part)),
         ("Transcriber", transcriber_of(part) or UNKNOWN_TEXT),
-        ("Caller voices", _pairs(manifest.voices)),
-        ("Machine", _pairs(manifest.machine)),
+        ("Caller voices", _pairs({} if _is_text(manifest) else manifest.voices)),
+        ("Machine", _pairs(manifest.machine, stored=True)),
         ("Versions", _pairs(manifest.versions)),
         ("Weights", _pairs({name: _LONG_HASH.sub(r"\1…", value) for name, value in manifest.models.items()})),
         ("Idle CPU of agents", _pairs({name: f"{value:.1f} %" for name, value in manifest.idle_cpu_percent.items()})),
@@ -89,13 +91,16 @@ def _facts(part: Part) -> tuple[Fact, ...]:
         for agent in manifest.played
     ]
     facts += [(f"Supporter's seat: {name}", _SEATED[name]) for name in sorted(manifest.seated)]
-    return tuple((name, value) for name, value in facts if value != UNKNOWN_TEXT)
+    return tuple(facts)
+
+
+def _is_text(manifest: RunManifest) -> bool:
+    """True if every agent reads and writes: then no caller has a voice, and nobody waits for a first sound."""
+    return bool(manifest.played) and all(agent.kind == "text" for agent in manifest.played)
 
 
 def _budgets_ms(manifest: RunManifest) -> Mapping[str, float]:
-    """The budgets that concern the run: text agents have no first sound."""
-    is_text = manifest.played and all(agent.kind == "text" for agent in manifest.played)
-    return {name: value for name, value in manifest.budgets_ms.items() if not (is_text and name == "ttfa")}
+    return {name: value for name, value in manifest.budgets_ms.items() if not (_is_text(manifest) and name == "ttfa")}
 
 
 def _rated(part: Part) -> str:
@@ -107,16 +112,16 @@ def _not_calibrated(manifest: RunManifest) -> str:
     return f"not calibrated: {manifest.not_calibrated}" if manifest.not_calibrated else "not calibrated"
 
 
-def _pairs(values: Mapping[str, object]) -> str:
-    return "\n".join(_with_its_unit(name, value) for name, value in values.items() if value is not None) or UNKNOWN_TEXT
+def _pairs(values: Mapping[str, object], *, stored: bool = False) -> str:
+    """One line for each known value. `stored`: the names are of the store, and no agent's or conversation's."""
+    known = [(name, value) for name, value in values.items() if value is not None]
+    return "\n".join(_as_people_write(*one) if stored else f"{one[0]}: {one[1]}" for one in known) or UNKNOWN_TEXT
 
 
-def _with_its_unit(name: str, value: object) -> str:
-    """`TTFA bias: 6.5 ms`, `memory: 23.5 GiB`: a stored fact as people write it, its unit after the figure."""
-    if name == "created" and isinstance(value, str):
-        return f"{name}: {when(value)}"
-    known = next(((end, unit) for end, unit in _UNITS.items() if name.endswith(end)), None)
-    if known is None or not isinstance(value, int | float):
-        return f"{name}: {f'{value:,.10g}' if isinstance(value, float) else value}"
-    words = " ".join(word.upper() if word in _INITIALS else word for word in name.removesuffix(known[0]).split("_"))
-    return f"{words}: {value:,.1f} {known[1]}"
+def _as_people_write(name: str, value: object) -> str:
+    """`TTFA bias: 6.5 ms`, `memory: 23.5 GiB`, `trials: 16`: a stored fact with its unit after the figure."""
+    ending, unit = next(((end, unit) for end, unit in _UNITS.items() if name.endswith(end)), ("", ""))
+    words = " ".join(word.upper() if word in _INITIALS else word for word in name.removesuffix(ending).split("_"))
+    if isinstance(value, float):
+        return f"{words}: {value:,.1f} {unit}" if unit else f"{words}: {value:,.10g}"
+    return f"{words}: {when(str(value)) if name == 'created' else value}{f' {unit}' if unit else ''}"

@@ -19,7 +19,7 @@ from harness.figures.way_to_people import votes_asked
 from harness.ranking.board_rows import judges_of
 from harness.ranking.draw_pairs import DrawnPair, drawn
 from harness.ranking.votes_needed import minutes
-from harness.reports.notice import Notice
+from harness.reports.notice import Notice, study_of_page
 from harness.reports.session_view import SessionView
 from harness.reports.shown_runs import Part, ShownRuns
 from harness.reports.vote_pairs import MOST_PAIRS, Asking, LinePairs, QuickVote, ShownReply, VotePair
@@ -38,7 +38,7 @@ _Sides = Mapping[str, ShownReply]
 def quick_vote(shown: ShownRuns, sessions: Mapping[str, Sequence[SessionView]], study: Study | None = None) -> QuickVote:
     """The pairs of a page of one run; none, with the reason, where raters could not compare two replies to the same thing.
 
-    `sessions`: context → the sessions of the page. `study`: what people read before; None where nobody described one.
+    `sessions`: context → the sessions of the page. `study`: what people read before; None for the one that was given last.
     """
     part = shown.parts[0]
     if shown.several:
@@ -54,7 +54,7 @@ def quick_vote(shown: ShownRuns, sessions: Mapping[str, Sequence[SessionView]], 
     if not lines:
         beside = " beside those with a crisis or an illness, which are asked of nobody" if left_out else ""
         return QuickVote(why_not=f"No conversation of this run has two replies to compare{beside}.", left_out=left_out)
-    notice = Notice(study or Study(), ("vote.stored_here",))
+    notice = Notice(study or study_of_page(part.store.folder), ("vote.stored_here",))
     return QuickVote(part.store.manifest.id, lines, str(part.store.folder), notice, left_out=left_out)
 
 

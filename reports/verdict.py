@@ -105,10 +105,10 @@ def deciding(agent: AgentView) -> str:
 _NAMES: Final = {"ttfa": "TTFA", "ttft": "TTFT", "answer": "answer"}
 
 
-def _limit(agent: AgentView, view: PageView, figure: str) -> tuple[str, float, float | None]:
-    """The name of a latency in a sentence, its budget in ms, and the share of turns within it."""
-    gate = limit_of(view.gates, agent.name, f"{figure}_ms.p50")
-    budget_ms = gate.bound if gate is not None else view.budget_ttft_ms if figure == "ttft" else view.budget_ttfa_ms
+def _budget(agent: AgentView, view: PageView, figure: str) -> tuple[str, float, float | None]:
+    """The name of a latency in a sentence, the run's budget in ms, and the share of turns within it: turns were counted against
+    that budget, whatever the limit of a gate is."""
+    budget_ms = view.budget_ttft_ms if figure == "ttft" else view.budget_ttfa_ms
     return _NAMES[figure], budget_ms, getattr(agent.whole.cell.within_budget, figure)
 
 
@@ -150,8 +150,8 @@ def _fast(agent: AgentView, view: PageView, by: str) -> Half:
     p50 = percentile(figure, "p50")
     if p50.value is None and not figure.p50_over_limit:
         return Half("unclear", "not measured", "" if agent.valid else INVALID)
-    _, budget, _ = _limit(agent, view, by)
     gate = limit_of(view.gates, agent.name, f"{by}_ms.p50")
+    budget = _budget(agent, view, by)[1] if gate is None else gate.bound
     words = f"{'budget' if gate is None else THE_GATES} {milliseconds(budget)}{'' if agent.spoken else ' to its first words'}"
     limit = p50, budget, words, had_it_been_its_own(figure.p50_range)
     if not agent.valid:
@@ -277,7 +277,7 @@ def _sentence(agent: AgentView, view: PageView) -> str:
 
 
 def _in_time(agent: AgentView, view: PageView) -> str:
-    _, budget, within = _limit(agent, view, deciding(agent))
+    _, budget, within = _budget(agent, view, deciding(agent))
     if within is None:
         return "Its latency is not known"
     if deciding(agent) == "answer":
@@ -328,7 +328,7 @@ def _place(over: Estimate) -> str:
 
 
 def _speed_words(agent: AgentView, view: PageView, by: str) -> str:
-    name, budget, within = _limit(agent, view, by)
+    name, budget, within = _budget(agent, view, by)
     figure = agent.whole.latency(by)
     if figure.p50_over_limit:
         missing = "answer" if by == "answer" else "reply"

@@ -19,7 +19,7 @@ from harness.reports.html import render
 from harness.reports.listening.export import write_answers
 from harness.reports.listening.people import write_human_completions
 from harness.reports.markdown import markdown
-from harness.reports.notice import write_read_first
+from harness.reports.notice import store_study
 from harness.reports.pictures import write_elo_latency_chart, write_pictures
 from harness.reports.session_audio import draw_sessions
 from harness.reports.several_runs import together
@@ -79,7 +79,7 @@ def write_joint_report(
         if baseline is not None:
             view = replace(view, baseline=_since(page_runs, baseline))
         if study is not None and view.vote.any:
-            write_read_first(page_runs.parts[0].store.folder, view.vote.notice)
+            store_study(page_runs.parts[0].store.folder, view.vote.notice)
         write_whole(page, render(view))
         if exports is not None:
             written = write_exports(view, exports, pictures=not pictures_missing())

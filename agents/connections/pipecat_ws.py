@@ -32,6 +32,7 @@ from harness.agents.connections.wire import (
 )
 from harness.agents.message import Message
 from harness.agents.profile_spoken import PcmBot
+from harness.installation import install_command
 
 _RUNNER_HINT: Final = "pipecat's own runner serves this wire at /ws-client; its /ws is for telephones and evaluations"
 
@@ -40,7 +41,7 @@ _RUNNER_HINT: Final = "pipecat's own runner serves this wire at /ws-client; its 
 def _frames() -> Any:
     package = importlib.util.find_spec("pipecat")
     if package is None or not package.submodule_search_locations:
-        raise ConnectionFailed("pipecat-ai is not installed; pip install heart-voice-harness brings it")
+        raise ConnectionFailed(f"pipecat-ai is not installed; it comes with: {install_command('local')}")
     path = Path(package.submodule_search_locations[0], "frames", "protobufs", "frames_pb2.py")
     spec = importlib.util.spec_from_file_location("heart_voice_harness_pipecat_frames", path)
     assert spec is not None

@@ -22,11 +22,13 @@ def export_traces(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     to: Annotated[
         str | None,
-        typer.Option(metavar="URL", show_default="none", help="OTLP receiver over HTTP, for example http://localhost:4318."),
+        typer.Option(
+            metavar="URL|FILE",
+            show_default="none: name one",
+            help="OTLP receiver over HTTP, for example http://localhost:4318, or a file for one OTLP message (protobuf).",
+        ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", show_default="none", help="File to write: one OTLP message (protobuf).")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(hidden=True, help="File to write, as --to FILE.")] = None,
     as_json: AsJson = False,
 ) -> int:
     """Export a run as spans: calls, turns, waits and their stages. They contain no spoken text."""
@@ -34,8 +36,10 @@ def export_traces(
     from harness.traces.export import as_request, spans_of
 
     if (to is None) == (out is None):
-        raise UserError("harness export-traces: give either --to ADDRESS (a receiver) or --out FILE")
-    if to is not None and not to.startswith(("http://", "https://")):
+        raise UserError("export-traces: name a receiver or a file with --to, as in --to http://localhost:4318 or --to run.pb")
+    if to is not None and ":" not in to:
+        out = Path(to)
+    elif to is not None and not to.startswith(("http://", "https://")):
         raise UserError(f"--to {to}: an OTLP receiver over HTTP begins with http:// or https://, as in http://localhost:4318")
     found = spans_of(RunStore.open(run))
     calls = sum(not span.parent for span in found)

@@ -93,8 +93,8 @@ def _in_words(found: "PlanEstimate") -> list[str]:
     of_a_call = f"{found.cores_per_call} for each call" + ("" if found.threads_known else ", where an agent's is not known")
     at_once = f" one at a time, {lasting(found.hours)} at {found.concurrency} calls at once" if found.concurrency > 1 else ""
     lines = [
-        f"{size}: {found.calls:,} calls",
-        f"calls:  {lasting(found.call_hours)}{at_once}",
+        f"{size}: {found.calls:,} {'calls' if found.call_hours else 'written replies'}",
+        f"calls:  {f'{lasting(found.call_hours)}{at_once}' if found.call_hours else 'none, these agents are asked in writing'}",
         f"cores:  {found.cores} ({of_a_call}, 1 for the caller)",
         f"disk:   {found.megabytes:,.0f} MB",
     ]

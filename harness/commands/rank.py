@@ -50,12 +50,15 @@ def rank(
         bool,
         typer.Option("--keep-excluded", help="Also count judges and listening-test raters that failed their checks."),
     ] = False,
-    as_csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", show_default="not written", help="Write the board to a CSV file.")
+    export: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", show_default="not written", help="Write the board to this .csv or .md file; may be repeated."
+        ),
     ] = None,
+    as_csv: Annotated[Path | None, typer.Option("--csv", hidden=True, help="Write the board to a CSV file.")] = None,
     as_markdown: Annotated[
-        Path | None,
-        typer.Option("--markdown", metavar="FILE", show_default="not written", help="Write the board to a Markdown file."),
+        Path | None, typer.Option("--markdown", hidden=True, help="Write the board to a Markdown file.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -66,6 +69,8 @@ def rank(
         raise UserError(f"--method {method}: unknown{or_one_of(method, _METHODS)}")
     if method is not None and people:
         raise UserError("--people: has a model of its own (plain Bradley–Terry, prediction-powered): leave --method out")
+    if odd := [file for file in export or () if file.suffix not in (".csv", ".md")]:
+        raise UserError(f"--export {odd[0]}: name a file that ends in .csv or .md")
     if draws < 1:
         raise UserError(f"--draws {draws}: must be at least 1")
     from harness.commands.check_files import write
@@ -89,10 +94,10 @@ def rank(
     votes, left_out = human_rows_of(target, keep_excluded=keep_excluded)
     ranking = rank_target(target, asked, votes=votes, left_out=left_out, keep_excluded=keep_excluded)
     table = ranking_markdown(ranking)
-    if as_csv is not None:
-        write(as_csv, board_csv(ranking.board, ranking.joint, ranking.quality_state).encode())
-    if as_markdown is not None:
-        write(as_markdown, table.encode())
+    boards = {".csv": board_csv(ranking.board, ranking.joint, ranking.quality_state), ".md": table}
+    for ending, file in (*((file.suffix, file) for file in export or ()), (".csv", as_csv), (".md", as_markdown)):
+        if file is not None:
+            write(file, boards[ending].encode())
     if as_json:
         print(json.dumps(as_object(ranking), indent=2))
     else:

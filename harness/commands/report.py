@@ -26,7 +26,10 @@ _SOON_S: Final = 2.0
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs; several go on one page.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Folders of runs, all on one page; or a folder of them, to list."),
+    ],
     baseline: Annotated[
         Path | None, typer.Option(metavar="RUN", show_default="none", help="An earlier run to compare with, pair by pair.")
     ] = None,
@@ -53,12 +56,9 @@ def report(
         float | None,
         typer.Option(metavar="MS", show_default="as the run says", help="Count turns against another TTFT budget, in ms."),
     ] = None,
-    index: Annotated[
-        bool, typer.Option("--index", help="RUN is a folder of runs: write a page that lists them all, with trends.")
-    ] = False,
+    index: Annotated[bool, typer.Option("--index", hidden=True, help="RUN is a folder of runs.")] = False,
     endpointing: Annotated[
-        bool,
-        typer.Option("--endpointing", help="Print each agent's pauses cut and its silence after true ends; write nothing."),
+        bool, typer.Option("--endpointing", hidden=True, help="Print the tables of pauses of --verbose alone; write nothing.")
     ] = False,
     vote_file: Annotated[
         Path | None,
@@ -85,8 +85,9 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write the report of one or several runs, and print its figures."""
-    from harness.store.run_store import is_load
+    from harness.store.run_store import is_folder_of_runs, is_load
 
+    index = index or (len(runs) == 1 and is_folder_of_runs(runs[0]))
     if study is not None and (len(runs) != 1 or index or endpointing or is_load(runs[0])):
         raise UserError(f"--study {study}: is for the people who vote on the page of one run; leave it out here")
     asked = _study(study, consent)
@@ -157,6 +158,8 @@ def report(
         exported = f"Exported: {len(written.exports)} files in {export}"
         why = pictures_missing()
         console.print(f"{exported}. {why}" if why else exported, soft_wrap=True, markup=False, highlight=False)
+    if verbose and len(opened) == 1 and any(agent.kind != "text" for agent in opened[0][0].manifest.agents):
+        print_endpointing(folder, as_json=False)
     then = next_step(written.summary) if len(opened) == 1 else None
     print_summary(written.summary, console, verbose=verbose, next_step=then)
 
@@ -184,7 +187,7 @@ def _write_index(folders: Sequence[Path], out: Path | None, others: Mapping[str,
         raise UserError(f"--index: takes one folder, below which the runs are, and not {len(folders)}")
     given = [name for name, value in others.items() if value]
     if given:
-        raise UserError(f"{given[0]}: does not go with --index; give it to the report of one run")
+        raise UserError(f"{given[0]}: is for the report of one run, and {folders[0]} is a folder of runs")
     page = page_path(folders[0], out)
     with RunProgress() as progress:
         began_s, shown = time.monotonic(), False

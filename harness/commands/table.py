@@ -206,7 +206,7 @@ def _backchannels(name: str, agent: Cell) -> str | None:
 
 def _substance(name: str, agent: Cell) -> str | None:
     """The delay until the first word of substance, since stock words can buy a good TTFA; None if nothing was heard."""
-    if agent.common_opening is None:
+    if agent.common_opening is None or agent.kind == "text":
         return None
     alike, replies = agent.common_opening
     return (

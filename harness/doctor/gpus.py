@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from harness.agents.cuda import PATH_VARIABLE, library_folders, why_no_cuda
 from harness.doctor.result import Finding
-from harness.installation import install_command
+from harness.installation import install_command, pip_command
 from harness.machine.gpu import Facts, cards, gpu_facts
 
 BUSY_GPU_PERCENT: Final = 10
@@ -22,7 +22,6 @@ WHISPER_NEEDS: Final = "libcublas.so.12"
 VOICES_NEED: Final = ("libcublas.so.{}", "libcudart.so.{}", "libcurand.so.10", "libcudnn.so.9")
 """What onnxruntime-gpu 1.31 loads at its first use of a GPU, with the number of its CUDA. Without them it lists its provider
 too."""
-BUILD_AGAIN: Final = "pip uninstall -y onnxruntime onnxruntime-gpu, then pip install onnxruntime-gpu"
 Part = tuple[str, str]
 """The observation on one part, and its remedy (empty if it is fine)."""
 
@@ -74,8 +73,13 @@ def _whisper() -> Part:
     if importlib.util.find_spec("ctranslate2") is None:
         return "Whisper: ctranslate2 is not installed", install_command("local")
     if not can_be_loaded(WHISPER_NEEDS):
-        return f"Whisper: {WHISPER_NEEDS} is not found", "pip install nvidia-cublas-cu12"
+        return f"Whisper: {WHISPER_NEEDS} is not found", f"{pip_command('install')} nvidia-cublas-cu12"
     return f"Whisper: ctranslate2 {version('ctranslate2')} finds {WHISPER_NEEDS}", ""
+
+
+def _build_again() -> str:
+    away = f"{pip_command('uninstall')} -y onnxruntime onnxruntime-gpu"
+    return f"{away}, then {pip_command('install')} onnxruntime-gpu"
 
 
 def _voices() -> Part:
@@ -83,7 +87,7 @@ def _voices() -> Part:
         return "voices: onnxruntime is not installed", install_command("local")
     if spec.origin is None:
         # Uninstalling one of two packages that own a folder leaves what the other alone had: a folder that imports as nothing.
-        return "voices: the folder of onnxruntime has lost its files", BUILD_AGAIN
+        return "voices: the folder of onnxruntime has lost its files", _build_again()
     import onnxruntime
 
     build, cuda_version = _build_of(onnxruntime)
@@ -96,11 +100,12 @@ def voices_part(build: str, providers: Iterable[str], *, both: bool, missing: Se
     """What a build of onnxruntime means for voices. `both`: two packages claim its folder, of which the later one has replaced
     the other's files; `missing`: the libraries of its CUDA that are not found."""
     if "CUDAExecutionProvider" in providers and missing:
-        return f"voices: {build}; not found: {', '.join(missing)}", "pip install 'onnxruntime-gpu[cuda,cudnn]' nvidia-cublas"
+        mend = f"{pip_command('install')} 'onnxruntime-gpu[cuda,cudnn]' nvidia-cublas"
+        return f"voices: {build}; not found: {', '.join(missing)}", mend
     if "CUDAExecutionProvider" in providers:
         return f"voices: {build}", ""
     why = "it has replaced the files of onnxruntime-gpu" if both else "it has no CUDA"
-    return f"voices: {build}, {why}", BUILD_AGAIN
+    return f"voices: {build}, {why}", _build_again()
 
 
 def installed_both() -> bool:

@@ -108,7 +108,9 @@ def _share_of(count: int, of: int, thing: str) -> str:
     """`one pause in twenty`, `3 of 12 pauses`, `none of 12 pauses`, `45 % of pauses`."""
     if count and of >= FEWEST_FOR_A_RATE:
         if count / of <= _MOST_OFTEN:
-            return f"one {thing} in {number_word(round(of / count))}"
+            # The nearest share, and not the nearest number: 22 % is one in five.
+            nearest = min((of // count, of // count + 1), key=lambda n: abs(1 / n - count / of))
+            return f"one {thing} in {number_word(nearest)}"
         return f"{share(count / of)} of {thing}s" if count < of else f"each of {counted(of, thing)}"
     return f"{count or 'none'} of {counted(of, thing)}"
 

@@ -24,7 +24,7 @@ RATES: Final = (0.0, 0.01, 0.02)
 _HEAD: Final = """\
 # Limits for the agent, checked with: harness check --agent {agent} --budgets {file}
 # Every figure that a limit can name, and how a verdict is made: docs/gate.md of the harness.
-# A check plays {pack}: {conversations}, about {minutes} min of calls, {at_once} (--concurrency).
+# A check plays {pack}: {conversations}{lasting}, {at_once} (--concurrency).
 schema: 1
 budgets_ms: {{{budget}: {budget_ms:g}}}   # the budget of a turn, on the page of the run too
 limits:
@@ -45,11 +45,12 @@ def limits_text(agent: str, file: str, pack: Pack, mode: str, budget_ms: float, 
     median = Limit(figure="ttfa_ms.p50" if spoken else "ttft_ms.p50", at_most=budget_ms)
     if too_few := unattainable([median] * (2 if spoken else 1), contexts, mode):
         raise UserError(f"--pack {pack.name}: no run of it can pass {too_few[0].words}; name a larger pack")
-    minutes = sum(lasting_s(context, pack, mode) for context in contexts) / 60 / at_once
+    minutes = max(round(sum(lasting_s(context, pack, mode) for context in contexts) / 60 / at_once), 1)
     head = _HEAD.format(
         agent=agent, file=file, pack=pack.name, conversations=counted(len(contexts), "conversation"),
         budget="ttfa" if spoken else "ttft", budget_ms=budget_ms,
-        minutes=max(round(minutes), 1), at_once="one after another" if at_once == 1 else f"{at_once} at a time",
+        lasting=f", about {minutes} min of calls" if spoken else "",
+        at_once="one after another" if at_once == 1 else f"{at_once} at a time",
     )  # fmt: skip
     return head + (_spoken if spoken else _written)(median, contexts, mode) + _KINDNESS
 

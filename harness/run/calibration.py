@@ -25,7 +25,7 @@ async def calibrated(plan: RunPlan, store: RunStore, caller: CallerProcess, prog
     """Write the calibration that the run quotes into the manifest: its own, otherwise this machine's, otherwise a new short
     one; or the reason why there is none. No error here ends the run.
     """
-    if store.manifest.calibration is not None or all(profile.kind == "text" for profile in plan.profiles):
+    if store.manifest.calibration is not None or not plan.is_spoken:
         return
     found, why_not = newest(), ""
     if found is None:

@@ -38,8 +38,7 @@ def room_needed(plan: RunPlan, keys: Iterable[SessionKey]) -> int:
 
 def calls_last_s(plan: RunPlan, keys: Iterable[SessionKey]) -> float:
     """The duration of the calls among these sessions of a plan, one after another; agents that write are not called."""
-    write = {profile.name for profile in plan.profiles if isinstance(profile, TextProfile)}
-    return sum(_each_lasts_s(plan, [key for key in keys if key.agent not in write]))
+    return sum(_each_lasts_s(plan, keys))
 
 
 def refuse_without_room(plan: RunPlan, finished: Collection[str], folder: Path) -> None:
@@ -72,5 +71,7 @@ def how_to_go_on(plan: RunPlan, finished: Collection[str], folder: Path) -> str:
 
 
 def _each_lasts_s(plan: RunPlan, keys: Iterable[SessionKey]) -> list[float]:
+    """The duration of each call among these sessions; an agent that writes has none."""
+    write = {profile.name for profile in plan.profiles if isinstance(profile, TextProfile)}
     by_context = {context.id: lasting_s(context, plan.pack, plan.options.mode) for context in plan.contexts}
-    return [by_context[key.context_id] for key in keys]
+    return [by_context[key.context_id] for key in keys if key.agent not in write]

@@ -92,6 +92,7 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
     store = _open(request, plan, folder, fleet)
     with stops_as_ctrl_c(), store.lock(), storage_named(folder, lambda: _given_up(store, plan)):
         _say_what_comes(plan, store, request, judges, progress)
+        wait_s = _say_what_else_is_busy(plan, request.wait_for_quiet_s, progress)
         try:
             if not store.finished_ids() - request.again >= {key.session_id for key in plan.session_keys()}:
                 asyncio.run(_refuse_absent(plan))
@@ -100,7 +101,7 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
             if not request.resume:
                 store.discard()
             raise
-        _say_what_else_is_busy(plan, request.wait_for_quiet_s, progress)
+        _wait_for_quiet(wait_s, progress)
         not_played = _play(plan, store, request, weights, progress)
         summary = after_the_calls(store, request.options, progress, votes, words=request.words)
     return store, _with_unplayed(summary, not_played)
@@ -148,13 +149,20 @@ def _say_what_comes(plan: RunPlan, store: RunStore, request: RunRequest, judges:
     left = [key for key in plan.session_keys() if key.session_id not in done]
     if not left:
         return
+    watch = f"To watch it: {command('view', store.folder)}"
+    if not plan.is_spoken:
+        after = "; then they are judged" if judges else ""
+        progress.note(
+            f"Steps: agents; {counted(len(left), 'written reply', 'written replies')}, each with its TTFT{after}. {watch}"
+        )
+        return
     calls_s = calls_last_s(plan, left) / plan.options.concurrency
     about = f" (about {calls_s:.0f} s)" if calls_s < 120 else f" (about {calls_s / 60:.0f} min)"
     judged = "transcribed and judged" if judges else "transcribed"
     after = f"; then the replies are {judged}" if request.words else ""
     progress.note(
         f"Steps: weights, the caller's voice, agents; {counted(len(left), 'call')}{about if calls_s else ''}, "
-        f"each with its TTFA as it ends{after}. To watch it: {command('view', store.folder)}"
+        f"each with its TTFA as it ends{after}. {watch}"
     )
 
 
@@ -212,22 +220,31 @@ def _given_up(store: RunStore, plan: RunPlan) -> str:
     return how_to_go_on(plan, store.finished_ids(), store.folder)
 
 
-def _say_what_else_is_busy(plan: RunPlan, wait_s: float | None, progress: RunProgress) -> None:
-    """Report other busy programs before anything is loaded; skipped if no agent runs on this machine."""
+def _say_what_else_is_busy(plan: RunPlan, wait_s: float | None, progress: RunProgress) -> float:
+    """The longest wait for other programs before the first call, in seconds: 0 where none is busy, or nobody wants to wait.
+
+    Asked first of all, while somebody is there to answer, and before any progress is drawn.
+    """
     if not any(profile.runs_here for profile in plan.profiles):
-        return
+        return 0.0
     work = other_work()
     if not work.too_much:
-        return
+        return wait_s or 0.0
     progress.note(f"Busy: {work.in_words()}. They can only delay: each figure is shown with its range.")
     if wait_s is None and progress.ask(f"Wait up to {ASKED_WAIT_S / 60:.0f} minutes until they are idle?"):
         wait_s = ASKED_WAIT_S
     if wait_s is None:
         progress.note("  (--wait-for-quiet SECONDS waits until they are idle)")
-    elif wait_s > 0:
-        progress.phase("Waiting for other programs to become idle")
-        if not wait_until_quiet(wait_s, lambda seen: progress.status(seen.in_words())):
-            progress.note(f"  they were not idle within {wait_s:.0f} s; the run continues")
+    return wait_s or 0.0
+
+
+def _wait_for_quiet(longest_s: float, progress: RunProgress) -> None:
+    """Wait before the first call until other programs are idle; at most so long."""
+    if longest_s <= 0 or not other_work().too_much:
+        return
+    progress.phase("Waiting for other programs to become idle")
+    if not wait_until_quiet(longest_s, lambda seen: progress.status(seen.in_words())):
+        progress.note(f"  they were not idle within {longest_s:.0f} s; the run continues")
 
 
 def _play(
@@ -236,7 +253,7 @@ def _play(
     if store.finished_ids() - request.again >= {key.session_id for key in plan.session_keys()}:
         asyncio.run(_calibrate_alone(plan, store, progress))
         return ()
-    turns = render_turns(plan, progress)
+    turns = render_turns(plan, progress) if plan.is_spoken else CallerTurns(plan, {}, {}, {})
     return asyncio.run(_call(plan, store, request, turns, weights, progress))
 
 
@@ -267,7 +284,7 @@ async def _call(
         raise
     finally:
         await callers.stop()
-    heard = {TRANSCRIBER} if request.words and any(profile.kind != "text" for profile in plan.profiles) else set()
+    heard = {TRANSCRIBER} if request.words and plan.is_spoken else set()
     store.set_manifest(
         store.manifest.model_copy(
             update={

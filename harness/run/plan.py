@@ -66,6 +66,11 @@ class RunPlan:
         return next(c for c in self.contexts if c.id == context_id)
 
     @property
+    def is_spoken(self) -> bool:
+        """False if all its agents write: then there is no call, and nothing to render or to calibrate."""
+        return any(profile.kind != "text" for profile in self.profiles)
+
+    @property
     def weights(self) -> frozenset[str]:
         """The weights that its agents load."""
         return frozenset(weight for profile in self.profiles for weight in profile.weights)
@@ -280,7 +285,7 @@ def _condition_name(condition: str) -> str:
     try:
         return parse_condition(condition).name
     except ConditionError as error:
-        raise UserError(f"--condition {condition}: {error}") from error
+        raise UserError(f"--condition: {error}") from error
 
 
 def _refuse_repeated(option: str, values: Sequence[str]) -> None:

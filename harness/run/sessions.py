@@ -87,7 +87,7 @@ class SessionPlayer:
         """Play each session that is unfinished or is to be played again; returns those that could not be played at all."""
         done = self._store.finished_ids() - again
         pending = [key for key in self._plan.session_keys() if key.session_id not in done]
-        self._progress.phase("Calls", len(pending))
+        self._progress.phase("Calls" if self._plan.is_spoken else "Written replies", len(pending))
         if done:
             self._progress.note(f"{len(done)} finished session(s) found, {len(pending)} to play")
         waiting = iter(pending)

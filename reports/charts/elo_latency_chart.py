@@ -17,7 +17,17 @@ from typing import Final
 
 from markupsafe import Markup
 
-from harness.reports.charts.elo_latency_points import PERCENTILES, Choice, Line, Point, absent, frontier, points, references
+from harness.reports.charts.elo_latency_points import (
+    PERCENTILES,
+    Choice,
+    Line,
+    Point,
+    absent,
+    frontier,
+    limit_shown,
+    points,
+    references,
+)
 from harness.reports.charts.labels import BESIDE_PX, DROP_EM, LINE_EM, Box, first_free, place, shortened, text_width
 from harness.reports.charts.scale import LinearScale, LogScale, latency_label
 from harness.reports.charts.theme import LIGHT_CATEGORY, LIGHT_INK
@@ -87,7 +97,7 @@ class _Drawing:
         self.title = (*_axis_title(choice, size), *_fitted(absent(view, choice, found), size))
         foot = size.letters * LINE_EM * (1 + len(self.title)) + 12
         self.room = Box(size.letters * 3.6, size.letters * 1.6, size.width - 10, size.height - foot)
-        self.x = LogScale(*_latency_range(view, found), self.room.left + 8, self.room.right)
+        self.x = LogScale(*_latency_range(view, choice, found), self.room.left + 8, self.room.right)
         self.taken: list[Box] = []
         self.labels = self._limit_labels()
         # A reference is often the best rated, and its rule must not run through the names of the limits.
@@ -147,10 +157,10 @@ class _Drawing:
         return f"Elo{_BY[states.pop()] if len(states) == 1 else ''} (higher is preferred)"
 
     def _limits(self) -> tuple[tuple[float, str], ...]:
-        """The budget and the comfort line: the place of each on the latency axis, and its label."""
-        budget = self.view.budget_ttft_ms if self.choice.metric == "ttft" else self.view.budget_ttfa_ms
+        """The budget, or the gate's limit, and the comfort line: the place of each on the latency axis, and its label."""
+        limit, label = limit_shown(self.view, self.choice)
         comfort = self.view.comfort_ms
-        return (self.x.at(budget), f"budget {budget:.0f} ms"), (self.x.at(comfort), f"comfort {latency_label(comfort)}")
+        return (self.x.at(limit), label), (self.x.at(comfort), f"comfort {latency_label(comfort)}")
 
     def _limit_lines(self) -> list[Markup]:
         room, dashed = self.room, ' stroke-dasharray="6 4"'
@@ -326,9 +336,9 @@ def _fitted(words: str, size: Size) -> list[str]:
     return textwrap.wrap(words, int(size.width / (size.letters * 0.66)))
 
 
-def _latency_range(view: PageView, found: Sequence[Point]) -> tuple[float, float]:
+def _latency_range(view: PageView, choice: Choice, found: Sequence[Point]) -> tuple[float, float]:
     known = [v for p in found for v in (p.latency.value, p.latency.low, p.latency.high, *(p.ends or ())) if v is not None]
-    known += [view.budget_ttfa_ms, view.budget_ttft_ms, view.comfort_ms]
+    known += [limit_shown(view, choice)[0], view.budget_ttfa_ms, view.budget_ttft_ms, view.comfort_ms]
     return min(known) / 1.2, max(known) * 1.25
 
 

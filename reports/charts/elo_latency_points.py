@@ -12,10 +12,11 @@ from typing import Literal
 
 from harness.figures.quality_state import QUOTED
 from harness.figures.seat import line_names
+from harness.reports.gate_shown import limit_of
 from harness.reports.view import METRICS, SUBSETS, UNKNOWN, AgentView, Estimate, PageView, Subset, both_ends, percentile
 from harness.reports.wording import system_name
 from harness.timing.figures import OVER_LIMIT_TEXT
-from harness.wording import counted, listed, share
+from harness.wording import counted, listed, milliseconds, share
 
 Percentile = Literal["p50", "p95"]
 _NAMED = 3
@@ -100,6 +101,18 @@ def points(view: PageView, choice: Choice) -> tuple[Point, ...]:
         return _by_latency_alone(here, choice)
     found = (_point(agent, number, choice) for number, agent in here)
     return tuple(point for point in found if point is not None)
+
+
+def limit_shown(view: PageView, choice: Choice) -> tuple[float, str]:
+    """The limit on the latency axis in ms, and its label: the gate's where it has one and the same for all agents here, as in
+    the table, otherwise the run's budget."""
+    figure = f"{choice.metric}_ms.{choice.percentile}"
+    gates = [limit_of(view.gates, agent.name, figure) for agent in view.agents if agent.condition == choice.condition]
+    bounds = {None if gate is None else gate.bound for gate in gates}
+    if len(bounds) == 1 and (bound := bounds.pop()) is not None and choice.subset == "all":
+        return bound, f"the gate's limit {milliseconds(bound)}"
+    budget = view.budget_ttft_ms if choice.metric == "ttft" else view.budget_ttfa_ms
+    return budget, f"budget {budget:.0f} ms"
 
 
 def absent(view: PageView, choice: Choice, found: Sequence[Point]) -> str:

@@ -91,8 +91,7 @@ class InvitedApp(ABC, Generic[Person]):
 
     def refused(self, key: str, status: int, **values: object) -> JSONResponse:
         """An answer that says why not, in the study's language."""
-        texts = self.study.texts
-        return refuse(texts(key, **values) if key in texts.entries else key, status)
+        return refuse(self.study.texts(key, **values), status)
 
     def page(self, html: str, path: str) -> list[Route]:
         """The routes of a page: with an invitation in its address, without, and between the two."""

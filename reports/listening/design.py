@@ -54,16 +54,6 @@ class ListeningDesign(BaseModel):
         return "audio_with_delay" if with_delay else "audio"
 
 
-CHOICES: tuple[tuple[int, str], ...] = (
-    (-2, "A is much better"),
-    (-1, "A is slightly better"),
-    (0, "They are the same"),
-    (1, "B is slightly better"),
-    (2, "B is much better"),
-)
-"""The five options of the paper (section 9.6), in our words, with the number that is stored."""
-
-
 def scales(medium: str) -> tuple[str, ...]:
     """The scales of an `acr` item; a text has no naturalness of voice."""
     return ("empathy", "naturalness") if medium == "sound" else ("empathy",)

@@ -1,5 +1,6 @@
 """Help as people read it: groups, whole sentences, plain words for values, and the nearest word to a misspelt one."""
 
+import json
 import os
 import pty
 import re
@@ -8,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,8 @@ from typer.main import get_command
 
 from harness.cli import _run, app
 from harness.commands.help import GROUPS, first_sentence, page, visible
+from harness.commands.play_options import on_cluster
+from harness.errors import UserError
 
 ROOT: Any = get_command(app)
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -141,3 +145,40 @@ def test_version_is_a_word_too(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_misspelt_word_is_named_with_the_nearest(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert _run(words.split()) == 2
     assert said in capsys.readouterr().err
+
+
+def _options(path: str) -> dict[str, Any]:
+    command = ROOT
+    for name in path.split():
+        command = command.commands[name]
+    return {name: one for one in command.params for name in one.opts}
+
+
+@pytest.mark.parametrize(
+    ("path", "old"),
+    [
+        *((path, word) for path in ("listen", "people record", "people answer")
+          for word in ("--host", "--port", "--tls-cert", "--tls-key")),
+        ("run", "--ray-worker"), ("judge run", "--ray-worker"), ("run", "--agent-count"),
+        ("report", "--index"), ("report", "--endpointing"), ("rank", "--csv"), ("rank", "--markdown"),
+        ("export-traces", "--out"),
+    ],
+)  # fmt: skip
+def test_an_option_that_another_replaced_still_works_and_is_not_shown(path: str, old: str) -> None:
+    assert _options(path)[old].hidden
+
+
+def test_the_new_words_do_what_the_old_ones_do(tmp_path: Path) -> None:
+    votes = tmp_path / "votes.jsonl"
+    same = {"subset": "regular", "system_a": "x", "system_b": "y", "judge": "j", "source": "human", "presentation": "written"}
+    rows = [{**same, "context": f"c{k}", "winner": "ab"[k % 3 == 0]} for k in range(12)]
+    votes.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    files = [tmp_path / name for name in ("new.csv", "new.md", "old.csv", "old.md")]
+    new = [word for file in files[:2] for word in ("--export", str(file))]
+    assert _run(["rank", str(votes), "--draws", "20", *new]) == 0
+    assert _run(["rank", str(votes), "--draws", "20", "--csv", str(files[2]), "--markdown", str(files[3])]) == 0
+    assert [file.read_bytes() for file in files[:2]] == [file.read_bytes() for file in files[2:]]
+    assert _run(["rank", str(votes), "--export", str(tmp_path / "board.xls")]) == 2
+    assert on_cluster("auto,cpus=2,parts=3", None) == on_cluster("auto", ["cpus=2", "parts=3"])
+    with pytest.raises(UserError, match=r"--ray auto,cpu=2: cpu: .*did you mean cpus"):
+        on_cluster("auto,cpu=2", None)

@@ -2,7 +2,9 @@
 
 import doctest
 import re
+import socket
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from harness import nearest as nearest_module
 from harness.agents.profile import load_profile
 from harness.audio.conditions import ConditionError, parse_condition
+from harness.cli import _run
 from harness.errors import UserError
 from harness.experiment import Experiment
 from harness.gate.budgets import limits_for, read_budgets
@@ -171,3 +174,45 @@ def test_a_name_is_near_by_its_letters_and_not_by_its_case_or_dashes() -> None:
     assert nearest("Base-URL", ["base_url", "model"]) == "base_url"
     assert nearest("xyz", ["base_url", "model"]) is None
     assert doctest.testmod(nearest_module).failed == 0
+
+
+def said_twice(text: str) -> list[str]:
+    """The parts of a message between colons that come again at once, and names within themselves."""
+    parts = [part.strip() for part in text.split(": ")]
+    doubled = [one for one, two in pairwise(parts) if one and one == two]
+    return doubled + re.findall(r"('[^']+') in \1", text)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["try", "keyed.toml"],
+        ["agents", "try", "keyed.toml"],
+        ["run", "--agent", "keyed.toml", "--limit", "1", "--judge", "none", "--out", "out"],
+        ["run", "--agent", "baseline", "--condition", "foo"],
+        ["run", "--agent", "baseline", "--condition", "babble5+foo"],
+        ["run", "--agent", "baseline", "--condition", "file:none.wav@10"],
+        ["judge", "check", "--judge", "embeded"],
+        ["scenarios", "hear", "heart-mini", "--voice", "nobody", "--out", "x"],
+    ],
+)
+def test_no_message_says_its_words_twice(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+        keyed = f'kind = "text"\nname = "keyed"\nmodel = "x"\nbase_url = "{url}"\napi_key_env = "NO_SUCH_KEY_IS_SET"\n'
+        (tmp_path / "keyed.toml").write_text(keyed, encoding="utf-8")
+        assert _run(words) in (2, 3)
+    said = capsys.readouterr().err
+    assert [found for line in said.splitlines() for found in said_twice(line)] == []
+    if "keyed.toml" in words:
+        assert "NO_SUCH_KEY_IS_SET" in said
+
+
+def test_words_said_twice_would_be_seen() -> None:
+    assert said_twice('agent "keyed": agent "keyed": no key') == ['agent "keyed"']
+    assert said_twice("unknown 'foo' in 'foo'") == ["'foo'"]

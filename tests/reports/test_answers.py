@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
+from harness.gate.stored import StoredLimit
 from harness.ranking.board import QualityState
 from harness.reports.answers import Answers, Row, answers
+from harness.reports.charts.elo_latency_chart import WIDE, draw
+from harness.reports.charts.elo_latency_points import default_choice
+from harness.reports.gate_shown import ShownGate
 from harness.reports.html import render
 from harness.reports.verdict import verdicts
 from harness.reports.view import AgentView, Estimate, PageView
@@ -100,6 +104,27 @@ def test_bars_of_a_column_are_as_long_as_their_figures(view: PageView) -> None:
         quick, slow = (present(present(row.cells[0].bar).fill) for row in table(replace(two, budget_ttfa_ms=budget)).rows)
         assert quick[0] == slow[0] == 0
         assert slow[1] / quick[1] == pytest.approx(1_220 / 616, rel=0.01)
+
+
+def test_the_answer_and_the_chart_have_the_gates_limit_and_shares_the_runs_own_budget(view: PageView) -> None:
+    """Turns were counted against the run's budget, so a share of them is never said of the gate's limit."""
+    limits = tuple(
+        StoredLimit(
+            agent=agent.name, condition=agent.condition, subset="all", figure="ttfa_ms.p50", comparison="at_most",
+            bound=1_500.0, words="ttfa_ms.p50 at most 1500", plain="",
+            verdict="pass", by_figure=False, value=1.0,
+            shown="", interval="", reason="",
+        )
+        for agent in view.agents
+    )  # fmt: skip
+    gated = replace(view, gates=(ShownGate("", "pass", "", (), limits, is_of_now=True),))
+    row = row_of(gated, view.agents[0])
+    assert row.cells[0].words == "the gate's limit 1.50 s"
+    assert row.verdict.sentence.startswith("Answers within 500 ms on ")
+    assert "the 500 ms budget" in row.verdict.text
+    choice = default_choice(gated)
+    assert "the gate&#39;s limit 1.50 s" in str(draw(gated, choice, WIDE))
+    assert "budget 500 ms" in str(draw(view, choice, WIDE))
 
 
 def test_a_run_without_inner_pauses_has_a_dash(view: PageView) -> None:

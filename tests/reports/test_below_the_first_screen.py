@@ -12,7 +12,7 @@ from harness.figures.summarise import summarise
 from harness.figures.summary import RunSummary
 from harness.reports.absent import absent
 from harness.reports.assemble import assemble
-from harness.reports.board import columns
+from harness.reports.board import boards
 from harness.reports.cautions_shown import cautions
 from harness.reports.charts.registry import charts
 from harness.reports.findings import between, findings
@@ -23,7 +23,7 @@ from harness.reports.view import PageView
 from harness.store.run_store import RunStore
 from harness.wording import share
 from tests.reports.conftest import timing
-from tests.reports.invented import LONG_NAMES, invented_view
+from tests.reports.invented import LONG_NAMES, invented_view, of_an_invalid_run
 from tests.reports.test_page import unfolded, until
 from tests.reports.test_slowest_turns import run
 
@@ -112,16 +112,18 @@ def test_a_text_run_says_nothing_of_sound(text_run: PageView, open_page: Open, t
     page = open_page(page_at(text_run, tmp_path))
     assert [chart.name for chart in charts(text_run)["latency"]] == ["ttft_ecdf", "ttft_over_run"]
     seen_charts(page)
-    heads = {key for key, _ in columns(text_run)}
-    assert {"ttft", "budget", "silent"} <= heads
-    assert not {"ttfa", "ttfa95", "cutins", "pauses"} & heads
+    assert [key for key, _ in boards(text_run)[0]] == ["ttft", "budget", "silent"], "a column in which nobody has a figure"
     absences = {anchor: part.why for part in absent(text_run, {"endpointing": "Endpointing", "interaction": "Interaction"})
                 for anchor, _ in part.anchors}  # fmt: skip
     assert absences == dict.fromkeys(("endpointing", "interaction"), "a text agent has no sound to measure")
     unfolded(page)
     below = " ".join(page.locator("#main > section:not(#verdict, #absent)").all_inner_texts()).lower()
     assert "ttft" in below
-    for word in ("ttfa", "cut-in", "pauses cut", "transcriber", "hear every agent"):
+    page.locator("#c-0 > summary").click()
+    page.locator("#c-0 .turn").first.wait_for()
+    below += page.locator("#c-0 .dialogue").inner_text().lower()
+    assert "sent to every agent" in below
+    for word in ("ttfa", "cut-in", "pause", "transcriber", "hear every agent", "spoken", "voices"):
         assert word not in below, word
 
 
@@ -204,3 +206,10 @@ def test_the_sentence_of_a_section_names_the_lowest_and_the_highest() -> None:
     found = findings(invented_view(agents=2, contexts=9))
     assert "95 % interval" in found["endpointing"], "an interval that does not name its level"
     assert "95 % interval" in found["quality"]
+
+
+def test_a_sentence_with_times_of_an_invalid_run_says_so() -> None:
+    view = invented_view(agents=2, contexts=9)
+    found = findings(replace(view, agents=tuple(map(of_an_invalid_run, view.agents))))
+    assert all(found[anchor].startswith("INVALID") for anchor in ("systems", "latency", "endpointing", "interaction"))
+    assert not found["missing"].startswith("INVALID")

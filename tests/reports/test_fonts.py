@@ -64,7 +64,7 @@ def crowded(view: PageView) -> PageView:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Addresses: a page with all that one can show, and twenty agents, with long names, apart and at one place."""
     folder = tmp_path_factory.mktemp("pages")
-    twenty = invented_view(agents=20, contexts=3)
+    twenty = invented_view(agents=20, contexts=4)
     views = {
         "whole": invented_view(agents=4, contexts=9),
         "long": invented_view(agents=20, contexts=8, names=LONG_NAMES),

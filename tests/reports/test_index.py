@@ -204,13 +204,13 @@ def test_a_run_itself_and_two_folders_and_options_of_one_run_are_refused(tmp_pat
         for words in ([str(tmp_path / "one")], [str(tmp_path), "other"], [str(tmp_path), "--bundle"], ["nowhere"])
     ]
     assert [re.search(words, text) is not None for words, text in zip(
-        ("is a run itself", "takes one folder", "--bundle: does not go with --index", "is no folder"), said, strict=True
+        ("is a run itself", "takes one folder", "--bundle: is for the report of one run", "is no folder"), said, strict=True
     )] == [True] * 4, said  # fmt: skip
 
 
 def test_the_command_writes_the_page_and_prints_the_same_rows(tmp_path: Path) -> None:
     nights(tmp_path / "runs", [400.0, 470.0])
-    told = CliRunner().invoke(app, ["report", "--index", str(tmp_path / "runs"), "--json"])
+    told = CliRunner().invoke(app, ["report", str(tmp_path / "runs"), "--json"])
     assert told.exit_code == 0, told.output
     assert json.loads(told.stdout)["rows"] == rows(read_index(tmp_path / "runs"))
     page = (tmp_path / "runs" / "index.html").read_text(encoding="utf-8")

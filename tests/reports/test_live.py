@@ -4,11 +4,12 @@ import http.client
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -66,13 +67,22 @@ def until(holds: Callable[[], Any], within_s: float = 60) -> None:
         time.sleep(0.05)
 
 
+def calls_over(run: Path) -> int:
+    """The calls that are stored, as any other program can see them."""
+    if not (run / "run.sqlite").exists():
+        return 0
+    with closing(sqlite3.connect(run / "run.sqlite")) as database:
+        return int(database.execute("SELECT count(*) FROM sessions").fetchone()[0])
+
+
 def test_a_run_is_watched_while_it_plays_is_killed_and_goes_on(open_page: Callable[..., Any], tmp_path: Path) -> None:
     run = ("-m", "harness", "run", "--out", MARKUP)
     with process((PEERS / "endpoint.py", tmp_path / "log", "--delay-s", "1"), tmp_path) as endpoint:
         assert endpoint.stdout is not None
         url = f"{endpoint.stdout.readline().strip()}/one/v1?model=some"
         with process((*run, "--url", url, "--kind", "text", "--limit", CALLS), tmp_path) as playing:
-            until((tmp_path / MARKUP / "run.sqlite").exists)
+            until(lambda: calls_over(tmp_path / MARKUP))
+            os.killpg(playing.pid, signal.SIGSTOP)  # while a browser starts, which takes longer than the run on a busy machine
             with viewed(tmp_path, MARKUP, "--port", "0") as (address, server):
                 page = open_page(address)
                 page.locator("#state", has_text=f"of {CALLS} calls").wait_for()

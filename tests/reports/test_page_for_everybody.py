@@ -26,8 +26,6 @@ def test_axe_finds_nothing_serious_in_any_state(open_page: Open, tmp_path: Path,
     page = open_page(path.as_uri(), width=width, dark=dark)
     assert not grave_faults(page)
     all_drawn(page)
-    for fold in page.locator("#main details:not(.context) > summary:visible").all():
-        fold.click()
     page.locator("#board").get_by_role("button", name="Elo").click()
     page.select_option("#filters [name=agent]", "invented-a")
     page.select_option("#filters [name=with]", "invented-b")

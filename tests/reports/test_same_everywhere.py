@@ -190,7 +190,7 @@ def test_every_door_says_whose_quality_it_is_and_an_opinion_has_no_chances(tmp_p
     state = "people" if voted else state
     options = ("rank", run, "--condition", "clean")
     told = json.loads(_told(*options, "--json"))
-    terminal = _told(*options, "--csv", tmp_path / "board.csv", "--markdown", tmp_path / "board.md")
+    terminal = _told(*options, "--export", tmp_path / "board.csv", "--export", tmp_path / "board.md")
     report = json.loads(_told("report", run, "--json", "--export", tmp_path / "exports"))
     summary, page = _told("report", run), unescape((run / "report.html").read_text(encoding="utf-8"))
     (board,) = (b for b in report["boards"] if (b["condition"], b["subset"]) == ("clean", "all"))

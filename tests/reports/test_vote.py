@@ -209,6 +209,9 @@ def test_a_study_of_ones_own_asks_on_the_page_in_its_language(
     assert "Guardamos <i>todo</i>." in read.read_text(encoding="utf-8")
     with (tmp_path / "votos.csv").open(encoding="utf-8", newline="") as text:
         assert {row["consent"] for row in csv.DictReader(text)} == {read.stem.removeprefix("read-first-")}
+    assert call(capsys, "report", store.folder)[0] == 0  # What add-votes says comes next forgets no study.
+    page.reload()
+    assert page.locator("#vote").get_attribute("lang") == "es"
 
 
 def test_a_vote_states_the_rate_of_its_own_pair(

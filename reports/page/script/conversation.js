@@ -1,6 +1,9 @@
 /* One conversation: what was said before, each agent's reply with its sound and its times, and the verdicts. */
 const PAUSE = /<pause (\d+)>/g;
+/* Where every agent reads, nobody hears a pause. */
+const isHeard = page.spoken.some(Boolean) || !page.spoken.length;
 const withPauses = (text) => {
+  if (!isHeard) return [text.replace(/\s*<pause \d+>\s*/g, " ").trim()];
   const parts = [];
   let from = 0;
   for (const match of text.matchAll(PAUSE)) {
@@ -85,7 +88,7 @@ const showConversation = async (details) => {
   const data = await conversation(index);
   const scale = waterfallScale(data.turns);
   body.replaceChildren(
-    data.situation ? el("p", { class: "hint", dir: "auto" }, data.situation) : "", data.history.some(([, text]) => text) ? dialogue(data.history, (role) => `${role}, spoken to every agent`) : "",
+    data.situation ? el("p", { class: "hint", dir: "auto" }, data.situation) : "", data.history.some(([, text]) => text) ? dialogue(data.history, (role) => `${role}, ${isHeard ? "spoken" : "sent"} to every agent`) : "",
     el("p", { class: "compared", hidden: true }),
     el("div", { class: "turns" }, data.turns.map((turn) => turnCard(turn, index, scale))),
     data.turns.length ? "" : el("p", { class: "empty" }, "No agent has played this conversation."),

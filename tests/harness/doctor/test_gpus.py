@@ -14,6 +14,7 @@ from harness.audio import vocal
 from harness.doctor import gpus
 from harness.doctor.gpus import can_be_loaded, together, voices_part
 from harness.errors import UserError
+from harness.installation import pip_command
 from harness.machine import gpu
 from harness.machine.gpu import Gpu
 from tests.harness.machine.scripted_gpu import ScriptedDriver
@@ -72,7 +73,8 @@ def test_the_build_that_was_installed_last_is_named_and_how_to_mend_it() -> None
     assert voices_part("onnxruntime-gpu 1.31.1 for CUDA 13.0", ["CUDAExecutionProvider"], both=False)[1] == ""
     seen, mend = voices_part("onnxruntime 1.31.1", ["CPUExecutionProvider"], both=True)
     assert "has replaced the files of onnxruntime-gpu" in seen
-    assert mend.startswith("pip uninstall -y onnxruntime onnxruntime-gpu, then pip install onnxruntime-gpu")
+    away, again = pip_command("uninstall"), pip_command("install")
+    assert mend == f"{away} -y onnxruntime onnxruntime-gpu, then {again} onnxruntime-gpu"
     whole = together([("Whisper: fine", ""), (seen, mend)])
     assert (whole.state, whole.seen) == ("without", f"Whisper: fine; {seen}")
     assert together([("one", ""), ("other", "")]).state == "fine"
@@ -92,7 +94,7 @@ def test_a_folder_that_lost_its_files_is_said_and_is_no_error(monkeypatch: pytes
     (said,) = gpus.cuda()
     assert said.state == "without"
     assert "voices: the folder of onnxruntime has lost its files" in said.seen
-    assert "pip uninstall -y onnxruntime onnxruntime-gpu, then pip install onnxruntime-gpu" in said.mend
+    assert f"{pip_command('uninstall')} -y onnxruntime onnxruntime-gpu, then " in said.mend
     for module in (vocal, extras):
         monkeypatch.setattr(module, "find_spec", importlib.util.find_spec)
     with pytest.raises(vocal.DetectorMissing, match="pip install"):

@@ -65,6 +65,7 @@ def test_how_sure_names_the_level_of_its_intervals() -> None:
 @pytest.mark.parametrize(
     ("cut", "of", "words"),
     [(0, 12, "none of 12 pauses"), (3, 12, "3 of 12 pauses"), (1, 40, "one pause in 40"), (10, 40, "one pause in four"),
+     (6, 27, "one pause in five"),
      (18, 40, "45 % of pauses"), (40, 40, "each of 40 pauses")],
 )  # fmt: skip
 def test_a_rate_is_promised_of_enough_pauses_only(cut: int, of: int, words: str) -> None:

@@ -165,7 +165,7 @@ def test_so_many_recordings_are_begun_and_no_more(tmp_path: Path, monkeypatch: p
         person = records.begin("secret", "caller", False, CONSENT)
         for _ in range(3):
             records.discard(records.open_take(person, "turn", "free-1", RATE_HZ, {}, "page-000001"))
-        with pytest.raises(Refused, match="no more are taken"):
+        with pytest.raises(Refused, match=r"^seat\.refused\.too_many$"):
             records.open_take(person, "turn", "free-1", RATE_HZ, {}, "page-000001")
 
 

@@ -72,7 +72,7 @@ def test_a_receiver_takes_them_and_a_file_holds_them(
     assert len(message.resource_spans[0].scope_spans[0].spans) == 10
 
     receiver.close()
-    with pytest.raises(UserError, match="give either --to ADDRESS"):
+    with pytest.raises(UserError, match="name a receiver or a file with --to"):
         export_traces(store.folder)
     with pytest.raises(UserError, match="begins with http://"):
         export_traces(store.folder, to="localhost:4317")
