@@ -23,7 +23,7 @@ from harness.reports.view import PageView
 from harness.store.run_store import RunStore
 from harness.wording import share
 from tests.reports.conftest import timing
-from tests.reports.invented import LONG_NAMES, invented_view
+from tests.reports.invented import LONG_NAMES, invented_view, of_an_invalid_run
 from tests.reports.test_page import unfolded, until
 from tests.reports.test_slowest_turns import run
 
@@ -206,3 +206,10 @@ def test_the_sentence_of_a_section_names_the_lowest_and_the_highest() -> None:
     found = findings(invented_view(agents=2, contexts=9))
     assert "95 % interval" in found["endpointing"], "an interval that does not name its level"
     assert "95 % interval" in found["quality"]
+
+
+def test_a_sentence_with_times_of_an_invalid_run_says_so() -> None:
+    view = invented_view(agents=2, contexts=9)
+    found = findings(replace(view, agents=tuple(map(of_an_invalid_run, view.agents))))
+    assert all(found[anchor].startswith("INVALID") for anchor in ("systems", "latency", "endpointing", "interaction"))
+    assert not found["missing"].startswith("INVALID")
