@@ -18,6 +18,7 @@ fi
 line=$(grep -m1 '^python3 -m venv' "$clone/README.md")
 install=${line%% && .venv/bin/harness *}
 [ "$install" != "$line" ] || { echo "README.md's first command is not the one that this test knows: $line"; exit 1; }
+run=${line##*/harness }
 begun=$(date +%s)
 (cd "$clone" && PIP_CACHE_DIR=$pip_cache PIP_DISABLE_PIP_VERSION_CHECK=1 bash -c "${install/#python3/${PYTHON:-python3}}" >"$scratch/install.txt" 2>&1) \
   || { tail -20 "$scratch/install.txt"; exit 1; }
@@ -34,7 +35,7 @@ stamped() {
 mkdir "$scratch/home" "$scratch/work"
 code=0
 (cd "$scratch/work" && unset PYTHONPATH XDG_CACHE_HOME XDG_CONFIG_HOME && HOME=$scratch/home PIP_CACHE_DIR=$pip_cache \
-  "$clone/.venv/bin/harness" run --agent polaris-like --limit 1 2>&1 >"$scratch/out.txt") | stamped || code=$?
+  "$clone/.venv/bin/harness" $run 2>&1 >"$scratch/out.txt") | stamped || code=$?
 echo "first figure after $(($(cat "$scratch/first" 2>/dev/null || date +%s) - begun)) s, first page after $(($(date +%s) - begun)) s"
 "$clone/.venv/bin/python" "$top/tests/first_run.py" "$scratch" "$code"
 weights=.cache/heart-voice-harness/models

@@ -161,7 +161,7 @@ const interrupted = (step, show) => put(heading(t("seat.interrupted_title")),
 const done = (step, _, __, ___, after) => {
   engine?.close();
   engine = null;
-  put(heading(t("shared.thanks")), el("p", {}, t("seat.done", { n: step.kept })), ending(step), after(), footer(step));
+  put(heading(t("shared.thanks")), el("p", {}, t("seat.done", { n: step.kept })), ending({ ...step, name: "" }), after(), footer(step));
 };
 const about = (step, show) => aboutYou(step.questions, () => said("/next", undefined, show));
 /* `steps`: kind → (step, show, footer, faults) of one seat. `advice`: a fault's code → the sentence about a recording that it spoils.

@@ -122,7 +122,7 @@ async def test_without_the_speech_detector_no_call_is_made(tmp_path: Path, monke
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     caller = CallerProcess()
-    with pytest.raises(UserError, match='extra "local"') as refused:
+    with pytest.raises(UserError, match="extra 'local'") as refused:
         await caller.start()
     assert "\n" not in str(refused.value)
     await caller.stop()

@@ -12,6 +12,7 @@ from harness.experiment import Experiment
 from harness.fleet import cluster as clusters
 from harness.fleet.messages import ShardJob
 from harness.fleet.worker import prepare
+from harness.installation import install_command
 from harness.run.fixed_plan import fixed
 from harness.run.plan import make_plan
 from harness.store.run_store import RunStore
@@ -109,5 +110,5 @@ def test_what_cannot_be_is_said_in_one_line(
         assert len(err.strip().splitlines()) == 1
     monkeypatch.setattr(clusters, "missing_modules", lambda _: ("ray",))
     assert command([*line, "--ray", "auto"]) == 2
-    assert "needs the extra 'ray'; install it on every node with: pip install" in capsys.readouterr().err
+    assert f"needs the extra 'ray'; install it on every node with: {install_command('ray')}" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
