@@ -54,19 +54,27 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The row of one agent: fast, kind, pauses cut."""
+    """The row of one agent, a cell a column."""
 
     verdict: Verdict
-    cells: tuple[Cell, Cell, Cell]
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column by its key and heading. `against`: with what its figures are compared; empty where rows differ."""
+
+    key: str
+    heading: str
+    against: str
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The table. `against` says under each heading with what its figures are compared; empty where rows differ. `roomy`: true
-    for so few agents that each cell has room for its interval in words."""
+    """The table. `roomy`: true for so few agents that each cell has room for its interval in words."""
 
     rows: tuple[Row, ...]
-    against: tuple[str, str, str]
+    columns: tuple[Column, ...]
     roomy: bool
 
 
@@ -74,17 +82,19 @@ Place = Callable[[float], float]
 """From a value to its place in percent."""
 
 
-def answers(found: Sequence[Verdict]) -> Answers:
-    """The table of these verdicts, in their order."""
+def answers(found: Sequence[Verdict], *, spoken: bool = True) -> Answers:
+    """The table of these verdicts, in their order. `spoken`: false where no agent hears the caller, who then has no pauses."""
     fast, kind, pauses = ([half for v in found if (half := getattr(v, name)) is not None] for name in _COLUMNS)
     scales = _latency_scale(fast), _rating_scale(kind), _share_scale(pauses)
-    return Answers(
-        tuple(
-            Row(v, (_fast(v.fast, scales[0]), _kind(v.kind, scales[1]), _pauses(v.pauses, scales[2]))) for v in found
-        ),
-        (_common(fast), _common(kind), _common(pauses)),
-        len(found) <= _ROOMY,
-    )  # fmt: skip
+    cells = ((_fast(v.fast, scales[0]), _kind(v.kind, scales[1]), _pauses(v.pauses, scales[2])) for v in found)
+    columns = (
+        Column("fast", "Fast", _common(fast)),
+        Column("kind", "Kind", _common(kind)),
+        Column("cut", "Pauses cut", _common(pauses)),
+    )
+    shown = 3 if spoken else 2
+    rows = (Row(v, row[:shown]) for v, row in zip(found, cells, strict=True))
+    return Answers(tuple(rows), columns[:shown], len(found) <= _ROOMY)
 
 
 _COLUMNS: Final = ("fast", "kind", "pauses")

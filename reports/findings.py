@@ -12,14 +12,16 @@ from harness.figures.endpointing import EndpointingSummary
 from harness.figures.server_waits import WAITS
 from harness.reports.charts.theme import STAGE_LABELS
 from harness.reports.failures import losses
-from harness.reports.verdict import deciding
+from harness.reports.verdict import INVALID, deciding
 from harness.reports.view import PageView, percentile
-from harness.reports.wording import elo, elo_interval, judge_sentence, system_name
+from harness.reports.wording import elo, elo_interval, system_name
 from harness.wording import counted, milliseconds, share, share_band
 
 NAMED: Final = 2
 """Most agents whose figures are all in a sentence; of more, the lowest and the highest are."""
 Named = Sequence[tuple[str, float]]
+_TIMED: Final = ("systems", "latency", "servers", "endpointing", "events", "interaction")
+"""Sections with figures of time, which an invalid run does not have to quote."""
 _LOSSES: Final = {
     "invalid run": ("reason why the run is invalid", "reasons why the run is invalid"),
     "failed session": ("failed session", "failed sessions"),
@@ -37,7 +39,16 @@ _CHANGES: Final = {
 
 
 def findings(view: PageView) -> dict[str, str]:
-    """Anchor of a section → its sentence; empty where there is nothing to say beside the headings of its charts."""
+    """Anchor of a section → its sentence; empty where there is nothing to say beside the headings of its charts.
+
+    A sentence with times of an invalid run says so, because it may be copied alone.
+    """
+    found = _sentences(view)
+    timed = _TIMED if any(not agent.valid for agent in view.agents) else ()
+    return {anchor: f"{INVALID}: {text}" if anchor in timed and text else text for anchor, text in found.items()}
+
+
+def _sentences(view: PageView) -> dict[str, str]:
     return {
         "systems": _systems(view),
         "baseline": _counts(Counter(row.verdict for row in view.baseline.changes), _CHANGES) if view.baseline else "",
@@ -173,6 +184,7 @@ def _strategies(view: PageView) -> str:
 
 
 def _trust(view: PageView) -> str:
-    sentences = [judge_sentence(judge) for judge in view.judges]
-    others = [f"and {counted(len(sentences) - 1, 'other judge')}"] if len(sentences) > 1 else []
-    return f"{', '.join([*sentences[:1], *others])}." if sentences else ""
+    """The state of each judge; its accuracy is beside every Elo, and behind the fold."""
+    states = [f"{judge.id}, {'borne out by people elsewhere' if judge.trusted else 'an opinion'}" for judge in view.judges]
+    more = [counted(len(states) - NAMED, "other judge")] if len(states) > NAMED else []
+    return _sentence(("Judged by", "; ".join([*states[:NAMED], *more])))

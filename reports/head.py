@@ -75,8 +75,16 @@ def setting_of(manifests: Sequence[RunManifest]) -> str:
     return f"{spoken}: {turns}"
 
 
-def next_step(view: PageView) -> str:
-    """What to do next, in one sentence; empty where there is no more to do than to listen."""
+def next_step(view: PageView) -> tuple[str, str, str]:
+    """What to do next, in one sentence: the words before its command, the command, and those after it. All are empty where
+    there is no more to do than to listen, and the command where there is none."""
     if not view.valid:
-        return "Run harness doctor, which says what slowed this machine, and play the run again."
-    return f"{view.ways[0].partition('; ')[0].rstrip('.')}." if view.ways else ""
+        return "Run ", "harness doctor", ", which says what slowed this machine, and play the run again."
+    if not view.ways:
+        return "", "", ""
+    sentence = f"{view.ways[0].partition('; ')[0].rstrip('.')}."
+    before, run, rest = sentence.partition(" run harness ")
+    if not run:
+        return sentence, "", ""
+    command, colon, after = rest.partition(": ")
+    return f"{before} run ", f"harness {command}", f"{colon}{after}"

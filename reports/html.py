@@ -171,7 +171,7 @@ def render(view: PageView) -> str:
             drawings=Markup(packed(drawings)),
             marker=_marker,
             verdicts=shown,
-            answers=answers(shown),
+            answers=answers(shown, spoken=not view.agents or any(agent.spoken for agent in view.agents)),
             left_out=compared_in_pairs_words(view.verdicts + view.votes),
             boards=rows,
             subsets=_subsets(view),

@@ -26,12 +26,14 @@ _LONG_HASH = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")
 def provenance(parts: Sequence[Part]) -> tuple[Fact, ...]:
     """The facts that another person needs to reproduce the numbers, or to see why they cannot be trusted.
 
-    For several runs, a fact appears once if it is the same in all, otherwise once per run.
+    For several runs, a fact appears once if it is the same in all, otherwise once per run. What is known of none is left out.
     """
     facts = {part.label: dict(_facts(part)) for part in parts}
     found: list[Fact] = []
     for name in dict.fromkeys(name for known in facts.values() for name in known):
         values = {label: known[name] for label, known in facts.items() if name in known}
+        if set(values.values()) == {UNKNOWN_TEXT}:
+            continue
         if len(set(values.values())) == 1:
             found.append((name, next(iter(values.values()))))
         else:
@@ -89,7 +91,7 @@ def _facts(part: Part) -> tuple[Fact, ...]:
         for agent in manifest.played
     ]
     facts += [(f"Supporter's seat: {name}", _SEATED[name]) for name in sorted(manifest.seated)]
-    return tuple((name, value) for name, value in facts if value != UNKNOWN_TEXT)
+    return tuple(facts)
 
 
 def _is_text(manifest: RunManifest) -> bool:

@@ -64,7 +64,10 @@ def new(
     url: Annotated[
         str | None,
         typer.Option(
-            metavar="URL", show_default="none", help="Address of a running agent. Without it the harness starts the agent."
+            metavar="URL",
+            hidden=True,
+            show_default="none",
+            help="Address of a running agent. Without it the harness starts the agent.",
         ),
     ] = None,
     command: Annotated[str, typer.Option(help='Command that starts the agent, as in "python bot.py --port {port}".')] = "",

@@ -80,7 +80,7 @@ class _Result:
 
 @app.command("run")
 def run(
-    target: Annotated[Path, typer.Argument(help="Folder of a run, or a JSON Lines file of completions.")],
+    target: Annotated[Path, typer.Argument(help="Folder of a run.")],
     judge: Judges = None,
     model: Model = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the number of questions and their cost.")] = False,
@@ -113,11 +113,9 @@ def run(
     keep_excluded: Annotated[
         bool, typer.Option("--keep-excluded", help="Also ask judges that failed half of the known answers.")
     ] = False,
-    pack: Annotated[str, typer.Option(help="For a file of completions: the pack that they answer.")] = "heart-mini",
-    out: Annotated[
-        Path | None,
-        typer.Option(help="For a file of completions: output file (.jsonl or .csv); default: beside the input."),
-    ] = None,
+    # Both of a file of completions, which is judged without a run; `import-replies` makes one of it.
+    pack: Annotated[str, typer.Option(hidden=True)] = "heart-mini",
+    out: Annotated[Path | None, typer.Option(hidden=True)] = None,
     seed: Annotated[int, typer.Option(help="Seed of pairs and orders.")] = 1,
     shard: Annotated[
         str | None,

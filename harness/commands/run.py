@@ -1,11 +1,13 @@
 """`harness run`: play, time, transcribe, judge, rank and report. A shard ends after the first three steps."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.agents.profile import load_profile
 from harness.commands import play_options as asked
 from harness.commands.at_address import Kind, SaveProfile, Url, agent_named, saved
 from harness.commands.opening import Open, open_page
@@ -135,7 +137,11 @@ def _with_address(
     agent = saved(address, save_profile, quietly=quietly) if save_profile is not None else address
     others = named.get("agents", ())
     assert isinstance(others, list | tuple)
-    return {**named, "agents": [*others, str(agent)]}
+    named = {**named, "agents": [*others, str(agent)]}
+    if "mode" in named or load_profile(str(agent)).accepts_a_history:
+        return named
+    print("The agent takes no history, so every turn is spoken to it (--mode replay).", file=sys.stderr)
+    return {**named, "mode": "replay"}
 
 
 def _request(

@@ -266,9 +266,10 @@ def rank_condition(selection: Selection, condition: str, presentation: Presentat
     if by_answer:
         notes = [f"Replies of {', '.join(by_answer)} begin with fillers: the answer, not TTFA, decides their chances.", *notes]
     if ranking.judges:
-        for agent in manifest.agents:
-            if is_one_for_all(same := one_for_all(selection.of(agent.name, condition))) and same is not None:
-                notes = [worded("same_reply", agent.name, same[0], counted(same[1], "conversation")).text, *notes]
+        each = {agent.name: one_for_all(selection.of(agent.name, condition)) for agent in manifest.agents}
+        alike = {name: same for name, same in each.items() if same is not None and is_one_for_all(same)}
+        ranking = ranking.without_chances_of(alike)
+        notes = [*notes, *(worded("same_reply", a, n, counted(of, "conversation")).text for a, (n, of) in alike.items())]
         notes = [*notes_on_judges(ranking.judges, checks), *notes, *notes_on_votes(judged, presentation)]
     return ranking.with_notes([*(f"INVALID: {NOT_TO_BE_QUOTED}: {why}." for why in manifest.invalid), *notes])
 

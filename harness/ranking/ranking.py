@@ -5,7 +5,7 @@ out; people's axis (`peoples_axis`) is part of every ranking, and is its board w
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Final
@@ -96,8 +96,12 @@ class Ranking:
     @property
     def without_chances(self) -> "Ranking":
         """The same ranking where no figure may decide anything."""
-        joint = self.joint and _without_chances(self.joint)
-        return replace(self, joint=joint, joint_variants=tuple(_without_chances(f) for f in self.joint_variants))
+        return self.without_chances_of({rating.system for rating in self.board.systems})
+
+    def without_chances_of(self, systems: Collection[str]) -> "Ranking":
+        """The same ranking where no figure of these systems may decide anything."""
+        joint = self.joint and _without_chances(self.joint, systems)
+        return replace(self, joint=joint, joint_variants=tuple(_without_chances(f, systems) for f in self.joint_variants))
 
     def with_notes(self, notes: Sequence[str]) -> "Ranking":
         """The same ranking, with further notes beside the board."""
@@ -251,5 +255,5 @@ def external_correlations(
     return {name: both for name, both in found.items() if both is not None}
 
 
-def _without_chances(figure: JointFigure) -> JointFigure:
-    return replace(figure, points=tuple(point.without_chances for point in figure.points))
+def _without_chances(figure: JointFigure, systems: Collection[str]) -> JointFigure:
+    return replace(figure, points=tuple(p.without_chances if p.system in systems else p for p in figure.points))

@@ -126,7 +126,7 @@ async def test_a_text_model_is_found_by_the_list_of_its_models() -> None:
         (("run", "--url", "ws://localhost:1/", "--plan", "plan.json"), 2, "already set by the plan"),
         (("run", "--url", "ws://localhost:1/", "--kind", "raw-pcm", "--save-profile", "there.toml"), 2, "is there already"),
         (("run", "--url", "ws://localhost:1/", "--kind", "raw-pcm", "--save-profile", "bot"), 2, "write bot.toml"),
-        (("run", "--url", "ws://localhost:1/", "--kind", "raw-pcm"), 2, "add --mode replay"),
+        (("run", "--url", "ws://localhost:1/", "--kind", "raw-pcm", "--mode", "seeded"), 2, "add --mode replay"),
         (("run", "--url", "ws://localhost:1/?room=${ROOM}", "--kind", "raw-pcm"), 2, "add --save-profile FILE"),
     ],
 )
@@ -142,21 +142,27 @@ def test_a_mistake_is_one_sentence(words: tuple[str, ...], code: int, said: str,
 
 
 def test_nobody_at_the_address_ends_with_3(harness_here: Here) -> None:
-    for words in (("try", f"ws://{nobody_there()}/"), ("run", "--url", f"ws://{nobody_there()}/", "--kind", "openai-realtime")):
+    for kind in ("openai-realtime", "raw-pcm"):
+        words = ("run", "--url", f"ws://{nobody_there()}/", "--kind", kind)
         done = harness_here(*words)
         assert done.code == 3, done.err
         assert "nothing listens" in done.err
+        assert ("--mode replay" in done.err) == (kind == "raw-pcm"), "it is played, and how is said"
+    done = harness_here("try", f"ws://{nobody_there()}/")
+    assert done.code == 3, done.err
+    assert "nothing listens" in done.err
 
 
 def test_a_run_of_the_address_is_planned_as_a_run_of_its_saved_file(harness_here: Here, tmp_path: Path, pack: Path) -> None:
     of_the_run = ("--pack", pack, "--mode", "replay")
     url = ("--url", "ws://localhost:8765/", "--kind", "raw-pcm")
-    assert harness_here("run", *url, *of_the_run, "--write-plan", "address.json").code == 0
+    assert harness_here("run", *url, "--pack", pack, "--write-plan", "address.json").code == 0
     done = harness_here("run", *url, *of_the_run, "--save-profile", "localhost-8765.toml", "--write-plan", "saved.json")
     assert done.code == 0, done.err
     assert 'kind = "raw-pcm"\nurl = "ws://localhost:8765/"' in (tmp_path / "localhost-8765.toml").read_text()
     harness_here("run", "--agent", "localhost-8765.toml", *of_the_run, "--write-plan", "file.json")
     plans = [json.loads((tmp_path / f"{name}.json").read_text()) for name in ("address", "saved", "file")]
+    assert plans[0]["experiment"]["mode"] == "replay"
     assert plans[0]["agents"] == plans[1]["agents"] == plans[2]["agents"]
     assert plans[0]["experiment"]["agents"] == ["raw-pcm=ws://localhost:8765/"], "any machine can play it, and resume it"
     done = harness_here("run", "--agent", "localhost-8765.toml", *url, *of_the_run, "--write-plan", "two.json")

@@ -86,7 +86,7 @@ def made(folder: Path, waits: Waits, stored: Callable[[TurnTiming], TurnTiming] 
             )
             recording_files.save(both if answer_ms != ttfa_ms else heard, partial)
             session = store.commit_session(key, partial=partial, timing=stored(turn), started_ns=SECOND_NS * (n * 10 + 1))
-            store.set_heard(session.id, "Let me think about that. It was a long day.", ())
+            store.set_heard(session.id, f"Let me think about that. Day{n} took{n} hours{n} and{n} nobody{n} asked{n}.", ())
         put(store, [_verdict(item.id, a, b, lot.random() < odds) for a, b, odds in _pairs(waits)])
     store.add_judge_check(BORNE_OUT)
     return store

@@ -23,7 +23,7 @@ from harness.reports.view import PageView
 from harness.store.run_store import RunStore
 from harness.wording import share
 from tests.reports.conftest import timing
-from tests.reports.invented import LONG_NAMES, invented_view
+from tests.reports.invented import LONG_NAMES, invented_view, of_an_invalid_run
 from tests.reports.test_page import unfolded, until
 from tests.reports.test_slowest_turns import run
 
@@ -116,6 +116,7 @@ def test_a_text_run_says_nothing_of_sound(text_run: PageView, open_page: Open, t
     absences = {anchor: part.why for part in absent(text_run, {"endpointing": "Endpointing", "interaction": "Interaction"})
                 for anchor, _ in part.anchors}  # fmt: skip
     assert absences == dict.fromkeys(("endpointing", "interaction"), "a text agent has no sound to measure")
+    assert page.locator("#joint [name=metric] option").evaluate_all("all => all.map((one) => one.value)") == ["ttft"]
     unfolded(page)
     below = " ".join(page.locator("#main > section:not(#verdict, #absent)").all_inner_texts()).lower()
     assert "ttft" in below
@@ -206,3 +207,10 @@ def test_the_sentence_of_a_section_names_the_lowest_and_the_highest() -> None:
     found = findings(invented_view(agents=2, contexts=9))
     assert "95 % interval" in found["endpointing"], "an interval that does not name its level"
     assert "95 % interval" in found["quality"]
+
+
+def test_a_sentence_with_times_of_an_invalid_run_says_so() -> None:
+    view = invented_view(agents=2, contexts=9)
+    found = findings(replace(view, agents=tuple(map(of_an_invalid_run, view.agents))))
+    assert all(found[anchor].startswith("INVALID") for anchor in ("systems", "latency", "endpointing", "interaction"))
+    assert not found["missing"].startswith("INVALID")

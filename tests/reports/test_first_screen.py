@@ -49,9 +49,11 @@ def test_five_questions_are_answered_on_the_first_screen(pages: dict[str, str], 
         assert [text.split(":")[0] for text in questions.all_inner_texts()] == ["Played", "How sure", "Next"]
         assert ends_at(questions.last) < height
         row = page.locator("#answers tbody tr").first
-        fast, kind, _ = (cell.inner_text() for cell in row.locator("td b").all())
+        fast, kind, *pauses = (cell.inner_text() for cell in row.locator("td b").all())
         assert fast in ("yes", "no", "unclear")
         assert kind in ("yes", "no", "unclear", "no verdict", "not rated")
+        assert len(pauses) == (name != "text"), "nobody speaks to a text agent, so it can cut into no pause"
+        assert page.locator("#answers thead th").count() == len(pauses) + 3
         assert ends_at(row) < height, f"{name} at {width}"
         assert page.locator("h1").bounding_box()["y"] < 60
 

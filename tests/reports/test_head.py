@@ -1,18 +1,19 @@
 """The title of a page, and the date of it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.figures.summary import RunSummary
-from harness.reports.head import title
+from harness.reports.head import next_step, title
 from harness.reports.html import render
 from harness.reports.write import write_joint_report
 from harness.store.run_store import RunStore
 from tests.reports.conftest import HOSTILE
-from tests.reports.invented import invented_view
+from tests.reports.invented import in_state, invented_view, not_to_be_quoted
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,20 @@ def test_a_page_of_a_run_on_disk_has_no_folders_name_in_its_title_and_a_date_tha
     head = page.locator("body > header").inner_text()
     assert "1 January 2030, 00:00 UTC" in head
     assert "2030-01-01T" not in page.locator("body").inner_text()
+
+
+def test_the_next_step_has_its_command_apart(open_page: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(render(in_state(invented_view(agents=2), "opinion")), encoding="utf-8")
+    following = open_page(path.as_uri()).locator(".lede li").last
+    assert following.locator("code").inner_text() == "harness listen runs/invented"
+    assert "24 votes, about 12 minutes, say which of each two is preferred" in following.inner_text()
+    assert next_step(not_to_be_quoted(invented_view(agents=2)))[1] == "harness doctor"
+    assert next_step(replace(invented_view(agents=2), ways=("It needs 6 conversations.",))) == (
+        "It needs 6 conversations.",
+        "",
+        "",
+    )
 
 
 def test_a_hostile_name_is_text_in_the_title(open_page: Callable[..., Any], tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ COUNT_WHEN_PRINTED = (
 )
 FOLDED_WHEN_PRINTED = (
     "() => addEventListener('beforeprint', () => {"
-    " window.folded = document.querySelectorAll('#main details:not(.context, [open])').length; })"
+    " window.folded = document.querySelectorAll('#main details:not(.context, .preferred, .numbers, [open])').length; })"
 )
 CUT = """() => [...document.querySelectorAll('#main *')].filter((n) => n.checkVisibility()
   && ['auto', 'scroll'].includes(getComputedStyle(n).overflowY) && n.scrollHeight > n.clientHeight + 1)
