@@ -204,6 +204,7 @@ def _gold(
     """Checks with known answers: a reply against the same system's reply to another conversation; or speech under noise."""
     found = []
     first_is_right = rng.random() < 0.5
+    unused = list(conversations)
     for conversation in chosen:
         with_delay = rng.choice(design.audible_delay)
 
@@ -214,10 +215,11 @@ def _gold(
         if design.kind == "acr" and design.medium == "sound":
             speech = slot(conversation, rng.choice(sorted(conversation.replies)))
             slots, expected = (speech.model_copy(update={"degraded": True}),), 1
-        elif (misplaced := _misplaced(conversation, conversations, rng)) is None:
+        elif (misplaced := _misplaced(conversation, unused, rng)) is None:
             continue
         else:
             other, system = misplaced
+            unused.remove(other)  # A reply that is out of place twice would be known again.
             right, wrong = slot(conversation, system), slot(other, system)
             if design.kind == "acr":
                 slots, expected = (wrong,), 1

@@ -2,7 +2,7 @@
 import { el } from "/asset/el.js";
 import { wordsIn } from "/asset/words.js";
 
-const words = JSON.parse(document.getElementById("words").textContent);
+const words = JSON.parse(document.getElementById("page-words").textContent);
 export const t = wordsIn(words);
 export const byId = (id) => document.getElementById(id);
 export const stage = byId("stage");

@@ -142,6 +142,8 @@ def test_every_check_is_a_pair_with_a_conversation_of_its_own_and_without_words_
     checks = [item for item in plan if item.is_check and item.role not in ("headphones",)]
     assert {item.role for item in checks} == {"gold"}
     assert len(checks) == len({item.context for item in checks}) == 4
+    misplaced = [slot.context for item in checks for slot in item.slots if slot.context != item.context]
+    assert len(set(misplaced)) == 4
     assert not {item.context for item in checks} & {item.context for item in plan if item.role == "main"}
     assert not any(item.instruction for item in plan)
 
