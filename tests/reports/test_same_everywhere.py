@@ -111,7 +111,7 @@ def doors(run: Path) -> dict[str, Any]:
     report = json.loads(_told("report", run, "--json", "--export", exports))
     return {
         "report": report,
-        "terminal": _told("report", run),
+        "terminal": _told("report", run, "--verbose"),
         "page": unescape((run / "report.html").read_text(encoding="utf-8")),
         "exports": exports,
     }
@@ -194,7 +194,7 @@ def test_every_door_says_whose_quality_it_is_and_an_opinion_has_no_chances(tmp_p
     told = json.loads(_told(*options, "--json"))
     terminal = _told(*options, "--export", tmp_path / "board.csv", "--export", tmp_path / "board.md")
     report = json.loads(_told("report", run, "--json", "--export", tmp_path / "exports"))
-    summary, page = _told("report", run), unescape((run / "report.html").read_text(encoding="utf-8"))
+    summary, page = _told("report", run, "--verbose"), unescape((run / "report.html").read_text(encoding="utf-8"))
     (board,) = (b for b in report["boards"] if (b["condition"], b["subset"]) == ("clean", "all"))
     (cell,) = (c for c in report["cells"] if (c["agent"], c["condition"], c["subset"]) == ("quick", "clean", "all"))
     with (tmp_path / "board.csv").open(encoding="utf-8") as lines:
@@ -230,7 +230,7 @@ def test_votes_on_too_few_conversations_give_no_elo_anywhere_but_their_reason(tm
     report = json.loads(_told("report", run, "--json", "--export", tmp_path / "exports"))
     assert report["boards"] == []
     assert {cell["elo"] for cell in report["cells"]} == {None}
-    for shown in (_told("report", run), unescape((run / "report.html").read_text(encoding="utf-8"))):
+    for shown in (_told("report", run, "--verbose"), unescape((run / "report.html").read_text(encoding="utf-8"))):
         assert f"No people's ratings yet: {why}" in shown
     for asked in ((), ("--people",)):
         assert f"No Elo yet: {why}" in _told("rank", run, "--condition", "clean", *asked)
