@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from harness.store.manifest import RunManifest
 
 
-def report_load(run: Path, out: Path | None, baseline: Path | None, export: Path | None, *, as_json: bool) -> None:
-    """Write the report of a stored load test, and print its figures.
+def report_load(run: Path, out: Path | None, baseline: Path | None, export: Path | None, *, as_json: bool) -> Path:
+    """Write the report of a stored load test, and print its figures; returns its page.
 
     Raises:
         UserError: the folder or the baseline cannot be read, or has other callers.
@@ -33,10 +33,11 @@ def report_load(run: Path, out: Path | None, baseline: Path | None, export: Path
         write_turns(store, export / "each_turn.csv")
     if as_json:
         print(text)
-        return
+        return page
     print_load(store.manifest, result, page)
     for sentence in since.sentences if since is not None else ():
         screen().print(Text(sentence), soft_wrap=True)
+    return page
 
 
 def print_load(manifest: "RunManifest", found: "LoadResult", page: Path) -> None:

@@ -95,7 +95,7 @@ def report(
     if vote_file is not None:
         others = {
             "--baseline": baseline, "--out": out, "--export": export, "--bundle": bundle, "--budget-ttfa": budget_ttfa,
-            "--budget-ttft": budget_ttft, "--index": index, "--endpointing": endpointing,
+            "--budget-ttft": budget_ttft, "--index": index, "--endpointing": endpointing, "--open": open_,
         }  # fmt: skip
         if given := [name for name, value in others.items() if value]:
             raise UserError(f"{given[0]}: does not go with --vote-file, which writes nothing but the vote")
@@ -111,14 +111,18 @@ def report(
         return
     if index:
         others = {"--baseline": baseline, "--export": export, "--bundle": bundle, **budgets}
-        _write_index(runs, out, others, as_json=as_json)
+        page = _write_index(runs, out, others, as_json=as_json)
+        if open_:
+            open_page(page)
         return
     if loads := [run for run in runs if is_load(run)]:
         extra = [option for option, given in {**budgets, "--bundle": bundle}.items() if given]
         if len(runs) > 1 or extra:
             more = f"leave {extra[0]} out" if extra else "name it alone"
             raise UserError(f"{loads[0]}: is a load test, whose report has its steps and no sound; {more}")
-        report_load(loads[0], out, baseline, export, as_json=as_json)
+        page = report_load(loads[0], out, baseline, export, as_json=as_json)
+        if open_:
+            open_page(page)
         return
     from harness.commands.table import print_summary
     from harness.figures.next_step import next_step
@@ -174,8 +178,8 @@ def _study(file: Path | None, consent: Path | None) -> "Study | None":
     return read_study(file) if file is not None else with_own_consent(consent) if consent is not None else None
 
 
-def _write_index(folders: Sequence[Path], out: Path | None, others: Mapping[str, object], *, as_json: bool) -> None:
-    """Write the index of the runs below a folder, and print where it is, or its rows as JSON.
+def _write_index(folders: Sequence[Path], out: Path | None, others: Mapping[str, object], *, as_json: bool) -> Path:
+    """Write the index of the runs below a folder, and print where it is, or its rows as JSON; returns its page.
 
     `others`: options of the command that an index has no use for, with their values.
     """
@@ -204,8 +208,9 @@ def _write_index(folders: Sequence[Path], out: Path | None, others: Mapping[str,
         write_index(index, page)
     if as_json:
         print(index_json(index, page))
-        return
+        return page
     console = screen()
     console.print(f"index   {page} ({counted(len(index.runs), 'run')})", soft_wrap=True, markup=False, highlight=False)
     for each in index.left_out:
         console.print(f"left out {each.name}: {each.why}", soft_wrap=True, markup=False, highlight=False)
+    return page

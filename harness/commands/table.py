@@ -141,7 +141,9 @@ def _print_failures(summary: RunSummary, console: Console, *, verbose: bool) -> 
         for line in rest:
             console.print(Text(f"    {line}", style="dim"), soft_wrap=True)
     if more := len(summary.failed_sessions) - len(shown):
-        console.print(Text(f"{counted(more, 'further session')} failed (--verbose names each)", style="red"), soft_wrap=True)
+        console.print(
+            Text(f"{counted(more, 'further session')} failed: the page and --json name each", style="red"), soft_wrap=True
+        )
 
 
 def _print_events(summary: RunSummary, console: Console) -> None:
