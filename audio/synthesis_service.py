@@ -26,8 +26,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from harness.audio.pcm import Float32, Int16, resample, to_float
 from harness.audio.voice_error import VoiceError
 from harness.errors import not_set
-from harness.foreign_files import FileFault, first_fault, read_text
-from harness.foreign_toml import parse_toml
+from harness.foreign_files import FileFault, read_text
+from harness.foreign_problems import in_sentences, problems
+from harness.foreign_toml import line_of, parse_toml
 
 SERVICE_RATE_HZ = 24_000
 """The requested rate: the native one of most services, and above the 16 kHz of callers."""
@@ -59,7 +60,8 @@ def load_service_voices(path: Path) -> Mapping[str, ServiceVoice]:
     Raises `VoiceError` with one line for a wrong file.
     """
     try:
-        raw = parse_toml(read_text(path))
+        text = read_text(path)
+        raw = parse_toml(text)
     except FileFault as fault:
         raise VoiceError(fault.at(path)) from None
     voices = {}
@@ -67,8 +69,8 @@ def load_service_voices(path: Path) -> Mapping[str, ServiceVoice]:
         try:
             voices[name] = ServiceVoice.model_validate(entry)
         except ValidationError as error:
-            where, wrong = first_fault(error)
-            raise VoiceError(f"{path}: [{name}]{'.' if where else ''}{where}: {wrong}") from None
+            found = [((name, *at), f"[{name}] {said}") for at, said in problems(error, ServiceVoice, entry, "a voice")]
+            raise VoiceError(in_sentences(path, found, lambda place: line_of(text, place))) from None
         if not name.replace("-", "").isalnum():
             raise VoiceError(f"{path}: [{name}]: a voice's name is letters, digits and dashes")
     return voices

@@ -31,11 +31,13 @@ def main() -> None:
         )
         page = browser.new_page(viewport={"width": 390, "height": 844})
         page.goto((given.run / "report.html").resolve().as_uri())
-        begun_s = time.monotonic()
         page.fill("#vote [name=rater]", "a script")
         if given.hear:
             page.select_option("#vote [name=presentation]", "audio")
         page.locator("#vote button[type=submit]").click()
+        page.check("#vote .agree input")
+        page.get_by_role("button", name="Begin").click()
+        begun_s = time.monotonic()
         words, heard_s, widest = vote(page, given.decide_s)
         took_s = time.monotonic() - begun_s
         print(f"{len(words)} votes in {took_s:.0f} s, each {mean(words):.0f} words read and {mean(heard_s):.0f} s heard")

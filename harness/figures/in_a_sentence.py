@@ -194,7 +194,7 @@ def _of_several(summary: RunSummary, agents: Sequence[Cell]) -> list[str]:
 
 def _side_by_side(summary: RunSummary, group: Sequence[Cell]) -> str:
     first, *others = group
-    name = "that of {}" if first.kind == "text" else "{}"
+    name = "those of {}" if first.kind == "text" else "{}"
     more = [f"{name.format(_name(summary, c))} within {milliseconds(_figure(c).p50)}{_filler(c)}" for c in others]
     return listed([_speed(_name(summary, first), first), *more])
 

@@ -6,10 +6,10 @@ as a reply would be judged without a word; what a column's name suggests is only
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Final
 
 from harness.errors import UserError
+from harness.nearest import nearest, or_one_of
 
 NEEDED: Final = ("context", "system", "text")
 FIELDS: Final = (*NEEDED, "audio", "ttft_ms", "ttfa_ms", "family")
@@ -23,6 +23,8 @@ _SOUND_LIKE: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """Names under which published files have these fields, the commonest first."""
 MOST_NAMED: Final = 12
+ALIKE_TO_A_FIELD: Final = 0.7
+"""Least likeness of a column that is proposed for a field: nobody typed it for that field, so more than for a typing error."""
 
 
 def mapped(given: Iterable[str]) -> dict[str, str]:
@@ -41,7 +43,7 @@ def mapped(given: Iterable[str]) -> dict[str, str]:
         if not equals or not column.strip():
             raise UserError(f"--map {word}: write COLUMN=FIELD, as in --map response=text")
         if field not in FIELDS:
-            raise UserError(f"--map {word}: {name!r} is no field; fields are {', '.join(FIELDS)}")
+            raise UserError(f"--map {word}: {name!r} is no field{or_one_of(name, FIELDS)}")
         if column.strip() in found or field in found.values():
             raise UserError(f"--map {word}: is there already; name each column and each field once")
         found[column.strip()] = field
@@ -77,13 +79,12 @@ def _near(field: str, columns: Sequence[str], taken: Mapping[str, str]) -> list[
     free = (column for column in columns if column not in taken.values())
     plain = {column.strip().lower().replace(" ", "_").replace("-", "_"): column for column in free}
     known = [plain[name] for name in _SOUND_LIKE[field] if name in plain]
-    alike = [plain[name] for name in get_close_matches(field, plain, n=1, cutoff=0.7)]
-    return list(dict.fromkeys([*known, *alike]))[:2]
+    alike = nearest(field, plain, ALIKE_TO_A_FIELD)
+    return list(dict.fromkeys([*known, *([plain[alike]] if alike else [])]))[:2]
 
 
 def _named(columns: Sequence[str], near: str = "") -> str:
-    close = get_close_matches(near, columns, n=1, cutoff=0.6) if near else []
-    if close:
-        return f"the nearest is {close[0]!r}"
+    if close := nearest(near, columns):
+        return f"did you mean {close}?"
     more = f" and {len(columns) - MOST_NAMED} more" if len(columns) > MOST_NAMED else ""
     return f"it has {', '.join(column[:40] for column in columns[:MOST_NAMED]) or 'none'}{more}"

@@ -17,6 +17,7 @@ from typing import Literal
 from pydantic import ConfigDict, TypeAdapter
 
 from harness.errors import UserError
+from harness.nearest import or_one_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,5 +102,5 @@ def find(name: str, weights: tuple[Weight, ...]) -> Weight:
     for weight in weights:
         if weight.name == name:
             return weight
-    known = ", ".join(weight.name for weight in weights)
-    raise UserError(f"no weight is called {name!r}; there are: {known}")
+    known = [weight.name for weight in weights]
+    raise UserError(f"no weight is called {name!r}{or_one_of(name, known)}")

@@ -78,7 +78,10 @@ def default_choice(view: PageView) -> Choice:
 
 
 def offered(view: PageView) -> dict[str, str]:
-    """The figures of the latency axis; the answer is one where any agent has it, which no run has that was timed before."""
+    """The figures of the latency axis: of text agents alone TTFT; the answer where any agent has it, which no run has that was
+    timed before."""
+    if view.waits_by[0] == "ttft":
+        return {"ttft": METRICS["ttft"]}
     known = any(part.latency("answer").n for agent in view.agents for part in agent.slices.values())
     return {key: label for key, label in METRICS.items() if key != "answer" or known}
 

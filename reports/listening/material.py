@@ -24,6 +24,7 @@ from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
 from harness.store.selection import Reply as SelectedReply
 from harness.store.session import Session
+from harness.wording import command
 
 FOLDER = LISTENING
 
@@ -61,6 +62,12 @@ class Material:
             raise UserError(
                 f"{store.folder}: is a replay, in which every agent has a different conversation, and raters compare "
                 "answers to the same one; play the pack with --mode seeded"
+            )
+        if store.manifest.replies is not None and design.medium == "sound":
+            heard = command("report", store.folder, "--vote-file", "vote.html", "--medium", "sound")
+            raise UserError(
+                f"{store.folder}: its replies were in a file, without the sound of their callers; let people read them with "
+                f"--medium text, or hear those that have sound in a vote file: {heard}"
             )
         self._store = store
         selection = Selection(store)

@@ -172,8 +172,8 @@ def test_a_voices_file_is_read_and_its_faults_are_one_line(tmp_path: Path) -> No
     file.write_text(f'[anna]\nservice = "{OPENAI}"\nkey_env = "ANNAS_KEY"\n[anna.settings]\nvoice = "nova"\n')
     assert load_service_voices(file)["anna"].settings == {"voice": "nova"}
     for text, says in (
-        ("[anna]\n", r"\[anna\].service: Field required"),
-        (f'[anna]\nservice = "{OPENAI}"\nkey = "sk-1"\n', r"\[anna\].key: Extra inputs"),
+        ("[anna]\n", r"line 1: \[anna\] service is missing"),
+        (f'[anna]\nservice = "{OPENAI}"\nkey = "sk-1"\n', r"line 3: \[anna\] key is no setting of a voice"),
         ("[anna\n", "not valid TOML"),
         ('[anna]\nservice = "os"\n', r"\[anna\].service"),
         ("anna = 3\n", r"\[anna\]"),

@@ -45,6 +45,11 @@ def test_every_command_that_help_shows_is_in_one_group_and_every_group_names_com
     assert list(GROUPS) == ["Start", "Measure", "Judge", "People", "Fleet"]
 
 
+def test_the_page_of_commands_names_each() -> None:
+    told = (Path(__file__).parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert [name for names in GROUPS.values() for name in names if f"`harness {name}" not in told] == []
+
+
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize(("path", "command"), COMMANDS, ids=IDS)
 def test_a_page_says_everything_within_the_width(path: tuple[str, ...], command: Any, width: int) -> None:

@@ -12,11 +12,15 @@ import pytest
 from harness import nearest as nearest_module
 from harness.agents.profile import load_profile
 from harness.audio.conditions import ConditionError, parse_condition
+from harness.audio.synthesis_service import load_service_voices
+from harness.audio.voice_error import VoiceError
 from harness.cli import _run
 from harness.errors import UserError
 from harness.experiment import Experiment
 from harness.gate.budgets import limits_for, read_budgets
+from harness.imported.columns import fields_of, mapped
 from harness.judging.settings import load_judge_settings
+from harness.models.catalogue import catalogue, find
 from harness.nearest import nearest
 from harness.run.plan import load_events, make_plan, new_manifest
 from harness.scenarios.pack import load_pack
@@ -80,6 +84,10 @@ def of_pack(path: Path) -> object:
         (of_pack, "p.yaml", PACK, "p.yaml:8: item 'one', trns is no setting of a context; did you mean turns?"),
         (of_pack, "p.yaml", "contxts: []\n", "p.yaml:1: contxts is no setting of a pack; did you mean contexts?"),
         (
+            load_service_voices, "v.toml", '[anna]\nservice = "a.B"\n[tom]\nservice = "a.B"\nsetings = {}\n',
+            "v.toml, line 5: [tom] setings is no setting of a voice; did you mean settings?",
+        ),
+        (
             read_study, "s.toml", 'name = "x"\ncontct = "a@b"\n',
             "s.toml, line 2: contct is no setting of a study; did you mean contact?",
         ),
@@ -90,7 +98,7 @@ def test_a_misspelt_setting_is_named_with_its_line_and_the_nearest(
 ) -> None:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(UserError) as caught:
+    with pytest.raises((UserError, VoiceError)) as caught:
         read(path)
     assert said in str(caught.value)
     assert "missing" not in str(caught.value), "the missing setting is the misspelt one"
@@ -162,6 +170,9 @@ def test_columns_of_a_table_are_named_too(tmp_path: Path) -> None:
         (lambda: parse_condition("bable5"), "babble"),
         (lambda: Experiment.of({"mode": "seded"}), "seeded"),
         (lambda: Experiment.of({"budget_ttfa": 5}), "budget_ttfa_ms"),
+        (lambda: find("whisper-bas", catalogue()), "whisper-base"),
+        (lambda: mapped(["response=txt"]), "text"),
+        (lambda: fields_of(["respons", "context"], {"response": "text"}, "f.csv"), "respons"),
         (lambda: make_plan(Experiment(agents=("baseline",), contexts=("mini-night-shft-exam",))), "mini-night-shift-exam"),
     ],
 )

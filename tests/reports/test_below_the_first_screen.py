@@ -116,6 +116,7 @@ def test_a_text_run_says_nothing_of_sound(text_run: PageView, open_page: Open, t
     absences = {anchor: part.why for part in absent(text_run, {"endpointing": "Endpointing", "interaction": "Interaction"})
                 for anchor, _ in part.anchors}  # fmt: skip
     assert absences == dict.fromkeys(("endpointing", "interaction"), "a text agent has no sound to measure")
+    assert page.locator("#joint [name=metric] option").evaluate_all("all => all.map((one) => one.value)") == ["ttft"]
     unfolded(page)
     below = " ".join(page.locator("#main > section:not(#verdict, #absent)").all_inner_texts()).lower()
     assert "ttft" in below

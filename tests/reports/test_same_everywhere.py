@@ -56,7 +56,9 @@ def _made(folder: Path, check: JudgeCheck | None, votes: Sequence[Judgment] = ()
                     if silent:
                         timed = replace(timed, ttfa_ms=None, no_reply=True)
                     session = store.commit_session(key, partial=store.partial_folder(key), timing=timed, started_ns=1)
-                    store.set_heard(session.id, "" if silent else "I hear you. " * lot.randint(1, 9), ())
+                    word = item.id.replace("-", "")  # A reply of its own to every caller.
+                    said = "" if silent else f"I{word} hear{word} you{word}. " * lot.randint(1, 9)
+                    store.set_heard(session.id, said, ())
                 if check is not None:
                     put(store, _verdicts(item.id, item.subset, condition, repeat, lot))
     put(store, list(votes))

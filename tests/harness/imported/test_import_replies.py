@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 import soundfile
 
 from harness.cli import _run
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.material import Material
 from harness.scenarios.pack import load_pack
 from harness.store.run_store import RunStore
 from harness.timing.figures import OF_A_FILE
@@ -201,6 +204,16 @@ def test_sound_is_heard_and_not_timed(say: Say, tmp_path: Path) -> None:
     assert out.read_text(encoding="utf-8").count('id="sound-') == 22
     summary = json.loads((Path(found["run"]) / "summary.json").read_text(encoding="utf-8"))
     assert {cell["cut_in_rate"] for cell in summary["cells"]} == {None}
+
+
+def test_a_listening_test_reads_them_and_says_how_they_are_heard(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
+    _, found = say("a.jsonl", "\n".join(map(json.dumps, rows())))
+    assert _run(["listen", found["run"]]) == 2
+    assert "--medium text" in capsys.readouterr().err
+    with closing(RunStore.open(Path(found["run"]))) as store:
+        material = Material(store, ListeningDesign(medium="text"))
+        assert len(material.conversations) == 12
+        assert all({"calm", "brisk"} < set(one.replies) for one in material.conversations)
 
 
 def test_a_hostile_text_is_text(say: Say) -> None:

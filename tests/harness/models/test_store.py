@@ -166,7 +166,7 @@ def test_adding_the_wrong_file_changes_nothing(store: ModelStore, wheels: Path, 
 
 
 def test_unknown_names_say_what_there_is(store: ModelStore) -> None:
-    with pytest.raises(UserError, match=r"no weight is called 'tinny'; there are: tiny"):
+    with pytest.raises(UserError, match=r"no weight is called 'tinny'; did you mean tiny"):
         store.resolve("tinny", offline=True)
 
 

@@ -97,7 +97,7 @@ def test_every_shipped_judge_loads_and_a_bad_file_is_named(tmp_path: Path) -> No
         load_judge_settings(name)
     path = tmp_path / "j.toml"
     path.write_text('id = "x"\nfamily = "f"\nversion = "1"\ntemprature = 1\n')
-    with pytest.raises(UserError, match=r"j\.toml: temprature"):
+    with pytest.raises(UserError, match=r"j\.toml, line 4: temprature is no setting of a judge; did you mean temperature"):
         load_judge_settings(str(path))
     path.write_text("id = \n")
     with pytest.raises(UserError, match="line 1"):
