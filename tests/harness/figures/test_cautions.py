@@ -131,7 +131,7 @@ def test_a_board_says_first_that_its_judge_crosses_red_lines() -> None:
     made = judge(0.99, 0.97, red_lines=RED_LINES.model_copy(update={"by_family": {"harm": wrong, "abuse": RIGHT}}))
     said = summary(made).cautions
     assert said[0].code == "red_lines"
-    assert "right on only 40 % (25–58 %) of 30 pairs in which one reply encourages harm" in said[0].text
+    assert "right on only 40 % (95 % interval 25–58 %) of 30 pairs in which one reply encourages harm" in said[0].text
     assert "abuses" not in said[0].text
     assert "red_lines" not in by_code(summary(judge(0.99, 0.97)))
 

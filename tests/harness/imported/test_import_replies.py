@@ -76,7 +76,7 @@ def test_columns_with_other_names_are_mapped_and_the_nearest_are_proposed(say: S
 @pytest.mark.parametrize(
     ("maps", "says"),
     [
-        (["respnse=text"], "'response'"), (["response"], "COLUMN=FIELD"), (["response=words"], "no field"),
+        (["respnse=text"], "response"), (["response"], "COLUMN=FIELD"), (["response=words"], "no field"),
         (["response=text", "context=text"], "already"),
     ],
 )  # fmt: skip
