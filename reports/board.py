@@ -150,7 +150,7 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     if same := is_one_for_all(part.cell.commonest_reply):
         notes.append("{} of {} conversations get nearly the same reply".format(*part.cell.commonest_reply or (0, 0)))
     notes += [f"replies that {WORDS[flag]}: {count}" for flag, count in agent.flags.items() if count]
-    cut, marked = part.cell.pauses_cut
+    cut, marked = part.cell.pauses
     pauses = f"{cut} of {marked}" if marked else UNKNOWN_TEXT
     answer, within = part.latency("answer"), part.cell.within_budget
     first = within.ttfa if agent.spoken else within.ttft

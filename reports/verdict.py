@@ -363,8 +363,8 @@ def _interaction_words(agent: AgentView) -> str:
     if agent.whole.cell.cut_in_rate is None:
         return "cut-ins not known"
     cut = f"cuts in on {share(agent.whole.cell.cut_in_rate)} of turns"
-    if agent.whole.cell.pauses_cut[1]:
-        cut += f" and into {agent.whole.cell.pauses_cut[0]} of {counted(agent.whole.cell.pauses_cut[1], 'pause')}"
+    if agent.whole.cell.pauses[1]:
+        cut += f" and into {agent.whole.cell.pauses[0]} of {counted(agent.whole.cell.pauses[1], 'pause')}"
     return cut
 
 

@@ -1,12 +1,12 @@
 """The shares of cut-ins, false starts in pauses, and turns without reply of each agent.
 
 An agent that answers into a caller's pause is not really fast. So these shares are next to latency, each with the number it
-is a share of: turns for cut-ins and silence, marked pauses for false starts.
+is a share of: turns for cut-ins and silence, inner pauses for those that are cut, with the interval that decides *few or many*.
 """
 
 import altair as alt
 
-from harness.figures.cells import AgentSummary
+from harness.figures.cells import Cell
 from harness.reports.charts.chart import Chart, Table
 from harness.reports.charts.theme import legend, of_subset, subset_spec
 from harness.reports.view import SUBSETS, PageView
@@ -37,7 +37,7 @@ def chart(view: PageView) -> Chart | None:
         for subset in SUBSETS
         for kind, (k, n) in _counts(a.slices[subset].cell).items()
         if n
-        for low, high in [clopper_pearson(k, n, TAIL) if contexts[subset] >= FEWEST_CLUSTERS else (None, None)]
+        for low, high in [_interval(a.slices[subset].cell, kind, contexts[subset])]
     ]
     if not values:
         return None
@@ -69,18 +69,24 @@ def chart(view: PageView) -> Chart | None:
     return Chart(
         name="interaction",
         title="Manners",
-        caption="Cut-ins, silence and failures are shares of turns, cut pauses of marked pauses. Bars: 95 % intervals, "
-        "which take turns as independent. Underruns count breaks inside an agent's own audio.",
+        caption="Cut-ins, silence and failures are shares of turns, cut pauses of inner pauses. Bars: 95 % intervals, "
+        "which take turns, but not pauses, as independent. Underruns count breaks inside an agent's own audio.",
         spec=subset_spec(bars + dots, alt.Step(16)),
         table=Table(("Agent", *(kind.capitalize() for kind in _KINDS), "False starts per pause", "Underruns"), rows),
     )
 
 
-def _counts(agent: AgentSummary) -> dict[str, tuple[int, int]]:
+def _interval(agent: Cell, kind: str, contexts: int) -> tuple[float | None, float | None]:
+    if kind == "pause cut" and agent.inner_pauses_cut[1]:
+        return agent.pauses_cut_interval or (None, None)
+    return clopper_pearson(*_counts(agent)[kind], TAIL) if contexts >= FEWEST_CLUSTERS else (None, None)
+
+
+def _counts(agent: Cell) -> dict[str, tuple[int, int]]:
     cut = round((agent.cut_in_rate or 0.0) * agent.turns)
     return {
         "cut-in": (cut, agent.turns if agent.cut_in_rate is not None else 0),
-        "pause cut": agent.pauses_cut,
+        "pause cut": agent.pauses,
         "no reply": (agent.no_reply, agent.turns),
         "failed session": (agent.failed, agent.turns + agent.failed),
     }
