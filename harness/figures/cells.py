@@ -115,6 +115,12 @@ class AgentSummary(EndpointingSummary, TurnFigures, SessionFigures, QualityFigur
     family: str | None = None
     kind: str = "cascade"
 
+    @property
+    def pauses(self) -> tuple[int, int]:
+        """Pauses that were cut, and all in which the agent could choose: those of `pauses_cut_share`, which decides. In a run
+        timed before these were known, those that the text marks."""
+        return self.inner_pauses_cut if self.inner_pauses_cut[1] else self.pauses_cut
+
 
 class ReferenceSummary(Model):
     """A reference reply set on the same board; it has no latency."""
@@ -189,12 +195,6 @@ class Cell(AgentSummary):
     subset: Subset
     beside_seat: BesideSeat | None = None
     """The agent beside the people of the run, on all contexts of the quoted board."""
-
-    @property
-    def pauses(self) -> tuple[int, int]:
-        """Pauses that were cut, and all in which the agent could choose: those of `pauses_cut_share`, which decides. In a run
-        timed before these were known, those that the text marks."""
-        return self.inner_pauses_cut if self.inner_pauses_cut[1] else self.pauses_cut
 
 
 class MachineCell(Model):

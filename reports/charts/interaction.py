@@ -6,7 +6,7 @@ is a share of: turns for cut-ins and silence, inner pauses for those that are cu
 
 import altair as alt
 
-from harness.figures.cells import Cell
+from harness.figures.cells import AgentSummary
 from harness.reports.charts.chart import Chart, Table
 from harness.reports.charts.theme import legend, of_subset, subset_spec
 from harness.reports.view import SUBSETS, PageView
@@ -76,13 +76,13 @@ def chart(view: PageView) -> Chart | None:
     )
 
 
-def _interval(agent: Cell, kind: str, contexts: int) -> tuple[float | None, float | None]:
+def _interval(agent: AgentSummary, kind: str, contexts: int) -> tuple[float | None, float | None]:
     if kind == "pause cut" and agent.inner_pauses_cut[1]:
         return agent.pauses_cut_interval or (None, None)
     return clopper_pearson(*_counts(agent)[kind], TAIL) if contexts >= FEWEST_CLUSTERS else (None, None)
 
 
-def _counts(agent: Cell) -> dict[str, tuple[int, int]]:
+def _counts(agent: AgentSummary) -> dict[str, tuple[int, int]]:
     cut = round((agent.cut_in_rate or 0.0) * agent.turns)
     return {
         "cut-in": (cut, agent.turns if agent.cut_in_rate is not None else 0),
