@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from typer.core import TyperGroup
 
 from harness.commands import play_options as asked_for
 from harness.commands.judge_check import against_people, compared, read_ratings
@@ -30,20 +29,7 @@ if TYPE_CHECKING:
     from harness.verdicts.judge import RunJudging
 
 
-class _WithFormerWords(TyperGroup):
-    """`harness judge RUN …`, `--completions FILE` and `--check`, as version 0.3 had them, beside the sub-commands."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        # A run's folder may be called `run`, and was named without a sub-command.
-        bare = args[:1] == ["run"] and (not args[1:] or args[1].startswith("-")) and Path("run").is_dir()
-        if args and args[0] != "--help" and (args[0] not in self.commands or bare):
-            check = "--check" in args and "--dry-run" not in args
-            args = ["check" if check else "run", *(word for word in args if word not in ("--check", "--completions"))]
-            args = [word.removeprefix("--completions=") for word in args]
-        return super().parse_args(ctx, args)
-
-
-app = typer.Typer(cls=_WithFormerWords, no_args_is_help=True, help="Compare replies in pairs, and check the judges that do so.")
+app = typer.Typer(no_args_is_help=True, help="Compare replies in pairs, and check the judges that do so.")
 
 Judges = Annotated[
     list[str] | None,

@@ -1,6 +1,7 @@
 """Command lines of version 0.3 in the words of this version: what left the help keeps working."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from harness.errors import UserError
@@ -51,7 +52,20 @@ def in_words_of_today(words: Sequence[str]) -> list[str]:
         return _plan(words[1:])
     if words[:1] == ["listen"] or tuple(words[:2]) in _OF_PEOPLE:
         return _of_people(words)
+    if words[:1] == ["judge"]:
+        words = ["judge", *_of_judging(words[1:])]
     return list(_with_workers(words)) if words and words[0] in ("run", "judge") else list(words)
+
+
+def _of_judging(words: Sequence[str]) -> Sequence[str]:
+    """`judge RUN …`, `judge --completions FILE` and `judge --check` without a command of their own."""
+    first = words[0] if words else ""
+    # A run's folder may be called `run`, and was named without a command.
+    bare = first == "run" and (not words[1:] or words[1].startswith("-")) and Path("run").is_dir()
+    if not bare and (first in ("", "run", "check", "--help", "-h") or not (first.startswith("-") or Path(first).exists())):
+        return words
+    rest = [word.removeprefix("--completions=") for word in words if word not in ("--check", "--completions")]
+    return ["check" if "--check" in words and "--dry-run" not in words else "run", *rest]
 
 
 def _of_people(words: Sequence[str]) -> list[str]:
