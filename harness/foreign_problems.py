@@ -27,7 +27,8 @@ def problems(error: "ValidationError", model: "Model", data: object, what: str) 
     as in `a text agent`."""
     found: dict[Place, list[Mapping[str, Any]]] = {}
     for fault in error.errors(include_url=False):
-        found.setdefault(_in_keys(data, fault["loc"], missing=fault["type"] == "missing"), []).append(dict(fault))
+        names_a_key = fault["type"] in ("missing", "extra_forbidden")
+        found.setdefault(_in_keys(data, fault["loc"], names_a_key=names_a_key), []).append(dict(fault))
     unknown = {place: settings_at(model, place[:-1]) for place, faults in found.items() if _is(faults, "extra_forbidden")}
     meant = {(*place[:-1], nearest(str(place[-1]), known)) for place, known in unknown.items()}
     said = [(place, _unknown(place, known, what)) for place, known in unknown.items()]
@@ -81,8 +82,10 @@ def _models_in(annotation: Any) -> "list[Model]":
     return [model for part in get_args(annotation) for model in _models_in(part)]
 
 
-def _in_keys(data: Any, place: Sequence[str | int], *, missing: bool) -> Place:
-    """The place in the file's own keys: a checker also names the member of a union that it tried, which is no key."""
+def _in_keys(data: Any, place: Sequence[str | int], *, names_a_key: bool) -> Place:
+    """The place in the file's own keys: a checker also names the member of a union that it tried, which is no key.
+
+    `names_a_key`: the last part is one, whether the file has it there or not."""
     keys: list[str | int] = []
     for k, part in enumerate(place):
         in_table = isinstance(data, dict) and part in data
@@ -90,7 +93,7 @@ def _in_keys(data: Any, place: Sequence[str | int], *, missing: bool) -> Place:
         if in_table or in_list:
             data = data[part]
             keys.append(part)
-        elif missing and k == len(place) - 1:
+        elif names_a_key and k == len(place) - 1:
             keys.append(part)
     return tuple(keys)
 

@@ -102,7 +102,7 @@ _FACTS: tuple[tuple[str, Callable[[Part], str], str], ...] = (
     ("Callers at once", lambda p: str(p.store.manifest.concurrency), "More callers at once make every agent slower."),
     ("Voices", _voices, "Agents heard different callers."),
     ("Harness", lambda p: p.store.manifest.harness_version, "Methods may have changed in between."),
-    ("Timing method", _method, "Run `harness remeasure` on the older run to time both alike."),
+    ("Timing method", _method, "Run `harness measure` on the older run to time both alike."),
     ("Calibration", _calibration, "Their figures are not equally exact."),
     ("Transcriber", lambda p: transcriber_of(p) or "none", "Replies were judged as different ears heard them."),
     ("Judges", _judges, "Only verdicts of judges that all judged runs share are ranked together."),

@@ -17,6 +17,7 @@ from harness.figures import circumstances
 from harness.figures.board_figures import board_summary, quality_figures, refusals
 from harness.figures.cells import JudgeSummary, PacingSummary
 from harness.figures.head_to_head import preferred
+from harness.figures.one_reply import is_one_for_all
 from harness.figures.paired_runs import same_caller
 from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, axis_or_why, pairs_of, rated_table
@@ -245,7 +246,8 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
             rated = boards.get(place)
             if rated is not None:
                 name = p.names.of(cell.agent, cell.condition)
-                quality = quality_figures(rated, name, state_of(rated.people, rated.judges, each))
+                state, same = state_of(rated.people, rated.judges, each), is_one_for_all(cell.commonest_reply)
+                quality = quality_figures(rated, name, state, one_for_all=same)
                 cells.append(cell.model_copy(update=dict(quality) | {"agent": name, "presentation": place.presentation}))
     pacing = [p.summary.pacing for p in parts]
     quoted = [found.board for place, found in boards.items() if found.board is not None and place.subset == "all"]

@@ -62,7 +62,9 @@ def _of_judging(words: Sequence[str]) -> Sequence[str]:
     first = words[0] if words else ""
     # A run's folder may be called `run`, and was named without a command.
     bare = first == "run" and (not words[1:] or words[1].startswith("-")) and Path("run").is_dir()
-    if not bare and (first in ("", "run", "check", "--help", "-h") or not (first.startswith("-") or Path(first).exists())):
+    if not bare and (
+        first in ("", "run", "check", "--help", "-h") or not (first.startswith("-") or "/" in first or Path(first).exists())
+    ):
         return words
     rest = [word.removeprefix("--completions=") for word in words if word not in ("--check", "--completions")]
     return ["check" if "--check" in words and "--dry-run" not in words else "run", *rest]

@@ -22,7 +22,7 @@ from harness.store.selection import HEARD, Selection
 CHANCES: Final = ("p_frontier", "p_best_within_budget", "p_frontier_range", "p_best_within_budget_range")
 
 
-def quality_figures(found: Rated, agent: str, state: QualityState, *, one_for_all: bool = False) -> QualityFigures:
+def quality_figures(found: Rated, agent: str, state: QualityState, *, one_for_all: bool) -> QualityFigures:
     """The figures of a cell that come from its board; all null where the agent is not on one, and no chances of an opinion.
 
     `one_for_all`: it gives the same reply to every caller, for which no judge's rating is quoted.

@@ -276,7 +276,7 @@ def _unlike(now: _Last, last: _Last, entry: AgentEntry) -> Iterator[str]:
     if now.manifest.voices != last.manifest.voices:
         yield "other callers' voices"
     if now.methods != last.methods:
-        yield "timed by another method (`harness remeasure` brings both to one)"
+        yield "timed by another method (`harness measure` brings both to one)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,8 +138,8 @@ def test_the_one_that_loses_fails_a_limit(harness_here: Callable[..., Finished],
         ("{agent: kind-bot, preferred_over: {agent: curt-bot, at_least: 1}}", "at_least 1"),
         ("{agent: kind-bot, preferred_over: {agent: curt-bot}}", "names none"),
         ("{agent: kind-bot, preferred_over: {agent: curt-bot, worse_than_baseline_by: 0.1}}", "no baseline"),
-        ("{agent: kind-bot, preferred_over: {over: curt-bot, at_least: 0.6}}", "over: unknown key"),
-        ("{figure: elo, preferred_over: {agent: curt-bot, at_least: 0.6}}", "preferred_over: unknown key"),
+        ("{agent: kind-bot, preferred_over: {over: curt-bot, at_least: 0.6}}", "over is no setting"),
+        ("{figure: elo, preferred_over: {agent: curt-bot, at_least: 0.6}}", "preferred_over is no setting"),
     ],
 )
 def test_a_limit_that_no_run_could_meet_is_refused(

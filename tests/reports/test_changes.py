@@ -270,5 +270,5 @@ def test_another_timing_method_is_said_on_the_page_and_decides_nothing_in_the_in
         now.set_timing(session.id, [replace(each, method="timing-next") for each in session.turn_timings])
     listed = in_index(tmp_path, "2030-01-02", "latency")
     assert (listed["value"], listed["verdict"]) == (500, "unclear")
-    assert listed["unlike"] == ["timed by another method (`harness remeasure` brings both to one)"]
+    assert listed["unlike"] == ["timed by another method (`harness measure` brings both to one)"]
     assert any(note.startswith("Runs differ (timing method)") for note in since(now, before).notes)

@@ -59,7 +59,7 @@ def test_people_get_no_verdict_and_every_agent_is_compared_with_them() -> None:
     assert [verdict.agent for verdict in found if verdict.agent == "people"] == []
     assert len(found) == 3
     for verdict in found:
-        assert "answers 240 ms later than people do here (120 ms to 380 ms)" in verdict.sentence
+        assert "answers 240 ms later than people do here (95 % interval 120 ms to 380 ms)" in verdict.sentence
     assert "3 agents" in conditions(view)
     row = next(row for row in board(view) if row.name == "people")
     assert "12 persons" in row.note

@@ -84,8 +84,9 @@ def run(tmp_path: Path) -> Run:
         for n, item in enumerate(items):
             for agent, ttfa_ms in agents.items():
                 key = SessionKey(item.id, "c", agent, "h", "seeded", store.manifest.conditions[0], 0)
+                said = " ".join(f"{word}{item.id}" for word in ("I", "am", "here"))  # a reply of its own to every caller
                 store.commit_session(
-                    key, partial=store.partial_folder(key), written_text="I am here.", started_ns=SECOND_NS * (n + 1),
+                    key, partial=store.partial_folder(key), written_text=said, started_ns=SECOND_NS * (n + 1),
                     timing=timing(ttfa_ms + n),
                 )  # fmt: skip
         if judge is not None:

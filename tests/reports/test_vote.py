@@ -522,7 +522,7 @@ def test_votes_on_sound_alone_are_not_refused_for_want_of_votes_on_text(
     path = tmp_path / "heard.csv"
     path.write_text("\n".join(["context,subset,system_a,system_b,rater,vote,draw_rate,presentation", *rows]) + "\n")
     assert call(capsys, "add-votes", store.folder, "--add", path)[0] == 0
-    code, out, _ = call(capsys, "report", store.folder)
+    code, out, _ = call(capsys, "report", store.folder, "--verbose")
     assert code == 0
     assert "Quality is people's: 8 votes by 1 person" in out
     assert "No people's ratings yet" not in out
@@ -545,7 +545,7 @@ def test_a_run_of_four_conversations_has_no_peoples_board_and_every_door_says_wh
     assert "quick preferred to slow in 2 of 4 conversations" in out or "slow preferred to quick in 2 of 4 conversations" in out
     assert "people voted on 4 conversations, and an interval needs 8" in out
     assert "play more" in out
-    code, out, _ = call(capsys, "report", store.folder)
+    code, out, _ = call(capsys, "report", store.folder, "--verbose")
     assert code == 0
     assert out.count("needs 8") == 1
     assert "People's answer needs" not in out

@@ -139,7 +139,7 @@ def test_wrong_words_are_refused_before_anything_starts(tmp_path: Path) -> None:
         harness.run_agents("polaris-lik", out=tmp_path / "run")
     with pytest.raises(harness.UserError, match="unknown agent"):
         harness.run_agents(harness.Experiment(agents=("polaris-lik",)), seed=2, out=tmp_path / "run")
-    with pytest.raises(harness.UserError, match="repeat: a run has no such option; it has agents, pack"):
+    with pytest.raises(harness.UserError, match="repeat: a run has no such option; did you mean repeats"):
         harness.run_agents("baseline", repeat=2, out=tmp_path / "run")
     with pytest.raises(harness.UserError, match="no such judge"):
         harness.judge_pairs(contexts(), completions(), "salomon")

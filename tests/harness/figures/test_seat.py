@@ -30,7 +30,7 @@ LATER, BELOW = (240.0, 120.0, 380.0), (0.31, 0.2, 0.44)
         (beside((-90.0, -150.0, -20.0), (0.6, 0.52, 0.7), by_people=True), True, "answers 90 ms sooner than people do here (20 "
          "ms to 150 ms), and is preferred to a random person's reply in 60 % of 36 votes (52–70 %)"),
         (beside((30.0, -50.0, 100.0), (0.45, 0.35, 0.56)), True, "answers neither clearly later nor clearly sooner than people "
-         "do here (−50 ms to 100 ms), and is preferred to a random person's reply in 45 % of 36 verdicts (I 35–56 %), which is "
+         "do here (−50 ms to 100 ms), and is preferred to a random person's reply in 45 % of 36 verdicts (35–56 %), which is "
          "not clearly more or less than half"),
         (beside((240.0, 240.0, 240.0), None, persons=2), False, "too few people or conversations to compare its wait with "
          "people's"),

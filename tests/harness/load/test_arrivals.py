@@ -205,7 +205,7 @@ def test_rates_are_refused_in_one_line(text: str) -> None:
 def test_rates_and_laws_are_read() -> None:
     assert parse_rates("0.5,1,2") == (0.5, 1.0, 2.0)
     assert parse_law("burst") == "burst"
-    with pytest.raises(UserError, match="choose poisson or burst"):
+    with pytest.raises(UserError, match="choose one of poisson, burst"):
         parse_law("uniform")
 
 

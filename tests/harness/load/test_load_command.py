@@ -23,7 +23,7 @@ AGENT = ("--agent", peer("raw-pcm-echo"))
         (("--arrivals", "burst"), "name rates with --rate"),
         (("--rate", "1", "--callers", "2"), "leave one of the two out"),
         (("--rate", "1", "--rounds", "2"), "allow more --for"),
-        (("--rate", "1", "--arrivals", "uniform"), "choose poisson or burst"),
+        (("--rate", "1", "--arrivals", "uniform"), "choose one of poisson, burst"),
         (("--rate", "1,x"), "write calls a second"),
         (("--rate", "1", "--for", "0"), "give minutes"),
         (("--rate", "1", "--for", "inf"), "--for inf: write a finite number"),

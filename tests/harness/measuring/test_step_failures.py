@@ -67,7 +67,7 @@ def test_the_others_are_measured_and_measuring_again_mends_it(store: RunStore) -
     assert told.kind == "analysis_failed"
     assert told.detail.startswith("timing: ZeroDivisionError: an odd one")
     assert summary.agents["a"]["failed"] == summary.agents["a"]["no_reply"] == 0, "the agent is not to blame"
-    assert any("harness remeasure" in warning for warning in summary.warnings)
+    assert any("harness measure" in warning for warning in summary.warnings)
 
     found = remeasure(store)
     assert found.failed == ()

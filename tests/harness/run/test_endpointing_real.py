@@ -67,7 +67,7 @@ def test_known_pauses_are_cut_by_length_and_dead_air_is_the_agents_own_wait(
     (timing,) = session.turn_timings
     store.set_timing(session.id, (replace(timing, endpointing=None),))
     store.close()
-    assert "harness remeasure" in harness_here("endpointing", folder).out
+    assert "harness measure" in harness_here("endpointing", folder).out
     assert harness_here("remeasure", folder).code == 0
     (restored,) = harness_here("endpointing", folder, "--json").json["cells"]
     assert restored == again

@@ -37,7 +37,7 @@ def left_running(marker: Path) -> list[str]:
         (["--agent", "baseline", "--limit", "0"], ["--limit 0", "at least 1"]),
         (["--agent", "baseline", "--limit", "many"], ["--limit"]),
         (["--agent", "baseline", "--mode", "sideways"], ["--mode sideways", "seeded or replay"]),
-        (["--agent", "baseline", "--condition", "underwater"], ["--condition underwater"]),
+        (["--agent", "baseline", "--condition", "underwater"], ["--condition", "'underwater'"]),
         (["--agent", "baseline", "--agent", "baseline"], ["named twice"]),
         (["--agent", "baseline", "--judge", "salomon"], ["salomon", "embedded"]),
         (["--agent", "baseline", "--resume"], ["--resume", "--out"]),

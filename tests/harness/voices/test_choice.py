@@ -44,7 +44,7 @@ def test_a_missing_key_is_one_line_before_anything_is_rendered(voices_file: Path
 
 def test_a_malformed_file_is_one_line_that_names_the_variable(voices_file: Path) -> None:
     voices_file.write_text("[anna]\n")
-    with pytest.raises(UserError, match=rf"{VOICES_FILE}: .*mine.toml: \[anna\].service") as caught:
+    with pytest.raises(UserError, match=rf"{VOICES_FILE}: .*mine.toml, line 1: \[anna\] service") as caught:
         open_voices(load_pack("heart-mini"))
     assert "\n" not in str(caught.value)
 
