@@ -138,7 +138,10 @@ def test_an_agent_is_held_against_no_reference_that_it_never_met(simulate: Simul
     met = [r.model_copy(update={"system_b": "ref:good"}) for r in simulate(10, 2, 1)]
     apart = [r.model_copy(update={"system_a": "ref:x", "system_b": "ref:y"}) for r in simulate(10, 2, 1, seed=1)]
     figures = quality_figures(
-        rated_table(table_of([*met, *apart]), RatingQuestion(budget_ms=500.0, seed=0), valid=True), "s0", "people"
+        rated_table(table_of([*met, *apart]), RatingQuestion(budget_ms=500.0, seed=0), valid=True),
+        "s0",
+        "people",
+        one_for_all=False,
     )
     assert set(figures.elo_over) == {"ref:good"}
 
