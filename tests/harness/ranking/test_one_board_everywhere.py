@@ -90,7 +90,7 @@ def test_no_output_shows_a_chance_or_an_elo_of_what_has_no_bound(simulate: Simul
     rated = rated_table(table_of(rows), RatingQuestion(measured=measured, budget_ms=500.0, seed=4), valid=True)
     told = as_object(ranked)
     for system in ("s0", "s1", "s2"):
-        figures = quality_figures(rated, system, "borne_out")
+        figures = quality_figures(rated, system, "borne_out", one_for_all=False)
         for found in (figures.model_dump(), told["joint"][system]):
             assert (found["p_frontier"], found["p_best_within_budget"]) == (None, None)
             assert (found["elo"] is None) == (contexts < 8)
