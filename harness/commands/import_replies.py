@@ -112,8 +112,8 @@ def _print(read: "RepliesRead", not_taken: "Sequence[Fault]", folder: Path, pack
         f"{counted(contexts, 'conversation')} are the run {folder}. Next:"
     )
     print(f"  people vote:     {command('report', folder, '--vote-file', 'vote.html')}")
-    print(f"  or listen:       {command('listen', folder, '--medium', 'text')}")
-    print(f"  a judge reads:   {command('judge', 'run', folder, '--judge', 'embedded')}")
+    print(f"  or listen:       {command('listen', folder)}")
+    print(f"  a judge reads:   {command('judge', 'run', folder)}")
 
 
 def _left_out(total: int, faults: "Sequence[Fault]", what: str) -> str:

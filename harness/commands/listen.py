@@ -19,7 +19,12 @@ def listen(
     design: Annotated[
         str, typer.Option(metavar="ab|acr", help="ab: choose the better of two replies. acr: rate each reply on five points.")
     ] = "ab",
-    medium: Annotated[str, typer.Option(metavar="sound|text", help="Presentation of the replies: sound or text.")] = "sound",
+    medium: Annotated[
+        str | None,
+        typer.Option(
+            metavar="sound|text", show_default="sound if there is any", help="Presentation of the replies: sound or text."
+        ),
+    ] = None,
     delays: Annotated[
         str,
         typer.Option(metavar="without|with|both", help="Play replies without their real delay, with it, or both."),
@@ -49,6 +54,12 @@ def listen(
     from harness.store.run_store import RunStore
     from harness.study.read import read_study
 
+    store = RunStore.open(run)
+    refuse_recorded(store)
+    if medium is None:
+        # Agents that write, and replies from a file, have no caller who could be heard before them.
+        written = store.manifest.replies is not None or all(agent.kind == "text" for agent in store.manifest.played)
+        medium = "text" if written else "sound"
     try:
         asked = ListeningDesign.model_validate(
             {"kind": design, "medium": medium, "delays": delays, "items": items, "seed": seed, "condition": condition}
@@ -60,8 +71,6 @@ def listen(
     address, lifetime_s = at.checked()
     described = read_study(study)
     with RunProgress() as progress:
-        store = RunStore.open(run)
-        refuse_recorded(store)
         progress.phase("Making the sounds")
         serve(
             store,

@@ -162,10 +162,12 @@ def _speed(name: str, cell: Cell) -> str:
 
 
 def _filler(cell: Cell) -> str:
-    """` (after a filler at 412 ms)`; empty where the first sound is the answer."""
+    """` (after a filler at 412 ms)`; empty where the first sound is the answer, or half of both come as soon."""
     if not cell.answer_differs:
         return ""
     first = cell.ttfa_ms.p50
+    if first is not None and cell.answer_ms.p50 is not None and milliseconds(first) == milliseconds(cell.answer_ms.p50):
+        return ""
     return f" (after a filler{f' at {milliseconds(first)}' if first is not None else ''})"
 
 

@@ -23,6 +23,8 @@ from harness.reports.listening.plan import Item, Slot
 from harness.reports.listening.results import human_rows_of
 from harness.reports.listening.serve import design_folder
 from harness.store.run_store import RunStore
+from tests.harness.conftest import harness
+from tests.present import present
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
 TEXT = ListeningDesign(medium="text")
@@ -114,3 +116,17 @@ def test_the_command_says_so_after_ctrl_c(played: Played, tmp_path: Path) -> Non
         said, _ = server.communicate(timeout=30)
     assert "1 rater, 1 answer; 1 of 1 count." in said
     assert f"-m harness rank {store.folder} --people" in said
+
+
+def test_a_run_without_sound_is_read_without_being_asked(tmp_path: Path) -> None:
+    rows = [f"mini-night-shift-exam,{bot},What was that like for you{k}?" for k, bot in enumerate(("ours", "theirs"))]
+    (tmp_path / "replies.csv").write_text("\n".join(["context,system,text", *rows]) + "\n", encoding="utf-8")
+    assert harness(tmp_path, "import-replies", "replies.csv", "--pack", "heart-mini", "--out", "run").code == 0
+    command = [sys.executable, "-m", "harness", "listen", "run", "--address", "127.0.0.1:0"]
+    served = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    said = next(
+        (line for line in iter(present(served.stdout).readline, "") if "Listening test at" in line or "harness:" in line), ""
+    )
+    served.send_signal(signal.SIGINT)
+    served.communicate(timeout=60)
+    assert "Listening test at" in said
