@@ -123,7 +123,10 @@ def test_a_run_without_sound_is_read_without_being_asked(tmp_path: Path) -> None
     (tmp_path / "replies.csv").write_text("\n".join(["context,system,text", *rows]) + "\n", encoding="utf-8")
     assert harness(tmp_path, "import-replies", "replies.csv", "--pack", "heart-mini", "--out", "run").code == 0
     command = [sys.executable, "-m", "harness", "listen", "run", "--address", "127.0.0.1:0"]
-    served = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    unbuffered = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    served = subprocess.Popen(
+        command, cwd=tmp_path, env=unbuffered, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     said = next(
         (line for line in iter(present(served.stdout).readline, "") if "Listening test at" in line or "harness:" in line), ""
     )
