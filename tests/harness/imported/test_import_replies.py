@@ -208,7 +208,7 @@ def test_sound_is_heard_and_not_timed(say: Say, tmp_path: Path) -> None:
 
 def test_a_listening_test_reads_them_and_says_how_they_are_heard(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
     _, found = say("a.jsonl", "\n".join(map(json.dumps, rows())))
-    assert _run(["listen", found["run"]]) == 2
+    assert _run(["listen", found["run"], "--medium", "sound"]) == 2
     assert "--medium text" in capsys.readouterr().err
     with closing(RunStore.open(Path(found["run"]))) as store:
         material = Material(store, ListeningDesign(medium="text"))
