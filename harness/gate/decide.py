@@ -9,8 +9,8 @@ Look k of a check that plays on until it is clear has ERROR / (k · (k + 1)) of 
 looks there are (alpha spending; the union bound assumes nothing about how looks depend on each other). A *fail* may have one
 look more, before calls in which the harness was at fault are played again: then each fail has half of the error of its look.
 
-A limit may pass *by its figure*: the interval contains it, and the figure is within it. It is for a guard that few conversations
-can confirm. It fails as surely as any other, but an agent that is truly a little over it can pass.
+A limit may pass *by its figure*: the interval contains it, and the figure is within it. It is for a guard that few
+conversations can confirm. It fails as surely as any other, but an agent that is truly a little over it can pass.
 
 Where the low end of a figure is within the limit and its high end outside (`harness.turns.estimate`), others alone leave it
 open: more conversations on the same machine have the same two ends, so no number of them is named.
