@@ -73,6 +73,8 @@ OF_THE_CONNECTION: Final = "connection."
 """Beginning of the names of marks that a connection makes itself."""
 FELL_BACK: Final = "connection.fell_back"
 """Name of the mark of a call that went over another wire than its profile says; its detail has `why`, a sentence."""
+ENDS_TURNS: Final = "connection.ends_turns"
+"""Name of the mark of a call in which the harness says where its caller's turn ends; its detail has `why`, a sentence."""
 AGENT_ERROR: Final = "agent.error"
 """Name of the mark of an error that an agent reports in a message of the wire itself; its detail has `message`."""
 IGNORED: Final = "connection.ignored"
@@ -143,6 +145,8 @@ class Capabilities:
     input_rate_hz: int
     output_rate_hz: int | None
     """None if each message has its own rate."""
+    full_duplex: bool = False
+    """True if it listens while it speaks and sends sound all the time, silence too, without turns."""
 
 
 class ConnectionFailed(Exception):
@@ -191,3 +195,11 @@ class Connection(Protocol):
 
     async def close(self) -> None:
         """End the session. Safe to call twice."""
+
+
+@runtime_checkable
+class EndsTurns(Protocol):
+    """A connection that can say where the caller's turn ends, to an agent whose own turn detection is off."""
+
+    def end_turn(self) -> None:
+        """Say that the last frame that was sent ended the turn. Never blocks; nothing where the agent finds the end itself."""

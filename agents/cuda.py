@@ -11,6 +11,7 @@ The driver is asked through its own library and not through a framework, because
 import ctypes
 import importlib.util
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -19,18 +20,21 @@ PATH_VARIABLE: Final = "LD_LIBRARY_PATH"
 _DRIVER: Final = "libcuda.so.1"
 
 
-def library_folders() -> tuple[str, ...]:
-    """The folders with libraries of NVIDIA's wheels in this interpreter's packages, sorted; empty if none is installed."""
-    spec = importlib.util.find_spec("nvidia")
-    places = spec.submodule_search_locations if spec is not None else None
-    found = {folder for place in places or () for folder in Path(place).glob("*/lib") if any(folder.glob("lib*.so*"))}
+def library_folders(python: str = sys.executable) -> tuple[str, ...]:
+    """The folders with libraries of NVIDIA's wheels in an interpreter's packages, sorted; empty if none is installed."""
+    if python == sys.executable:
+        spec = importlib.util.find_spec("nvidia")
+        places = list(spec.submodule_search_locations or ()) if spec is not None else []
+    else:
+        places = [str(place) for place in Path(python).parent.parent.glob("lib/python*/site-packages/nvidia")]
+    found = {folder for place in places for folder in Path(place).glob("*/lib") if any(folder.glob("lib*.so*"))}
     return tuple(sorted(map(str, found)))
 
 
-def with_libraries(environment: Mapping[str, str]) -> dict[str, str]:
+def with_libraries(environment: Mapping[str, str], python: str = sys.executable) -> dict[str, str]:
     """The environment of a process that finds them; what the user has set comes first."""
     given = environment.get(PATH_VARIABLE, "")
-    path = os.pathsep.join(filter(None, (given, *library_folders())))
+    path = os.pathsep.join(filter(None, (given, *library_folders(python))))
     return {**environment, PATH_VARIABLE: path} if path else dict(environment)
 
 

@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
-import httpx
+import httpx2
 
+from harness.local_programs import launch_environment, local_python
 from harness.with_parent import command
 
 _NO_SPINNING = 0
@@ -87,8 +88,10 @@ class LlmServer:
         """
         if not os.path.isfile(self._options.model):  # noqa: ASYNC240 one stat before a start of seconds
             raise ServerFailed(f"language model file {self._options.model} does not exist")
+        python = local_python("the language model", modules=("xllamacpp",))
         self._process = await asyncio.create_subprocess_exec(
-            *command([sys.executable, "-m", "harness.agents.llm_server", json.dumps(asdict(self._options))]),
+            *command([python, "-m", "harness.agents.llm_server", json.dumps(asdict(self._options))]),
+            env=os.environ if python == sys.executable else launch_environment(python),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             start_new_session=True,
@@ -112,7 +115,7 @@ class LlmServer:
             raise
 
     async def _await_first_token(self) -> None:
-        async with httpx.AsyncClient(base_url=self._url, timeout=_LOAD_TIMEOUT_S) as client:
+        async with httpx2.AsyncClient(base_url=self._url, timeout=_LOAD_TIMEOUT_S) as client:
             while True:
                 assert self._process is not None
                 if self._process.returncode is not None:
@@ -121,7 +124,7 @@ class LlmServer:
                     reply = await client.post("/completion", json={"prompt": "Hello", "n_predict": 1})
                     if reply.status_code == 200:
                         return
-                except httpx.TransportError:
+                except httpx2.TransportError:
                     await asyncio.sleep(0.05)
                 await asyncio.sleep(0.05)
 

@@ -50,25 +50,40 @@ _NO_WIRE: Final[Mapping[str, About]] = MappingProxyType(
     }
 )
 """The kinds without a wire of their own; the file of a wire has its own words (`ABOUT`)."""
-AT_AN_ADDRESS: Final = (*(kind for kind in WIRES if kind != "scripted"), "text")
+NEEDS_A_PROFILE: Final = "websocket"
+"""The kind whose messages are in its profile, so that an address alone calls nobody."""
+AT_AN_ADDRESS: Final = (*(kind for kind in WIRES if kind not in ("scripted", NEEDS_A_PROFILE)), "text")
 """The kinds of which an address says enough to call them."""
-NAMES_ITS_MODEL: Final = frozenset(("text", "openai-realtime"))
+NAMES_ITS_MODEL: Final = frozenset(("text", "openai-realtime", "openai-live", "gemini-live"))
 """The kinds whose address may end with `?model=NAME`, as OpenAI writes that of its Realtime servers."""
 _KEY: Final = (
     '# api_key_env = "EXAMPLE_API_KEY"   # the variable that holds its key; headers = { X-Api-Key = "${EXAMPLE_API_KEY}" }'
 )
-_KEYS_OF: Final[Mapping[str, str]] = MappingProxyType({"api.openai.com": "OPENAI_API_KEY"})
+_KEYS_OF: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "api.openai.com": "OPENAI_API_KEY",
+        "agent.deepgram.com": "DEEPGRAM_API_KEY",
+        "api.vapi.ai": "VAPI_API_KEY",
+        "api.ultravox.ai": "ULTRAVOX_API_KEY",
+        "generativelanguage.googleapis.com": "GEMINI_API_KEY",
+        "api.elevenlabs.io": "ELEVENLABS_API_KEY",
+    }
+)
 """Hosts whose callers all have the key in the same variable. No other host is sent a key that its profile does not name."""
 _GREETS: Final = "# greets = true   # it speaks first: the caller lets it finish (left out, the first call finds out)"
-_EXAMPLE: Final = re.compile(r'(\w+) = "(?:some-|EXAMPLE_)[\w-]*"')
+_HAS_TO_BE_NAMED: Final = frozenset(
+    (("text", "model"), ("gemini-live", "model"), ("elevenlabs", "agent_id"), ("vapi", "agent_id"))
+)
+"""Settings without which a kind cannot be called: their example stays for its user to replace."""
+_EXAMPLE: Final = re.compile(r'(api_key_env(?= = )|\w+(?= = "(?:some-|EXAMPLE_))) = "[\w-]*"')
 
 
 def commented_profile(kind: str, url: str | None = None, command: Sequence[str] = ()) -> str:
     """The text of a profile. `url`: address of a running agent; otherwise `command` starts it (default: an example)."""
     wire = words_about(kind)
     place, settings = url or wire.url, wire.settings
-    if url is not None:
-        place, model = without_model(kind, url)
+    if url is not None or not wire.command:
+        place, model = without_model(kind, place)
         settings = tuple(_ready_to_call(line, kind, model, urlsplit(place).hostname or "") for line in settings)
     lines = [*wire.comment, f'kind = "{kind}"']
     if place:
@@ -77,7 +92,7 @@ def commented_profile(kind: str, url: str | None = None, command: Sequence[str] 
     if wire.command:
         if url is not None and wire.keyed and not any("api_key_env" in line for line in wire.settings):
             lines.append(_KEY)
-        lines.append(_GREETS)
+        lines += [_GREETS, *wire.tables]
         lines += _process(wire, command) if url is None else []
     return "\n".join(lines) + "\n"
 
@@ -113,8 +128,7 @@ def _ready_to_call(line: str, kind: str, model: str | None, host: str) -> str:
     known = {"model": model, "api_key_env": _KEYS_OF.get(host)}.get(found[1])
     if known is not None:
         return f"{found[1]} = {json.dumps(known)}{line[found.end() :]}"
-    # A text model has to be named, so the example stays for its user to replace.
-    return line if (kind, found[1]) == ("text", "model") else f"# {line}"
+    return line if (kind, found[1]) in _HAS_TO_BE_NAMED else f"# {line}"
 
 
 def _process(wire: About, command: Sequence[str]) -> list[str]:

@@ -12,11 +12,12 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -31,6 +32,9 @@ from harness.agents.profile import AgentProfile, CascadeProfile, ProcessSettings
 from harness.agents.profile_base import filled
 from harness.agents.secrets import learn_environment, learn_settings, redact_foreign, redactor
 from harness.agents.this_machine import free_port, is_loopback
+from harness.errors import UserError
+from harness.local_programs import launch_environment, local_python, named_python
+from harness.local_programs.interpreter import MODULES
 
 AgentFailure = Literal["start_failed", "start_timeout", "unreachable", "died"]
 
@@ -101,7 +105,7 @@ class AgentProcess:
 
     def at_its_port(self, text: str) -> str:
         """A text of the profile with the port of the program that its `[process]` starts."""
-        return filled(text, self._port)
+        return filled(text, self._port, self._profile.python or sys.executable)
 
     @property
     def metrics_url(self) -> str | None:
@@ -218,19 +222,25 @@ class AgentProcess:
             return self._our_own("harness.agents.cascade", arguments)
         if isinstance(profile, TextProfile) and profile.base_url is None:
             model = self._weights.get(profile.model, profile.folder / profile.model)
-            return self._our_own("harness.agents.text_server", ("--model", str(model)))
+            return self._our_own("harness.agents.text_server", ("--model", str(model)), ("xllamacpp",))
         settings = profile.process_settings
         if settings is None:
             return None
         return self._users_own(settings)
 
-    def _our_own(self, module: str, arguments: tuple[str, ...]) -> _Launch:
-        command = (sys.executable, "-m", module, *arguments)
+    def _our_own(self, module: str, arguments: tuple[str, ...], needs: Sequence[str] = MODULES) -> _Launch:
+        try:
+            if (named := self._profile.python) is not None:
+                python = named_python(shutil.which(named) or named, f"{self._profile.name}: process.python", needs)
+            else:
+                python = local_python(f'agent "{self._profile.name}"', modules=needs)
+        except UserError as error:
+            raise self._failed(f"cannot start: {error}", "start_failed") from error
+        command = (python, "-m", module, *arguments)
         settings = ProcessSettings(command=command, ready_timeout_s=_OWN_READY_TIMEOUT_S + self._profile.ready_after_s)
-        root = str(Path(__file__).absolute().parents[2])
-        env = {**_clean_environment(), "PYTHONPATH": root, "PYTHONSAFEPATH": "1"}
+        env = launch_environment(python)
         if self._profile.cuda_settings:
-            env = with_libraries(env)
+            env = with_libraries(env, python)
         return _Launch(settings, self._profile.folder, env, url=None)
 
     def _users_own(self, settings: ProcessSettings) -> _Launch:
@@ -378,11 +388,11 @@ async def _answers(url: str) -> bool:
     """True if an address is served: HTTP with a 2xx, others by accepting a connection."""
     parts = urlsplit(url)
     if parts.scheme in ("http", "https"):
-        import httpx
+        import httpx2
 
         try:
-            async with httpx.AsyncClient(timeout=2.0, trust_env=not is_loopback(url)) as client:
+            async with httpx2.AsyncClient(timeout=2.0, trust_env=not is_loopback(url)) as client:
                 return (await client.get(url)).is_success
-        except httpx.HTTPError:
+        except httpx2.HTTPError:
             return False
     return await serves(url)

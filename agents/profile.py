@@ -105,7 +105,7 @@ class CascadeProfile(AgentProfile):
 
     @property
     def ready_after_s(self) -> float:
-        return self.process.ready_timeout_s if self.process is not None else 0.0
+        return self.process.ready_timeout_s if self.process is not None and self.process.command else 0.0
 
     def connection(self, url: str) -> ConnectionSpec:
         options = {"accepts_history": True, "open_timeout_s": OWN_OPEN_TIMEOUT_S}

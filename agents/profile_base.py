@@ -50,7 +50,7 @@ class ProfileSettings(BaseModel):
 
 
 class ProcessSettings(ProfileSettings):
-    """The start of a user's own agent by the harness. `{port}` stands for a free port, `{python}` for this interpreter.
+    """The start of a user's own agent by the harness. `{port}` stands for a free port, `{python}` for `python`.
 
     The agent is ready when the first of these that is given holds: `ready_url` answers (HTTP 2xx, or for `ws:` and
     `tcp:` a connection is accepted), `ready_pattern` (a regular expression) is found in a line of its output; with
@@ -58,7 +58,10 @@ class ProcessSettings(ProfileSettings):
     """
 
     command: tuple[str, ...] = ()
-    """The command; empty only with `also` alone, for a running agent."""
+    """The command; empty only with `also` alone, for a running agent, or `python` alone, for a cascade."""
+    python: Annotated[str, StringConstraints(min_length=1)] | None = None
+    """The interpreter that `{python}` is, and that runs a cascade: a path, from the profile's folder. Left out: this one, and
+    for a cascade the one with the extra `local` (`harness.local_programs`)."""
     also: tuple[Port | ProgramName, ...] = ()
     """Programs that work for the agent but are not started by it (`"ollama"`, or its port): their work on this machine is
     the agent's own, and not that of others."""
@@ -75,15 +78,12 @@ class ProcessSettings(ProfileSettings):
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A profile that names no companions has the hash of one written before there were any."""
-        content: dict[str, Any] = write(self)
-        if not self.also:
-            content.pop("also", None)
-        return content
+        """A profile that does not have the newer settings has the hash of one written before there were any."""
+        return {name: value for name, value in write(self).items() if value or name not in ("also", "python")}
 
     @model_validator(mode="after")
     def _can_be_started(self) -> Self:
-        if not self.command and (not self.also or self.model_fields_set != {"also"}):
+        if not self.command and (not (self.also or self.python) or self.model_fields_set - {"also", "python"}):
             raise ValueError("command is needed to start the agent; of one that runs already give `also` alone")
         if self.ready_url is not None and self.ready_pattern is not None:
             raise ValueError("give ready_url or ready_pattern, not both")
@@ -103,9 +103,9 @@ class ProcessSettings(ProfileSettings):
         return self
 
 
-def filled(text: str, port: str) -> str:
+def filled(text: str, port: str, python: str = sys.executable) -> str:
     """A text of a profile with this port and this interpreter."""
-    return text.replace("{port}", port).replace("{python}", sys.executable)
+    return text.replace("{port}", port).replace("{python}", python)
 
 
 class MetricsSettings(ProfileSettings):
@@ -196,6 +196,15 @@ class AgentProfile(ProfileSettings):
         return None
 
     @property
+    def python(self) -> str | None:
+        """The interpreter that `[process]` names, as it can be started; None if it names none."""
+        process: ProcessSettings | None = getattr(self, "process", None)
+        if process is None or process.python is None:
+            return None
+        # A plain name is looked up by the system, as that of a command.
+        return str(self.folder / Path(process.python).expanduser()) if "/" in process.python else process.python
+
+    @property
     def running_url(self) -> str | None:
         """The address in the profile, if any; an agent without `process_settings` already runs there."""
         return None
@@ -239,6 +248,11 @@ class AgentProfile(ProfileSettings):
     def reply_silence_ms(self) -> float | None:
         """The silence after which its reply is over, on a wire that does not say so; None: the caller's own rule."""
         return None
+
+    @property
+    def is_full_duplex(self) -> bool:
+        """True if the profile says that it sends sound all the time; its wire may know it too (`Capabilities`)."""
+        return False
 
     @property
     def accepts_a_history(self) -> bool:

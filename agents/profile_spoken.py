@@ -43,7 +43,7 @@ HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|
 HeaderText = Annotated[str, StringConstraints(pattern=r"^[\x20-\x7e]{1,4000}$")]
 
 
-_NEWER_IN_ALL = frozenset(("reply_ends_after_ms",))
+_NEWER_IN_ALL = frozenset(("reply_ends_after_ms", "full_duplex"))
 
 
 class SpokenElsewhere(AgentProfile):
@@ -57,6 +57,8 @@ class SpokenElsewhere(AgentProfile):
     reply_ends_after_ms: Annotated[float, Field(ge=200, le=15_000)] | None = None
     """The silence after which its reply is over, where its wire does not say so: longer than any pause inside a reply, and than
     a tool at work behind a filler. If omitted, 3.8 s after a short reply and 1.5 s after a longer one."""
+    full_duplex: bool = False
+    """True if it listens while it speaks and sends sound all the time, on a wire that cannot know that of itself."""
 
     newer: ClassVar[frozenset[str]] = frozenset(("api_key_env", "headers", "start_url"))
     """Settings that profiles of an older harness had not: left out, they leave a profile's hash as it was."""
@@ -69,6 +71,8 @@ class SpokenElsewhere(AgentProfile):
     def _can_be_reached(self) -> Self:
         if self.running_url is None and self.process_settings is None:
             raise ValueError("give url (of a running agent) or a [process] table (to have it started)")
+        if self.process is not None and self.process.python and not self.process.command:
+            raise ValueError("process.python is the interpreter that {python} in command is, and there is no command")
         if self.running_url is None and self.process is not None and (self.process.ready_url or self.process.ready_pattern):
             raise ValueError("url is needed with ready_url or ready_pattern: only a JSON ready line brings its own")
         return self
@@ -94,6 +98,10 @@ class SpokenElsewhere(AgentProfile):
         return self.reply_ends_after_ms
 
     @property
+    def is_full_duplex(self) -> bool:
+        return self.full_duplex
+
+    @property
     def accepts_a_history(self) -> bool:
         """As `accepts_history` says; false for a wire without that setting, which has no place for a history."""
         return bool(getattr(self, "accepts_history", False))
@@ -103,25 +111,29 @@ class SpokenElsewhere(AgentProfile):
 
     def _options(self) -> dict[str, Any]:
         """The settings that the connection reads: all but those of the agent's name, place and start."""
-        return self.model_dump(
-            mode="json", exclude={*AgentProfile.model_fields, "url", "process", "greets", "reply_ends_after_ms"}
-        )
+        return self.model_dump(mode="json", exclude={*AgentProfile.model_fields, "url", "process", "greets", *_NEWER_IN_ALL})
+
+
+def _is_a_key(text: str) -> bool:
+    return any(known_shapes(text)) or any(random_strings(text))
+
+
+def _names_a_variable(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or _is_a_key(name):
+        raise ValueError("write the name of the environment variable that holds the key, and not the key")
+    return name
+
+
+VariableName = Annotated[str, AfterValidator(_names_a_variable)]
 
 
 class KeyedBot(SpokenElsewhere):
     """A bot that is dialled over the web, where its callers may need a key (`harness.agents.connections.credentials`)."""
 
-    api_key_env: str | None = None
+    api_key_env: VariableName | None = None
     """Name of the environment variable whose value goes with the call as a bearer token."""
     headers: dict[HeaderName, HeaderText] = Field(default_factory=dict)
     """Headers of the call; `${NAME}` is the value of an environment variable, as in the address."""
-
-    @field_validator("api_key_env")
-    @classmethod
-    def _names_a_variable(cls, name: str | None) -> str | None:
-        if name is not None and (not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or _is_a_key(name)):
-            raise ValueError("write the name of the environment variable that holds the key, and not the key")
-        return name
 
     @field_validator("headers")
     @classmethod
@@ -136,10 +148,6 @@ class KeyedBot(SpokenElsewhere):
         if self.api_key_env is not None and "authorization" in map(str.lower, self.headers):
             raise ValueError("give api_key_env or headers.Authorization, not both")
         return self
-
-
-def _is_a_key(text: str) -> bool:
-    return any(known_shapes(text)) or any(random_strings(text))
 
 
 class PcmBot(KeyedBot):

@@ -7,7 +7,13 @@ recording gives the same signs later.
 
 * RTVI: `bot-stopped-speaking` is the end, unless the model writes, a function runs, or an answer has not been voiced.
 * Realtime: `response.done` is the end, unless a function call is in flight. Calls are signs, tools of the server (MCP) too.
+* Live models, which are full duplex: none but the work that they delegate, which is a tool.
+* Gemini Live: `generationComplete`, and `turnComplete` unless it says that more follows.
+* ElevenLabs: `agent_response_complete`, which an agent sends if its settings say so. Calls are signs.
+* A wire that a profile describes (`[wire] signs`): its `done`, unless a tool is at work.
+* Deepgram's `AgentAudioDone`, Vapi's assistant that stops to speak, Ultravox' state after `speaking`: the end, as above.
 * Any wire that carries an agent's own marks: `reply_done`, `tool_called`, `tool_done`, and `llm_requested` for a begin.
+* LiveKit: an agent that listens after it has spoken has ended its reply; from `thinking` on it makes one.
 * SIP, and pipecat without RTVI: none.
 
 Carriers carry marks by name (Twilio, Telnyx and Exotel `mark`, Plivo `checkpoint`, Vonage `notify`). They are signs under the
@@ -48,6 +54,37 @@ _SIGNS: Final[MappingProxyType[str, ReplySign]] = MappingProxyType(
         "realtime.response.done": "done",
         "realtime.function_call.begun": "tool_called",
         "realtime.function_call.ended": "tool_done",
+        "wire.requested": "begun",
+        "wire.asked": "begun",
+        "wire.voice": "begun",
+        "wire.done": "done",
+        "wire.tool_called": "tool_called",
+        "wire.tool_done": "tool_done",
+        "live.delegation.begun": "tool_called",
+        "live.delegation.ended": "tool_done",
+        "livekit.thinking": "begun",
+        "livekit.speaking": "begun",
+        "livekit.listening": "done",
+        "gemini.audio": "begun",
+        "gemini.generation_complete": "done",
+        "gemini.turn_complete": "done",
+        "gemini.tool_call": "tool_called",
+        "gemini.tool_response": "tool_done",
+        "ultravox.thinking": "begun",
+        "ultravox.reply_over": "done",
+        "ultravox.tool_called": "tool_called",
+        "ultravox.tool_done": "tool_done",
+        "vapi.model_output": "begun",
+        "vapi.assistant_stopped": "done",
+        "vapi.tool_called": "tool_called",
+        "vapi.tool_done": "tool_done",
+        "elevenlabs.agent_response_complete": "done",
+        "elevenlabs.tool_call": "tool_called",
+        "elevenlabs.tool_response": "tool_done",
+        "deepgram.user_words": "begun",
+        "deepgram.audio_done": "done",
+        "deepgram.function_call.begun": "tool_called",
+        "deepgram.function_call.ended": "tool_done",
     }
 )
 _CARRIED: Final = frozenset({"twilio.mark", "telnyx.mark", "exotel.mark", "plivo.checkpoint", "vonage.notify"})

@@ -42,6 +42,8 @@ _WORDS: Final[Mapping[str, Callable[[Mapping[str, Any]], object]]] = MappingProx
         "rtvi.error": _field("error", "message"),
         "rtvi.error-response": _field("error", "message"),
         "realtime.error": _field("message", "code"),
+        "live.error": _field("message", "code"),
+        "live.delegation.ended": _field("error"),
         "realtime.response.done": _of_response,
         "realtime.conversation.item.input_audio_transcription.failed": _field("message", "code"),
     }

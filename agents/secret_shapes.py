@@ -130,7 +130,7 @@ MOST_PLAIN_LETTERS: Final = 24
 _LONG_NUMBER: Final = re.compile(
     r"(?i)(?<![a-z0-9])[0-9a-f]{8}-[0-9a-f]{4}-|(?<![a-z])[0-9a-f]{16,}|[0-9]{12,}|(?<![A-Za-z])[A-Z]{2}[0-9a-f]{32}"
 )
-_NAMED_NUMBER: Final = re.compile(r"[A-Za-z]*[0-9]{0,8}|[0-9]{1,8}[A-Za-z]{0,3}")
+_NAMED_NUMBER: Final = re.compile(r"[A-Za-z]*[0-9]{0,8}|[0-9]{1,8}[A-Za-z]{0,3}|v[0-9]{1,3}(?:alpha|beta)[0-9]{0,3}")
 
 
 def random_strings(text: str) -> Iterator[tuple[int, int]]:

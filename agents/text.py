@@ -31,7 +31,7 @@ from harness.agents.this_machine import is_loopback
 from harness.errors import no_key, not_set
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 
 HEART_PROMPT: Final = (
@@ -126,31 +126,31 @@ async def ask(profile: TextProfile, history: Sequence[Message], base_url: str | 
 
 @dataclass(frozen=True, slots=True)
 class _Endpoint:
-    """One endpoint and its requests, by httpx instead of a vendor's client, because every answer is bounded here."""
+    """One endpoint and its requests, by httpx2 instead of a vendor's client, because every answer is bounded here."""
 
     where: str
     profile: TextProfile
 
-    def client(self, key: str | None) -> "httpx.AsyncClient":
-        import httpx
+    def client(self, key: str | None) -> "httpx2.AsyncClient":
+        import httpx2
 
         # Packed, a few bytes could become more than this machine holds.
         headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})}
-        patience = httpx.Timeout(None, connect=self.profile.timeout_s / (self.profile.tries + 1))
-        return httpx.AsyncClient(
+        patience = httpx2.Timeout(None, connect=self.profile.timeout_s / (self.profile.tries + 1))
+        return httpx2.AsyncClient(
             headers=headers, timeout=patience, trust_env=not is_loopback(self.where), follow_redirects=True
         )
 
-    async def open_line(self, client: "httpx.AsyncClient") -> None:
+    async def open_line(self, client: "httpx2.AsyncClient") -> None:
         """Connect (and encrypt) before the clock starts; whether the endpoint lists models, and how, does not matter."""
-        import httpx
+        import httpx2
 
-        with contextlib.suppress(httpx.HTTPError, httpx.InvalidURL, TextFailed, TimeoutError):
+        with contextlib.suppress(httpx2.HTTPError, httpx2.InvalidURL, TextFailed, TimeoutError):
             async with asyncio.timeout(_LINE_S), client.stream("GET", f"{self.where}/models") as response:
                 async for _ in _bounded(response.aiter_raw()):
                     pass
 
-    async def ask_again(self, client: "httpx.AsyncClient", history: Sequence[Message]) -> TextReply:
+    async def ask_again(self, client: "httpx2.AsyncClient", history: Sequence[Message]) -> TextReply:
         last_s = time.monotonic() + self.profile.timeout_s
         for tried in range(1, self.profile.tries + 1):
             try:
@@ -164,8 +164,8 @@ class _Endpoint:
             await asyncio.sleep(wait_s)
         raise AssertionError("the last try returns or raises")
 
-    async def _ask(self, client: "httpx.AsyncClient", history: Sequence[Message]) -> TextReply:
-        import httpx
+    async def _ask(self, client: "httpx2.AsyncClient", history: Sequence[Message]) -> TextReply:
+        import httpx2
 
         answer, answering = _Answer(), False
         began = time.monotonic()
@@ -178,9 +178,9 @@ class _Endpoint:
                         break
                     said, thought = _words_of(event)
                     answer.add(said, thought=thought)
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.TooManyRedirects) as error:
+        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.TooManyRedirects) as error:
             raise TextFailed(_brief(str(error)), "refused") from error
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             if answering:
                 raise TextFailed(f"the line broke inside the answer ({_brief(str(error))})", "cut") from error
             raise TextFailed(_brief(str(error)) or type(error).__name__, "unreachable") from error
@@ -222,7 +222,7 @@ class _Endpoint:
         return self.profile.max_tokens or (THINKING_TOKENS if self.profile.thinks else ANSWER_TOKENS)
 
 
-async def _refuse(response: "httpx.Response") -> None:
+async def _refuse(response: "httpx2.Response") -> None:
     status = response.status_code
     if status >= 400:
         body = b"".join([piece async for piece in _bounded(response.aiter_raw())])

@@ -29,6 +29,7 @@ from harness.errors import not_set
 from harness.foreign_files import FileFault, read_text
 from harness.foreign_problems import in_sentences, problems
 from harness.foreign_toml import line_of, parse_toml
+from harness.installation import install_command
 
 SERVICE_RATE_HZ = 24_000
 """The requested rate: the native one of most services, and above the 16 kHz of callers."""
@@ -167,7 +168,11 @@ class PipecatSynthesiser:
 
 
 def _service_class(path: str) -> Any:
-    from pipecat.services.tts_service import TTSService
+    try:
+        from pipecat.pipeline.worker import PipelineWorker  # noqa: F401
+        from pipecat.services.tts_service import TTSService
+    except ImportError as error:
+        raise VoiceError(f"{path}: pipecat 1.14 speaks it ({error}): {install_command('local')}") from error
 
     module, _, name = path.rpartition(".")
     try:

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from harness.audio.level import block_power, decibels
 from harness.audio.pcm import Float32, Int16, resample_float, to_float
 from harness.audio.speech_edges import silent_runs, speaking, window_samples
 from harness.errors import UserError
 from harness.installation import install_command
+from harness.local_programs import are_here, call
 
 WHISPER_RATE_HZ = 16_000
 BEAM_SIZE = 5
@@ -45,6 +47,10 @@ LEAST_PAUSE_S = 0.15
 """Shorter silences are closures of plosives inside a word."""
 
 
+_NEEDS: Final = ("faster_whisper",)
+_WHY: Final = "hearing words"
+
+
 class TranscriberError(UserError):
     """The transcriber cannot be loaded; the message is one line."""
 
@@ -58,14 +64,19 @@ class Transcription:
 
 
 class Transcriber:
-    """A CTranslate2 Whisper model from its folder.
+    """A CTranslate2 Whisper model from its folder, loaded in the process that has the package (`harness.local_programs`).
 
-    Raises `TranscriberError` if the package is missing or the folder has no such model.
+    Raises `TranscriberError` if the folder has no such model.
     """
 
     def __init__(
         self, model_path: Path, device: str = "cpu", threads: int = 2, compute_type: str = "int8", language: str = "en"
     ) -> None:
+        self._settings = (model_path, device, threads, compute_type, language)
+        self._away = not are_here(_NEEDS)
+        if self._away:
+            call(_load, self._settings, why=_WHY, modules=_NEEDS)
+            return
         try:
             from faster_whisper import WhisperModel
         except ImportError as error:
@@ -80,6 +91,8 @@ class Transcriber:
 
     def transcribe(self, samples: Int16, rate_hz: int) -> Transcription:
         """Transcribe mono int16 at `rate_hz`. Silence gives an empty text."""
+        if self._away:
+            return call(_transcribe, self._settings, samples, rate_hz, why=_WHY, modules=_NEEDS)
         if decibels(block_power(samples, max(1, round(rate_hz * LOUDEST_S))).max(initial=0.0)) < NEAR_SILENCE_DBFS:
             return Transcription("", ())
         signal = resample_float(to_float(samples), rate_hz, WHISPER_RATE_HZ)
@@ -92,6 +105,8 @@ class Transcriber:
 
     def language_of(self, signal: Float32) -> tuple[str, float]:
         """The language of up to 30 s of mono speech at 16 kHz, as a code of two letters, and how sure the model is (0 to 1)."""
+        if self._away:
+            return call(_language_of, self._settings, signal, why=_WHY, modules=_NEEDS)
         language, sure, _ = self._model.detect_language(signal)
         return str(language), float(sure)
 
@@ -121,6 +136,26 @@ class Transcriber:
             **guard,
         )
         return list(segments)
+
+
+_Settings = tuple[Path, str, int, str, str]
+
+
+@lru_cache(maxsize=2)
+def _loaded(settings: _Settings) -> Transcriber:
+    return Transcriber(*settings)
+
+
+def _load(settings: _Settings) -> None:
+    _loaded(settings)
+
+
+def _transcribe(settings: _Settings, samples: Int16, rate_hz: int) -> Transcription:
+    return _loaded(settings).transcribe(samples, rate_hz)
+
+
+def _language_of(settings: _Settings, signal: Float32) -> tuple[str, float]:
+    return _loaded(settings).language_of(signal)
 
 
 def _could_be_spoken(text: str, duration_s: float) -> bool:

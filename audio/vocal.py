@@ -1,4 +1,4 @@
-"""The detection of vocal sound: silero VAD (version 5, the weights that pipecat ships), run over whole signals.
+"""The detection of vocal sound: silero VAD (`harness.audio.silero_net`), run over whole signals.
 
 The model decides *whether* a sound is vocal, not *where* it starts (`harness.audio.onset`). It needs the last 64 samples of the
 window before in front of each window. Non-speech disturbs its memory, so the memory is reset for every stretch of sound, and
@@ -8,22 +8,18 @@ for a fifth of a second without a pitch, a note never does (docs/decisions/timin
 """
 
 from collections.abc import Callable
-from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import soxr
 from numpy.typing import NDArray
 
-from harness.audio import voicing
+from harness.audio import silero_net, voicing
 from harness.audio.level import block_power
-from harness.installation import install_command
+from harness.audio.silero_net import CONTEXT, SileroNet, fresh
 
 RATE_HZ: Final = 16_000
-WINDOW: Final = 512
-CONTEXT: Final = 64
+WINDOW: Final = silero_net.WINDOW
 ENTER: Final = 0.5
 """The model's own recommended threshold."""
 LEAVE: Final = 0.35
@@ -51,21 +47,17 @@ VocalDetector = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 """A function from mono float32 at 16 kHz to one probability of voice for each whole window of 512 samples."""
 
 
-class DetectorMissing(Exception):
-    """The speech detector is not installed; the message says how to install it."""
-
-
 class SpeechStream:
     """The model over one stream of sound, which comes in pieces of any length, as during a call."""
 
-    def __init__(self, session: Any) -> None:
-        self._session = session
+    def __init__(self, net: SileroNet) -> None:
+        self._net = net
         self._waiting = np.zeros(0, np.float32)
         self.reset()
 
     def reset(self) -> None:
         """Forget the sound before: the model's memory is of what it heard in this stretch."""
-        self._state, self._context = _fresh()
+        self._memory, self._context = fresh(), np.zeros(CONTEXT, np.float32)
 
     def push(self, samples: NDArray[np.float32]) -> list[float]:
         """The probability of voice of each window of `WINDOW` samples that is now complete; mono float32 at 16 kHz."""
@@ -75,47 +67,20 @@ class SpeechStream:
         self._waiting = self._waiting[whole * WINDOW :]
         return found
 
-    def _window(self, samples: NDArray[np.float32]) -> float:
-        window = samples[None, :]
-        given = {"input": np.hstack([self._context, window]), "state": self._state, "sr": np.array(RATE_HZ, np.int64)}
-        out, self._state = self._session.run(None, given)
-        self._context = window[:, -CONTEXT:]
-        return float(out[0, 0])
+    def _window(self, window: NDArray[np.float32]) -> float:
+        found, self._memory = self._net.hear(np.concatenate((self._context, window)), self._memory)
+        self._context = window[-CONTEXT:]
+        return found
 
 
 def speech_stream() -> SpeechStream:
-    """A new stream of the detector, whose weights are loaded once in a process.
-
-    Raises:
-        DetectorMissing: the extra `local` is not installed.
-    """
-    return SpeechStream(_model())
+    """A new stream of the detector."""
+    return SpeechStream(silero_net.loaded())
 
 
-@lru_cache(maxsize=1)
 def silero() -> VocalDetector:
-    """The detector over whole signals.
-
-    Raises:
-        DetectorMissing: the extra `local` is not installed.
-    """
-    session = _model()
-    return lambda samples: _probabilities(session, samples)
-
-
-@lru_cache(maxsize=1)
-def _model() -> Any:
-    """The weights shipped with pipecat, on one thread."""
-    spec, runtime = find_spec("pipecat"), find_spec("onnxruntime")
-    model = Path(spec.origin).parent / "audio/vad/data/silero_vad.onnx" if spec and spec.origin else None
-    # A folder that an uninstalled package left behind is a namespace without an origin, and holds nothing to import.
-    if runtime is None or runtime.origin is None or model is None or not model.exists():
-        raise DetectorMissing(f"timing needs the speech detector of the extra 'local': {install_command('local')}")
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    """The detector over whole signals."""
+    return _probabilities
 
 
 def vocal_spans(probabilities: NDArray[np.float32]) -> list[tuple[int, int]]:
@@ -154,10 +119,10 @@ def at_one_level(sound: NDArray[np.float32]) -> NDArray[np.float32]:
     return levelled
 
 
-def _probabilities(session: Any, samples: NDArray[np.float32]) -> NDArray[np.float32]:
+def _probabilities(samples: NDArray[np.float32]) -> NDArray[np.float32]:
     windows = len(samples) // WINDOW
     found = np.zeros(windows, np.float32)
-    stream, age, quiet = SpeechStream(session), 0, 0
+    stream, age, quiet = speech_stream(), 0, 0
     for k in range(windows):
         (found[k],) = stream.push(samples[k * WINDOW : (k + 1) * WINDOW])
         age, quiet = age + 1, quiet + 1 if found[k] < _QUIET else 0
@@ -165,7 +130,3 @@ def _probabilities(session: Any, samples: NDArray[np.float32]) -> NDArray[np.flo
             stream.reset()
             age = quiet = 0
     return found
-
-
-def _fresh() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    return np.zeros((2, 1, 128), np.float32), np.zeros((1, CONTEXT), np.float32)

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import httpx
+import httpx2
 import numpy as np
 import uvicorn
 
@@ -39,9 +39,9 @@ def serve(run: Path) -> None:
 async def rater(times: dict[str, list[float]], number: int) -> int:
     rng = random.Random(number)
     answers = 0
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{PORT}", timeout=60) as client:
+    async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{PORT}", timeout=60) as client:
 
-        async def timed(kind: str, path: str, body: object = None) -> httpx.Response:
+        async def timed(kind: str, path: str, body: object = None) -> httpx2.Response:
             began = time.perf_counter()
             reply = await (client.get(path) if body is None else client.post(path, json=body))
             times[kind].append(1_000 * (time.perf_counter() - began))
@@ -65,9 +65,9 @@ async def rater(times: dict[str, list[float]], number: int) -> int:
 def wait_until_up() -> None:
     while True:
         try:
-            httpx.get(f"http://127.0.0.1:{PORT}/step")
+            httpx2.get(f"http://127.0.0.1:{PORT}/step")
             return
-        except httpx.TransportError:
+        except httpx2.TransportError:
             time.sleep(0.2)
 
 

@@ -19,6 +19,25 @@ OWN_FOLDER: Final = 0o700
 OWN_FILE: Final = 0o600
 _USERS_UMASK: Final = "HEART_HARNESS_UMASK"
 """Environment variable with the umask of whoever started the harness, in octal digits."""
+CACHE_VARIABLE: Final = "HEART_HARNESS_CACHE"
+OFFLINE_VARIABLE: Final = "HEART_HARNESS_OFFLINE"
+
+
+def cache_folder() -> Path:
+    """Folder of this user's files: `$HEART_HARNESS_CACHE`, else `heart-voice-harness` in `$XDG_CACHE_HOME` or `~/.cache`.
+
+    A relative `$XDG_CACHE_HOME` is ignored, as the XDG Base Directory Specification (0.8) asks.
+    """
+    given = os.environ.get(CACHE_VARIABLE)
+    if given:
+        return Path(given).expanduser()
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "heart-voice-harness"
+
+
+def is_offline() -> bool:
+    """True if the user forbids downloads."""
+    return os.environ.get(OFFLINE_VARIABLE, "") not in ("", "0")
 
 
 def private_by_default() -> None:

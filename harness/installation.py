@@ -10,6 +10,7 @@ import re
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +24,16 @@ def install_command(extra: str) -> str:
     """`.venv/bin/pip install '.[pictures]'`: the command that adds an extra to this installation, from where it came."""
     requirement = _requirement(extra, recorded_source())
     return f"{pip_command('install')} {'-e ' if _is_editable() else ''}{shlex.quote(requirement)}"
+
+
+def missing_modules(modules: Sequence[str]) -> tuple[str, ...]:
+    """The modules that are not installed, found without importing them.
+
+    A package that is uninstalled and shares its folder with another (`onnxruntime`, `onnxruntime-gpu`) may leave a folder
+    behind: a namespace without an origin, from which nothing can be imported.
+    """
+    specs = {name: find_spec(name) for name in modules}
+    return tuple(name for name, spec in specs.items() if spec is None or spec.origin is None)
 
 
 def recorded_source() -> dict[str, Any] | None:

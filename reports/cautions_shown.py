@@ -17,7 +17,7 @@ EVERY: Final = "All figures"
 _CODES: Final[Mapping[str, tuple[str, ...]]] = {
     "Fast": (
         "no_reply", "why_silent", "undecided", "machines_differ", "lossy_line", "idle_load", "unsure_clock", "stalled",
-        "odd_sound", "throttled", "gpu_clocks", "gpu_shared", "seat_error", "seat_losses",
+        "ends_turns", "odd_sound", "throttled", "gpu_clocks", "gpu_shared", "seat_error", "seat_losses",
     ),
     "Kind": (
         "timing_alone", "not_judged", "presentation", "red_lines", "weak_judge", "silent_judge", "own_family",

@@ -312,6 +312,7 @@ def _by_names(part: Part) -> circumstances.Circumstances:
         "idle_percent",
         "reported_stages",
         "other_wires",
+        "ends_turns",
         "odd_sound",
         "stalled",
         "why_silent",

@@ -12,7 +12,7 @@ from typing import Final
 import hypothesis
 import pytest
 
-from harness.models.store import CACHE_VARIABLE, cache_folder
+from harness.files import CACHE_VARIABLE, cache_folder
 
 pytest_plugins = ("pytester",)
 

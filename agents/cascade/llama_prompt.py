@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-import httpx
+import httpx2
 
 _TIMEOUT_S: Final = 60.0
 _PLACE: Final = "\N{WHITE SQUARE}"
@@ -25,8 +25,8 @@ class LlamaPrompt:
     """The prompt side of a llama.cpp server for one session under one system prompt."""
 
     def __init__(self, native_url: str, system: str) -> None:
-        self._client = httpx.AsyncClient(
-            base_url=native_url, timeout=_TIMEOUT_S, limits=httpx.Limits(max_keepalive_connections=0)
+        self._client = httpx2.AsyncClient(
+            base_url=native_url, timeout=_TIMEOUT_S, limits=httpx2.Limits(max_keepalive_connections=0)
         )
         self._system = {"role": "system", "content": system}
         self._messages: list[Any] | None = None

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
+import httpx2
 
 from harness.agents.connections.diagnosis import serves
 from harness.agents.cuda import without_libraries
@@ -95,12 +95,12 @@ class ModelServer:
     async def _wait_until_ready(self, url: str) -> None:
         program = self.at_its_port(self._settings.command[0])
         until_s = time.monotonic() + self._settings.ready_timeout_s
-        async with httpx.AsyncClient(timeout=2.0, trust_env=False) as client:
+        async with httpx2.AsyncClient(timeout=2.0, trust_env=False) as client:
             while True:
                 assert self._process is not None
                 if (code := self._process.returncode) is not None:
                     raise ServerFailed(f"[process] {program} ended before it was ready (exit code {code})")
-                with suppress(httpx.HTTPError):
+                with suppress(httpx2.HTTPError):
                     if (await client.get(url)).is_success:
                         return
                 if time.monotonic() > until_s:
@@ -112,9 +112,9 @@ class ModelServer:
         asked: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": "Hello."}], "max_tokens": 1}
         headers = {"Authorization": f"Bearer {key}"}
         try:
-            async with httpx.AsyncClient(timeout=_ANSWER_S, trust_env=False) as client:
+            async with httpx2.AsyncClient(timeout=_ANSWER_S, trust_env=False) as client:
                 reply = await client.post(f"{base_url}/chat/completions", json=asked, headers=headers)
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise ServerFailed(f"[process] the model server gave no first answer ({error!r})") from error
         if not reply.is_success:
             said = beginning(reply.text, _WORDS)

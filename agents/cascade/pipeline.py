@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, cast, get_args
 
-import httpx
+import httpx2
 from fastapi import WebSocket
 from loguru import logger
 from pipecat.evals.serializer import EvalConnectionFlags
@@ -204,7 +204,7 @@ class Session:
         if self._settings.llm.warm_prefix and self._prompt is not None:
             try:
                 await self._prompt.warm(history)
-            except httpx.HTTPError as failed:
+            except httpx2.HTTPError as failed:
                 await rtvi.send_error_response(message, f"language model failed on the history: {failed}")
                 return
         logger.info("history of {} messages taken", len(history))

@@ -17,11 +17,14 @@ class About:
 
     comment: tuple[str, ...]
     url: str
-    """The address of an agent that the harness starts; `{port}` is its port."""
+    """The address of an agent that the harness starts, where `{port}` is its port; or the vendor's own."""
     command: str
+    """The command that starts one; empty for a vendor's service."""
     ready: str
     settings: tuple[str, ...] = ()
     """Lines of a first profile beside `kind` and `url`."""
+    tables: tuple[str, ...] = ()
+    """Lines with tables of settings, which come behind all others."""
     route: str = ""
     """Where agents of this kind usually answer, for a caller at the wrong path; empty if there is no usual place."""
     brings_ttft: str = ""
@@ -32,3 +35,7 @@ class About:
     """What makes it take the conversation so far; empty as above."""
     keyed: bool = True
     """True if its profile has `api_key_env`."""
+    silent: str = ""
+    """What is usually behind the silence of an agent that took the call; empty if nothing is usual."""
+    key: str = ""
+    """How its servers want a key, for a caller whose key they refuse; empty if any way does."""

@@ -5,11 +5,11 @@ The one place where a wire gets either. Both are made anew for each call, becaus
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 from harness.agents.connection import ConnectionFailed
-from harness.agents.connections.credentials import Credentials, Headers, filled_address
+from harness.agents.connections.credentials import BEARER, Credentials, Headers, KeyForm, filled_address
 from harness.agents.connections.start_request import start
 from harness.agents.connections.what_to_check import Place
 from harness.agents.secret_places import VARIABLE
@@ -28,17 +28,28 @@ class Access:
     start_url: str | None = None
     """Address that is asked for the call first; `transport` is what the call is to come over."""
     transport: str = ""
+    key_words: str = ""
+    """How its servers want the key, for advice."""
 
     @classmethod
-    def of(cls, url: str, options: Mapping[str, Any], route: str = "", transport: str = "") -> "Access":
+    def of(
+        cls,
+        url: str,
+        options: Mapping[str, Any],
+        route: str = "",
+        transport: str = "",
+        key_form: KeyForm = BEARER,
+        key_words: str = "",
+    ) -> Self:
         """The access that the options of a connection describe."""
         return cls(
             url,
-            Credentials.of(options),
+            Credentials.of(options, key_form),
             route,
             float(options.get("open_timeout_s", OPEN_TIMEOUT_S)),
             options.get("start_url"),
             transport,
+            key_words,
         )
 
     @property
@@ -46,7 +57,7 @@ class Access:
         """What advice says of it."""
         keys = (*self.credentials.named, *VARIABLE.findall(self.url))
         may_start = bool(self.transport) and self.start_url is None
-        return Place(urlsplit(self.url).scheme, self.route, keys, self.timeout_s, may_start)
+        return Place(urlsplit(self.url).scheme, self.route, keys, self.timeout_s, may_start, self.key_words)
 
     async def opened(self) -> tuple[str, Headers]:
         """The address to dial and the headers to send, secrets included: neither is shown or stored.

@@ -20,6 +20,9 @@ from harness.errors import no_key, not_set
 AUTHORIZATION: Final = "Authorization"
 
 Headers = tuple[tuple[str, str], ...]
+KeyForm = tuple[str, str]
+"""The header that carries a key, and what is written before the key in it."""
+BEARER: Final[KeyForm] = (AUTHORIZATION, "Bearer ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,12 @@ class Credentials:
     api_key_env: str | None = None
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Header → its value, with `${NAME}` for the value of an environment variable."""
+    key_form: KeyForm = BEARER
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> "Credentials":
+    def of(cls, options: Mapping[str, Any], key_form: KeyForm = BEARER) -> "Credentials":
         """Those among the options of a connection."""
-        return cls(options.get("api_key_env"), dict(options.get("headers") or {}))
+        return cls(options.get("api_key_env"), dict(options.get("headers") or {}), key_form)
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -47,7 +51,8 @@ class Credentials:
         Raises:
             ConnectionFailed: a variable is not set, or holds what no header can carry.
         """
-        key = ((AUTHORIZATION, f"Bearer {value_of(self.api_key_env, 'api_key_env')}"),) if self.api_key_env else ()
+        header, before = self.key_form
+        key = ((header, before + value_of(self.api_key_env, "api_key_env")),) if self.api_key_env else ()
         return (*key, *((name, _filled(text, f"headers.{name}")) for name, text in self.headers.items()))
 
 

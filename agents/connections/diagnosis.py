@@ -12,9 +12,14 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from harness.agents.connection import ConnectionFailed
-from harness.agents.connections.what_to_check import Fault, Place, failed, fault_of_error, fault_of_status
+from harness.agents.connections.refusals import refusal_in
+from harness.agents.connections.what_to_check import Fault, Place, failed, fault_of_error, fault_of_refusal
+from harness.agents.connections.wire import Garbage, parse_object, shown
 
 PROBE_S: Final = 2.0
+_MOST_WORDS: Final = 160
+_SAID: Final = ("err_msg", "message", "detail", "description", "error")
+"""Where servers put the sentence of a refusal: Deepgram, Vapi, Ultravox and the OpenAI protocol, then what is usual."""
 _ALERTED: Final = "ALERT"
 """In OpenSSL's name of what a server of TLS refuses: it does speak TLS."""
 
@@ -24,12 +29,31 @@ async def explained(error: BaseException, url: str, place: Place) -> ConnectionF
     return await settled(*fault_of_error(error), url=url, place=place)
 
 
-async def explained_status(status: int, url: str, place: Place, detail: str = "") -> ConnectionFailed:
-    """The failure to raise for an HTTP status that is no success."""
+async def explained_status(status: int, url: str, place: Place, detail: str = "", body: bytes = b"") -> ConnectionFailed:
+    """The failure to raise for an HTTP status that is no success. `body`: the answer's, whose code may say how it is mended."""
     if status == 400 and not place.secure and await speaks_tls(url):
         return failed("needs_tls", place)
-    fault = fault_of_status(status, keyed=bool(place.keys))
+    fault = fault_of_refusal(status, bool(place.keys), detail)
+    if fault not in ("no_key", "wrong_key") and (refused := refusal_in(body)) is not None:
+        return refused.failure(f"HTTP {status}, ")
     return failed(fault, place, status=f"HTTP {status}" if fault == "busy" else status, detail=f": {detail}" if detail else "")
+
+
+def words_in(body: bytes) -> str:
+    """The words of a server's refusal: the sentence in its JSON, or all of a short text; empty for a page of a website."""
+    text = body.decode("utf-8", "replace").strip()
+    try:
+        found = parse_object(text)
+    except Garbage:
+        return "" if text.startswith("<") else shown(text, _MOST_WORDS)
+    inner = found.get("error")
+    for said in (found, inner if isinstance(inner, dict) else {}):
+        for name in _SAID:
+            words = said.get(name)
+            words = ", ".join(map(str, words)) if isinstance(words, list) else words
+            if isinstance(words, str) and words:
+                return shown(words.rstrip(". "), _MOST_WORDS)
+    return shown(text, _MOST_WORDS)
 
 
 async def settled(fault: Fault, detail: str, *, url: str, place: Place) -> ConnectionFailed:

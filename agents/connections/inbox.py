@@ -89,7 +89,9 @@ class Limits:
     message_bytes: int = 4 * 1024 * 1024
     """One message: over a minute of 24 kHz audio. Pipecat sends 40 ms a message; some bots send a whole reply at once."""
     session_bytes: int = 64 * 1024 * 1024
-    """All messages: over 20 minutes of 24 kHz audio, in sessions of at most two."""
+    """All messages, beyond those that come in real time: over 20 minutes of 24 kHz audio."""
+    session_bytes_s: int = 128_000
+    """A second of 48 kHz audio in base64, the most of any wire: a full-duplex agent sends as long as its call lasts."""
     text_bytes: int = 8 * 1024 * 1024
     """Bytes of messages without audio: parsed JSON can take twenty times the memory of its text."""
     events: int = 200_000
@@ -138,6 +140,7 @@ class Inbox:
         self._limits = limits
         self._events: asyncio.Queue[Event] = asyncio.Queue()
         self._delivered_end = False
+        self._begun_ns = time.monotonic_ns()
         self._bytes = 0
         self._text_bytes = 0
         self._count = 0
@@ -152,7 +155,8 @@ class Inbox:
         """True if a message of this size is within the limits; otherwise the session ends."""
         self._bytes += size
         self._count += 1
-        if self._bytes > self._limits.session_bytes:
+        lasted_s = (time.monotonic_ns() - self._begun_ns) / 1e9
+        if self._bytes > self._limits.session_bytes + lasted_s * self._limits.session_bytes_s:
             self.end(f"the agent sent more than {self._limits.session_bytes >> 20} MiB", "flood")
         elif self._count > self._limits.events:
             self.end(f"the agent sent more than {self._limits.events:,} messages", "flood")

@@ -1,14 +1,12 @@
 """The OpenAI Realtime protocol over WebSocket, which several vendors and local speech servers speak too.
 
 The history is given as conversation items, each of which the server acknowledges, before any audio. Server-side turn
-detection stays on: with a manual commit the endpointing would be the harness's, and TTFA would no longer be the agent's.
+detection is on unless a profile says `"none"`: then the harness, which knows where its caller's turn ends, commits it at once,
+so that TTFA has no wait for that decision in it. Such calls are marked, and nothing makes up the wait that is missing.
 Over this wire the *client* stops the playback when the caller starts to speak, and tells the server how much of the
 reply was heard; so the harness does both, as an application would. Event names of the beta are understood as well.
 
-That a function is called is said in three places (an item, its complete arguments, the list in `response.done`), any of which a
-server may leave out; that it has returned, perhaps by an item, and otherwise by the next response.
-
-Source: OpenAI's reference of Realtime client and server events.
+Source: OpenAI's reference of Realtime client and server events; `openai.types.realtime` of openai 3.54.
 """
 
 import base64
@@ -24,6 +22,9 @@ from harness.agents.cascade.prompt import system_instruction
 from harness.agents.cascade.settings import ReplySettings
 from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Mark, Transcript
 from harness.agents.connections.about import TCP, About
+from harness.agents.connections.openai_functions import FixedAnswers, FunctionCalls, declared
+from harness.agents.connections.refusals import refusal_in_goodbye, refusal_of
+from harness.agents.connections.tools import Tool
 from harness.agents.connections.websocket import over_websocket
 from harness.agents.connections.wire import (
     NOTHING,
@@ -37,6 +38,7 @@ from harness.agents.connections.wire import (
     parse_object,
     refuse_history,
     shown,
+    table_of,
     whole_samples,
 )
 from harness.agents.message import Message
@@ -44,71 +46,6 @@ from harness.agents.model_family import family_of
 from harness.agents.profile_base import ProfileSettings
 from harness.agents.profile_spoken import KeyedBot
 from harness.agents.reply_signs import MORE_COMES
-
-BEGUN = "realtime.function_call.begun"
-ENDED = "realtime.function_call.ended"
-
-
-class FunctionCalls:
-    """The calls of one session."""
-
-    def __init__(self) -> None:
-        self._in_flight: dict[str, None] = {}
-        self._seen: set[str] = set()
-
-    @property
-    def in_flight(self) -> bool:
-        """True if the answer to a call is still to come."""
-        return bool(self._in_flight)
-
-    def follow(self, data: Mapping[str, Any], arrival_ns: int) -> tuple[Mark, ...]:
-        """The marks of one event: of each call that it begins or ends."""
-        item = data.get("item")
-        item = item if isinstance(item, dict) else {}
-        match data.get("type"):
-            case "response.output_item.added" if item.get("type") == "function_call":
-                return self._begin(item.get("call_id") or item.get("id"), arrival_ns)
-            case "response.function_call_arguments.done":
-                return self._begin(data.get("call_id") or data.get("item_id"), arrival_ns)
-            case "response.mcp_call.in_progress":
-                return self._begin(data.get("item_id"), arrival_ns)
-            case "response.mcp_call.completed" | "response.mcp_call.failed":
-                return self._end((data.get("item_id"),), arrival_ns)
-            case "conversation.item.added" | "conversation.item.created" if item.get("type") == "function_call_output":
-                return self._end((item.get("call_id"),), arrival_ns)
-            case "response.created":
-                return self._end(tuple(self._in_flight), arrival_ns)
-            case "response.done":
-                return self._on_done(data.get("response"), arrival_ns)
-        return ()
-
-    def _on_done(self, response: object, arrival_ns: int) -> tuple[Mark, ...]:
-        found = response if isinstance(response, dict) else {}
-        if found.get("status", "completed") != "completed":
-            # Nobody runs the functions of a response that was cut off.
-            return self._end(tuple(self._in_flight), arrival_ns)
-        output = found.get("output")
-        items = [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []
-        called = [item.get("call_id") or item.get("id") for item in items if item.get("type") == "function_call"]
-        return tuple(mark for call in called for mark in self._begin(call, arrival_ns))
-
-    def _begin(self, call: object, arrival_ns: int) -> tuple[Mark, ...]:
-        if str(call) in self._seen:
-            return ()
-        self._seen.add(str(call))
-        self._in_flight[str(call)] = None
-        return (_call_mark(BEGUN, str(call), arrival_ns),)
-
-    def _end(self, calls: tuple[object, ...], arrival_ns: int) -> tuple[Mark, ...]:
-        ended = [str(call) for call in calls if str(call) in self._in_flight]
-        for call in ended:
-            del self._in_flight[call]
-        return tuple(_call_mark(ENDED, call, arrival_ns) for call in ended)
-
-
-def _call_mark(name: str, call: str, arrival_ns: int) -> Mark:
-    return Mark(name, arrival_ns, arrival_ns, {"call": call, "stamped": "arrival"})
-
 
 RATE_HZ: Final = 24_000
 
@@ -134,14 +71,32 @@ _BEGINNINGS: Final = MappingProxyType(
 _TEXT_KIND: Final = MappingProxyType({"user": "input_text", "assistant": "output_text"})
 
 
-class RealtimeWire(Wire):
-    """One session. `session` are the settings for `session.update`, in addition to the audio formats."""
+NO_DETECTION: Final = "none"
+_COMMITTED_HERE: Final = (
+    "its turn detection is off, so the harness, which knows where its caller's turn ends, commits it there, and TTFA has no "
+    "wait for that decision in it"
+)
 
-    def __init__(self, session: Mapping[str, Any], accepts_history: bool = True) -> None:
+
+class RealtimeWire(Wire):
+    """One session. `session` are the settings for `session.update`; `tools` have the answers to its functions.
+
+    `commits`: the harness ends each turn of the caller.
+    """
+
+    def __init__(
+        self,
+        session: Mapping[str, Any],
+        accepts_history: bool = True,
+        tools: Sequence[Mapping[str, Any]] = (),
+        commits: bool = False,
+    ) -> None:
         self._session = dict(session)
         self.capabilities = Capabilities(accepts_history, input_rate_hz=RATE_HZ, output_rate_hz=RATE_HZ)
         self._history: tuple[Message, ...] = ()
-        self._updated = False
+        self._created = self._updated = False
+        self._commits = commits
+        self._responding = False
         self._items_awaited: set[str] = set()
         self._playout = PlayoutClock()
         self._item: tuple[str, int] | None = None
@@ -149,6 +104,7 @@ class RealtimeWire(Wire):
         self._begun: set[str] = set()
         """The kinds of pieces that have begun in the latest response."""
         self._calls = FunctionCalls()
+        self._answers = FixedAnswers(tools)
 
     @property
     def ready(self) -> bool:
@@ -156,7 +112,15 @@ class RealtimeWire(Wire):
 
     @property
     def waits_for(self) -> str:
-        return "the acknowledgement of the history" if self._updated else "session.created and session.updated"
+        if self._updated:
+            return "the acknowledgement of the history"
+        if self._created:
+            return "session.updated"
+        return 'session.created (a server that waits for its caller to begin is of another kind, as "openai-live")'
+
+    @property
+    def ends_turns(self) -> str:
+        return _COMMITTED_HERE if self._commits else ""
 
     def hello(self, history: Sequence[Message]) -> Sequence[Outgoing]:
         refuse_history(history, self.capabilities.accepts_history, "set accepts_history = true if it does")
@@ -167,18 +131,24 @@ class RealtimeWire(Wire):
         data = parse_object(message)
         calls = self._calls.follow(data, arrival_ns)
         received = self._receive(data, arrival_ns)
-        return Received((*calls, *received.events), received.replies) if calls else received
+        return Received((*calls, *received.events), (*received.replies, *self._answered(data)))
+
+    def refusal(self, code: int, reason: str) -> ConnectionFailed | None:
+        del code
+        named = refusal_in_goodbye(reason)
+        return named.failure() if named is not None else None
 
     def _receive(self, data: Mapping[str, Any], arrival_ns: int) -> Received:
         kind = data.get("type")
         begun = self._beginning(data, arrival_ns)
         match kind:
             case "session.created":
+                self._created = True
                 return Received(replies=(json.dumps({"type": "session.update", "session": self._session}),))
             case "session.updated":
                 return self._on_updated()
             case "conversation.item.added" | "conversation.item.created" | "conversation.item.done":
-                self._items_awaited.discard(str(_inner(data, "item").get("id")))
+                self._items_awaited.discard(str(table_of(data, "item").get("id")))
                 return NOTHING
             case "response.output_audio.delta" | "response.audio.delta":
                 heard = self._on_audio(data, arrival_ns)
@@ -190,7 +160,7 @@ class RealtimeWire(Wire):
             case "conversation.item.input_audio_transcription.completed":
                 return _said("user", data, arrival_ns)
             case "error" if not self.ready:
-                raise ConnectionFailed(f"the server says: {shown(str(_inner(data, 'error').get('message')), 200)}")
+                raise refusal_of(data.get("error")).failure()
             case "input_audio_buffer.speech_started":
                 return self._on_speech(data, arrival_ns)
             case "response.done" if self._calls.in_flight:
@@ -204,6 +174,33 @@ class RealtimeWire(Wire):
     def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
         del now_ns
         return (json.dumps({"type": "input_audio_buffer.append", "audio": base64.b64encode(frame).decode()}),)
+
+    def end_turn(self) -> Sequence[Outgoing]:
+        if not self._commits:
+            return ()
+        # A second response cannot be asked for while one is being made.
+        begun = ("response.cancel",) if self._responding else ()
+        return tuple(json.dumps({"type": kind}) for kind in (*begun, "input_audio_buffer.commit", "response.create"))
+
+    def _answered(self, data: Mapping[str, Any]) -> tuple[str, ...]:
+        """The answers to the functions that a response called, once it is over, and the request to go on."""
+        match data.get("type"):
+            case "response.created":
+                self._responding = True
+            case "response.function_call_arguments.done":
+                self._answers.note(data)
+            case "response.done":
+                self._responding = False
+                response = table_of(data, "response")
+                if response.get("status", "completed") != "completed":
+                    self._answers.forget()
+                output = response.get("output")
+                for item in output if isinstance(output, list) else ():
+                    self._answers.note(item)
+                items = self._answers.take()
+                wishes = [{"type": "conversation.item.create", "item": item} for item in items]
+                return tuple(json.dumps(wish) for wish in [*wishes, {"type": "response.create"}]) if items else ()
+        return ()
 
     def _beginning(self, data: Mapping[str, Any], arrival_ns: int) -> tuple[Mark, ...]:
         """A mark if this is the first piece of its kind in a response."""
@@ -219,7 +216,7 @@ class RealtimeWire(Wire):
         if self._updated:
             return NOTHING
         self._updated = True
-        items = [_item(f"history_{count}", turn) for count, turn in enumerate(self._history)]
+        items = [{"id": f"history_{count}", **message_item(turn)} for count, turn in enumerate(self._history)]
         self._items_awaited = {item["id"] for item in items}
         return Received(replies=tuple(json.dumps({"type": "conversation.item.create", "item": item}) for item in items))
 
@@ -253,14 +250,9 @@ class RealtimeWire(Wire):
         return Received(events=(mark, Cleared(arrival_ns)), replies=(json.dumps(truncate),))
 
 
-def _item(item_id: str, turn: Message) -> dict[str, Any]:
-    content = [{"type": _TEXT_KIND[turn.role], "text": turn.text}]
-    return {"id": item_id, "type": "message", "role": turn.role, "content": content}
-
-
-def _inner(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    inner = data.get(name)
-    return inner if isinstance(inner, dict) else {}
+def message_item(turn: Message) -> dict[str, Any]:
+    """A turn of the conversation so far as OpenAI's sessions take it."""
+    return {"type": "message", "role": turn.role, "content": [{"type": _TEXT_KIND[turn.role], "text": turn.text}]}
 
 
 def _said(role: Any, data: Mapping[str, Any], arrival_ns: int) -> Received:
@@ -273,7 +265,7 @@ def _said(role: Any, data: Mapping[str, Any], arrival_ns: int) -> Received:
 def _mark(data: Mapping[str, Any], arrival_ns: int, more: Mapping[str, Any] = MappingProxyType({})) -> Mark:
     """The event as a mark, with its short fields: times, ids, state and usage of a response, an error's words."""
     detail: dict[str, Any] = {key: data[key] for key in ("audio_start_ms", "audio_end_ms", "item_id") if key in data}
-    response, error = _inner(data, "response"), _inner(data, "error")
+    response, error = table_of(data, "response"), table_of(data, "error")
     detail |= {key: response[key] for key in ("id", "status", "status_details", "usage") if key in response}
     detail |= {key: error[key] for key in ("code", "message") if key in error}
     return Mark(f"realtime.{data['type']}", arrival_ns, arrival_ns, {**detail, **more, "stamped": "arrival"})
@@ -296,29 +288,38 @@ class SemanticVad(ProfileSettings):
 
 
 class RealtimeProfile(KeyedBot):
-    """A server of the OpenAI Realtime protocol. Its turn detection cannot be switched off: it is part of what is timed."""
+    """A server of the OpenAI Realtime protocol."""
 
     kind: Literal["openai-realtime"]
     model: str | None = None
     voice: str | None = None
     instructions: str | None = None
     """Replaces the rules of the task that every system gets by default."""
-    turn_detection: Annotated[ServerVad | SemanticVad, Field(discriminator="type")] = ServerVad(type="server_vad")
+    turn_detection: Annotated[ServerVad | SemanticVad, Field(discriminator="type")] | Literal["none"] = ServerVad(
+        type="server_vad"
+    )
+    """`"none"`: the agent does not look for the end of a turn, the harness commits it, and the run says so."""
     transcription_model: str | None = None
     """Model with which the server transcribes the caller."""
+    reasoning_effort: Literal["minimal", "low", "medium", "high", "xhigh"] | None = None
+    """For a model that reasons."""
+    speed: Annotated[float, Field(ge=0.25, le=1.5)] | None = None
+    """Of its speech, as a multiple of the model's own."""
+    tools: tuple[Tool, ...] = ()
     accepts_history: bool = True
 
-    newer: ClassVar[frozenset[str]] = frozenset(("headers",))
+    newer: ClassVar[frozenset[str]] = frozenset(("headers", "reasoning_effort", "speed", "tools"))
 
     @property
     def family(self) -> str | None:
         return self.stated_family or (family_of(self.model) if self.model else None)
 
     def _options(self) -> dict[str, Any]:
+        detection = self.turn_detection
         return {
             **super()._options(),
             "instructions": self.instructions or system_instruction(ReplySettings()),
-            "turn_detection": self.turn_detection.model_dump(exclude_none=True),
+            "turn_detection": detection if isinstance(detection, str) else detection.model_dump(exclude_none=True),
             "input_rate_hz": RATE_HZ,
         }
 
@@ -343,15 +344,16 @@ ABOUT: Final = About(
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A session with a realtime server.
 
-    Options: `model`, `instructions`, `voice`, `turn_detection`, `transcription_model`, `accepts_history`, and every wire's.
+    Options: `model`, `instructions`, `voice`, `speed`, `turn_detection`, `transcription_model`, `reasoning_effort`, `tools`,
+    `accepts_history`, and every wire's.
     """
     pcm = {"type": "audio/pcm", "rate": RATE_HZ}
-    heard: dict[str, Any] = {"format": pcm, "turn_detection": options.get("turn_detection", {"type": "server_vad"})}
+    detection = options.get("turn_detection", {"type": "server_vad"})
+    commits = detection == NO_DETECTION
+    heard: dict[str, Any] = {"format": pcm, "turn_detection": None if commits else detection}
     if options.get("transcription_model"):
         heard["transcription"] = {"model": options["transcription_model"]}
-    said: dict[str, Any] = {"format": pcm}
-    if options.get("voice"):
-        said["voice"] = options["voice"]
+    said: dict[str, Any] = {"format": pcm} | {key: options[key] for key in ("voice", "speed") if options.get(key)}
     session: dict[str, Any] = {
         "type": "realtime",
         "output_modalities": ["audio"],
@@ -359,7 +361,12 @@ def connect(url: str, options: Mapping[str, Any]) -> Connection:
     }
     if options.get("instructions"):
         session["instructions"] = options["instructions"]
-    wire = RealtimeWire(session, accepts_history=bool(options.get("accepts_history", True)))
+    if options.get("reasoning_effort"):
+        session["reasoning"] = {"effort": options["reasoning_effort"]}
+    tools = options.get("tools") or ()
+    if tools:
+        session["tools"] = declared(tools)
+    wire = RealtimeWire(session, bool(options.get("accepts_history", True)), tools, commits)
     return over_websocket(_with_model(url, options.get("model")), wire, options, route=ABOUT.route)
 
 

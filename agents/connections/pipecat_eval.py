@@ -13,7 +13,8 @@ that. A greeting would be after the history in the context, so the history is gi
 The bot's audio is asked for (`capture_bot_audio`), and its detector's raw stamps (`vad_user_speaking`), which a bot keeps to
 itself otherwise.
 
-Source: `pipecat.evals.serializer` and `pipecat.evals.fastapi_transport` of pipecat 1.14.
+Source: `pipecat.evals.serializer` and `pipecat.evals.fastapi_transport` of pipecat 1.14; `pipecat.evals.transport` of 1.12,
+which serves this wire by itself (`bot.py -t eval`).
 """
 
 import base64
@@ -46,6 +47,7 @@ _BARRIER: Final = "history-read"
 _ENTRY: Final = '"eval": lambda: EvalTransportParams(audio_in_enabled=True, audio_out_enabled=True)'
 _HINT: Final = f"the bot's transport_params need {_ENTRY}, and its runner serves this wire at /ws"
 _PLAIN_ROUTE: Final = "/ws-client"
+_SOUND: Final = "capture_bot_audio=true"
 _SHARED: Final = ("input_rate_hz", "open_timeout_s", "api_key_env", "headers", "start_url")
 """Options that the plain wire has too."""
 _OFF: Final = f"the bot's evaluation wire is off: its transport_params have no {_ENTRY}"
@@ -203,6 +205,14 @@ class PipecatEvalConnection:
         await self._line.close()
 
 
+def _with_sound(url: str) -> str:
+    """The address, which until pipecat 1.12 is where the bot's audio is asked for; later bots read `eval-connect` alone."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("ws", "wss") or _SOUND.partition("=")[0] in parts.query:
+        return url
+    return parts._replace(query="&".join(filter(None, (parts.query, _SOUND)))).geturl()
+
+
 def _plain_address(url: str) -> str | None:
     """The plain route of the runner that serves evaluations at this address, or the runner's own request that starts either;
     None if it is not known."""
@@ -251,4 +261,4 @@ def connect(url: str, options: Mapping[str, Any]) -> Connection:
 def _evaluation(url: str, options: Mapping[str, Any]) -> Connection:
     wire = PipecatEvalWire(**settings_of(options, "input_rate_hz", "accepts_history", "system_messages"))
     # The runner serves evaluations where telephones call, and starts them as such.
-    return over_websocket(url, wire, options, route=ABOUT.route, transport="twilio", hint=_HINT)
+    return over_websocket(_with_sound(url), wire, options, route=ABOUT.route, transport="twilio", hint=_HINT)

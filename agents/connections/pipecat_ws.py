@@ -2,20 +2,15 @@
 
 The harness plays the client that pipecat's SDKs are. How a session is opened and given its history, and what else RTVI
 carries, is in `harness.agents.connections.rtvi`.
-
-pipecat's generated protobuf module is loaded from its file, because importing the package prints a banner and replaces
-`asyncio.wait_for`, neither of which belongs in the process that paces the call.
 """
 
-import importlib.util
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from harness.agents.connection import Capabilities, Cleared, Connection, ConnectionFailed, Transcript
+from harness.agents.connection import Capabilities, Cleared, Connection, Transcript
 from harness.agents.connections.about import METRICS, UVICORN, About
+from harness.agents.connections.pipecat_frames import frame_class
 from harness.agents.connections.rtvi import RtviSession
 from harness.agents.connections.start_request import StartedByRequest
 from harness.agents.connections.websocket import over_websocket, settings_of
@@ -32,23 +27,8 @@ from harness.agents.connections.wire import (
 )
 from harness.agents.message import Message
 from harness.agents.profile_spoken import PcmBot
-from harness.installation import install_command
 
 _RUNNER_HINT: Final = "pipecat's own runner serves this wire at /ws-client; its /ws is for telephones and evaluations"
-
-
-@cache
-def _frames() -> Any:
-    package = importlib.util.find_spec("pipecat")
-    if package is None or not package.submodule_search_locations:
-        raise ConnectionFailed(f"pipecat-ai is not installed; it comes with: {install_command('local')}")
-    path = Path(package.submodule_search_locations[0], "frames", "protobufs", "frames_pb2.py")
-    spec = importlib.util.spec_from_file_location("heart_voice_harness_pipecat_frames", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 class PipecatWire(Wire):
@@ -59,7 +39,7 @@ class PipecatWire(Wire):
     ) -> None:
         self.capabilities = Capabilities(accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None)
         self._session = RtviSession(accepts_history, rtvi, address)
-        self._proto = _frames()
+        self._frame = frame_class()
 
     @property
     def ready(self) -> bool:
@@ -83,7 +63,7 @@ class PipecatWire(Wire):
         if isinstance(message, str):
             raise NotOfThisWire(f"text where pipecat sends protobuf: {shown(message)}")
         try:
-            frame = self._proto.Frame.FromString(message)
+            frame = self._frame.FromString(message)
         except Exception as error:
             raise Garbage(f"{len(message)} bytes that are no pipecat frame: {shown(repr(message), 20)}") from error
         match frame.WhichOneof("frame"):
@@ -104,7 +84,7 @@ class PipecatWire(Wire):
 
     def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
         del now_ns
-        proto = self._proto.Frame()
+        proto = self._frame()
         proto.audio.audio = frame
         proto.audio.sample_rate = self.capabilities.input_rate_hz
         proto.audio.num_channels = 1
@@ -117,7 +97,7 @@ class PipecatWire(Wire):
         return audio_of(_without_wav_header(audio.audio), audio.sample_rate, arrival_ns)
 
     def _message(self, text: Outgoing) -> bytes:
-        proto = self._proto.Frame()
+        proto = self._frame()
         proto.message.data = text
         return bytes(proto.SerializeToString())
 

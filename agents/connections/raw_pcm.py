@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from harness.agents.connection import AGENT_ERROR, NO_TIME_NS, Capabilities, Cleared, Connection, Event, Mark, Transcript
 from harness.agents.connections.about import TCP, About
+from harness.agents.connections.start_request import StartedByRequest
 from harness.agents.connections.websocket import over_websocket, settings_of
 from harness.agents.connections.wire import (
     NOTHING,
@@ -113,7 +114,7 @@ def mark_of(data: Mapping[str, Any], arrival_ns: int) -> Event:
     return Mark(name=name, at_ns=stamped_ns, arrival_ns=arrival_ns, detail=detail if isinstance(detail, dict) else {})
 
 
-class RawPcmProfile(PcmBot):
+class RawPcmProfile(PcmBot, StartedByRequest):
     """Any bot that takes and gives PCM16LE mono as binary WebSocket messages."""
 
     kind: Literal["raw-pcm"]
@@ -141,4 +142,4 @@ ABOUT: Final = About(
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
     """A connection to a raw-PCM agent; options: `input_rate_hz`, `output_rate_hz`, `accepts_history`, and every wire's."""
     wire = RawPcmWire(**settings_of(options, "input_rate_hz", "output_rate_hz", "accepts_history"))
-    return over_websocket(url, wire, options)
+    return over_websocket(url, wire, options, transport="websocket")

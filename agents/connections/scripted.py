@@ -6,11 +6,15 @@ and speaks by script. What it did, and when, stays readable as `truth` on the mo
 
 Times are exact in intent and stamped in fact: a chunk is due at a programmed instant, its `arrival_ns` is when it was
 really given out, and the truth has both.
+
+A `full_duplex` script sends sound from the opened line to the end, as models do that listen while they speak: a unit of 80 ms
+every 80 ms, with its replies laid into it.
 """
 
 import asyncio
 import bisect
 import contextlib
+import itertools
 import json
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -42,6 +46,9 @@ LOUD = 100
 """A caller sample above this (−50 dB of full scale) is speech: far over rounding, far under any spoken vowel."""
 
 _LOOK_S = 0.005
+_UNIT_NS = 80_000_000
+_NOISE_MS = 8_000.0
+"""Length after which comfort noise repeats itself: a hundred units."""
 
 
 class _Settings(BaseModel):
@@ -73,6 +80,13 @@ class ScriptedReply(_Settings):
     """Speed of chunks as a multiple of real time (pipecat's transport: 2); 0 gives them out at once."""
 
 
+class ScriptedStall(_Settings):
+    """A time of a full-duplex script in which no unit is sent, `at_ms` after the line was opened; those due follow at once."""
+
+    at_ms: float
+    ms: float
+
+
 class Script(_Settings):
     """The behaviour of a scripted agent in one session."""
 
@@ -83,6 +97,11 @@ class Script(_Settings):
     input_rate_hz: int = 16_000
     output_rate_hz: int = 24_000
     accepts_history: bool = True
+    full_duplex: bool = False
+    """True if it sends all the time; `chunk_ms`, `pace` and `yields_after_ms` are then not used."""
+    comfort_noise_db: float | None = None
+    """Level of the noise between a full-duplex script's replies; None: digital silence."""
+    stalls: tuple[ScriptedStall, ...] = ()
     open_delay_ms: float = 0.0
     refuses: str | None = None
     yields_after_ms: float | None = None
@@ -108,6 +127,8 @@ class ReplyTruth:
     """Silence at the beginning of its sound."""
     barge_in_ns: int | None = None
     cleared_ns: int | None = None
+    start_ns: int | None = None
+    """Time at which it begins in a full-duplex script's sound; None until its first unit is sent."""
 
 
 @dataclass(slots=True)
@@ -125,7 +146,9 @@ class ScriptedConnection:
 
     def __init__(self, script: Script) -> None:
         self._script = script
-        self.capabilities = Capabilities(script.accepts_history, script.input_rate_hz, script.output_rate_hz)
+        self.capabilities = Capabilities(
+            script.accepts_history, script.input_rate_hz, script.output_rate_hz, script.full_duplex
+        )
         self._sounds = [render(reply.sound, script.output_rate_hz) for reply in script.replies]
         self._inbox = Inbox(Limits())
         self._tasks: list[asyncio.Task[None]] = []
@@ -143,6 +166,8 @@ class ScriptedConnection:
         refuse_history(history, self._script.accepts_history, "set accepts_history in the script")
         self.truth.history = [(turn.role, turn.text) for turn in history]
         self._tasks = [asyncio.create_task(self._perform(index)) for index in range(len(self._script.replies))]
+        if self._script.full_duplex:
+            self._tasks.append(asyncio.create_task(self._stream()))
         if self._script.closes_after_ms is not None:
             self._tasks.append(asyncio.create_task(self._hang_up(self._script.closes_after_ms)))
 
@@ -177,6 +202,8 @@ class ScriptedConnection:
         sound = self._sounds[index]
         truth = ReplyTruth(index, due_ns, lead_silence_ms=_lead_silence_ms(sound, script.output_rate_hz))
         self.truth.replies.append(truth)
+        if script.full_duplex:
+            return
         chunk_samples = max(1, round(reply.chunk_ms * script.output_rate_hz / 1e3))
         chunks = [sound[at : at + chunk_samples] for at in range(0, sound.size, chunk_samples)]
         begin_sample = self._received_samples
@@ -191,6 +218,38 @@ class ScriptedConnection:
             self._inbox.put(AudioChunk(now_ns, chunk.astype("<i2").tobytes(), script.output_rate_hz))
         audible_until_ns = due_ns + round(sound.size * 1e9 / script.output_rate_hz)
         await self._barged_in_before(audible_until_ns, begin_sample, truth)
+
+    async def _stream(self) -> None:
+        """Send a unit every 80 ms, with what the replies that have begun say in that time."""
+        script, rate_hz = self._script, self._script.output_rate_hz
+        size, opened_ns = _UNIT_NS * rate_hz // 10**9, time.monotonic_ns()
+        noise = np.zeros(size, np.int16)
+        if script.comfort_noise_db is not None:
+            noise = render((Piece(kind="noise", ms=_NOISE_MS, level_db=script.comfort_noise_db),), rate_hz)
+        for count in itertools.count():
+            due_ns = opened_ns + count * _UNIT_NS
+            stalled = (opened_ns + round((s.at_ms + s.ms) * 1e6) for s in script.stalls if s.at_ms <= count * _UNIT_NS / 1e6)
+            await _sleep_until(max([due_ns, *stalled]))
+            unit = np.take(noise, np.arange(count * size, (count + 1) * size), mode="wrap").astype(np.int32)
+            now_ns = time.monotonic_ns()
+            for truth in self.truth.replies:
+                self._lay_into(unit, due_ns, truth, now_ns)
+            self._inbox.put(AudioChunk(now_ns, unit.clip(-32_768, 32_767).astype("<i2").tobytes(), rate_hz))
+
+    def _lay_into(self, unit: NDArray[np.int32], unit_ns: int, truth: ReplyTruth, now_ns: int) -> None:
+        """Add the part of a reply that is due in a unit."""
+        if truth.start_ns is None:
+            if truth.due_ns >= unit_ns + _UNIT_NS:
+                return
+            truth.start_ns = max(truth.due_ns, unit_ns)
+            self._tell(truth.reply, truth.start_ns)
+            truth.lead_silence_ms += (truth.start_ns - unit_ns) / 1e6
+        sound = self._sounds[truth.reply]
+        at = round((truth.start_ns - unit_ns) * self._script.output_rate_hz / 1e9)
+        part = sound[max(0, -at) : max(0, len(unit) - at)]
+        if len(part):
+            truth.given_ns.append(now_ns)
+            unit[max(0, at) : max(0, at) + len(part)] += part
 
     async def _due(self, reply: ScriptedReply) -> int:
         """Wait until shortly before the reply is due; the instant at which it is."""

@@ -10,7 +10,7 @@ fails by name and never delays the caller's next frame.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
@@ -21,6 +21,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMes
 
 from harness.agents.connection import (
     CLOSED_WITH,
+    ENDS_TURNS,
     FELL_BACK,
     AudioChunk,
     ConnectionFailed,
@@ -28,7 +29,8 @@ from harness.agents.connection import (
     FailureKind,
 )
 from harness.agents.connections.access import Access
-from harness.agents.connections.diagnosis import explained, explained_status, settled, timed_out, trusted
+from harness.agents.connections.credentials import BEARER, KeyForm
+from harness.agents.connections.diagnosis import explained, explained_status, settled, timed_out, trusted, words_in
 from harness.agents.connections.inbox import Inbox, Limits, dialled
 from harness.agents.connections.what_to_check import ROWS, Fault, failed, sentence
 from harness.agents.connections.wire import Garbage, Outgoing, Wire, shown
@@ -98,6 +100,8 @@ class WebSocketConnection:
                 self._inbox.changed.clear()
         if self._wire.fell_back:
             self._inbox.note(FELL_BACK, why=self._wire.fell_back)
+        if self._wire.ends_turns:
+            self._inbox.note(ENDS_TURNS, why=self._wire.ends_turns)
         if (ended := self._inbox.ended) is not None:
             why = f"{ended.error or 'closed at once'}{self._hint}"
             await self._abandon(ConnectionFailed(why, ended.kind or "refused", HUNG_UP))
@@ -111,11 +115,17 @@ class WebSocketConnection:
         return ConnectionFailed(why, "open_timeout")
 
     def send(self, frame: bytes) -> None:
+        self._hand_over(lambda: self._wire.audio(frame, time.monotonic_ns()))
+
+    def end_turn(self) -> None:
+        self._hand_over(self._wire.end_turn)
+
+    def _hand_over(self, made: Callable[[], Sequence[Outgoing]]) -> None:
         if self._inbox.ended is not None:
             return
         messages: Sequence[Outgoing] = ()
         with self._inbox.ours("on the caller's sound"):
-            messages = self._wire.audio(frame, time.monotonic_ns())
+            messages = made()
         if self._socket is not None and self._nothing_waits(self._socket):
             for message in messages:
                 broadcast((self._socket,), message)
@@ -162,7 +172,8 @@ class WebSocketConnection:
             assert isinstance(socket, _StampedConnection)
             return socket
         except InvalidStatus as error:
-            raise await explained_status(error.response.status_code, self._dialled, place) from error
+            status, body = error.response.status_code, bytes(error.response.body or b"")
+            raise await explained_status(status, self._dialled, place, words_in(body), body) from error
         except InvalidMessage as error:
             fault: Fault = "broken" if isinstance(error.__cause__, EOFError) else "not_http"
             raise await settled(fault, "", url=self._dialled, place=place) from error
@@ -228,6 +239,8 @@ class WebSocketConnection:
                 return f"the agent broke the WebSocket protocol ({closed.sent.reason or closed.sent.code})", "garbage"
         if closed.rcvd is None:
             return "the line broke without a goodbye: the agent died, or hung up", "closed_early"
+        if (refused := self._wire.refusal(closed.rcvd.code, closed.rcvd.reason)) is not None:
+            return str(refused), refused.kind
         if closed.rcvd.code in _LEAVES and self._inbox.heard_audio:
             said = f": {shown(closed.rcvd.reason)}" if closed.rcvd.reason else ""
             return f"the agent hung up in the call: {_LEAVES[closed.rcvd.code]} (code {closed.rcvd.code}{said})", "hung_up"
@@ -281,11 +294,20 @@ def settings_of(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def over_websocket(
-    url: str, wire: Wire, options: Mapping[str, Any], *, route: str = "", transport: str = "", hint: str = ""
+    url: str,
+    wire: Wire,
+    options: Mapping[str, Any],
+    *,
+    route: str = "",
+    transport: str = "",
+    hint: str = "",
+    key_form: KeyForm = BEARER,
+    key_words: str = "",
 ) -> WebSocketConnection:
     """The connection of a wire by the options that all share: `api_key_env`, `headers`, `start_url`, `open_timeout_s`.
 
-    `route`: where agents of the kind usually answer; `transport`: its name in a request that starts a bot.
+    `route`: where agents of the kind usually answer; `transport`: its name in a request that starts a bot; `key_form`: how the
+    key is sent, and `key_words` the same for a caller whose key is refused.
     """
-    access = Access.of(url, options, route, transport)
+    access = Access.of(url, options, route, transport, key_form, key_words)
     return WebSocketConnection(url, wire, Limits(open_timeout_s=access.timeout_s), access, hint)

@@ -13,6 +13,7 @@ No input or output here.
 
 import errno
 import os
+import re
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
@@ -27,7 +28,7 @@ Fault = Literal[
     "certificate_expired", "certificate_early", "certificate_untrusted", "certificate_other_name", "tls_refused",
     "no_tls", "needs_tls", "unknown_host", "nothing_listens", "no_way", "unreachable", "asleep", "broken", "not_http", "proxy",
     "bad_address", "no_key", "wrong_key", "turned_away", "no_route", "moved", "busy", "server_error", "refused_otherwise",
-    "hung_up_on_key", "failed_otherwise", "no_packets", "silent", "one_way", "wrong_rate",
+    "hung_up_on_key", "no_credit", "no_agent", "failed_otherwise", "no_packets", "silent", "one_way", "no_end", "wrong_rate",
 ]  # fmt: skip
 
 
@@ -92,14 +93,16 @@ ROWS: Final[Mapping[Fault, Row]] = MappingProxyType(
         "bad_address": Row("not_found", "not an address ({detail})", "write it as {secure}://host/path"),
         "no_key": Row(
             "unauthorised",
-            "it wants a key (HTTP {status})",
-            "name the variable that holds it in api_key_env, or write a header with ${{NAME}} in headers",
+            "it wants a key (HTTP {status}{detail})",
+            "name the variable that holds it in api_key_env, or write a header with ${{NAME}} in headers{how}",
         ),
-        "wrong_key": Row("unauthorised", "it refuses the key (HTTP {status})", "check the value of {keys}"),
+        "wrong_key": Row("unauthorised", "it refuses the key (HTTP {status}{detail})", "check the value of {keys}{how}"),
         "turned_away": Row(
-            "unauthorised", "it turns this caller away (HTTP {status})", "check {keys}{token}, and the route: {route}"
+            "unauthorised",
+            "it turns this caller away (HTTP {status}{detail})",
+            "check {keys}{token}, and the route: {route}{how}",
         ),
-        "no_route": Row("not_found", "nothing of this kind is served at this address (HTTP {status})", "{route}"),
+        "no_route": Row("not_found", "nothing of this kind is served at this address (HTTP {status}{detail})", "{route}"),
         "moved": Row(
             "not_found",
             "it has moved (HTTP {status}{detail})",
@@ -107,13 +110,21 @@ ROWS: Final[Mapping[Fault, Row]] = MappingProxyType(
         ),
         "busy": Row(
             "busy",
-            "busy ({status})",
+            "busy ({status}{detail})",
             "it takes no further caller at present: try again later, or with fewer calls at once",
         ),
         "server_error": Row("refused", "it failed while it took the call (HTTP {status}{detail})", "its own log says why"),
         "refused_otherwise": Row("refused", "it refused the call (HTTP {status}{detail})", "check the address: {route}"),
         "hung_up_on_key": Row(
             "unauthorised", "it hung up at once ({detail})", "this is how many servers refuse a key: check {keys}"
+        ),
+        "no_credit": Row(
+            "unauthorised", "the account may not call now (HTTP {status}{detail})", "check its credits, its plan and its limits"
+        ),
+        "no_agent": Row(
+            "not_found",
+            "it gives this caller no such agent (HTTP {status}{detail})",
+            "check its id, and that it is of the key's own organisation or project",
         ),
         "failed_otherwise": Row("refused", "the connection failed ({detail})", "check the address"),
         "no_packets": Row(
@@ -130,6 +141,12 @@ ROWS: Final[Mapping[Fault, Row]] = MappingProxyType(
             "no_media",
             "one-way audio: it heard the caller ({detail}), and no speech came back within {timeout_s:g} s",
             "check if its output is on, and the key of its voice",
+        ),
+        "no_end": Row(
+            "no_media",
+            "it heard the caller begin ({detail}), and no sign of the turn's end came within {timeout_s:g} s",
+            "its turn detection did not fire on the caller's silence: try turn_detection with another threshold, "
+            "silence_duration_ms or eagerness",
         ),
         "wrong_rate": Row(
             "no_media",
@@ -157,6 +174,8 @@ class Place:
     timeout_s: float = 15.0
     may_start: bool = False
     """True if such agents may want to be asked for a token first, and this one was not."""
+    key_words: str = ""
+    """How agents of the kind want a key, where that is not as usual."""
 
     @property
     def secure(self) -> bool:
@@ -175,7 +194,8 @@ def sentence(fault: Fault, place: Place, *, status: int | str = "", detail: str 
         "token": ", if it gives a token for each call (start_url)" if place.may_start else "",
         "timeout_s": place.timeout_s,
         "status": status,
-        "detail": shown(detail, 120),
+        "how": f" ({place.key_words})" if place.key_words else "",
+        "detail": shown(detail, 200),
         "rate_hz": rate_hz,
     }
     row = ROWS[fault]
@@ -192,6 +212,8 @@ def fault_of_status(status: int, keyed: bool) -> Fault:
     match status:
         case 401 | 407:
             return "wrong_key" if keyed else "no_key"
+        case 402:
+            return "no_credit"
         case 403:
             return "turned_away"
         case 404 | 405 | 410 | 426:
@@ -203,6 +225,24 @@ def fault_of_status(status: int, keyed: bool) -> Fault:
     if 300 <= status < 400:
         return "moved"
     return "server_error" if status >= 500 else "refused_otherwise"
+
+
+_WORDS: Final[tuple[tuple[re.Pattern[str], Fault], ...]] = (
+    (re.compile(r"concurren|too many (calls|sessions)", re.IGNORECASE), "busy"),
+    (re.compile(r"credit|balance|billing|payment|free (minutes|tier)", re.IGNORECASE), "no_credit"),
+    (re.compile(r"(?<!user.)\b(assistant|agent|squad)(Id)?\b.*\b(not found|exist|allow)|find (the )?(assistant|agent)", re.I),
+     "no_agent"),
+)  # fmt: skip
+"""What a platform's refusal means by its words; the statuses that go with it differ (Vapi says 400 to all three)."""
+
+
+def fault_of_refusal(status: int, keyed: bool, words: str) -> Fault:
+    """The fault behind a refusal, by the server's words if they say more than its HTTP status."""
+    if status in (400, 402, 403, 404, 409, 422, 429):
+        for pattern, fault in _WORDS:
+            if pattern.search(words):
+                return fault
+    return fault_of_status(status, keyed)
 
 
 def fault_of_error(error: BaseException) -> tuple[Fault, str]:

@@ -8,7 +8,7 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -70,6 +70,15 @@ class Wire(Protocol):
     def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
         """One 20 ms frame of the caller as messages, and all other messages that are due."""
 
+    @property
+    def ends_turns(self) -> str:
+        """The reason why the harness says where its caller's turn ends, which other agents find out; empty if it does not."""
+        return ""
+
+    def end_turn(self) -> Sequence[Outgoing]:
+        """The messages that end the caller's turn, whose last frame was sent; none where the agent finds the end itself."""
+        return ()
+
     def unanswered(self) -> str:
         """The reason to go on although `ready` does not come in time and the line is open; empty if there is none."""
         return ""
@@ -78,6 +87,11 @@ class Wire(Protocol):
     def fell_back(self) -> str:
         """The reason why the session goes on in another way than its profile says; empty if it does not."""
         return ""
+
+    def refusal(self, code: int, reason: str) -> ConnectionFailed | None:
+        """The failure that a server's goodbye names in a way of its own; None for what all servers mean by it."""
+        del code, reason
+        return None
 
     def goodbye(self) -> Sequence[Outgoing]:
         """The last messages of a session that the caller ends; without any, it hangs up."""
@@ -109,6 +123,17 @@ def parse_object(text: str | bytes) -> dict[str, Any]:
         kind = NotOfThisWire if isinstance(text, str) else Garbage
         raise kind(f"a message that is not JSON: {shown(text)}") from error
     return dict(parsed)
+
+
+def table_of(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The object under a name of another; empty if there is none."""
+    inner = data.get(name)
+    return inner if isinstance(inner, dict) else {}
+
+
+def tables_in(found: object) -> list[dict[str, Any]]:
+    """The objects of a list; none if it is no list."""
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def _shallow(value: Any, depth: int) -> bool:

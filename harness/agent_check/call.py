@@ -25,7 +25,7 @@ from harness.audio.vocal import silero
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionOutcome, SessionPlan
 from harness.clock import now_ns
 from harness.errors import AgentError
-from harness.extras import require_local
+from harness.local_programs import local_python
 from harness.progress import RunProgress
 from harness.recording.files import load
 from harness.recording.record import Recording
@@ -79,7 +79,7 @@ async def try_agent(profile: AgentProfile, logs: Path, progress: RunProgress) ->
     weights = {name: models.resolve(name) for name in profile.weights}
     if isinstance(profile, TextProfile):
         return await _ask(profile, weights, logs, progress)
-    require_local("speaking to an agent and hearing it")
+    local_python("speaking to an agent and hearing it", progress)
     async with RunningAgents((profile,), weights, logs, progress) as running:
         # Before any voice is rendered: a wrong address or key is then said in a second.
         history, dialled = await _dialled(profile, running, progress)
@@ -142,6 +142,7 @@ async def _call(
         limits=_LIMITS,
         greeting=Greetings().of(profile),
         reply_ends_after_ms=profile.reply_silence_ms,
+        full_duplex=profile.is_full_duplex,
     )
     log_end = running.log_end(profile.name)
     with tempfile.TemporaryDirectory(prefix="trial-") as parent:

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from harness.agent_check.call import WORDS_SPOKEN, Trial
 from harness.agent_check.wrong_sound import OF_THE_SOUND, paced_rate_hz, why_no_answer
-from harness.agents.connection import FELL_BACK, IGNORED, ODD_SOUND, OF_THE_CONNECTION
+from harness.agents.connection import ENDS_TURNS, FELL_BACK, IGNORED, ODD_SOUND, OF_THE_CONNECTION
 from harness.agents.connections.inbox import NOTED
 from harness.agents.connections.spec import about
 from harness.agents.profile import AgentProfile, TextProfile
@@ -20,13 +20,14 @@ from harness.audio.level import first_sample
 from harness.audio.vocal import silero
 from harness.figures.circumstances import OnsetError
 from harness.figures.latency import MUCH_LOST, line_words
-from harness.recording.agent_words import understood
 from harness.recording.record import Recording
 from harness.recording.why_silent import with_words
+from harness.replies.agent_words import understood
 from harness.run.greetings import FIND_OUT_S
 from harness.timeline import NS_PER_MS, samples_to_ns
-from harness.timing.figures import IN_FULL, TurnTiming
+from harness.timing.figures import IN_FULL, Duplex, TurnTiming
 from harness.timing.interruptions import SILENT_S
+from harness.timing.utterances import TALK
 from harness.wording import counted, milliseconds
 
 Verdict = Literal["ok", "failed", "not so", "unknown"]
@@ -35,6 +36,8 @@ HEARD_SHARE: Final = 0.4
 """Share of the spoken words that a transcript must contain: a choice, above chance and below what a weak recogniser reaches
 on a clean line."""
 
+MOST_QUOTED: Final = 5
+"""Ignored messages that are shown: enough to see which protocol it is."""
 TELEPHONE: Final = "sip"
 """The kind whose marks `sip.…` are the connection's own; those of any other agent are whatever it sends."""
 
@@ -130,6 +133,8 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
     for mark in recording.marks:
         if mark.name == FELL_BACK:
             yield Check("wire", "not so", str(mark.detail.get("why", "")))
+        if mark.name == ENDS_TURNS:
+            yield Check("turns", "not so", str(mark.detail.get("why", "")))
     if trial.history_given:
         yield Check("history", "ok", "given and acknowledged: use --mode seeded (default)")
     else:
@@ -139,9 +144,12 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
     yield from _oddities(recording, type(profile).model_fields.keys())
     if timing.line is not None:
         yield Check("line", "ok" if timing.line.lost_share <= MUCH_LOST else "not so", line_words(timing.line))
+    if timing.duplex is not None:
+        yield _full_duplex(timing.duplex)
     yield _greeting(profile, timing)
     settings = type(profile).model_fields.keys()
-    yield _answer(trial, recording, timing, settings)
+    wire = about(profile.kind)
+    yield _answer(trial, recording, timing, settings, wire.silent if wire else "")
     yield _hears_us(understood(recording), settings)
     yield _interruption(recording, timing)
     # Marks of the telephone network are not the agent's own.
@@ -166,7 +174,7 @@ def _oddities(recording: Recording, settings: Set[str]) -> Iterator[Check]:
     ignored = [str(mark.detail.get("message", "")) for mark in recording.marks if mark.name == IGNORED]
     if ignored:
         count = f"{len(ignored)} messages or more" if len(ignored) >= NOTED else counted(len(ignored), "message")
-        yield Check("messages", "not so", f"ignored {count} that this wire does not know: {ignored[0]}")
+        yield Check("messages", "not so", f"ignored {count} that this wire does not know: {'; '.join(ignored[:MOST_QUOTED])}")
 
 
 def _picked_up(recording: Recording | None) -> str:
@@ -177,9 +185,16 @@ def _picked_up(recording: Recording | None) -> str:
     return f"answered after {answered['after_ms']} ms, of which it rang {answered['rang_ms']} ms; codec {answered['codec']}"
 
 
+def _full_duplex(found: Duplex) -> Check:
+    if found.cadence_ms is None:
+        return Check("full duplex", "not so", "its sound stops while it is silent: no unit of it can be late")
+    late = f"{len(found.unit_gaps_ms):,} of {counted(found.units, 'unit')} of {found.cadence_ms:,.0f} ms late"
+    return Check("full duplex", "ok", f"sends all the time; {late}")
+
+
 def _greeting(profile: AgentProfile, timing: TurnTiming) -> Check:
     found = timing.greeting
-    if found is None and profile.speaks_first is None and (timing.cut_in or timing.backchannels):
+    if found is None and profile.speaks_first is None and (timing.cut_in or timing.backchannels) and not timing.duplex:
         late = f"none within {FIND_OUT_S:g} s; if its speech during the caller's turn is one, set greets = true"
         return Check("greeting", "unknown", late)
     if found is None:
@@ -190,12 +205,13 @@ def _greeting(profile: AgentProfile, timing: TurnTiming) -> Check:
     return Check("greeting", "ok", f"after {found.latency_ms:,.0f} ms, {found.length_ms / 1000:.1f} s long{over}{said}")
 
 
-def _answer(trial: Trial, recording: Recording, timing: TurnTiming, settings: Set[str]) -> Check:
+def _answer(trial: Trial, recording: Recording, timing: TurnTiming, settings: Set[str], usual: str) -> Check:
     if trial.outcome.failure_kind is not None:
         why = with_words(trial.outcome.detail, recording.marks)
         return Check("answers", "failed", f"{trial.outcome.failure_kind}: {why}")
     if timing.no_reply:
-        return Check("answers", "failed", why_no_answer(recording, silero(), settings))
+        spoke = any(utterance.kind in (*TALK, "backchannel") for utterance in timing.utterances)
+        return Check("answers", "failed", why_no_answer(recording, silero(), settings, spoke, usual))
     if timing.signed_ms is not None:
         return Check("answers", "ok", f"began {-timing.signed_ms:,.0f} ms before the caller had finished")
     if timing.ttfa_ms is None:

@@ -18,7 +18,7 @@ from harness.agents.connections.inbox import Limits
 from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import NOTHING, Outgoing, Received, Wire
 from harness.agents.message import Message
-from harness.agents.new_profile import AT_AN_ADDRESS, with_model, without_model
+from harness.agents.new_profile import AT_AN_ADDRESS, NEEDS_A_PROFILE, with_model, without_model
 from harness.agents.secret_places import in_settings
 from harness.agents.secrets import learn, redact_foreign
 from harness.agents.this_machine import is_loopback
@@ -26,7 +26,7 @@ from harness.errors import AgentError, UserError
 from harness.nearest import or_one_of
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 SPEAKS_UNASKED: Final = "session.created"
 """The message with which a server of the OpenAI Realtime protocol begins every call."""
@@ -36,9 +36,10 @@ _PROBE_S: Final = 5.0
 _MOST_LISTED: Final = 5
 _LARGEST_LIST: Final = 4 * 1024 * 1024
 _WORDS: Final = {
-    "ws": "pipecat-eval or pipecat (a bot made with pipecat), raw-pcm (PCM16 both ways), openai-realtime, or the stream of a "
-    "telephone's carrier (twilio, plivo, telnyx, exotel, vonage)",
-    "http": "text (an OpenAI-compatible endpoint), or webrtc (a bot that takes SmallWebRTC offers)",
+    "ws": "pipecat-eval or pipecat (a bot made with pipecat), raw-pcm (PCM16 both ways), openai-realtime, openai-live, "
+    "gemini-live, elevenlabs, deepgram-agent, livekit (a room server), or the stream of a telephone's carrier (twilio, plivo, "
+    "telnyx, exotel, vonage, genesys)",
+    "http": "text (an OpenAI-compatible endpoint), vapi, ultravox, or webrtc (a bot that takes SmallWebRTC offers)",
 }
 
 
@@ -87,6 +88,10 @@ def _refuse_what_is_none(url: str, named: str) -> None:
 
 
 def _refuse_kind(url: str, kind: str) -> None:
+    if kind == NEEDS_A_PROFILE:
+        raise UserError(
+            f"--kind {kind}: its messages are described in a profile; write one: harness agents new {kind} --url URL"
+        )
     if kind not in AT_AN_ADDRESS:
         raise UserError(f"--kind {kind}: is no kind of agent that an address names{or_one_of(kind, AT_AN_ADDRESS)}")
     if kind not in kinds_at(scheme_of(url) or ""):
@@ -164,24 +169,24 @@ async def _text_model(url: str, named: str, *, asked: bool) -> AgentAddress:
 
 async def _models(url: str) -> tuple[str, list[str]]:
     """The base address of an OpenAI-compatible endpoint, and the names of its models; none for any other server."""
-    import httpx
+    import httpx2
 
     bare = without_model("text", url)[0].rstrip("/")
     try:
-        async with httpx.AsyncClient(timeout=_PROBE_S, trust_env=not is_loopback(url)) as client:
+        async with httpx2.AsyncClient(timeout=_PROBE_S, trust_env=not is_loopback(url)) as client:
             for place in (bare, f"{bare}/v1"):
                 async with client.stream("GET", f"{place}/models") as response:
                     found = await _listed(response)
                 if found:
                     return place, found
-    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         raise AgentError(
             f"{url}: cannot be reached ({redact_foreign(str(error)) or type(error).__name__}); is it running?"
         ) from error
     return bare, []
 
 
-async def _listed(response: "httpx.Response") -> list[str]:
+async def _listed(response: "httpx2.Response") -> list[str]:
     body = bytearray()
     if response.is_success:
         async for piece in response.aiter_bytes():

@@ -19,9 +19,9 @@ from harness.agents.connections.what_to_check import Place, sentence
 from harness.audio.level import AUDIBLE_RMS, block_power
 from harness.audio.pcm import FULL_SCALE, Int16, resample, to_float
 from harness.audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
-from harness.recording.agent_words import understood
 from harness.recording.record import Arrival, Recording
 from harness.recording.why_silent import why_silent
+from harness.replies.agent_words import understood
 from harness.timeline import NS_PER_S
 from harness.timing.figures import NO_REPLY_MS
 
@@ -34,10 +34,18 @@ OF_THE_SOUND: Final = ("output_rate_hz", "reply_encoding")
 _SIGNS: Final = ("user-started-speaking", "speech_started", "user-transcription", "input_audio_buffer")
 
 
-def why_no_answer(recording: Recording, vocal: VocalDetector, settings: Set[str] = frozenset()) -> str:
-    """One sentence: what is wrong, and what to check. `settings`: those of the agent's kind, because advice names no others."""
+def why_no_answer(
+    recording: Recording, vocal: VocalDetector, settings: Set[str] = frozenset(), spoke: bool = False, usual: str = ""
+) -> str:
+    """One sentence: what is wrong, and what to check. `settings`: those of the agent's kind, because advice names no others.
+
+    `spoke`: it was heard in the caller's turn. `usual`: what is usually behind the silence of such an agent.
+    """
     if (named := why_silent(recording.marks)) is not None:
         return f"no reply: {named}"
+    if spoke:
+        into = "it spoke into the caller's turn, and not once the turn was over"
+        return f"{into}: it took a pause of the caller for the end, or only murmured"
     place = Place(timeout_s=NO_REPLY_MS / 1000)
     pcm, rate_hz = recording.agent_pcm, recording.agent_rate_hz
     if np.any(block_power(pcm, max(1, rate_hz // 50)) > (AUDIBLE_RMS / FULL_SCALE) ** 2):
@@ -46,12 +54,16 @@ def why_no_answer(recording: Recording, vocal: VocalDetector, settings: Set[str]
         named = next((setting for setting in OF_THE_SOUND if setting in settings), "the rate that the agent states")
         if found[best] >= LEAST_SPEECH_S:
             mend = f"played at {best:,} Hz it is speech, so check {named}, or have the agent send {rate_hz:,} Hz"
-        else:
+            return sentence("wrong_rate", place, rate_hz=rate_hz, detail=mend)
+        if not recording.full_duplex:  # Else it may be the noise between its words.
             mend = f"check {named}, and if the agent sends the encoding of this wire and no other"
-        return sentence("wrong_rate", place, rate_hz=rate_hz, detail=mend)
+            return sentence("wrong_rate", place, rate_hz=rate_hz, detail=mend)
+    if (begun := _open_turn(recording)) and "turn_detection" in settings:
+        return sentence("no_end", place, detail=f"it reported {begun}")
+    more = f"; {usual}" if usual else ""
     if sign := _sign_of_hearing(recording):
-        return sentence("one_way", place, detail=sign)
-    return sentence("silent", place, detail="only silence" if len(pcm) else "no sound")
+        return sentence("one_way", place, detail=sign) + more
+    return sentence("silent", place, detail="only silence" if len(pcm) else "no sound") + more
 
 
 def _speech_s(pcm: Int16, rate_hz: int, vocal: VocalDetector) -> float:
@@ -65,6 +77,12 @@ def _sign_of_hearing(recording: Recording) -> str:
     if (words := understood(recording)) is not None:
         return f'it understood "{words[:60]}"'
     return next((f"it reported {m.name}" for m in recording.marks if any(sign in m.name for sign in _SIGNS)), "")
+
+
+def _open_turn(recording: Recording) -> str:
+    """The mark of a turn that the agent found begun and not ended; empty if there is none."""
+    said = [m.name for m in recording.marks if m.name.endswith(("speech_started", "speech_stopped", "committed"))]
+    return said[-1] if said and said[-1].endswith("speech_started") else ""
 
 
 _PACED_HZ: Final = (*RATES_HZ, 22_050, 44_100)

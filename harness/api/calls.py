@@ -35,8 +35,7 @@ def measure_recording(
         turns: start and end of each caller turn, in seconds; None: all the caller's speech is one turn. Only for a file.
 
     Raises:
-        UserError: the file cannot be read or does not have two channels, the caller is silent in a turn, or the speech detector
-            is not installed (extra `local`).
+        UserError: the file cannot be read or does not have two channels, or the caller is silent in a turn.
 
     >>> import harness
     >>> for turn in harness.measure_recording("call.wav"):

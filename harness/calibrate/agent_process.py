@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import AgentError
+from harness.local_programs import launch_environment, local_python
 from harness.with_parent import command
 
 _LINE_LIMIT = 256 * 1024 * 1024
@@ -52,11 +53,13 @@ async def metrology_agent(
     Raises:
         AgentError: it does not start.
     """
+    python = local_python("the agent with known delays", modules=("hibari",))
+    env = os.environ if python == sys.executable else launch_environment(python)
     process = await asyncio.create_subprocess_exec(
-        *command([*behind, sys.executable, *program, host, str(seed), str(sessions), str(int(keep_arrivals))]),
+        *command([*behind, python, *program, host, str(seed), str(sessions), str(int(keep_arrivals))]),
         *([] if delay_ms is None else [str(delay_ms)]),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-        limit=_LINE_LIMIT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        limit=_LINE_LIMIT, env={**env, "OPENBLAS_NUM_THREADS": "1"},
     )  # fmt: skip
     assert process.stdin is not None
     assert process.stdout is not None

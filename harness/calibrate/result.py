@@ -12,8 +12,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.files import write_whole
-from harness.models.store import cache_folder
+from harness.files import cache_folder, write_whole
 from harness.statistics.interval import TURNS_FOR_P95
 from harness.store.fleet import kind_of
 from harness.store.manifest import machine_facts

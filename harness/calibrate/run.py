@@ -85,7 +85,6 @@ async def calibrate(
 
     Raises:
         AgentError: the metrology agent or the caller does not start or dies, or hardly any trial could be measured.
-        UserError: the speech detector is not installed.
         StorageError, OSError: the recordings or the result could not be written.
     """
     drawn = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed

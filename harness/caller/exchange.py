@@ -42,6 +42,7 @@ def write_plan(plan: SessionPlan, folder: Path) -> None:
         "limits": dataclasses.asdict(plan.limits),
         "greeting": dataclasses.asdict(plan.greeting) if plan.greeting else None,
         "reply_ends_after_ms": plan.reply_ends_after_ms,
+        "full_duplex": plan.full_duplex,
     })  # fmt: skip
 
 
@@ -68,6 +69,7 @@ def read_plan(folder: Path, connection: ConnectionSpec) -> SessionPlan:
         limits=Limits(**data["limits"]),
         greeting=Greeting(**data["greeting"]) if data["greeting"] else None,
         reply_ends_after_ms=data["reply_ends_after_ms"],
+        full_duplex=data["full_duplex"],
         line_noise=arrays.get("line_noise"),
     )
 

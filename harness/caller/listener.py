@@ -16,7 +16,7 @@ from harness.agents.reply_signs import sign_of
 from harness.caller.due_sound import DueSound
 from harness.caller.speech_gate import PAUSE_NS, Speech, SpeechGate
 from harness.recording.withdrawn import is_withdrawn
-from harness.replies.ending import Sign
+from harness.replies.ending import Sign, floor_end_ns, is_murmur
 from harness.timeline import NS_PER_MS
 
 WINDOWS_A_TICK: Final = 2
@@ -28,11 +28,7 @@ _AT_CLOSE: Final = 64
 
 
 class Listener:
-    """Follows the playout of arriving audio at depth 0.
-
-    Raises:
-        DetectorMissing: the extra `local` is not installed.
-    """
+    """Follows the playout of arriving audio at depth 0."""
 
     def __init__(self) -> None:
         self.speech: list[Speech] = []
@@ -93,10 +89,18 @@ class Listener:
         return self.speech[-1].end_ns if self.speech else None
 
     @property
+    def floor_end_ns(self) -> int | None:
+        """The same for the last speech that was no murmur."""
+        return floor_end_ns(self.speech) if self.speech else None
+
+    @property
     def begun_ns(self) -> int | None:
-        """Time at which the first speech since the last `mark` began; None if there was none."""
-        since = [s.start_ns for s in self.speech if s.end_ns > self._marked_ns]
-        return max(since[0], self._marked_ns) if since else None
+        """Time at which the first speech since the last `mark` began, past murmurs that it follows; None if there was none."""
+        since = [s for s in self.speech if s.end_ns > self._marked_ns]
+        if not since:
+            return None
+        first = next((s for s in since if not is_murmur(s)), since[-1])
+        return max(first.start_ns, self._marked_ns)
 
     @property
     def rang_ns(self) -> int | None:

@@ -81,6 +81,8 @@ class SessionPlan:
     """None: the caller begins after the lead-in, whatever the agent says."""
     reply_ends_after_ms: float | None = None
     """The silence that ends a reply on a wire that does not say so; None: `harness.replies.ending` chooses by what was said."""
+    full_duplex: bool = False
+    """True if the profile says so; the agent is full duplex too if its wire says so (`Capabilities`)."""
     line_noise: NDArray[np.int16] | None = None
     """Background on the line while the caller is silent, repeated; None is digital silence."""
 

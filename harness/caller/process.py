@@ -16,7 +16,7 @@ from typing import Any
 from harness.agents.secrets import redactor
 from harness.caller.exchange import remove, take_raw, write_plan
 from harness.caller.plan import NOT_WRITTEN, SessionOutcome, SessionPlan
-from harness.errors import AgentError, StorageError, UserError
+from harness.errors import AgentError, StorageError
 from harness.recording.files import save
 from harness.with_parent import command
 
@@ -48,7 +48,6 @@ class CallerProcess:
 
         Raises:
             AgentError: the process does not come up.
-            UserError: the speech detector is not installed.
         """
         async with self._starting:
             if not self._alive():
@@ -150,11 +149,7 @@ class CallerProcess:
             await self._process.wait()
             where = f"; see {self._log_path}" if self._log_path else ""
             raise AgentError(f"the caller process did not start (exit {self._process.returncode}){where}")
-        started = json.loads(line)
-        if started["event"] == "missing":
-            await self._process.wait()
-            raise UserError(started["detail"])
-        self.priority = started["priority"]
+        self.priority = json.loads(line)["priority"]
         self._answers = asyncio.create_task(self._read_answers(self._process))
 
     async def _read_answers(self, process: asyncio.subprocess.Process) -> None:

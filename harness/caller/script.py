@@ -36,6 +36,8 @@ class Script:
         self._position = 0
         self._noise_position = 0
         self._spoken_end_ns = 0
+        self.turn_ended = False
+        """True if the latest frame was the last of something that the caller said."""
 
     @property
     def only_barge_ins_wait(self) -> bool:
@@ -50,6 +52,7 @@ class Script:
 
     def next_frame(self, frame: int, now_ns: int, listener: Listener) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
         """The dry and the played samples of frame `frame`, each `frame_samples` long."""
+        self.turn_ended = False
         if self._speaking is None and self._waiting and self._may_start(frame, now_ns, listener):
             self._begin(frame, listener)
         if self._speaking is None:
@@ -59,6 +62,7 @@ class Script:
         dry = turn.played if turn.dry is None else turn.dry
         if self._position >= len(turn.played):
             self._speaking = None
+            self.turn_ended = not turn.event
             if not listener.speaking(now_ns):
                 listener.mark(now_ns)
         return self._padded(dry[start : self._position]), self._padded(turn.played[start : self._position])
@@ -73,8 +77,8 @@ class Script:
         patient = now_ns < end_ns + limits.no_reply_s * NS_PER_S
         if not listener.heard_after(end_ns):
             return None if patient else "no_reply"
-        assert listener.speech_end_ns is not None
-        quiet = now_ns >= listener.speech_end_ns + limits.quiet_s * NS_PER_S and self.only_barge_ins_wait
+        assert listener.floor_end_ns is not None
+        quiet = now_ns >= listener.floor_end_ns + limits.quiet_s * NS_PER_S and self.only_barge_ins_wait
         if patient and not quiet:
             return None
         if self._reply_over_ns(listener) is None:

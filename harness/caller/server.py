@@ -8,7 +8,6 @@ and this process ends too.
 In:  {"id": 1, "folder": "/run/session", "connection": {…}, "secrets": […], "at_ns": null}
      a folder with a plan; texts to mask; when to dial, on the monotonic clock (null: at once)
 Out: {"event": "ready", "priority": "SCHED_FIFO 20"}
-     {"event": "missing", "detail": "…"}              in its place: the speech detector is not installed
      {"id": 1, "ended": "quiet", "failure_kind": null, "detail": "", "begun_ns": 1}   its recording is in the folder
 """
 
@@ -29,7 +28,6 @@ from numpy.typing import NDArray
 
 from harness.agents.connections import ConnectionSpec, make
 from harness.agents.secrets import RedactedOutput, learn, redact_foreign
-from harness.audio.vocal import DetectorMissing
 from harness.caller.exchange import read_plan, write_raw
 from harness.caller.listener import Listener
 from harness.caller.pacer import Pacer, precise_loop, until
@@ -156,11 +154,7 @@ def _written(recording: Recording, folder: Path, outcome: SessionOutcome) -> Ses
 
 async def _serve(answers: BinaryIO) -> None:
     server = _Server(answers)
-    try:
-        Listener()  # loads the speech model, which takes longer than a frame
-    except DetectorMissing as error:
-        server.answer({"event": "missing", "detail": str(error)})
-        return
+    Listener()  # loads the speech model, which takes longer than a frame
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin.buffer)
     priority = raise_priority() if "--ordinary" not in sys.argv else "ordinary (asked for)"

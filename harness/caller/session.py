@@ -24,6 +24,7 @@ from harness.agents.connection import (
     Closed,
     Connection,
     ConnectionFailed,
+    EndsTurns,
     FailureKind,
     LineReport,
     Mark,
@@ -36,9 +37,11 @@ from harness.caller.plan import SessionOutcome, SessionPlan
 from harness.caller.script import Script
 from harness.clock import now_ns
 from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
+from harness.timeline import NS_PER_S
 
 MAX_AGENT_AUDIO_S = 600
-"""Ten times the longest session: an agent that sends more is not speaking, and memory is finite."""
+"""Sound ahead of time, ten times the longest reply: an agent that sends more is not speaking, and memory is finite. One that
+sends all the time sends as much as the call is long."""
 CLOSE_TIMEOUT_S = 5.0
 _HANG_UPS: Final = frozenset(("closed_early", "hung_up"))
 """Failures of an agent that ends a call in a way that is not polite."""
@@ -134,6 +137,8 @@ class _Session:
             dry, played = self._script.next_frame(len(self._departures), deadline_ns, self._listener)
             self._connection.send(played.tobytes())
             self._departures.append(now_ns())
+            if self._script.turn_ended and isinstance(self._connection, EndsTurns):
+                self._connection.end_turn()
             self._dry.append(dry)
             self._played.append(played)
             ended = self._script.ending(deadline_ns, self._listener)
@@ -182,8 +187,8 @@ class _Session:
             return
         samples = np.frombuffer(chunk.pcm, "<i2")
         incoming.seconds += len(samples) / chunk.rate_hz
-        if incoming.seconds > MAX_AGENT_AUDIO_S:
-            self._fail("flood", f"the agent sent more than {MAX_AGENT_AUDIO_S} s of audio in one session")
+        if incoming.seconds - (chunk.arrival_ns - self._t0_ns) / NS_PER_S > MAX_AGENT_AUDIO_S:
+            self._fail("flood", f"the agent sent {MAX_AGENT_AUDIO_S} s more of audio than its session lasted")
             return
         incoming.rates_hz.append(chunk.rate_hz)
         incoming.arrivals.append(Arrival(chunk.arrival_ns, incoming.samples, len(samples), chunk.media))
@@ -248,6 +253,7 @@ class _Session:
             detail=outcome.detail,
             planned_turns=self._plan.planned_turns,
             line_reports=tuple(incoming.line_reports),
+            full_duplex=self._plan.full_duplex or self._connection.capabilities.full_duplex,
         )
 
 

@@ -82,11 +82,7 @@ class _Floor:
 
 
 class SpeechGate:
-    """The detector over the windows of one call, in order.
-
-    Raises:
-        DetectorMissing: the extra `local` is not installed.
-    """
+    """The detector over the windows of one call, in order."""
 
     def __init__(self) -> None:
         self.rang_ns: int | None = None

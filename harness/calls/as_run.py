@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.agents.profile_base import AgentName
 from harness.audio.conditions import CLEAN
-from harness.audio.vocal import DetectorMissing, VocalDetector, silero
+from harness.audio.vocal import VocalDetector, silero
 from harness.calls.as_recording import as_recording
 from harness.calls.recordings import CallRecording
 from harness.calls.sound import CallSound, NotMeasurable, Side, read_call
@@ -77,14 +77,11 @@ def measure_calls(asked: CallsAsked, progress: RunProgress, vocal: VocalDetector
     """Measure each call that is not measured yet; returns the open store.
 
     Raises:
-        UserError: the run's folder cannot be used, the speech detector is not installed, or no call could be measured; then the
-            message gives the first one's reason, and a new run leaves nothing behind.
+        UserError: the run's folder cannot be used, or no call could be measured; then the message gives the first one's reason,
+            and a new run leaves nothing behind.
         StorageError: the disk is full; measured calls are saved.
     """
-    try:
-        detector = vocal or silero()
-    except DetectorMissing as error:
-        raise UserError(str(error)) from error
+    detector = vocal or silero()
     is_new = not (asked.resume and (asked.out / "run.sqlite").exists())
     contexts = [_context(call) for call in asked.calls]
     store = RunStore.create(asked.out, _manifest(asked, contexts), contexts) if is_new else _continued(asked, progress)

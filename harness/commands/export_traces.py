@@ -63,17 +63,17 @@ def export_traces(
 
 
 def _send(to: str, message: bytes) -> None:
-    import httpx
+    import httpx2
 
     from harness.agents.this_machine import is_loopback
 
     address = to.rstrip("/") if to.rstrip("/").endswith("/v1/traces") else f"{to.rstrip('/')}/v1/traces"
     try:
-        with httpx.Client(timeout=_TIMEOUT_S, trust_env=not is_loopback(address)) as client:
+        with httpx2.Client(timeout=_TIMEOUT_S, trust_env=not is_loopback(address)) as client:
             answer = client.post(address, content=message, headers={**_own_headers(), "Content-Type": "application/x-protobuf"})
-    except httpx.ConnectError as error:
+    except httpx2.ConnectError as error:
         raise AgentError(f"{address}: nothing listens there; is the collector's OTLP receiver over HTTP on?") from error
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise AgentError(f"{address}: the spans could not be sent: {error or type(error).__name__}") from error
     if not answer.is_success:
         raise AgentError(f"{address}: the receiver refused the spans (HTTP {answer.status_code})")

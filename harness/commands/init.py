@@ -13,7 +13,7 @@ from harness import wording
 from harness.errors import UserError
 from harness.init import Answers, files_for, refuse_existing, refuse_own_checkout, write_files
 from harness.init.answers import CIS, DEMO, DEMO_BUDGET_MS, Ci
-from harness.init.files import BUDGETS, gate_options
+from harness.init.files import BUDGETS, GITHUB, GITLAB, TO_FILL_IN, gate_options
 from harness.init.install_address import install_address
 from harness.progress import in_ci
 
@@ -85,32 +85,32 @@ def init(
     answers = Answers(kind, name or "my-agent", url, _words(command), budget_ms, pack or "heart-open", ci="none")
     _ = answers.profile  # a mistake in it is reported before the question about CI
     if _known_ci(ci) != "none":
-        answers = replace(answers, ci=_known_ci(ci), install=install if install is not None else _address(asks=asks))
+        answers = replace(answers, ci=_known_ci(ci), install=install or _address(kind, asks=asks))
     files = files_for(answers)
     refuse_existing(folder, files)
     written = write_files(folder, files)
+    jobs = [str(folder / name) for name in (GITHUB, GITLAB) if name in files and answers.install == TO_FILL_IN]
     if as_json:
-        print(json.dumps({"schema": 1, "files": [str(path) for path in written], "agent": answers.agent}, indent=2))
+        said = {"schema": 1, "files": [str(path) for path in written], "agent": answers.agent, "to_fill_in": jobs}
+        print(json.dumps(said, indent=2))
         return
     for path in written:
         print(f"written  {path}")
+    if jobs:
+        print("\nFill in: CI cannot reach the folder that this harness was installed from. Write another address in place of")
+        print(f"{TO_FILL_IN} in {' and '.join(jobs)}, such as git+https://HOST/REPOSITORY@TAG.")
     agent = answers.agent if answers.ships else folder / answers.agent
     options = [*gate_options(answers), "--budgets", folder / BUDGETS, "--judge", "none"]
     print(f"\nTest the profile:   {wording.command('try', agent)}")
     print(f"Check the limits: {wording.command('check', '--agent', agent, '--pack', answers.pack, *options)}")
 
 
-def _address(*, asks: bool) -> str:
-    """The package that CI installs if none is named."""
-    found = install_address()
+def _address(kind: str, *, asks: bool) -> str:
+    """The package that CI installs if none is named; `TO_FILL_IN` where it came from a folder that CI cannot reach."""
+    found = install_address("local" if kind == DEMO else "")  # one of the demo's bots is of pipecat
     if found is None and asks:
         found = _ask("Address from which CI installs the harness (git+https://HOST/REPOSITORY@TAG, or a wheel's)?", "")
-    if not found:
-        raise UserError(
-            "--install: CI cannot reach the folder that this harness was installed from; name an address, such as "
-            "git+https://HOST/REPOSITORY@TAG or a wheel in your repository, or choose --ci none"
-        )
-    return found
+    return found or TO_FILL_IN
 
 
 def _somebody_is_there() -> bool:

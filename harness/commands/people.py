@@ -174,14 +174,12 @@ def _take_in_answers(store: "RunStore", records: "SeatStore", conversations: "Co
 def take_in_contributions(store: "RunStore", progress: RunProgress) -> None:
     """Add the replies that a listening test collected as references for judges; spoken ones are transcribed as agents' are."""
     from harness import models
-    from harness.extras import require_local
     from harness.measuring.transcribe import TRANSCRIBER, Transcribe
     from harness.reports.listening.people import take_in, untranscribed
 
     transcribe: Transcribe | None = None
     if waiting := untranscribed(store):
         try:
-            require_local("transcribing spoken replies", ("faster_whisper",))
             from harness.audio.transcribe import Transcriber
 
             progress.phase(f"Transcribing people's spoken replies ({waiting})")

@@ -118,7 +118,6 @@ def _from_sound(
     kind: str, path: Path, out: Path, caller_channel: int | None, language: str | None, licence: str | None
 ) -> "tuple[Imported, Path]":
     from harness.audio.vocal import silero
-    from harness.extras import require_local
     from harness.voices.recorded_packs import pack_of_eot_bench, pack_of_recordings, write_pack
     from harness.voices.turnbench_packs import pack_of_turnbench
 
@@ -133,7 +132,6 @@ def _from_sound(
         elif kind == "turnbench":
             pack = pack_of_turnbench(path, step=progress.status)
         else:
-            require_local("finding speech in recordings")
             pack = pack_of_recordings(
                 path,
                 silero(),

@@ -16,6 +16,7 @@ from rich.text import Text
 from harness.commands.screen import print_table, words_table
 from harness.figures.cautions import Caution, Level
 from harness.figures.cells import Cell
+from harness.figures.duplex import duplex_words
 from harness.figures.events import HEAD, event_notes, event_rows
 from harness.figures.in_a_sentence import found, how_sure
 from harness.figures.latency import backchannel_words, filler_words
@@ -202,8 +203,8 @@ def _filler(name: str, agent: Cell, budget_ms: float) -> str | None:
 
 
 def _backchannels(name: str, agent: Cell) -> str | None:
-    """Their number; None where there is none."""
-    return f"{name}: {words}." if (words := backchannel_words(agent)) else None
+    """Their number, or how a full-duplex agent talks; None where there is nothing to say."""
+    return f"{name}: {words}." if (words := duplex_words(agent.duplex) or backchannel_words(agent)) else None
 
 
 def _substance(name: str, agent: Cell) -> str | None:

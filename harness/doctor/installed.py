@@ -1,27 +1,30 @@
 """Checks of installed parts: versions, models, the sound device, a GPU, and the calibration that runs quote."""
 
+import os
 import sys
 from importlib.metadata import PackageNotFoundError, requires, version
-from typing import Final
 
 from packaging.requirements import Requirement
 
 from harness.calibrate.result import newest
 from harness.doctor.result import Finding
-from harness.extras import missing_modules
+from harness.errors import UserError
 from harness.installation import NAME, install_command
+from harness.local_programs import NAMED_BY, are_here, named_python
+from harness.local_programs.environment import ABOUT_MB, NotMade, made_python
 from harness.models import user_store
-
-EXTRAS_ASKED: Final = ("", "local")
 
 
 def versions() -> list[Finding]:
     """Findings on this program, Python, and packages that are missing or have an unsuitable version."""
-    here = f"{NAME} {version(NAME)}, Python {sys.version.split()[0]}"
+    program = f"{NAME} {version(NAME)}, Python {sys.version.split()[0]}"
+    here = are_here()
     wrong, absent = [], []
     for line in requires(NAME) or ():
         asked = Requirement(line)
-        if asked.marker is not None and not any(asked.marker.evaluate({"extra": extra}) for extra in EXTRAS_ASKED):
+        if asked.marker is not None and not any(
+            asked.marker.evaluate({"extra": extra}) for extra in ("", *(("local",) if here else ()))
+        ):
             continue
         try:
             have = version(asked.name)
@@ -30,16 +33,33 @@ def versions() -> list[Finding]:
             continue
         if not asked.specifier.contains(have, prereleases=True):
             wrong.append(f"{asked.name} {have} (needs {asked.specifier})")
-    found = [Finding("versions", "fine", here)]
+    found = [Finding("versions", "fine", program)]
     if wrong:
         mend = f"{install_command('local')}, in a separate environment"
-        found = [Finding("versions", "broken", f"{here}; {', '.join(wrong)}", mend)]
-    if missing := missing_modules():
-        mend = f"{install_command('local')}; without it only text models and stored replies can be judged"
-        found.append(Finding("extra local", "broken", f"missing: {', '.join(missing)}", mend))
-    elif absent:
+        found = [Finding("versions", "broken", f"{program}; {', '.join(wrong)}", mend)]
+    if absent:
         found.append(Finding("packages", "broken", f"missing: {', '.join(sorted(set(absent)))}", install_command("local")))
-    return found
+    return [*found, _speech_models(here=here)]
+
+
+def _speech_models(*, here: bool) -> Finding:
+    """The finding on the Python that runs the speech models."""
+    part = "speech models"
+    if named := os.environ.get(NAMED_BY):
+        try:
+            return Finding(part, "fine", f"run by {named_python(named, NAMED_BY)}, which {NAMED_BY} names")
+        except UserError as error:
+            return Finding(part, "broken", str(error), f"correct {NAMED_BY}, or leave it out")
+    if here:
+        return Finding(part, "fine", f"run by this Python ({sys.executable})")
+    try:
+        made = made_python()
+    except NotMade as error:
+        return Finding(part, "broken", str(error), install_command("local"))
+    if made is not None:
+        return Finding(part, "fine", f"run by {made}, an environment of their own")
+    mend = f"the first call installs them ({ABOUT_MB} MB); {NAMED_BY} names a Python that has them"
+    return Finding(part, "without", "in no environment yet", mend)
 
 
 def models() -> list[Finding]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.doctor.result import Finding
-from harness.models.store import CACHE_VARIABLE, cache_folder
+from harness.files import CACHE_VARIABLE, cache_folder
 from harness.run.disk_space import KEPT_BYTES_PER_S, MB
 
 LEAST_FREE_BYTES: Final = 1_000_000_000

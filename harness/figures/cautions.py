@@ -90,6 +90,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "stalled": Kind("warn", "Stalled stream", "{} sends sound without end, and its stream stalled in {}, for {} at most. Late "
                     "silence was dropped, as players do; a reply that came with it was heard late."),
     "odd_sound": Kind("warn", "Sound", "{}: {}."),
+    "ends_turns": Kind("warn", "Turns ended for it", "{}: {}. Compare its TTFA with that of no agent which decides itself."),
     "other_wire": Kind("note", "Another wire", "{}: {}."),
     "unwatched": Kind("note", "Others not measured"),
     "throttled": Kind("warn", "Throttled", "On {} of {} the processor was slowed down for heat: its latencies are those of a "
@@ -383,6 +384,8 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
         yield worded("reported_stages", name, IN_FULL[source], worst_ms)
     for name, why in sorted(known.other_wires.items()):
         yield worded("other_wire", name, why)
+    for name, why in sorted(known.ends_turns.items()):
+        yield worded("ends_turns", name, why)
     for name, (turns, longest_ms) in sorted(known.stalled.items()):
         yield worded("stalled", name, counted(turns, "turn"), milliseconds(longest_ms))
     for name, why in sorted(known.odd_sound.items()):

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from pydantic import ConfigDict, Field
 
 from harness.experiment import BUDGET_MS
+from harness.figures.duplex import DuplexFigures
 from harness.figures.endpointing import EndpointingSummary, Model
 from harness.figures.events import EventRow
 from harness.figures.head_to_head import Preferred
@@ -114,6 +115,8 @@ class AgentSummary(EndpointingSummary, TurnFigures, SessionFigures, QualityFigur
     """True if its run is valid; otherwise none of these figures may be quoted, but a rating where `quality_valid` says so."""
     family: str | None = None
     kind: str = "cascade"
+    duplex: DuplexFigures | None = None
+    """How it talks while its caller does; null of an agent that is not full duplex."""
 
     @property
     def pauses(self) -> tuple[int, int]:

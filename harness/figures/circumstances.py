@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.agents.connection import FELL_BACK, ODD_SOUND
+from harness.agents.connection import ENDS_TURNS, FELL_BACK, ODD_SOUND
 from harness.agents.secrets import beginning
 from harness.errors import UserError
 from harness.figures.cells import Cell
@@ -94,6 +94,8 @@ class Circumstances(BaseModel):
     """Agent that stamps no marks → the source of its TTFT and stages, and the worst resolution of a turn in ms."""
     other_wires: dict[str, str] = Field(default_factory=dict)
     """Agent that was called over another wire than its profile says → why."""
+    ends_turns: dict[str, str] = Field(default_factory=dict)
+    """Agent to which the harness says where its caller's turn ends → why."""
     odd_sound: dict[str, str] = Field(default_factory=dict)
     """Agent → why its sound cannot be meant as it was sent."""
     why_silent: dict[str, str] = Field(default_factory=dict)
@@ -315,6 +317,7 @@ def circumstances_of(selection: Selection, rows: JudgmentTable, boards: Mapping[
         ),
         reported_stages={agent: (turn.stages_from, resolution[agent][1]) for agent, turn in reported if turn.stages_from},
         other_wires=_noted(selection, FELL_BACK),
+        ends_turns=_noted(selection, ENDS_TURNS),
         odd_sound=_noted(selection, ODD_SOUND),
         stalled=_counted_with_most((agent, turn.stalled_ms) for agent, turn in turns if turn.stalled_ms is not None),
         why_silent={agent: f"{why} ({counted(n, 'turn')})" for (agent, why), n in reversed(silent.most_common())},

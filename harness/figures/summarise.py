@@ -16,6 +16,7 @@ from harness.figures.cells import (
     Subset,
 )
 from harness.figures.circumstances import circumstances_of, largest, onset_error
+from harness.figures.duplex import duplex_figures
 from harness.figures.endpointing import EndpointingSummary, endpointing_of
 from harness.figures.events import events_of
 from harness.figures.head_to_head import preferred
@@ -145,13 +146,13 @@ def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated, j
     if selection.step:
         turns = by_stretch(sessions)
     spoken = entry.kind != "text"
+    manifest, groups = selection.manifest, by_speaker(turns, speakers_of(selection.contexts))
     place_of_it = {
-        "agent": entry.name, "condition": place.condition, "step": selection.step, "mode": selection.manifest.mode,
-        "presentation": place.presentation, "subset": place.subset, "valid": not selection.manifest.invalid,
-        "kind": entry.kind, "family": entry.family,
+        "agent": entry.name, "condition": place.condition, "step": selection.step, "mode": manifest.mode,
+        "presentation": place.presentation, "subset": place.subset, "valid": not manifest.invalid,
+        "kind": entry.kind, "family": entry.family, "duplex": duplex_figures(groups),
     }  # fmt: skip
     events = events_of(selection, entry.name, place.condition, inside) if spoken else []
-    manifest, groups = selection.manifest, by_speaker(turns, speakers_of(selection.contexts))
     of_sessions = session_figures(sessions, turns, selection, events)
     same = is_one_for_all(of_sessions.commonest_reply)
     parts = (

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.errors import UserError
-from harness.extras import missing_modules
 from harness.fleet.messages import Job, Lost, Message, ShardJob
-from harness.installation import install_command
+from harness.installation import install_command, missing_modules
 from harness.wording import listed
 
 LOCAL: Final = "local"

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from harness.errors import AgentError, UserError
 from harness.experiment import Experiment
-from harness.extras import require_local
 from harness.figures.summary import RunSummary
 from harness.fleet.cluster import Needs, RayCluster, connected, refuse_without_room
 from harness.fleet.collect import Gathering
 from harness.fleet.messages import Answered, Ended, Played, ShardJob
 from harness.fleet.scheduler import Outcome, give_out
 from harness.fleet.worker import play_shard, prepare
+from harness.local_programs import local_python
 from harness.progress import RunProgress
 from harness.run.disk_space import refuse_without_room as refuse_without_disk
 from harness.run.fixed_plan import fixed, refuse_another_plan
@@ -109,7 +109,7 @@ def run_on_cluster(
     here = fixed(plan)
     if request.fixed is not None:
         refuse_another_plan(plan, request.fixed, request.share.plan_file)
-    require_local("hearing what agents said")
+    local_python("hearing what agents said", progress)
     judges = request.options.judges if load_judges(request.options.judges) else ()
     folder = request.out or default_folder(plan, request.runs_folder)
     earlier = _dealt_before(folder, request.resume)

@@ -93,7 +93,7 @@ def prepare(job: ShardJob) -> str:
     Returns one line with the reason if it cannot, otherwise an empty one.
     """
     from harness import models
-    from harness.extras import require_local
+    from harness.local_programs import local_python
 
     try:
         with tempfile.TemporaryDirectory(prefix=_PLACE) as place, _in_folder_of(job):
@@ -102,7 +102,7 @@ def prepare(job: ShardJob) -> str:
             fixed = read_plan(path)
             plan = make_plan(fixed.experiment)
             refuse_another_plan(plan, fixed, "the plan")
-            require_local("speaking to an agent and hearing it")
+            local_python("speaking to an agent and hearing it")
             for name in fixed.weights:
                 models.resolve(name)
     except UserError as error:

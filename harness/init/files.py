@@ -21,6 +21,8 @@ _AGAIN: Final = 0.5
 _AGAIN_MINUTES: Final = 5
 """A CI runner is a machine that others use too. Sessions that they disturb are played again for half the time of the calls, at
 least five minutes; the job may last the calls, that time, and an installation, and is then stopped."""
+TO_FILL_IN: Final = "ADDRESS-OF-THE-HARNESS"
+"""What a job installs until somebody writes an address there: pip names it, and the job fails."""
 _OWN_PROJECT: Final = 'name = "heart-voice-harness"'
 ACTIONS: Final = {
     "checkout": "actions/checkout@11d5960a326750d5838078e36cf38b85af677262  # v4.4.0",

@@ -14,13 +14,17 @@ _GIT_S: Final = 10.0
 """Longest wait for git, which only reads a folder of this machine."""
 
 
-def install_address(extra: str = "local") -> str | None:
-    """The requirement that gives CI this harness; None if it came from a folder or a file that only this machine has."""
+def install_address(extra: str = "") -> str | None:
+    """The requirement that gives CI this harness; None if it came from a folder or a file that only this machine has.
+
+    Without an extra it fits beside the packages of any bot: the speech models then run in an environment of their own.
+    """
     recorded = recorded_source()
+    package = f"{NAME}[{extra}]" if extra else NAME
     if recorded is None:
-        return f"{NAME}[{extra}]=={version(NAME)}"
+        return f"{package}=={version(NAME)}"
     address = _reachable(recorded)
-    return f"{NAME}[{extra}] @ {address}" if address is not None else None
+    return f"{package} @ {address}" if address is not None else None
 
 
 def _reachable(recorded: dict[str, Any]) -> str | None:

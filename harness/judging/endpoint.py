@@ -4,7 +4,7 @@ Temporary failures (429, 5xx, time-outs, cut connections, an answer that breaks 
 wait that honours Retry-After, up to a bound; another 4xx and a refusal are not. Then the question is *missing*: nothing is
 guessed. `Patience` decides whether further questions are asked of a model that does not answer.
 A malformed answer is asked for again in the same words, because quoting it would give the reply under judgment a
-second chance to influence the judge. httpx and not a client library, so that one retry policy serves all APIs.
+second chance to influence the judge. httpx2 and not a client library, so that one retry policy serves all APIs.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-import httpx
+import httpx2
 
 from harness.agents.secrets import redactor
 from harness.errors import UserError, no_key, not_set
@@ -67,17 +67,17 @@ class ChatEndpoint:
     def __init__(self, settings: JudgeSettings, *, first_wait_s: float = FIRST_WAIT_S) -> None:
         self.settings = settings
         self._first_wait_s = first_wait_s
-        self._client: httpx.AsyncClient | None = None
+        self._client: httpx2.AsyncClient | None = None
         self._jitter = random.Random(settings.id)
         self._gate = asyncio.Semaphore(settings.concurrency)
         self._patience = Patience(settings.concurrency)
 
     async def __aenter__(self) -> "ChatEndpoint":
         self._patience.enter()
-        self._client = httpx.AsyncClient(
+        self._client = httpx2.AsyncClient(
             timeout=self.settings.timeout_s,
             headers=self._headers(),
-            limits=httpx.Limits(max_connections=self.settings.concurrency),
+            limits=httpx2.Limits(max_connections=self.settings.concurrency),
         )
         return self
 
@@ -148,11 +148,11 @@ class ChatEndpoint:
                     raw += chunk
                     if len(raw) > MAX_ANSWER_BYTES:
                         raise malformed(f"answer over {MAX_ANSWER_BYTES} bytes", "")
-        except (TimeoutError, httpx.TimeoutException) as error:
+        except (TimeoutError, httpx2.TimeoutException) as error:
             raise Trouble("timeout", f"no whole answer within {self.settings.timeout_s:g} s", again=True) from error
-        except (httpx.TransportError, httpx.DecodingError) as error:
+        except (httpx2.TransportError, httpx2.DecodingError) as error:
             raise Trouble("connection", type(error).__name__, again=True) from error
-        except httpx.InvalidURL as error:
+        except httpx2.InvalidURL as error:
             raise Trouble("rejected", f"base_url: {error}", hint="model", final=True) from error
         refuse_status(response.status_code, response.headers.get("retry-after"), bytes(raw))
         found = text_of(bytes(raw), self.settings.api, request.name)

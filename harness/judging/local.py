@@ -10,7 +10,6 @@ check against people shows how often it is right at each of them, and no strengt
 
 import asyncio
 import hashlib
-import importlib.util
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,11 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
+import httpx2
 
 from harness.agents.llm_server import LlmServer, ServerFailed, ServerOptions
 from harness.errors import UserError
-from harness.installation import install_command
 from harness.judging import single_token as letters
 from harness.judging.judge import JudgeFailure, Place, PlaceMark, Question, Verdict
 from harness.judging.settings import JudgeOfSettings, JudgeSettings
@@ -43,7 +41,7 @@ class LlamaCpp:
         self._id = settings.judge_id
         self._model = model
         self._server: LlmServer | None = None
-        self._client: httpx.AsyncClient | None = None
+        self._client: httpx2.AsyncClient | None = None
 
     async def open(self, trial: Callable[[], Awaitable[object]]) -> None:
         """Load the model and ask it `trial`, so that a model that cannot be asked is known before the work begins.
@@ -107,8 +105,6 @@ class LlamaCpp:
     async def _start(self) -> None:
         url = self._settings.base_url or ""
         if self._model is not None:
-            if importlib.util.find_spec("xllamacpp") is None:
-                raise UserError(f"judge {self._id}: needs xllamacpp; install it with: {install_command('local')}")
             threads = self._settings.threads or len(os.sched_getaffinity(0))
             self._server = LlmServer(
                 ServerOptions(
@@ -121,8 +117,8 @@ class LlamaCpp:
                 self._server = None
                 raise UserError(f"judge {self._id}: {failed}; fetch the file again, or give another one") from failed
             url = self._server.url
-        once = httpx.Limits(max_keepalive_connections=0)
-        self._client = httpx.AsyncClient(base_url=url.removesuffix("/v1"), timeout=self._settings.timeout_s, limits=once)
+        once = httpx2.Limits(max_keepalive_connections=0)
+        self._client = httpx2.AsyncClient(base_url=url.removesuffix("/v1"), timeout=self._settings.timeout_s, limits=once)
 
     def _mend(self, failure: JudgeFailure) -> str:
         if self._model is None and failure.kind in ("connection", "timeout"):
@@ -138,9 +134,9 @@ class LlamaCpp:
             try:
                 response = await self._client.post(path, json=body)
                 break
-            except httpx.TimeoutException as error:
+            except httpx2.TimeoutException as error:
                 raise JudgeFailure("timeout", f"no answer within {self._settings.timeout_s:g} s", attempts=attempt) from error
-            except httpx.TransportError as error:
+            except httpx2.TransportError as error:
                 if attempt == self._settings.attempts:
                     raise JudgeFailure("connection", type(error).__name__, attempts=attempt) from error
                 await self.close()

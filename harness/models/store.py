@@ -17,14 +17,12 @@ from pathlib import Path
 from typing import Literal
 
 from harness.errors import UserError
-from harness.files import folder_for_others, for_others
+from harness.files import CACHE_VARIABLE, cache_folder, folder_for_others, for_others, is_offline
 from harness.models.assembly import Assembly, Progress, sha256_of
 from harness.models.catalogue import Weight, Wheel, catalogue, find
 from harness.models.sources import find_in_path
 
-CACHE_VARIABLE = "HEART_HARNESS_CACHE"
 PATHS_VARIABLE = "HEART_HARNESS_MODEL_PATH"
-OFFLINE_VARIABLE = "HEART_HARNESS_OFFLINE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +35,6 @@ class Status:
     size_bytes: int
 
 
-def cache_folder() -> Path:
-    """Folder of this user's files: `$HEART_HARNESS_CACHE`, else `heart-voice-harness` in `$XDG_CACHE_HOME` or `~/.cache`.
-
-    A relative `$XDG_CACHE_HOME` is ignored, as the XDG Base Directory Specification (0.8) asks.
-    """
-    given = os.environ.get(CACHE_VARIABLE)
-    if given:
-        return Path(given).expanduser()
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".cache") / "heart-voice-harness"
-
-
 def resolve(name: str, *, offline: bool = False, progress: Progress | None = None) -> Path:
     """The path of the weight `name`: of its entry file, or of its folder (`whisper-…`).
 
@@ -57,7 +43,7 @@ def resolve(name: str, *, offline: bool = False, progress: Progress | None = Non
 
     Raises `UserError` (one line) for an unknown name or a weight that no source has.
     """
-    offline = offline or os.environ.get(OFFLINE_VARIABLE, "") not in ("", "0")
+    offline = offline or is_offline()
     return user_store().resolve(name, offline=offline, progress=progress)
 
 

@@ -59,6 +59,7 @@ class Facts(BaseModel):
     planned_turns: Count | None = None
     agent_own: tuple[tuple[Count, Count], ...] | None = None
     line_reports: tuple[LineReport, ...] = ()
+    full_duplex: bool = False
 
 
 def taken_apart(recording: Recording) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

@@ -41,6 +41,9 @@ adds half a nanosecond. A sample of the heard track lasts 20,833."""
 ENDLESS_SHARE: Final = 0.8
 """Share of a turn of the caller for which silence arrives, on a stream without end. An agent that sends its replies alone sends
 none then."""
+FULL_DUPLEX_SHARE: Final = 0.5
+"""The same share of an agent that says that it is full duplex, for sound of any kind: a choice that leaves room for a stall,
+and none for an agent that sends its replies alone after all."""
 REAL_TIME: Final = 0.1
 """Largest difference of sound and time on such a stream, over a whole call; clocks differ by a thousandth of that."""
 STALL_MS: Final = 100.0
@@ -89,7 +92,7 @@ def _laid_out(recording: Recording, quiet: Sequence[bool]) -> tuple[Piece, ...]:
     if recording.arrivals and all(arrival.media is not None for arrival in recording.arrivals):
         return _by_media_clock(recording, quiet)
     rate = recording.agent_rate_hz
-    endless = _is_endless(recording, quiet)
+    endless = is_endless(recording, quiet)
     pieces: list[Piece] = []
     clears = sorted(recording.clears_ns)
     free_ns = late_ns = stalled_ns = 0
@@ -112,23 +115,27 @@ def _laid_out(recording: Recording, quiet: Sequence[bool]) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def _is_endless(recording: Recording, quiet: Sequence[bool]) -> bool:
-    """True if the agent sends sound in real time all the call long, silence too: also while the caller speaks."""
+def is_endless(recording: Recording, quiet: Sequence[bool]) -> bool:
+    """True if the agent sends sound in real time all the call long, silence too: also while the caller speaks.
+
+    One that says that it is full duplex may be slower than time, and may murmur all the while.
+    """
     caller, rate, arrivals = recording.caller, recording.agent_rate_hz, recording.arrivals
     if not arrivals:
         return False
     sent_ns = samples_to_ns(sum(a.count_samples for a in arrivals), rate)
     over_ns = arrivals[-1].arrival_ns + samples_to_ns(arrivals[-1].count_samples, rate) - arrivals[0].arrival_ns
-    if abs(sent_ns - over_ns) > REAL_TIME * over_ns:
+    duplex, ahead_ns = recording.full_duplex, sent_ns - over_ns
+    if (ahead_ns if duplex else abs(ahead_ns)) > REAL_TIME * over_ns:
         return False
     for turn in (t for t in caller.turns if t.kind == "turn"):
         begin_ns, end_ns = (caller.t0_ns + samples_to_ns(at, caller.rate_hz) for at in (turn.start_sample, turn.end_sample))
-        silence = sum(
+        came = sum(
             a.count_samples
             for a, is_quiet in zip(arrivals, quiet, strict=True)
-            if is_quiet and begin_ns <= a.arrival_ns < end_ns + CATCHES_UP_NS
+            if (is_quiet or duplex) and begin_ns <= a.arrival_ns < end_ns + CATCHES_UP_NS
         )
-        if samples_to_ns(silence, rate) >= ENDLESS_SHARE * (end_ns - begin_ns):
+        if samples_to_ns(came, rate) >= (FULL_DUPLEX_SHARE if duplex else ENDLESS_SHARE) * (end_ns - begin_ns):
             return True
     return False
 
@@ -185,7 +192,7 @@ def heard(recording: Recording) -> HeardTrack:
     gaps = _gaps(runs, rate, recording)
     quiet = {a.offset_samples for a, is_quiet in zip(recording.arrivals, low, strict=True) if is_quiet}
     by_clock = bool(recording.arrivals) and recording.arrivals[0].media is not None
-    endless = not by_clock and _is_endless(recording, low)
+    endless = not by_clock and is_endless(recording, low)
     # Where silence is sent without pause, a late message of silence is no gap in the sound.
     unheard = [gap for offset, gap in gaps if (by_clock or endless) and offset in quiet]
     underruns = tuple(gap for _, gap in gaps if gap not in unheard and gap.duration_ms < SEPARATE_MS)

@@ -105,3 +105,5 @@ class Recording:
     room's tail and no leak of the caller; None where all of it is the agent's."""
     line_reports: tuple[LineReport, ...] = ()
     """The far end's reports on the line (RTCP), in order."""
+    full_duplex: bool = False
+    """True if the agent sends sound all the time, silence too, and may speak while the caller does."""

@@ -3,8 +3,8 @@
 Silence alone cannot tell the end of a reply from a tool at work, so the wire is believed first: most say when a reply begins,
 when all its sound has been sent, and when a function runs (`harness.agents.reply_signs`). A sign of the end counts only if it
 came after the last speech that was heard. On a wire that says nothing, the reply is over after a silence longer than the
-pauses inside replies, which depends on how much was said. A murmur alone ("Mm-hm.") never ends a reply: the caller waits as
-long as for any reply.
+pauses inside replies, which depends on how much was said. Murmurs alone ("Mm-hm.") never end a reply: the caller waits as
+long as for any reply. Nor do those after it prolong it: a full-duplex agent may murmur into every silence.
 """
 
 from collections.abc import Sequence
@@ -69,8 +69,8 @@ def reply_over_ns(
     said = [s for s in speech if s.end_ns > asked.end_ns and not _over_the_end(s, asked)]
     if not said:
         return None
-    end_ns = said[-1].end_ns
-    said_ns = sum(s.end_ns - max(s.start_ns, asked.end_ns) for s in said)
+    end_ns = floor_end_ns(said)
+    said_ns = sum(s.end_ns - max(s.start_ns, asked.end_ns) for s in said if not is_murmur(s))
     murmur = said_ns < MURMUR_MS * NS_PER_MS
     now = [s for s in signs if s.at_ns >= asked.start_ns]
     called_ns = _tool_in_flight_ns(now, said)
@@ -89,9 +89,19 @@ def reply_over_ns(
     return end_ns + round(ends_after_ms * NS_PER_MS)
 
 
+def floor_end_ns(speech: Sequence[Stretch]) -> int:
+    """The end of the last stretch that is no murmur; of the last one where all are."""
+    return next((s.end_ns for s in reversed(speech) if not is_murmur(s)), speech[-1].end_ns)
+
+
+def is_murmur(stretch: Stretch) -> bool:
+    """True for a stretch too short to take the floor, as far as can be known without its words."""
+    return stretch.end_ns - stretch.start_ns < MURMUR_MS * NS_PER_MS
+
+
 def _over_the_end(stretch: Stretch, asked: Asked) -> bool:
     """True for a murmur over the caller's last word: it is no reply to it."""
-    return stretch.start_ns < asked.end_ns and stretch.end_ns - stretch.start_ns < MURMUR_MS * NS_PER_MS
+    return stretch.start_ns < asked.end_ns and is_murmur(stretch)
 
 
 def _tool_in_flight_ns(signs: Sequence[Sign], said: Sequence[Stretch]) -> int | None:

@@ -21,5 +21,6 @@ def call_plan(
         history=history_of(plan.context(key.context_id), key.mode, profile.takes_a_greeting),
         greeting=greeting,
         reply_ends_after_ms=profile.reply_silence_ms,
+        full_duplex=profile.is_full_duplex,
         line_noise=turns.line_noise(key, rate_hz),
     )

@@ -15,6 +15,7 @@ from harness.audio.caller_voices import HIBARI
 from harness.audio.hibari_package import hibari_files
 from harness.calibrate.result import machine_id
 from harness.errors import UserError
+from harness.local_programs import call, local_python
 from harness.measuring.transcribe import TRANSCRIBER
 from harness.run.plan import RunPlan
 from harness.scenarios.pack import context_hash
@@ -33,6 +34,8 @@ def fixed(plan: RunPlan) -> FixedPlan:
     voices = open_voices(plan.pack, plan.options.seed, plan.own_voices)
     spoken = any(profile.kind != "text" for profile in plan.profiles)
     weights = plan.weights | ({TRANSCRIBER} if spoken else set())
+    if spoken:
+        local_python("the caller's voice")  # whose versions are part of the plan
     return FixedPlan(
         harness_version=version("heart-voice-harness"),
         timing_method=METHOD,
@@ -103,6 +106,10 @@ def refuse_another_machine(manifest: RunManifest, folder: Path, played: bool) ->
 def pin_of(name: str) -> str:
     """The name of a weight, or of the voice in its own package, in a manifest: version, file and SHA-256."""
     if name == HIBARI:
-        return hibari_files().pin
+        return call(_hibari_pin, why="the caller's voice", modules=("hibari",))
     weight = next(w for w in models.catalogue() if w.name == name)
     return f"{weight.version} {weight.files[0].name} {weight.files[0].sha256}"
+
+
+def _hibari_pin() -> str:
+    return hibari_files().pin

@@ -13,6 +13,7 @@ from harness.agents.profile import AgentProfile
 from harness.caller import Greeting
 from harness.caller.listener import Listener
 from harness.recording.record import Recording
+from harness.replies.ending import is_murmur
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing.figures import NO_REPLY_MS
 
@@ -90,7 +91,9 @@ def _sounded_by(recording: Recording, until_ns: int) -> bool:
         _clear(listener, at_ns)
     # A voice is known for one a little after it began.
     listener.advance(until_ns + LATE_MS * NS_PER_MS, None)
-    return any(speech.start_ns < until_ns for speech in listener.speech)
+    # A backchannel into the caller's turn shows nothing of a greeting.
+    duplex = recording.full_duplex and until_ns > _turn_ns(recording)
+    return any(speech.start_ns < until_ns for speech in listener.speech if not (duplex and is_murmur(speech)))
 
 
 def _clear(listener: Listener, at_ns: int) -> None:

@@ -17,11 +17,11 @@ from harness.audio.vocal import silero
 from harness.caller import CallerProcess, Callers
 from harness.errors import AgentError, UserError
 from harness.experiment import Experiment
-from harness.extras import require_local
 from harness.figures.cells import Failure
 from harness.figures.summarise import summarise
 from harness.figures.summary import RunSummary
 from harness.figures.validity import with_validity
+from harness.local_programs import local_python
 from harness.machine.companions import companions_of, notes_on
 from harness.machine.gpu_use import use_of_cards
 from harness.machine.other_programs import other_work, wait_until_quiet
@@ -87,7 +87,8 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
     """
     plan, folder = _decide(request)
     fleet = fleet_of(plan)
-    require_local("speaking to an agent and hearing it")
+    if plan.is_spoken:
+        local_python("speaking to an agent and hearing it", progress)
     judges = request.options.judges if load_judges(request.options.judges) else ()
     store = _open(request, plan, folder, fleet)
     with stops_as_ctrl_c(), store.lock(), storage_named(folder, lambda: _given_up(store, plan)):

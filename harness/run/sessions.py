@@ -24,11 +24,11 @@ from harness.machine.call_watch import CallWatch, Watches
 from harness.machine.companions import companions_of
 from harness.measuring.timings import Timings, keep_timings, timings_from, timings_of
 from harness.progress import RunProgress
-from harness.recording.agent_words import said, understood
 from harness.recording.machine_track import MACHINE_FILE, MachineTrack, save_machine_track
 from harness.recording.record import Recording
 from harness.recording.span_file import SPANS_FILE, save_spans
 from harness.recording.why_silent import with_words
+from harness.replies.agent_words import said, understood
 from harness.run.call_plan import call_plan
 from harness.run.caller_turns import CallerTurns
 from harness.run.greetings import Greetings, spoke_first

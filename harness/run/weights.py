@@ -13,10 +13,10 @@ from typing import Final
 
 from harness import models
 from harness.errors import UserError
+from harness.files import CACHE_VARIABLE
 from harness.judging import load_judge_settings
 from harness.judging import weights_of as weights_of_judge
 from harness.measuring.transcribe import TRANSCRIBER
-from harness.models.store import CACHE_VARIABLE
 from harness.progress import RunProgress
 from harness.run.caller_turns import voice_weights
 from harness.run.plan import RunPlan

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TextIO
 
-import httpx
+import httpx2
 
 from harness.agents.secrets import beginning
 from harness.agents.this_machine import is_loopback
@@ -146,7 +146,7 @@ class _Reading:
                 write(sample)
                 wait_s = next_in_s(sample, now_ns())
 
-    def _sample(self, client: httpx.Client, url: str) -> ServerSample:
+    def _sample(self, client: httpx2.Client, url: str) -> ServerSample:
         at_ns, wall_ns = now_ns(), time.time_ns()
         try:
             text, headers = _fetched(client, url)
@@ -159,7 +159,7 @@ class _Reading:
                 at_ns, answered_ns, wall_ns, self.target.agent, self.target.stage, adapter.server,
                 {**columns, **({"started": started} if started is not None else {})}, apart_s=_apart_s(headers, wall_ns),
             )  # fmt: skip
-        except (NotMetrics, httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+        except (NotMetrics, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
             why = beginning(_in_words(error), 400)
             return ServerSample(at_ns, now_ns(), wall_ns, self.target.agent, self.target.stage, error=why)
 
@@ -168,12 +168,12 @@ def _asked(sample: ServerSample) -> int:
     return sample.at_ns
 
 
-def _client(*, trust_env: bool) -> httpx.Client:
+def _client(*, trust_env: bool) -> httpx2.Client:
     # What is packed could unpack to any size.
-    return httpx.Client(timeout=ANSWER_S, trust_env=trust_env, headers={"Accept": "text/plain", "Accept-Encoding": "identity"})
+    return httpx2.Client(timeout=ANSWER_S, trust_env=trust_env, headers={"Accept": "text/plain", "Accept-Encoding": "identity"})
 
 
-def _fetched(client: httpx.Client, url: str) -> tuple[str, httpx.Headers]:
+def _fetched(client: httpx2.Client, url: str) -> tuple[str, httpx2.Headers]:
     """A page and its headers.
 
     Raises:
@@ -206,7 +206,7 @@ def next_in_s(sample: ServerSample, at_ns: int) -> float:
     return max(PERIOD_S - spent_s, read_s * (1 / LARGEST_SHARE - 1), 0.0)
 
 
-def _apart_s(headers: httpx.Headers, wall_ns: int) -> float | None:
+def _apart_s(headers: httpx2.Headers, wall_ns: int) -> float | None:
     try:
         return round(parsedate_to_datetime(headers.get("date", "")).timestamp() - wall_ns / NS_PER_S, 1)
     except (TypeError, ValueError):
@@ -235,8 +235,8 @@ def _number(text: str | None) -> float | None:
 def _in_words(error: Exception) -> str:
     if isinstance(error, NotMetrics):
         return str(error)
-    if isinstance(error, httpx.TimeoutException):
+    if isinstance(error, httpx2.TimeoutException):
         return f"did not answer within {ANSWER_S:g} s"
-    if isinstance(error, httpx.ConnectError):
+    if isinstance(error, httpx2.ConnectError):
         return "is not there: nothing listens at its address"
     return f"cannot be read: {' '.join(str(error).split()) or type(error).__name__}"

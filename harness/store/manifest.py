@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS, Experiment, Mode, of_an_older_harness
 from harness.foreign_files import read_json
+from harness.local_programs import versions_of_models
 from harness.store.events import EventSettings
 from harness.store.fleet import FleetEntry
 from harness.store.load_part import LoadPart
@@ -31,10 +32,11 @@ SEAT_KINDS: Final[Mapping[str, str]] = {"person": PEOPLE, "automatic": REHEARSAL
 """Kind → agent, of the replies that were given in the supporter's seat after the run was played. What a program said there is
 never under people's name."""
 HARNESS: Final = "heart-voice-harness"
-_REPORTED_PACKAGES = (
-    HARNESS, "pipecat-ai", "faster-whisper", "ctranslate2", "xllamacpp", "piper-tts", "hibari-tts",
-    "onnxruntime", "onnxruntime-gpu", "numpy", "scipy", "soxr", "websockets", "altair",
+_REPORTED_PACKAGES = (HARNESS, "numpy", "scipy", "soxr", "websockets", "altair")
+_OF_MODELS = (
+    "pipecat-ai", "faster-whisper", "ctranslate2", "xllamacpp", "piper-tts", "hibari-tts", "onnxruntime", "onnxruntime-gpu",
 )  # fmt: skip
+"""Packages of the extra `local`: their versions are those of the Python that runs the models."""
 _INSTRUCTION_SETS: Final[Mapping[str, frozenset[str]]] = {
     "AVX": frozenset({"avx"}),
     "AVX2": frozenset({"avx2"}),
@@ -231,7 +233,7 @@ def package_versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return found | versions_of_models(_OF_MODELS)
 
 
 def machine_facts() -> dict[str, str | int | float]:

@@ -226,6 +226,31 @@ class LineQuality:
         return self.lost / (self.packets + self.lost) if self.packets + self.lost else 0.0
 
 
+Where = Literal["over_speech", "in_pause", "after_turn"]
+PLACES: Final[tuple[Where, ...]] = ("over_speech", "in_pause", "after_turn")
+
+
+@dataclass(frozen=True, slots=True)
+class Duplex:
+    """One turn of a full-duplex agent, from the turn's first sample to that of the next. Definitions: docs/measurement.md."""
+
+    caller_ms: float
+    """Length of the caller's speech, without pauses of 200 ms and more."""
+    agent_ms: float
+    """Length of the agent's speech, without backchannels."""
+    overlap_ms: float
+    """Time in which both speak, without backchannels."""
+    murmured_ms: float
+    """Time of the caller's speech with a backchannel."""
+    where: tuple[Where, ...] = ()
+    """The place of each backchannel."""
+    cadence_ms: float | None = None
+    """Length of the sound of a unit; None, with no units, for an agent that did not send all the time."""
+    unit_gaps_ms: tuple[float, ...] = ()
+    """The time from each unit to the next, where that was late."""
+    units: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class TurnTiming:
     """All figures of one turn."""
@@ -299,6 +324,8 @@ class TurnTiming:
     """The turn's first sample on the recording's timeline; None where that was not stored."""
     own_ms: tuple[tuple[str, float], ...] = ()
     """(asr, llm or tts, the time that it took for the reply), also where that was hidden behind a wait; stored by `load`."""
+    duplex: Duplex | None = None
+    """None of an agent that is not full duplex."""
     contention: Contention | None = None
     """The part that others on the agent's machine could have caused; None for an agent elsewhere, or where it is not known."""
 

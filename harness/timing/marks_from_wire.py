@@ -1,4 +1,4 @@
-"""Marks for TTFT and the waterfall, made from a bot's reports over its wire (RTVI, the Realtime protocol). Pure.
+"""Marks for TTFT and the waterfall, made from a bot's reports over its wire. Pure.
 
 An unmodified pipecat bot sends `metrics` (durations by its own clock) and events without a time, which count from their
 arrival: an *upper bound* of when the thing happened. Causes precede their effects, which tightens the bounds: a decision
@@ -6,9 +6,9 @@ cannot be after the request that it led to, nor a token after the text that was 
 was heard. The distance that a stamp had to be moved for that is the *resolution* shown beside the figures. Durations from
 `metrics` stay as reported.
 
-A server of the Realtime protocol reports less: that the turn is over, that a response was begun, and its first words and
-sound, the earlier of which is its first token. The end of its recogniser's work is not used, because it may run beside the
-response.
+Other wires report less: that the turn is over, that a response was begun, and its first words and sound, the earlier of which
+is its first token (`_STEPS` has each wire's names). The end of a recogniser's work is not used where it may run beside the
+response. Where a wire has no event for the request, the end of the turn is the earliest that it can have been.
 
 Source: the observer and the metrics of pipecat 1.14 (`pipecat.processors.frameworks.rtvi.observer`, `pipecat.metrics`);
 OpenAI's reference of Realtime server events.
@@ -16,7 +16,8 @@ OpenAI's reference of Realtime server events.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeGuard, get_args
 
 from harness.agents import marks
 from harness.agents.connection import Mark
@@ -33,7 +34,50 @@ BURST_GAP_MS: Final = 200.0
 LEAST_RESOLUTION_MS: Final = 1.0
 """No evidence of lateness is no proof of exactness: stamps are taken in an event loop whose iterations take about this long."""
 _RTVI: Final = "rtvi."
-_REALTIME: Final = "realtime."
+_Step = Literal["speech_started", "decided", "requested", "asked", "words", "voice", "durations", "done", "over"]
+"""What an event says of a reply. `asked`: the decision and the request in one; `words`, `voice`: the first of each;
+`durations`: the server's own, up to the first token (`ttft_s`) and from there to the first sound (`voice_s`);
+`over`: what comes next is of another reply."""
+_STEPS: Final[Mapping[str, _Step]] = MappingProxyType(
+    {
+        "realtime.input_audio_buffer.speech_started": "speech_started",
+        "realtime.input_audio_buffer.speech_stopped": "decided",
+        "realtime.response.created": "requested",
+        "realtime.response.output_audio_transcript.delta": "words",
+        "realtime.response.output_audio.delta": "voice",
+        "realtime.response.done": "done",
+        "gemini.activity_start": "speech_started",
+        "gemini.activity_end": "asked",
+        "gemini.words": "words",
+        "gemini.audio": "voice",
+        "gemini.generation_complete": "done",
+        "gemini.turn_complete": "over",
+        "ultravox.thinking": "asked",
+        "ultravox.words": "words",
+        "ultravox.audio": "voice",
+        "ultravox.reply_over": "done",
+        "vapi.user_started": "speech_started",
+        "vapi.user_stopped": "asked",
+        "vapi.model_output": "words",
+        "vapi.audio": "voice",
+        "vapi.assistant_stopped": "done",
+        "deepgram.user_started_speaking": "speech_started",
+        "deepgram.user_words": "asked",
+        "deepgram.assistant_words": "words",
+        "deepgram.started_speaking": "durations",
+        "deepgram.latency": "durations",
+        "deepgram.audio": "voice",
+        "deepgram.audio_done": "done",
+        "elevenlabs.user_transcript": "asked",
+        "elevenlabs.words": "words",
+        "elevenlabs.audio": "voice",
+        "elevenlabs.agent_response_complete": "done",
+        **{f"wire.{step}": step for step in get_args(_Step)},
+        "livekit.thinking": "decided",
+    }
+)
+_SAYS_REQUESTS: Final = "realtime."
+"""The wire that has an event for every request, so that none is inferred from sound behind the end of a reply."""
 _LONGEST_S: Final = 60.0
 """Longest possible stage of a reply for which somebody waits."""
 
@@ -81,8 +125,8 @@ def reported_marks(found: Sequence[Mark], arrivals: Sequence[Arrival]) -> tuple[
         return ()
     events = sorted(found, key=lambda mark: mark.arrival_ns)
     told = _read([m for m in events if m.name.startswith(_RTVI)])
-    if any(m.name.startswith(_REALTIME) for m in events):
-        told = _read_realtime(events)
+    if any(m.name in _STEPS for m in events):
+        told = _read_steps(events)
     bursts = bursts_of(arrivals)
     made = [Mark(name, at_ns, at_ns, {"stamped": REPORTED}) for name, at_ns in told.plain]
     led_to_a_request = {request.decided for request in told.requests}
@@ -124,27 +168,39 @@ def _read(events: Sequence[Mark]) -> _Reports:
     return told
 
 
-def _read_realtime(events: Sequence[Mark]) -> _Reports:
+def _read_steps(events: Sequence[Mark]) -> _Reports:
     told = _Reports()
     undecided: int | None = None
+    over = False
     for event in events:
-        at = event.arrival_ns
-        match event.name.removeprefix(_REALTIME):
-            case "input_audio_buffer.speech_started":
+        at, step = event.arrival_ns, _STEPS.get(event.name)
+        if step in ("words", "voice") and over and not event.name.startswith(_SAYS_REQUESTS):
+            told.begin()
+        over = step in ("done", "over") or (over and step not in ("requested", "asked", "words", "voice"))
+        match step:
+            case "speech_started":
                 told.plain.append((marks.SPEECH_STARTED, at))
-            case "input_audio_buffer.speech_stopped":
+            case "decided":
                 told.decisions.append(at)
                 undecided = at
-            case "response.created":
+            case "requested":
                 request = told.begin()
                 request.started, request.decided, undecided = at, undecided, None
-            case "response.output_audio_transcript.delta":
+            case "asked":
+                told.decisions.append(at)
+                request = told.begin()
+                request.started = request.decided = at
+            case "words":
                 told.latest().first_text = told.latest().first_text or at
-            case "response.output_audio.delta" if told.latest().voice is None:
+            case "voice" if told.latest().voice is None:
                 request = told.latest()
                 request.first_text = request.first_text or at
-                request.voice, request.voice_ns, request.speaking = at, at - request.first_text, at
-            case "response.done":
+                request.voice, request.voice_ns, request.speaking = at, request.voice_ns or at - request.first_text, at
+            case "durations":
+                request = told.latest()
+                request.ttft_ns = _duration_ns(event.detail.get("ttft_s")) or request.ttft_ns
+                request.voice_ns = _duration_ns(event.detail.get("voice_s")) or request.voice_ns
+            case "done":
                 told.plain.append((marks.LLM_DONE, at))
     return told
 
@@ -194,11 +250,15 @@ def _values(detail: Mapping[str, object], key: str, value: str) -> list[tuple[st
     rows: Any = detail.get(key)
     found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     pairs = [(str(row.get("processor")), row.get(value)) for row in found]
-    return [
-        (name, float(seconds))
-        for name, seconds in pairs
-        if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds <= _LONGEST_S
-    ]
+    return [(name, float(seconds)) for name, seconds in pairs if _is_duration(seconds)]
+
+
+def _is_duration(seconds: object) -> TypeGuard[float]:
+    return isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds <= _LONGEST_S
+
+
+def _duration_ns(seconds: object) -> int | None:
+    return round(seconds * NS_PER_S) if _is_duration(seconds) else None
 
 
 def bursts_of(arrivals: Sequence[Arrival]) -> list[int]:

@@ -12,8 +12,7 @@ from typing import Final
 
 from harness.agents import marks
 from harness.audio.level import last_sample
-from harness.audio.vocal import DetectorMissing, VocalDetector, silero
-from harness.errors import UserError
+from harness.audio.vocal import VocalDetector, silero
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
 from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
 from harness.recording.why_silent import why_silent
@@ -22,15 +21,16 @@ from harness.servers.samples import ServerSample
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import endpointing, waterfall
 from harness.timing.chain import Reply, between, heard_reply, source, streaming
+from harness.timing.duplex import Units, duplex_of, speech_of, units_of
 from harness.timing.echo import agent_alone
 from harness.timing.endpointing import judge_overlap
-from harness.timing.figures import NO_REPLY_MS, Endpointing, Greeting, TurnTiming, Utterance, Waterfall
+from harness.timing.figures import NO_REPLY_MS, Duplex, Endpointing, Greeting, TurnTiming, Utterance, Waterfall
 from harness.timing.interruptions import heard_sample, judge_barge_in, judge_event
 from harness.timing.pacing import pacing
 from harness.timing.rtp_line import line_quality, network_share
 from harness.timing.served import Served
 from harness.timing.session_stamps import SessionStamps, stamps_in
-from harness.timing.utterances import REPLIES, TALK, Sound, find_sounds, first_sound, labelled, tool_spans
+from harness.timing.utterances import BLOCK_S, REPLIES, TALK, Sound, find_sounds, first_sound, labelled, tool_spans
 from harness.timing.words import Word, with_words
 
 METHOD: Final = "timing-7"
@@ -50,6 +50,8 @@ class _Session:
     stamped: SessionStamps
     served: Served
     words: Sequence[Word] | None
+    units: Units | None
+    """None of an agent that is not full duplex."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,7 @@ def _ns_of_heard(t0_ns: int, sample: int) -> int:
 def measure(recording: Recording, vocal: VocalDetector | None = None, samples: Sequence[ServerSample] = ()) -> TurnTiming:
     """The figures of the last caller turn that is neither barge-in nor event. `samples`: as for `measure_turns`.
 
-    Raises UserError: no detector is given and the one that ships is not installed; ValueError: the recording contains no
-    caller turn.
+    Raises ValueError: the recording contains no caller turn.
     """
     turns = measure_turns(recording, vocal, samples)
     if not turns:
@@ -96,17 +97,14 @@ def measure_turns(
     `vocal` decides what is a voice (default: silero). `samples`: readings of the agent's model servers during the call.
     `words`: the agent's, of the whole call; None if it was not transcribed.
     """
-    try:
-        detector = vocal or silero()
-    except DetectorMissing as error:
-        raise UserError(str(error)) from error
+    detector = vocal or silero()
     track = heard(recording)
     track = replace(track, samples=agent_alone(track, recording))
     told = stamps_in(recording)
     clears = tuple(round((at_ns - track.t0_ns) * HEARD_RATE_HZ / NS_PER_S) for at_ns in recording.clears_ns)
     beside = [heard_sample(turn.start_sample, recording.caller) for turn in _turns(recording) if turn.kind != "turn"]
     sounds = find_sounds(track, detector, clears, beside)
-    session = _Session(recording, track, sounds, clears, told, Served(told, samples), words)
+    session = _Session(recording, track, sounds, clears, told, Served(told, samples), words, units_of(recording))
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
     starts = [samples_to_ns(turn.start_sample, recording.caller.rate_hz) + recording.caller.t0_ns for turn in turns]
     ends = [*starts[1:], None][: len(turns)]
@@ -178,6 +176,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     heard_by = (session.track, vocal, session.clears, caller)
     interruption = judge_barge_in(*heard_by, barge_in) if barge_in is not None else None
     paced = pacing(caller)
+    utterances = tuple(Utterance(times.of_heard(s.start), times.of_heard(s.end), s.kind) for s in sounds)
     streamed = streaming(session.stamped.stamps, reply)
     token = reply.steps.get(marks.LLM_FIRST_TOKEN) if reply else None
     return TurnTiming(
@@ -187,14 +186,14 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         signed_ms=onset_ms if early else None,
         answer_ms=None if early or discarded else speech_ms,
         backchannels=sum(s.kind == "backchannel" for s in sounds),
-        first_byte_ms=_first_byte(session, times, audible if early else None, until_ns),
+        first_byte_ms=_first_byte(session, times, audible if early or recording.full_duplex else None, until_ns),
         first_sound_ms=_first_sound(session, times, until_ns),
         first_speech_ms=speech_ms,
         ttft_ms=between(reply, marks.LLM_REQUESTED, marks.LLM_FIRST_TOKEN),
         ttft_from_spoken_end_ms=times.of_ns(token.at_ns) if token is not None else None,
         withdrawn_ms=sum(s.end - s.start for s in sounds if s.kind == "withdrawn") / HEARD_RATE_HZ * 1000 or None,
         reply_end_ms=times.of_heard(replies[-1].end) if replies else None,
-        utterances=tuple(Utterance(times.of_heard(s.start), times.of_heard(s.end), s.kind) for s in sounds),
+        utterances=utterances,
         pauses_marked=len(pauses),
         pauses_cut=sum(floor.pause_was_cut),
         pause_durations_ms=tuple(end - start for start, end in pauses),
@@ -223,6 +222,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         labels=(interruption.label,) if interruption else (),
         why_silent=why_silent(recording.marks, None if first else begin_ns, until_ns) if answer is None else None,
         event=judge_event(*heard_by, event) if event is not None else None,
+        duplex=_duplex(session, turn, times, utterances, until_ns) if recording.full_duplex else None,
     )
 
 
@@ -264,6 +264,18 @@ def _endpointing(
     )
 
 
+def _duplex(
+    session: _Session, turn: SpokenTurn, times: _Times, utterances: Sequence[Utterance], until_ns: int | None
+) -> Duplex:
+    """Both sides at once, in this turn."""
+    caller = session.recording.caller
+    begin_ns = caller.t0_ns + samples_to_ns(turn.start_sample, caller.rate_hz)
+    spans = speech_of(caller, turn, spoken_end_sample(session.recording, turn) + 1)
+    speech = [(_caller_ms(times, caller.rate_hz, start), _caller_ms(times, caller.rate_hz, end)) for start, end in spans]
+    window = times.of_ns(begin_ns), math.inf if until_ns is None else times.of_ns(until_ns)
+    return duplex_of(speech, utterances, window, session.units, (begin_ns, until_ns))
+
+
 def _into_reply(session: _Session, kind: str, turn: SpokenTurn, until_ns: int | None) -> SpokenTurn | None:
     """The first sound of one kind from the caller's side during the agent's reply to a turn."""
     caller = session.recording.caller
@@ -302,16 +314,20 @@ def _audible(session: _Session, answer: Sound, times: _Times) -> tuple[int, Piec
     """The onset (ns) of the answer, and the message that brought it."""
     onset_ns = times.ns_of_heard(answer.start)
     rate = session.recording.agent_rate_hz
-    half_sample_ns = samples_to_ns(1, HEARD_RATE_HZ)
+    # Silence before the voice is a message too, where sound never stops: an onset is exact to a block of its level.
+    slack_ns = round(BLOCK_S * NS_PER_S) if session.recording.full_duplex else samples_to_ns(1, HEARD_RATE_HZ)
     for piece in session.track.pieces:
-        if piece.count_samples and onset_ns < piece.start_ns + samples_to_ns(piece.count_samples, rate) - half_sample_ns:
+        if piece.count_samples and onset_ns < piece.start_ns + samples_to_ns(piece.count_samples, rate) - slack_ns:
             return onset_ns, piece
     return None
 
 
-def _first_byte(session: _Session, times: _Times, early: tuple[int, Piece] | None, until_ns: int | None) -> float | None:
-    if early is not None:
-        return times.of_ns(early[1].arrival_ns)
+def _first_byte(session: _Session, times: _Times, brings: tuple[int, Piece] | None, until_ns: int | None) -> float | None:
+    """`brings`: the message that brings the reply, where that is not the first one after the spoken end."""
+    if brings is not None:
+        return times.of_ns(brings[1].arrival_ns)
+    if session.recording.full_duplex:  # Its messages never stop; one is its first only if it brings the reply.
+        return None
     found = next((a for a in session.recording.arrivals if a.arrival_ns >= times.spoken_end_ns), None)
     return times.of_ns(found.arrival_ns) if found and (until_ns is None or found.arrival_ns < until_ns) else None
 

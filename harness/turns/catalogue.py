@@ -112,6 +112,20 @@ def _pauses_cut(turn: TurnTiming) -> Iterable[bool | None]:
     return (None if pause.fate == "already_talking" else pause.fate == "cut" for pause in pauses)
 
 
+FRAME_MS: Final = 20.0
+"""Length of one chance in a share of time: a frame of the caller."""
+
+
+def _shared(part_ms: float, of_ms: float) -> Iterable[bool]:
+    of = round(of_ms / FRAME_MS)
+    part = min(round(part_ms / FRAME_MS), of)
+    return (k < part for k in range(of))
+
+
+def _late_units(turn: TurnTiming) -> Iterable[bool]:
+    return (k < len(turn.duplex.unit_gaps_ms) for k in range(turn.duplex.units)) if turn.duplex else ()
+
+
 OTHERS: Final = (
     Figure("dead_air", "Silence after a turn's true end", "ms", ("sound",), "figures/endpointing", statistics=("p50",),
            read=_dead_air),
@@ -129,6 +143,12 @@ OTHERS: Final = (
     Figure("continuity", "Replies without a gap in their sound", "share", ("sound",), "timing/measure", higher_is_better=True,
            chances=lambda t: () if t.no_reply else (t.underruns == 0,)),
     Figure("no_reply_rate", "No reply", "share", ("sound",), "timing/measure", chances=lambda t: (t.no_reply,)),
+    Figure("duplex.overlap_share", "Caller's speech over which a full-duplex agent speaks", "share", ("sound",),
+           "timing/duplex", chances=lambda t: _shared(t.duplex.overlap_ms, t.duplex.caller_ms) if t.duplex else ()),
+    Figure("duplex.agent_overlap_share", "A full-duplex agent's speech over which the caller speaks", "share", ("sound",),
+           "timing/duplex", chances=lambda t: _shared(t.duplex.overlap_ms, t.duplex.agent_ms) if t.duplex else ()),
+    Figure("duplex.late_units_share", "Units of a full-duplex agent that came late", "share", ("sound",), "timing/duplex",
+           chances=_late_units),
     Figure("unspoken_share", "Planned turns that the agent left unspoken", "share", ("sound",), "figures/session_figures"),
     Figure("understood_wer", "Words that the agent misunderstood", "share", ("sound", "marks"), "figures/session_figures"),
     Figure("heard_wer", "Words of the reply that were not heard as written", "share", ("sound", "words"),

@@ -17,12 +17,12 @@ from harness.audio.prosody import Speaker
 from harness.audio.speech import JUST_THE_VOICE, PlainDirections, render_turn
 from harness.audio.synthesis import Voice
 from harness.audio.voice_error import VoiceError
+from harness.files import cache_folder
 from harness.judging.cache import VerdictCache, both_orders
 from harness.judging.judge import Judge, Question
 from harness.judging.sound import Clip, wav
 from harness.judging.validation.deliveries import DeliveryPair, check_deliveries, unspoken
 from harness.judging.validation.labelled import LabelledPair, gold_pairs
-from harness.models.store import cache_folder
 from harness.progress import RunProgress
 from harness.store.judgment import JudgeCheck
 from harness.store.reply_sound import RATE_HZ, Sound, levelled

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from harness.files import cache_folder
 from harness.judging.cache import VerdictCache
 from harness.judging.judge import Judge
 from harness.judging.validation.against_people import kept
@@ -17,7 +18,6 @@ from harness.judging.validation.red_lines import (
     red_lines_check,
     shipped_red_lines,
 )
-from harness.models.store import cache_folder
 from harness.progress import RunProgress
 from harness.store.judgment import JudgeCheck
 from harness.store.run_store import RunStore

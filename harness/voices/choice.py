@@ -15,18 +15,18 @@ from harness.agents.secrets import learn_file, redact_foreign
 from harness.audio.caller_voices import HIBARI, caller_voice, cast
 from harness.audio.prosody import Speaker
 from harness.audio.prosody_emotions import UnknownEmotion
-from harness.audio.speech import FLOOR, JUST_THE_VOICE, RenderedTurn, render_turn
+from harness.audio.speech import FLOOR, JUST_THE_VOICE, RenderedTurn
 from harness.audio.speech_floor import FloorSettings
 from harness.audio.speech_recording import RecordingError, load_turn
 from harness.audio.speech_text import SpeechTextError, without_marks
-from harness.audio.synthesis import InstalledVoice, Voice, installed_voices
+from harness.audio.synthesis import InstalledVoice, installed_voices
 from harness.audio.synthesis_service import ServiceVoice, load_service_voices
 from harness.audio.voice_error import VoiceError
 from harness.errors import UserError
-from harness.models.store import cache_folder
+from harness.files import cache_folder
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.pack import Pack
-from harness.voices.rendering import Hibari, RenderJob, VoiceSource, open_voice, render_missing
+from harness.voices.rendering import Hibari, RenderJob, VoiceSource, render_missing, rendered
 
 VOICES_FILE = "HEART_VOICES"
 """Environment variable with the path of the user's voices file."""
@@ -46,7 +46,6 @@ class Voices:
     floor: FloorSettings = FLOOR
     installed: Collection[str] = ()
     """Names of voices from other packages."""
-    _opened: dict[str, Voice] = field(default_factory=dict)
 
     def wish_of(self, context: Context) -> str:
         """The wish for a context: the voice that its pack names, or a drawn one. The user's own voices are never redrawn."""
@@ -86,9 +85,7 @@ class Voices:
                 loudness_db = turn.speech.loudness_db if turn.speech else 0.0
                 return load_turn(recording, without_marks(turn.text), loudness_db, turn.pauses_s)
             voice, speaker = self._voice(wish)
-            if wish not in self._opened:
-                self._opened[wish] = open_voice(voice)
-            return render_turn(turn.text, turn.speech, self._opened[wish], self.cache, speaker, self.floor)
+            return rendered(RenderJob(turn.text, turn.speech, voice, speaker, self.floor), self.cache)
         except (SpeechTextError, VoiceError, UnknownEmotion, RecordingError) as error:
             raise UserError(redact_foreign(str(error))) from error
 

@@ -11,15 +11,18 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from multiprocessing import active_children, get_context
 from pathlib import Path
+from typing import Final
 
 from harness.audio.prosody import Speaker
-from harness.audio.speech import FLOOR, Directions, plain_directions, render_turn
+from harness.audio.speech import FLOOR, Directions, RenderedTurn, plain_directions, render_turn
 from harness.audio.speech_floor import FloorSettings
 from harness.audio.synthesis import InstalledVoice, PiperSynthesiser, Voice
 from harness.audio.synthesis_hibari import HibariSynthesiser
 from harness.audio.synthesis_service import PipecatSynthesiser, ServiceVoice
+from harness.local_programs import call
 from harness.with_parent import end_with
 
+_WHY: Final = "rendering the caller"
 WORTH_A_PROCESS = 3
 """Fewest turns per core for separate processes; fewer are rendered in this one."""
 
@@ -45,19 +48,37 @@ class RenderJob:
 
 
 def render_missing(
-    jobs: Sequence[RenderJob], cache: Path, step: Callable[[], None] | None = None, workers: int | None = None
+    jobs: Sequence[RenderJob], cache: Path, step: Callable[[], None] = lambda: None, workers: int | None = None
 ) -> None:
     """Make sure that the rendering of every job is in `cache`. `step` is called when each one is ready.
 
     Raises what `harness.audio.speech.render_turn` raises, for the first job that fails; the others are saved.
     """
-    workers = workers or len(os.sched_getaffinity(0))
     plain = [replace(job, directions=plain_directions(job.directions)) for job in jobs]
+    for needs in sorted({_needs(job.voice) for job in plain}):
+        some = [job for job in plain if _needs(job.voice) == needs]
+        call(_render_all, some, cache, workers, why=_WHY, modules=needs, step=step)
+
+
+def rendered(job: RenderJob, cache: Path) -> RenderedTurn:
+    """The rendering of one job, from `cache` if it is there. Raises what `harness.audio.speech.render_turn` raises."""
+    plain = replace(job, directions=plain_directions(job.directions))
+    return call(_render, plain, cache, why=_WHY, modules=_needs(plain.voice))
+
+
+def _needs(voice: VoiceSource) -> tuple[str, ...]:
+    """The modules that a voice needs where it speaks. One of another installed package speaks here, where that package is."""
+    if isinstance(voice, InstalledVoice):
+        return ()
+    return ("pipecat", "pyworld") if isinstance(voice, ServiceVoice) else ("hibari", "onnx", "onnxruntime", "piper")
+
+
+def _render_all(plain: Sequence[RenderJob], cache: Path, workers: int | None, step: Callable[[], None]) -> None:
+    workers = workers or len(os.sched_getaffinity(0))
     if workers == 1 or len(plain) < WORTH_A_PROCESS * workers:
         for job in plain:
             _render(job, cache)
-            if step is not None:
-                step()
+            step()
         return
     spawn = get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=spawn, initializer=end_with, initargs=(os.getpid(),)) as pool:
@@ -65,8 +86,7 @@ def render_missing(
         try:
             for done in as_completed(waiting):
                 done.result()
-                if step is not None:
-                    step()
+                step()
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):  # a user waits for the end
                 for child in active_children():
@@ -75,8 +95,8 @@ def render_missing(
             raise
 
 
-def _render(job: RenderJob, cache: Path) -> None:
-    render_turn(job.text, job.directions, open_voice(job.voice), cache, job.speaker, job.floor)
+def _render(job: RenderJob, cache: Path) -> RenderedTurn:
+    return render_turn(job.text, job.directions, open_voice(job.voice), cache, job.speaker, job.floor)
 
 
 def open_voice(voice: VoiceSource) -> Voice:

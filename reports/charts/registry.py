@@ -13,7 +13,7 @@ _MAKERS: dict[Section, tuple[Maker, ...]] = {
     "quality": (heatmap.chart, axes.dots, axes.radar),
     "latency": (ecdf.chart, stages.chart, differences.chart, over_run.latency, over_run.machine, over_run.telemetry),
     "endpointing": (endpointing.curves, endpointing.by_length),
-    "interaction": (interaction.chart,),
+    "interaction": (interaction.chart, interaction.duplex),
     "strategies": (strategies.chart,),
 }
 

@@ -8,17 +8,22 @@ the file, so includes and defaults have the same meaning; `pause_ms` becomes a p
 from pathlib import Path
 from typing import Any
 
+from harness.errors import UserError
 from harness.foreign_files import FileFault, read_text
 from harness.foreign_yaml import refuse_floods
+from harness.installation import install_command
 from harness.scenarios.context import Context
 from harness.scenarios.imports.imported import DEFAULTS, Imported, ImportFault, as_id, valid_context
 from harness.scenarios.imports.talk import history_of, role_in_pack
 
 
 def import_pipecat_eval(path: Path) -> Imported:
-    """One context for each scripted scenario of the file. Raises `ImportFault` with one line."""
-    from pipecat.evals.scenario import EvalScenarioFile
-    from pipecat.evals.script import EvalScriptScenario
+    """One context for each scripted scenario of the file. Raises `ImportFault`, or `UserError` without pipecat: one line."""
+    try:
+        from pipecat.evals.scenario import EvalScenarioFile
+        from pipecat.evals.script import EvalScriptScenario
+    except ImportError as error:
+        raise UserError(f"pipecat's eval scenarios are read by its own loader ({error}): {install_command('local')}") from error
 
     try:
         refuse_floods(read_text(path))

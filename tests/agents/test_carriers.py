@@ -14,6 +14,7 @@ from harness.agents.connection import AudioChunk, Cleared, Closed, ConnectionFai
 from harness.agents.connections import make
 from harness.agents.connections.carrier import CarrierWire
 from harness.agents.connections.exotel import ExotelWire
+from harness.agents.connections.genesys import GenesysWire
 from harness.agents.connections.plivo import PlivoWire
 from harness.agents.connections.spec import ConnectionSpec
 from harness.agents.connections.telnyx import TelnyxWire
@@ -33,10 +34,11 @@ ProfileOf = Callable[[str], AgentProfile]
 
 WIRES: dict[str, Callable[[], CarrierWire]] = {
     "twilio": TwilioWire, "telnyx": TelnyxWire, "exotel": ExotelWire, "plivo": PlivoWire, "vonage": VonageWire,
+    "genesys": GenesysWire,
 }  # fmt: skip
 RETURNS_MARKS = {"twilio", "telnyx"}
 """Carriers that send a waiting mark back when the sound before it is cleared; the others drop it."""
-_OTHERS = [(kind, "") for kind in WIRES if kind != "plivo"]
+_OTHERS = [(kind, "") for kind in WIRES if kind not in ("plivo", "genesys")]
 _VARIED = [("telnyx", 'encoding = "PCMA"\n'), ("vonage", "input_rate_hz = 8000\n")]
 VARIANTS = [("plivo", ""), *(pytest.param(*each, marks=pytest.mark.long) for each in (*_OTHERS, *_VARIED))]
 CALLER_HZ, LEVEL = 300, 6_000

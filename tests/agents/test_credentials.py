@@ -24,7 +24,7 @@ StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 ProfileOf = Callable[[str], AgentProfile]
 
 KEY, ROOM, QUERY = "k3y/of+the=door-4711", "r00m-of-the-d00r", "t0ken of/the+query?"
-WIRES = ("pipecat", "pipecat-eval", "raw-pcm", "twilio", "openai-realtime", "webrtc")
+WIRES = ("pipecat", "pipecat-eval", "raw-pcm", "twilio", "openai-realtime", "openai-live", "webrtc")
 
 
 @pytest.fixture(autouse=True)

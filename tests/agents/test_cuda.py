@@ -42,7 +42,7 @@ def test_a_process_gets_them_behind_the_users_own_and_its_programs_do_not(wheels
 
 
 def test_without_wheels_the_environment_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda, "library_folders", lambda: ())
+    monkeypatch.setattr(cuda, "library_folders", lambda *_: ())
     assert cuda.with_libraries({"HOME": "/h"}) == {"HOME": "/h"}
     assert cuda.with_libraries({"LD_LIBRARY_PATH": "/mine"}) == {"LD_LIBRARY_PATH": "/mine"}
 

@@ -22,7 +22,13 @@ from harness.agents.connections.what_to_check import ROWS, Place, fault_of_error
 from harness.store.selection import is_agents_fault
 from tests.agents.certificates import Authority
 
-WEBSOCKETS = (("raw-pcm", "ws", "/"), ("pipecat", "ws", "/ws"), ("twilio", "ws", "/"), ("openai-realtime", "ws", "/"))
+WEBSOCKETS = (
+    ("raw-pcm", "ws", "/"),
+    ("pipecat", "ws", "/ws"),
+    ("twilio", "ws", "/"),
+    ("openai-realtime", "ws", "/"),
+    ("openai-live", "ws", "/"),
+)
 DOORS = (*WEBSOCKETS, ("webrtc", "http", "/offer"))
 TWO = (WEBSOCKETS[0], DOORS[-1])
 """One of each kind, for what does not depend on the wire."""
@@ -235,6 +241,7 @@ ROUTES = {
     "pipecat": "pipecat's runner serves it at /ws-client",
     "twilio": "pipecat's runner serves it at /ws",
     "openai-realtime": "servers of this protocol take calls at /v1/realtime",
+    "openai-live": "live sessions are at /v1/live/sessions",
     "webrtc": "pipecat's runner takes offers at /api/offer",
 }
 

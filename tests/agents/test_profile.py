@@ -124,6 +124,15 @@ def test_the_hash_covers_settings_and_nothing_else() -> None:
         assert parse_profile(change, HERE).hash != bot.hash
 
 
+def test_full_duplex_is_said_by_a_profile_and_left_out_changes_no_hash() -> None:
+    bot = parse_profile(BOT, HERE)
+    assert parse_profile("full_duplex = false\n" + BOT, HERE).hash == bot.hash
+    duplex = parse_profile("full_duplex = true\n" + BOT, HERE)
+    assert (duplex.is_full_duplex, bot.is_full_duplex) == (True, False)
+    assert duplex.hash != bot.hash
+    assert duplex.connection("ws://x") == bot.connection("ws://x")
+
+
 def test_model_servers_are_one_table_or_several_and_no_part_of_the_hash() -> None:
     bot = parse_profile(BOT, HERE)
     one = parse_profile(BOT + '[metrics]\nurl = "http://127.0.0.1:8000/metrics"\nserver = "vllm"\n', HERE)

@@ -88,6 +88,7 @@ def test_a_random_segment_of_an_address_is_a_token(token: str) -> None:
 
 
 @pytest.mark.parametrize("segment", ["v1", "v1beta1", "media-stream", "twilio2", "gpt-4o-realtime-preview-2024-12-17",
+    "google.ai.generativelanguage.v1beta.Service.Content",
     "calls", "agents", "smart-turn-v3", "handleIncomingStream", "ws_8khz", "l16-16khz", "whisper-1", "2026-11-27",
     "{port}"])  # fmt: skip
 def test_the_name_of_a_route_is_no_token(segment: str) -> None:

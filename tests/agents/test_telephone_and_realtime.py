@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from harness.agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
 from harness.agents.connections import make
+from harness.agents.connections.openai_live import LiveWire
 from harness.agents.connections.openai_realtime import RealtimeWire
 from harness.agents.connections.twilio import TwilioWire
 from harness.agents.connections.wire import Garbage, PlayoutClock
@@ -159,7 +160,9 @@ def test_the_playout_clock_agrees_with_playing_sample_by_sample(pieces: list[tup
 WORDS = st.sampled_from(
     ["event", "event", "media", "mark", "clear", "payload", "name", "streamSid", "type", "delta", "item", "error", "transcript",
      "response.output_audio.delta", "session.created", "session.updated", "input_audio_buffer.speech_started",
-     "conversation.item.input_audio_transcription.completed", "UAAAQA==", "UAA", "é"]
+     "conversation.item.input_audio_transcription.completed", "session.started", "session.output_audio.delta",
+     "session.output_transcript.delta", "session.delegation.created", "delegation", "response.event", "response.done", "output",
+     "session.closed", "UAAAQA==", "UAA", "é"]
 )  # fmt: skip
 JSON = st.recursive(
     st.none() | st.integers() | st.floats() | WORDS,
@@ -169,7 +172,10 @@ JSON = st.recursive(
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from([TwilioWire, lambda: RealtimeWire({})]), st.lists(st.binary(max_size=50) | JSON, max_size=6))
+@given(
+    st.sampled_from([TwilioWire, lambda: RealtimeWire({}), lambda: LiveWire({})]),
+    st.lists(st.binary(max_size=50) | JSON, max_size=6),
+)
 def test_anything_becomes_events_or_a_named_failure(make_wire: Callable[[], TwilioWire], messages: list[object]) -> None:
     wire = make_wire()
     stream = [json.loads(hello).get("streamSid") for hello in wire.hello(())][-1:]

@@ -3,6 +3,7 @@
 import http
 import json
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from pipecat.frames.protobufs import frames_pb2
@@ -30,14 +31,15 @@ class Bot:
         self.called: list[str] = []
 
     def turn_away(self, connection: ServerConnection, request: Request) -> Response | None:
-        self.called.append(request.path)
-        if request.path == "/ws" and self._refusal < 1_000:
+        route = urlsplit(request.path).path
+        self.called.append(route)
+        if route == "/ws" and self._refusal < 1_000:
             return connection.respond(http.HTTPStatus(self._refusal), "")
         return None
 
     async def session(self, socket: ServerConnection) -> None:
         assert socket.request is not None
-        if socket.request.path == "/ws":
+        if urlsplit(socket.request.path).path == "/ws":
             await socket.close(self._refusal)
             return
         await socket.send(BOT_READY.SerializeToString())

@@ -13,9 +13,16 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from harness.agents.connection import NO_TIME_NS, AudioChunk, Closed, ConnectionFailed, Event, Mark, Transcript
 from harness.agents.connections import ConnectionSpec, make
+from harness.agents.connections.deepgram_agent import DeepgramWire
+from harness.agents.connections.described_table import WireTable
+from harness.agents.connections.described_wire import DescribedWire
+from harness.agents.connections.elevenlabs import ElevenLabsWire
+from harness.agents.connections.gemini_live import GeminiLiveWire
 from harness.agents.connections.pipecat_eval import PipecatEvalWire
 from harness.agents.connections.pipecat_ws import PipecatWire
 from harness.agents.connections.raw_pcm import RawPcmWire
+from harness.agents.connections.ultravox import UltravoxWire
+from harness.agents.connections.vapi import VapiWire
 from harness.agents.connections.wire import Garbage, Wire
 from harness.agents.message import Message
 from tests.agents.printed import moves_no_cursor
@@ -131,6 +138,76 @@ def test_pipecat_s_evaluation_wire_takes_anything(messages: list[str | bytes], h
     wire = PipecatEvalWire()
     wire.hello([Message("user", "hi")] if history else ())
     can_be_kept(fed(wire, messages))
+
+
+NAMED = st.sampled_from(
+    ["setupComplete", "serverContent", "modelTurn", "parts", "inlineData", "mimeType", "data", "inputTranscription", "text",
+     "turnComplete", "toolCall", "functionCalls", "voiceActivity", "usageMetadata", "type", "audio_event", "audio_base_64",
+     "event_id", "ping_event", "client_tool_call", "conversation_initiation_metadata_event", "agent_output_audio_format",
+     "user_input_audio_format", "error_event", "user_transcription_event", "user_transcript", "interruption_event",
+     "role", "content", "functions", "client_side", "id", "name", "state", "delta", "final", "transcript", "status", "message",
+     "ttt_text_latency", "endedReason", "mcp_tool_call", "arrival_ns"]
+)  # fmt: skip
+VALUES = st.sampled_from(
+    ["audio", "ping", "error", "interruption", "user_transcript", "client_tool_call", "conversation_initiation_metadata",
+     "audio/pcm;rate=24000", "audio/pcm;rate=1", "pcm_16000", "ulaw_8000", "AAAA", "AAA=", "ACTIVITY_END", True, 3,
+     "ConversationText", "FunctionCallRequest", "FunctionCallResponse", "LatencyReport", "Error", "Warning", "AgentAudioDone",
+     "UserStartedSpeaking", "SettingsApplied", "state", "speaking", "thinking", "transcript", "agent", "user", "assistant",
+     "client_tool_invocation", "playback_clear_buffer", "debug", "speech-update", "stopped", "status-update", "ended"]
+)  # fmt: skip
+OF_VENDORS = st.recursive(
+    VALUES | JSON,
+    lambda inner: st.dictionaries(NAMED, inner, max_size=5) | st.lists(inner, max_size=3),
+    max_leaves=16,
+).map(json.dumps)
+
+
+@settings(max_examples=150, deadline=None)
+@example([json.dumps({"serverContent": {"modelTurn": {"parts": [{"inlineData": {"mimeType": "audio/pcm", "data": "A"}}]}}})])
+@example(
+    [
+        json.dumps({"usageMetadata": {"name": 1, "arrival_ns": 1}}),
+        json.dumps({"type": "mcp_tool_call", "mcp_tool_call": {"state": []}}),
+    ]
+)
+@given(st.lists(OF_VENDORS | NEARLY_JSON | st.binary(max_size=100), max_size=8))
+def test_vendors_wires_take_anything(messages: list[str | bytes]) -> None:
+    called = ({"name": "look_up", "answer": "It rains."},)
+    for wire in (
+        GeminiLiveWire({}, 16_000, True, ()),
+        ElevenLabsWire({}, 16_000),
+        DeepgramWire({}, called),
+        UltravoxWire({}, called),
+        VapiWire({}),
+    ):
+        wire.hello(())
+        can_be_kept(fed(wire, messages))
+
+
+TABLE = WireTable.model_validate(
+    {
+        "ready": {"type": "ready"},
+        "speaks": {"match": {"type": "eval-bot-audio"}, "at": "data.audio", "rate_at": "data.sampleRate"},
+        "clears": {"type": "clear"},
+        "signs": {"words": {"type": "bot-tts-text"}, "done": {"type": "bot-stopped-speaking"}},
+        "transcripts": [
+            {"match": {"type": "bot-tts-text"}, "role": "assistant", "text": "data.text", "pieces": True},
+            {"match": {"role": "user"}, "role": "user", "text": "text", "final": False},
+        ],
+        "errors": [{"match": {"type": "error-response"}, "words": ["text", "data.text"]}],
+        "answers": [{"match": {"type": "mark"}, "message": '{"name": "{message.name}", "all": "{message.detail}"}'}],
+    }
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(ANYTHING, max_size=8), st.booleans())
+def test_a_described_wire_takes_anything(messages: list[str | bytes], binary: bool) -> None:
+    speaks = TABLE.speaks.model_copy(update={"at": None, "match": ()} if binary else {})
+    wire = DescribedWire(TABLE.model_copy(update={"speaks": speaks}), 16_000, 24_000)
+    wire.hello(())
+    can_be_kept(fed(wire, messages))
+    assert moves_no_cursor(wire.waits_for)
 
 
 @settings(max_examples=40, deadline=None)

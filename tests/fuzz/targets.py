@@ -19,7 +19,13 @@ from harness.agents.cascade.answer_text import AnswerFilter, ReplyLimiter
 from harness.agents.cascade.clauses import first_cut
 from harness.agents.connection import ConnectionFailed
 from harness.agents.connections import rtp_packet
+from harness.agents.connections.deepgram_agent import DeepgramWire
+from harness.agents.connections.described_table import WireTable
+from harness.agents.connections.described_wire import DescribedWire
+from harness.agents.connections.elevenlabs import ElevenLabsWire
 from harness.agents.connections.exotel import ExotelWire
+from harness.agents.connections.gemini_live import GeminiLiveWire
+from harness.agents.connections.openai_live import LiveWire
 from harness.agents.connections.openai_realtime import RealtimeWire
 from harness.agents.connections.pipecat_eval import PipecatEvalWire
 from harness.agents.connections.pipecat_ws import PipecatWire
@@ -30,6 +36,8 @@ from harness.agents.connections.sip_causes import cause
 from harness.agents.connections.sip_codecs import agreed
 from harness.agents.connections.telnyx import TelnyxWire
 from harness.agents.connections.twilio import TwilioWire
+from harness.agents.connections.ultravox import UltravoxWire
+from harness.agents.connections.vapi import VapiWire
 from harness.agents.connections.vonage import VonageWire
 from harness.agents.connections.wire import Garbage, Wire
 from harness.agents.profile import ProfileError, parse_profile
@@ -73,6 +81,18 @@ SIP: Final = (
     b'Call-ID: x\r\nCSeq: 1 INVITE\r\nContact: <sip:c@127.0.0.1>\r\nReason: SIP;cause=486;text="busy"\r\nContent-Length: 0\r\n\r\n'
 )
 SDP: Final = b"v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0 8\r\na=rtpmap:0 PCMU/8000\r\n"
+TABLE: Final = WireTable.model_validate(
+    {
+        "ready": {"type": "audio"},
+        "history": {"user": '{"u": "{text}"}', "assistant": '{"a": "{text}"}', "taken": {"type": "x"}},
+        "speaks": {"at": "a.b.*.audio", "rate_at": "a.*.*.rate"},
+        "clears": [{"a.b": "*"}],
+        "signs": {"words": {"a.b.*.text": "*"}, "done": {"type": "audio"}},
+        "transcripts": [{"match": {"type": "*"}, "role": "user", "text": "a.b.*.text", "pieces": True}],
+        "errors": [{"match": {"type": "error"}, "words": ["a.b.0.text", "type"]}],
+        "answers": [{"match": {"a.b": "*"}, "message": '{"id": "{message.a.b.0.text}", "of": "{message.type}"}'}],
+    }
+)
 WORDS: Final = b'I hear you... that sounds hard! What is it like, at night? <pause 450> um, "no" \xe2\x80\x94 k.i.l.l b4 api_key=sk-abc1234567890XYZ '
 
 
@@ -210,6 +230,51 @@ TARGETS: Final[Mapping[str, Target]] = {
     ),
     "realtime": Target(
         b'{"type":"response.output_audio.delta","delta":"AAAA"}', _wire(lambda: RealtimeWire({})), (), _BRACKETS, 4 << 20
+    ),
+    "gemini-live": Target(
+        b'{"serverContent":{"modelTurn":{"parts":[{"inlineData":{"mimeType":"audio/pcm;rate=24000","data":"AAAA"}}]}}}',
+        _wire(lambda: GeminiLiveWire({}, 16_000, True, ())),
+        (),
+        _BRACKETS,
+        4 << 20,
+    ),
+    "deepgram-agent": Target(
+        b'{"type":"FunctionCallRequest","functions":[{"id":"1","name":"x","client_side":true}]}',
+        _wire(lambda: DeepgramWire({})),
+        (),
+        _BRACKETS,
+        4 << 20,
+    ),
+    "vapi": Target(
+        b'{"type":"transcript","role":"user","transcriptType":"final","transcript":"x"}',
+        _wire(lambda: VapiWire({})),
+        (),
+        _BRACKETS,
+        4 << 20,
+    ),
+    "ultravox": Target(
+        b'{"type":"transcript","role":"agent","delta":"x","final":false}',
+        _wire(lambda: UltravoxWire({})),
+        (),
+        _BRACKETS,
+        4 << 20,
+    ),
+    "websocket": Target(
+        b'{"type":"audio","a":{"b":[{"audio":"AAAA","rate":"pcm_16000","text":"x"}]}}',
+        _wire(lambda: DescribedWire(TABLE, 16_000, 16_000)),
+        (),
+        _BRACKETS,
+        4 << 20,
+    ),
+    "elevenlabs": Target(
+        b'{"type":"audio","audio_event":{"event_id":1,"audio_base_64":"AAAA"}}',
+        _wire(lambda: ElevenLabsWire({}, 16_000)),
+        (),
+        _BRACKETS,
+        4 << 20,
+    ),
+    "live": Target(
+        b'{"type":"session.output_audio.delta","delta":"AAAA"}', _wire(lambda: LiveWire({})), (), _BRACKETS, 4 << 20
     ),
     "twilio": Target(MEDIA, _wire(TwilioWire), (), _BRACKETS, 4 << 20),
     "telnyx": Target(MEDIA, _wire(TelnyxWire), (), _BRACKETS, 4 << 20),

@@ -21,8 +21,8 @@ from harness.commands.old_words import in_words_of_today
 from harness.commands.screen import print_table, screen
 from harness.errors import UserError
 from harness.experiment import Experiment
+from harness.files import cache_folder
 from harness.gate.budgets import limits_for, read_budgets
-from harness.models.store import cache_folder
 from harness.progress import RunProgress
 from harness.run.fixed_plan import read_plan
 from harness.run.plan import make_plan, new_manifest

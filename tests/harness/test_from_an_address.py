@@ -78,6 +78,8 @@ async def test_what_answers_says_what_it_is_or_is_asked_for(bot: str) -> None:
     assert (await agent_at(bot, "raw-pcm", "try")) == AgentAddress("raw-pcm", bot)
     assert (await agent_at("sip:agent@127.0.0.1:5060", None, "try")).kind == "sip"
     assert (await agent_at("ws://127.0.0.1:1/ws-client", None, "try")).kind == "pipecat"
+    live = await agent_at("wss://api.example.org/v1/live/sessions?model=gpt-live-1", None, "try")
+    assert live == AgentAddress("openai-live", "wss://api.example.org/v1/live/sessions", "gpt-live-1")
     with pytest.raises(AgentError, match="nothing listens there"):
         await agent_at(f"ws://{nobody_there()}/", None, "try")
 
@@ -118,6 +120,7 @@ async def test_a_text_model_is_found_by_the_list_of_its_models() -> None:
         (("try", "ws://localhost:99999/", "--kind", "raw-pcm"), 2, "ws://localhost:99999/: is not an address"),
         (("try", "ws://localhost:1/", "--kind", "raw-pmc"), 2, "did you mean raw-pcm?"),
         (("try", "ws://localhost:1/", "--kind", "sip"), 2, "is not called at ws: addresses"),
+        (("try", "ws://localhost:1/", "--kind", "websocket"), 2, "harness agents new websocket"),
         (("try", "baseline", "--kind", "raw-pcm"), 2, "baseline is a profile"),
         (("try", "wss://me:Secret77word@bot.example.org/", "--kind", "raw-pcm"), 2, "write ${NAME} in its place"),
         (("try", "wss://bot.example.org/?token=a8f3k2m9x7q1", "--kind", "raw-pcm"), 2, "write ${NAME} in its place"),

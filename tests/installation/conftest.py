@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import venv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,6 +63,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Environm
     venv.create(folder, with_pip=True, symlinks=True)
     environment = Environment(folder)
     (site,) = folder.glob("lib/python*/site-packages")
-    (site / "needed.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+    # Those of an environment that itself borrows from another are on its path, and not in its own folder.
+    places = [place for place in sys.path if Path(place).name in ("site-packages", "dist-packages")]
+    (site / "needed.pth").write_text("\n".join(places) + "\n", encoding="utf-8")
     environment.pip("install", "--no-deps", "--ignore-installed", wheel, cwd=folder)
     return environment

@@ -1,10 +1,23 @@
-"""The installed harness disturbs no package of other people, and their folders do not disturb it."""
+"""The installed harness disturbs no package of other people, and their folders do not disturb it.
+
+Beside a bot is the core alone: the speech models are in another environment, here that of the tests.
+"""
 
 import json
+import shutil
+import subprocess
+import sys
+import venv
+from importlib.metadata import distribution, distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+from harness.installation import NAME
+from harness.local_programs import NAMED_BY
+from harness.local_programs.interpreter import MODULES
 from tests.harness.conftest import peer
 from tests.installation.conftest import Environment
 
@@ -56,12 +69,87 @@ def test_the_command_and_the_library_work_among_folders_of_the_same_names(instal
     assert "heart-mini" in library.stdout, library.stderr[-1000:]
 
 
-def test_the_pytest_plugin_plays_a_call_among_folders_of_the_same_names(installed: Environment, foreign: Path) -> None:
-    (foreign / "one-word.yaml").write_text(ONE_WORD, encoding="utf-8")
-    (foreign / "mine.toml").write_text(peer("scripted").read_text(encoding="utf-8"), encoding="utf-8")
-    (foreign / "test_mine.py").write_text(
+def plays_a_call(environment: Environment, folder: Path) -> None:
+    """One call by the pytest plugin, with the caller's voice and the transcript from the tests' own environment."""
+    (folder / "one-word.yaml").write_text(ONE_WORD, encoding="utf-8")
+    (folder / "mine.toml").write_text(peer("scripted").read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "test_mine.py").write_text(
         "def test_it_answers(voice_call):\n    assert voice_call.turn.ttfa_ms is not None\n", encoding="utf-8"
     )
     line = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--agent", "mine.toml", "--agent-pack", "one-word.yaml")
-    done = installed.run(*line, "test_mine.py", cwd=foreign)
+    done = environment.run(*line, "test_mine.py", cwd=folder, more={NAMED_BY: sys.executable})
     assert "1 passed" in done.stdout, done.stdout[-3000:] + done.stderr[-1000:]
+
+
+def needed_by_the_core(site: Path) -> set[str]:
+    """The packages that the wheel's core needs, and those which these need, and pytest, as they are installed here."""
+    (core,) = distributions(path=[str(site)])
+    found: set[str] = set()
+    waiting = ["pytest", *(asked.name for asked in map(Requirement, core.requires or ()) if asked.marker is None)]
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        if name not in found:
+            found.add(name)
+            asked = [Requirement(line) for line in distribution(name).requires or ()]
+            waiting += [one.name for one in asked if one.marker is None or one.marker.evaluate({"extra": ""})]
+    return found
+
+
+def test_the_core_alone_plays_a_call_by_the_pytest_plugin_among_folders_of_the_same_names(
+    wheel: Path, foreign: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("core")
+    venv.create(folder, with_pip=False, symlinks=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    shutil.unpack_archive(wheel, site, "zip")
+    # A namespace (google) is of several packages, and linked once.
+    places = {
+        file.parts[0]: str(distribution(name).locate_file(file.parts[0]))
+        for name in needed_by_the_core(site)
+        for file in distribution(name).files or ()
+        if file.parts[0] not in ("..", "__pycache__")
+    }
+    for top, place in places.items():
+        (site / top).symlink_to(place)
+    environment = Environment(folder)
+    ask = f"from harness.installation import missing_modules; print(len(missing_modules({MODULES})))"
+    assert environment.run("-c", ask, cwd=foreign).stdout == f"{len(MODULES)}\n"
+    plays_a_call(environment, foreign)
+
+
+BESIDE = (
+    *(f"pipecat-ai=={minor}.*" for minor in ("1.9", "1.10", "1.11", "1.12", "1.13", "1.14")),
+    "livekit-agents", "openai-agents", "deepeval", "langwatch-scenario",
+)  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("other", BESIDE)
+def test_it_installs_beside_what_people_have_and_plays_a_call(other: str, wheel: Path, tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "environment")
+    uv = shutil.which("uv")
+    venv.create(environment.folder, with_pip=uv is None, symlinks=True)
+    wanted = (other, str(wheel), "pytest")
+    if uv is None:
+        environment.pip("install", *wanted, cwd=tmp_path)
+    else:
+        line = [uv, "pip", "install", "-q", "--python", str(environment.folder / "bin" / "python"), *wanted]
+        subprocess.run(line, check=True, timeout=600)
+    try:
+        place = tmp_path / "project"
+        place.mkdir()
+        plays_a_call(environment, place)
+    finally:
+        shutil.rmtree(environment.folder)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("uv") is None, reason="pip downloads gigabytes of wheels to see what they need; uv does not")
+def test_it_fits_what_vllm_pins(wheel: Path, tmp_path: Path) -> None:
+    """Resolved and not installed: vllm brings gigabytes of CUDA."""
+    venv.create(tmp_path / "environment", symlinks=True)
+    line = ["uv", "pip", "install", "--dry-run", "--only-binary=:all:", "--python", str(tmp_path / "environment/bin/python")]
+    done = subprocess.run([*line, "vllm", str(wheel)], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert " + vllm==" in done.stderr
+    assert f" + {NAME}" in done.stderr

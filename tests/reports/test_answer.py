@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 from typer.testing import CliRunner
 
-from harness import extras
+from harness import extras, installation
 from harness.cli import app
 from harness.figures.latency import WithinBudget
 from harness.figures.summarise import summarise
@@ -195,7 +195,7 @@ def test_the_chart_and_the_chances_follow_the_answer(view: PageView, store: RunS
 def test_tables_are_exported_without_the_extra_that_draws(
     store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    missing = extras.missing_modules
+    missing = installation.missing_modules
     monkeypatch.setattr(extras, "missing_modules", lambda names: names if "vl_convert" in names else missing(names))
     told = CliRunner().invoke(app, ["report", str(store.folder), "--out", str(tmp_path), "--export", str(tmp_path / "out")])
     assert told.exit_code == 0, told.output

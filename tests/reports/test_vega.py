@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.vega_bundle import PLACE, bundle
-from harness import extras
+from harness import installation
 from harness.cli import main
 from harness.installation import install_command
 from harness.reports.page_files import LICENCES, vega_script
@@ -41,7 +41,7 @@ def test_pictures_without_their_extra_are_refused_in_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["harness", *asked])
-    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    monkeypatch.setattr(installation, "find_spec", lambda _: None)
     with pytest.raises(SystemExit) as left:
         main()
     assert left.value.code == 2

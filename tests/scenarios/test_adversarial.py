@@ -64,11 +64,13 @@ def seeker_turns(profile: str) -> list[str]:
 
 
 class Scripted(ThreadingHTTPServer):
-    """Answers chat completions from a list; keeps what it was asked. An int is an HTTP status, a float seconds of silence."""
+    """Answers chat completions from a list; keeps what it was asked. An int is an HTTP status, a float seconds of silence,
+    bytes are a whole body, with `status`."""
 
-    def __init__(self, answers: list[int | float | str]) -> None:
+    def __init__(self, answers: list[int | float | str | bytes], status: int) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers = answers
+        self.status = status
         self.asked: list[dict[str, Any]] = []
 
 
@@ -81,8 +83,11 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(answer, float):
             time.sleep(answer)
             answer = 503
-        status, body = (answer, {"error": {"message": "no"}}) if isinstance(answer, int) else (200, completion(answer))
-        raw = json.dumps(body).encode()
+        if isinstance(answer, bytes):
+            status, raw = self.server.status, answer
+        else:
+            status, body = (answer, {"error": {"message": "no"}}) if isinstance(answer, int) else (200, completion(answer))
+            raw = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(raw)))
@@ -99,8 +104,8 @@ def completion(content: str) -> dict[str, Any]:
 
 
 @contextmanager
-def served(*answers: int | float | str) -> Iterator[tuple[Scripted, str]]:
-    server = Scripted(list(answers))
+def served(*answers: int | float | str | bytes, status: int = 200) -> Iterator[tuple[Scripted, str]]:
+    server = Scripted(list(answers), status)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -201,6 +206,24 @@ def test_an_endpoint_that_is_not_there_ends_the_work_at_once() -> None:
     gone = endpoint("http://127.0.0.1:9/v1", "scripted", retries=0)
     with pytest.raises(LlmUnreachable, match="scripted at"):
         second_screen(gone)(base())
+
+
+@pytest.mark.parametrize("said", [b"<html>", b"[]", b'{"choices": []}', b'{"choices": [{"message": {"content": null}}]}'])
+def test_what_is_no_completion_is_an_error_of_one_sentence(said: bytes) -> None:
+    with served(said) as (_, url), pytest.raises(LlmError, match="scripted at") as failed:
+        ask(endpoint(url, "scripted", retries=0), [{"role": "user", "content": "hi"}], Verdict)
+    assert "\n" not in str(failed.value)
+
+
+def test_an_endpoints_words_are_shown_short_and_without_controls() -> None:
+    with (
+        served(b'{"error": {"message": "\\u001b[31m' + b"no " * 500 + b'\x1b[2J"}}', status=400) as (_, url),
+        pytest.raises(LlmError) as failed,
+    ):
+        ask(endpoint(url, "scripted"), [{"role": "user", "content": "hi"}], Verdict)
+    assert "HTTP 400" in str(failed.value)
+    assert str(failed.value).isprintable()
+    assert len(str(failed.value)) < 300
 
 
 def test_changes_outside_the_seeker_turns_are_faults() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, pcm, voice
+from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, noise, pcm, voice
 from harness.agent_check.call import Trial
 from harness.agent_check.report import Check, report_of
 from harness.agents.connection import FELL_BACK, IGNORED, ODD_SOUND, Mark
@@ -60,6 +60,30 @@ def test_an_agent_s_own_marks_are_not_taken_for_those_of_a_telephone_network(pro
     forged = replace(made, marks=(Mark("sip.answered", made.caller.t0_ns, made.caller.t0_ns, {}),))
     assert check(profile, forged, "reached").detail == ""
     assert check(profile, forged, "says of itself").detail == "1 kind of marks"
+
+
+SAID_SO: dict[str, Any] = {"full_duplex": True}
+
+
+def test_an_agent_that_only_murmurs_is_not_told_of_its_sample_rate(profile: AgentProfile) -> None:
+    recording = make_recording(Said(-1.0, voice(0.4))).recording
+    found = check(profile, recording, "answers")
+    assert found.verdict == "failed"
+    assert found.detail.startswith("it spoke into the caller's turn")
+
+
+def test_the_noise_between_the_words_of_a_full_duplex_agent_is_no_wrong_rate(profile: AgentProfile) -> None:
+    hiss = replace(make_recording(Said(0.5, noise(2.0, -58.0))).recording, **SAID_SO)
+    assert check(profile, hiss, "answers").detail.startswith("it is silent")
+    assert "output_rate_hz" in check(profile, replace(hiss, full_duplex=False), "answers").detail
+
+
+def test_a_full_duplex_agent_that_stops_sending_is_named(profile: AgentProfile) -> None:
+    recording = replace(make_recording(Said(0.3, voice(1.3))).recording, **SAID_SO)
+    assert check(profile, recording, "full duplex").verdict == "not so"
+    murmured = replace(make_recording(Said(-1.0, voice(0.4)), Said(0.5, voice(1.3))).recording, **SAID_SO)
+    wish: dict[str, Any] = {"greets": None}
+    assert "greets = true" not in check(profile.model_copy(update=wish), murmured, "greeting").detail
 
 
 def test_what_was_said_over_the_caller_may_be_a_late_greeting(profile: AgentProfile) -> None:
@@ -120,7 +144,9 @@ def test_what_the_connection_noticed_is_said_and_is_no_mark_of_the_agent(profile
     noticed = replace(made, marks=(*ignored, Mark(ODD_SOUND, at_ns, at_ns, {"why": "each sample comes twice"})))
     messages, channels = (check(profile, noticed, name) for name in ("messages", "channels"))
     assert (messages.verdict, channels.verdict) == ("not so", "not so")
-    assert messages.detail == "ignored 3 messages that this wire does not know: a message that is not JSON: pong"
+    assert messages.detail == "ignored 3 messages that this wire does not know: " + "; ".join(
+        f"a message that is not JSON: {word}" for word in ("pong", "hi", "x")
+    )
     assert channels.detail == "each sample comes twice"
     assert check(profile, noticed, "says of itself").detail == "no marks received"
 

@@ -42,6 +42,7 @@ def why(recording: Recording, settings: Set[str] = RAW) -> str:
 
 def test_nothing_and_only_silence_are_told_apart() -> None:
     assert why(nothing()).startswith("it is silent: no sound came within 15 s, and no sign that it heard the caller: check")
+    assert why_no_answer(nothing(), silero(), usual="see its settings").endswith("; see its settings")
     assert "only silence came" in why(make_recording(Said(0.5, noise(1.0, -90.0))).recording)
 
 
@@ -94,6 +95,19 @@ def test_the_server_s_own_reason_goes_before_any_guess(marks: tuple[Mark, ...], 
     assert why(replace(nothing(), marks=marks)) == words
     noisy = replace(make_recording(Said(0.5, noise(1.0, -20.0))).recording, marks=marks)
     assert why(noisy) == words
+
+
+def test_a_turn_that_was_found_begun_and_never_over_names_the_turn_detection() -> None:
+    begun = replace(nothing(), marks=(HEARD,))
+    assert "its turn detection did not fire on the caller's silence" in why(begun, frozenset({"turn_detection"}))
+    assert why(begun).startswith("one-way audio"), "a kind without that setting"
+    over = replace(HEARD, name="realtime.input_audio_buffer.speech_stopped", arrival_ns=T0_NS + 1)
+    assert why(replace(nothing(), marks=(HEARD, over)), frozenset({"turn_detection"})).startswith("one-way audio")
+
+
+def test_speech_in_the_caller_s_turn_alone_is_no_wrong_rate(sentence_16k: NDArray[np.int16]) -> None:
+    spoke = replace(nothing(), agent_pcm=sentence_16k, agent_rate_hz=16_000)
+    assert why_no_answer(spoke, silero(), spoke=True).startswith("it spoke into the caller's turn")
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_what_was_taken_back_before_it_could_be_understood_was_not_said() -> Non
 
 
 def test_a_reply_begins_with_the_first_speech_since_the_caller_began() -> None:
-    listener = until(heard((0, 500), (3_000, 500), (5_000, 500)), 6_000)
+    listener = until(heard((0, 600), (3_000, 600), (5_000, 600)), 6_000)
     assert listener.begun_ns == pytest.approx(at(0), abs=WINDOW_MS * NS_PER_MS)
     listener.mark(at(1_000))
     assert listener.begun_ns == pytest.approx(at(3_000), abs=WINDOW_MS * NS_PER_MS)

@@ -13,12 +13,12 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
-from harness.errors import UserError
 from harness.recording.files import load
 from harness.timing.pacing import errors_ms, pacing
 from tests.present import present
 
-QUICK = Limits(quiet_s=0.4, no_reply_s=1.0, total_s=3.0)
+QUICK = Limits(quiet_s=0.4, no_reply_s=6.0, total_s=12.0)
+"""Quick where all is well; a busy machine may hold up the caller's process for a second."""
 
 
 def _folder(parent: Path, name: str) -> Path:
@@ -112,17 +112,3 @@ async def test_the_caller_ends_with_the_run_that_owns_it(tmp_path: Path) -> None
         await asyncio.sleep(0.05)
     else:
         raise AssertionError("the caller outlived its run")
-
-
-async def test_without_the_speech_detector_no_call_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "sitecustomize.py").write_text(
-        "import importlib.util as u\n"
-        "find = u.find_spec\n"
-        "u.find_spec = lambda name, *more: None if name == 'onnxruntime' else find(name, *more)\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    caller = CallerProcess()
-    with pytest.raises(UserError, match="extra 'local'") as refused:
-        await caller.start()
-    assert "\n" not in str(refused.value)
-    await caller.stop()

@@ -415,3 +415,32 @@ def test_a_rate_that_changes_in_the_call_is_heard_and_kept(tone: NDArray[np.int1
     assert [a.offset_samples for a in changed.arrivals] == pytest.approx([a.offset_samples for a in same.arrivals], abs=4)
     apart = changed.agent_pcm[: len(same.agent_pcm)].astype(float) - same.agent_pcm[: len(changed.agent_pcm)]
     assert np.std(apart) < 0.2 * np.std(same.agent_pcm)
+
+
+def test_an_agent_whose_turn_detection_is_off_is_told_of_each_end_of_speech(tone: NDArray[np.int16], scripted: Any) -> None:
+    ends: list[int] = []
+
+    class Told(ScriptedConnection):
+        frames = 0
+
+        def send(self, frame: bytes) -> None:
+            self.frames += 1
+            super().send(frame)
+
+        def end_turn(self) -> None:
+            ends.append(self.frames)
+
+    replies = [{"delay_ms": 50, "sound": [{"kind": "voice", "ms": 900}]}] * 2
+    cough = CallerTurn(tone[:1_600], start="into_reply", event="cough")
+    plan = SessionPlan(
+        scripted(replies=replies), (CallerTurn(tone), cough, CallerTurn(tone, start="after_reply")), 16_000, **SOON
+    )
+
+    async def run() -> tuple[Recording, SessionOutcome]:
+        return await play_session(plan, Told(Script.model_validate(plan.connection.options)), Pacer())
+
+    with virtual_time() as loop, asyncio.Runner(loop_factory=loop) as runner:
+        recording, _ = runner.run(run())
+    spoken = [turn for turn in recording.caller.turns if turn.kind != "event"]
+    assert len(spoken) == 2
+    assert ends == [-(-turn.end_sample // 320) for turn in spoken]

@@ -8,12 +8,10 @@ from pathlib import Path
 import pynvml as nvml
 import pytest
 
-from harness import extras
+from harness import installation
 from harness.agents.cuda import why_no_cuda
-from harness.audio import vocal
 from harness.doctor import gpus
 from harness.doctor.gpus import can_be_loaded, together, voices_part
-from harness.errors import UserError
 from harness.installation import pip_command
 from harness.machine import gpu
 from harness.machine.gpu import Gpu
@@ -95,12 +93,8 @@ def test_a_folder_that_lost_its_files_is_said_and_is_no_error(monkeypatch: pytes
     assert said.state == "without"
     assert "voices: the folder of onnxruntime has lost its files" in said.seen
     assert f"{pip_command('uninstall')} -y onnxruntime onnxruntime-gpu, then " in said.mend
-    for module in (vocal, extras):
-        monkeypatch.setattr(module, "find_spec", importlib.util.find_spec)
-    with pytest.raises(vocal.DetectorMissing, match="pip install"):
-        vocal._model.__wrapped__()
-    with pytest.raises(UserError, match=r"missing: onnxruntime\)"):
-        extras.require_local("hearing")
+    monkeypatch.setattr(installation, "find_spec", importlib.util.find_spec)
+    assert installation.missing_modules(("onnxruntime", "numpy")) == ("onnxruntime",)
 
 
 def test_a_library_is_found_where_an_agent_would_find_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

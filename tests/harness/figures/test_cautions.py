@@ -191,3 +191,10 @@ def test_terminal_and_json_give_the_same_words() -> None:
     for caution in told["cautions"]:
         shown = f"{caution['topic']}: {caution['text']}" in out.getvalue()
         assert shown == (caution["code"] not in ("no_certificate", "machines"))
+
+
+def test_an_agent_whose_turns_the_harness_ends_is_compared_with_no_other() -> None:
+    known = Circumstances(contexts=NINE, ends_turns={"a": "its turn detection is off"})
+    found = by_code(summary(judge(0.9, 0.8), known=known))["ends_turns"]
+    assert found.level == "warn"
+    assert "a: its turn detection is off" in found.text

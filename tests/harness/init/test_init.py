@@ -1,5 +1,6 @@
 """What `harness init` writes, tried in a clean folder: every file loads, and the CI jobs' own lines are run."""
 
+import json
 import os
 import pty
 import re
@@ -22,7 +23,7 @@ from harness.gate.attainable import refuse_unattainable
 from harness.gate.budgets import limits_for, read_budgets
 from harness.init import Answers, files_for
 from harness.init.answers import DEMO
-from harness.init.files import BUDGETS, GITHUB, GITLAB
+from harness.init.files import BUDGETS, GITHUB, GITLAB, TO_FILL_IN
 from harness.run.plan import make_plan, new_manifest
 from harness.turn_taking.detectors import PAUSES_CUT_LIMIT
 from tests.harness.conftest import PACK, Finished
@@ -223,3 +224,30 @@ def test_the_jobs_run_in_a_clean_folder(tmp_path: Path) -> None:
     lab = bash(job(tmp_path / GITLAB)["script"][-1])
     assert lab.returncode in (0, *job(tmp_path / GITLAB)["allow_failure"]["exit_codes"]), lab.stdout + lab.stderr
     assert lab.returncode == 0 or "The run is invalid" in lab.stdout
+
+
+def test_a_harness_from_a_folder_writes_the_job_with_an_address_to_fill_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from harness.cli import _run
+    from harness.init import install_address
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(install_address, "recorded_source", lambda: {"url": tmp_path.as_uri(), "dir_info": {}})
+    asked = ["init", "--kind", "raw-pcm", "--url", "ws://localhost:8080/", "--pack", "heart-mini"]
+    assert _run(asked) == 0
+    printed = capsys.readouterr().out
+    assert all(TO_FILL_IN in (tmp_path / name).read_text(encoding="utf-8") and name in printed for name in (GITHUB, GITLAB))
+    assert f"pip install {TO_FILL_IN}" in step_named("Install", tmp_path)["run"]
+    assert f".venv/bin/pip install {TO_FILL_IN}" in job(Path(GITLAB))["script"]
+    assert _run([*asked, "--name", "other", "--install", "there.whl", "--ci", "none", "--json", "elsewhere"]) == 0
+    assert json.loads(capsys.readouterr().out)["to_fill_in"] == []
+
+
+def test_ci_installs_the_harness_alone_beside_a_bot(monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.init import install_address
+
+    wheel = {"url": "https://host.example/h.whl", "archive_info": {}}
+    monkeypatch.setattr(install_address, "recorded_source", lambda: wheel)
+    assert install_address.install_address() == "heart-voice-harness @ https://host.example/h.whl"
+    assert install_address.install_address("local") == "heart-voice-harness[local] @ https://host.example/h.whl"

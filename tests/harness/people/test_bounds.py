@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
+import httpx2
 import numpy as np
 import psutil
 import pytest
@@ -52,7 +52,7 @@ class Seat:
     folder: Path
 
     def sitter(self) -> Sitter:
-        sitter = Sitter(httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=120), "page-000001")
+        sitter = Sitter(httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=120), "page-000001")
         sitter.begin(automatic=True)
         return sitter
 

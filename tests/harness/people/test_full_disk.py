@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import httpx
+import httpx2
 import numpy as np
 import pytest
 
@@ -35,12 +35,12 @@ def recording(seat: ServedSeat) -> tuple[Sitter, str]:
     return one, one.open("reply", "one")
 
 
-def part(one: Sitter, take: str, number: int) -> httpx.Response:
+def part(one: Sitter, take: str, number: int) -> httpx2.Response:
     path = f"/take/{take}/part/{number}?first={number * RATE_HZ}"
     return one.client.post(path, content=SECOND.tobytes(), headers={"content-type": "application/octet-stream"})
 
 
-def refused_in_words(reply: httpx.Response) -> bool:
+def refused_in_words(reply: httpx2.Response) -> bool:
     return reply.status_code == DISK_FULL_STATUS and reply.json() == {"error": texts()("invited.disk_full")}
 
 

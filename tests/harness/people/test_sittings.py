@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
+import httpx2
 import numpy as np
 import pytest
 
@@ -268,7 +268,7 @@ def test_a_restarted_server_goes_on_with_every_sitting(serve_seat: ServeSeat) ->
     take = one.open("reply", "one")
     one.send(take, NOISE, first=0, parts=range(2))
     second = serve_seat(TwoItems)
-    one.client = httpx.Client(base_url=second.address, cookies=one.client.cookies, timeout=30)
+    one.client = httpx2.Client(base_url=second.address, cookies=one.client.cookies, timeout=30)
     one.send(take, NOISE, first=0, parts=range(2, 3))
     assert one.end(take, 3)["samples"] == len(NOISE)
 

@@ -30,6 +30,7 @@ def _full() -> Recording:
         ended="quiet",
         detail="one line",
         conditions=("noise-10db",),
+        full_duplex=True,
     )
 
 

@@ -108,3 +108,9 @@ def test_sound_on_a_line_of_its_own_may_follow_its_sign_a_little() -> None:
     assert over_ms(FILLER, signs=signs) == FILLER[1]
     long_before_its_end = (sign("begun", 100), sign("done", 900))
     assert over_ms(LONG, signs=long_before_its_end) == LONG[1] + AFTER_MORE_MS
+
+
+def test_murmurs_after_the_reply_do_not_prolong_it() -> None:
+    long, after = LONG, [(LONG[1] + 1_000.0 * k, LONG[1] + 1_000.0 * k + 400) for k in range(1, 4)]
+    assert over_ms(long, *after) == over_ms(long)
+    assert over_ms(MM_HM, *after) == NO_REPLY_MS

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.models.store import cache_folder
+from harness.files import cache_folder
 from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished, peer
 

@@ -7,7 +7,8 @@ import pytest
 from harness import models
 from harness.errors import UserError
 from harness.experiment import Experiment
-from harness.models.store import CACHE_VARIABLE, OFFLINE_VARIABLE, PATHS_VARIABLE
+from harness.files import CACHE_VARIABLE, OFFLINE_VARIABLE
+from harness.models.store import PATHS_VARIABLE
 from harness.progress import RunProgress
 from harness.run import weights
 from harness.run.plan import make_plan

@@ -13,10 +13,10 @@ from benchmarks.made_recordings import Said, make_recording, voice
 from harness.audio.vocal import silero
 from harness.errors import UserError
 from harness.measuring.transcribe import reply_heard
-from harness.recording.agent_words import said, understood
 from harness.recording.files import load, save
 from harness.recording.playout import HEARD_RATE_HZ, heard, stereo
 from harness.recording.record import Arrival, Recording
+from harness.replies.agent_words import said, understood
 from harness.reports.session_audio import draw
 from harness.timing import measure_turns
 from harness.timing.figures import NO_REPLY_MS, TurnTiming

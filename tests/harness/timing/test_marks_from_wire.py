@@ -148,3 +148,28 @@ def test_a_realtime_server_s_own_events_bound_its_stages() -> None:
     sound_first = [event for event in events if "transcript" not in event[0]]
     timing = measure(make_recording(Said(0.820, voice(1.0)), marks=stamped(sound_first)).recording)
     assert timing.ttft_ms == pytest.approx(310, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("greeting", "asked", "words", "sound", "done"),
+    [
+        (("gemini.words", "gemini.audio", "gemini.generation_complete"),
+         "gemini.activity_end", "gemini.words", "gemini.audio", "gemini.generation_complete"),
+        ((),
+         "elevenlabs.user_transcript", "elevenlabs.words", "elevenlabs.audio", "elevenlabs.agent_response_complete"),
+    ],
+)  # fmt: skip
+def test_the_end_of_the_turn_is_taken_for_the_request_where_a_wire_has_none(
+    greeting: tuple[str, ...], asked: str, words: str, sound: str, done: str
+) -> None:
+    made = make_recording()
+    events = [(name, -2.0) for name in greeting] + [(asked, 0.4), (words, 0.6), (sound, 0.82), (done, 2.0)]
+    found = [Mark(name, made.ms(at_s), made.ms(at_s), {"stamped": "arrival"}) for name, at_s in events]
+    timing = measure(make_recording(Said(0.820, voice(1.0)), marks=found).recording)
+    assert timing.ttft_ms == pytest.approx(200, abs=0.1)
+    assert timing.waterfall is not None
+    assert {stage.name: stage.duration_ms for stage in timing.waterfall.stages}["endpointing"] == pytest.approx(400, abs=1)
+    without = [mark for mark in found if mark.name != asked]
+    timing = measure(make_recording(Said(0.820, voice(1.0)), marks=without).recording)
+    assert timing.ttft_ms is None
+    assert timing.ttft_from_spoken_end_ms == pytest.approx(600, abs=0.1)

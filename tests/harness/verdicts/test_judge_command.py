@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from harness.cli import _run
+from harness.files import CACHE_VARIABLE
 from harness.judging.embedded import WORTH
 from harness.judging.load_judge import fingerprint_of
 from harness.judging.settings import shipped_judges
 from harness.judging.validation.against_people import keep
 from harness.judging.validation.labelled import gold_pairs
 from harness.judging.validation.red_lines import shipped_red_lines
-from harness.models.store import CACHE_VARIABLE
 from harness.scenarios.pack import load_pack
 from harness.store.judgment_files import read
 from harness.verdicts.red_lines import validations_folder

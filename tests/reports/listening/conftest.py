@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from starlette.applications import Starlette
 
@@ -43,11 +43,11 @@ class Served:
     store: RunStore
     design: ListeningDesign
 
-    def client(self) -> httpx.Client:
+    def client(self) -> httpx2.Client:
         """A rater's browser without a screen."""
-        return httpx.Client(base_url=self.address, timeout=20, verify=False)
+        return httpx2.Client(base_url=self.address, timeout=20, verify=False)
 
-    def begun(self, purpose: str = "listen") -> httpx.Client:
+    def begun(self, purpose: str = "listen") -> httpx2.Client:
         """One who has agreed and begun."""
         client = self.client()
         assert client.post("/begin", json={"consent": True, "purpose": purpose}).status_code == 200

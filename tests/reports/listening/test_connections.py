@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import psutil
 import pytest
 
@@ -62,7 +62,7 @@ class Running:
     def ask(self) -> float:
         """The seconds that a newcomer waits for an answer."""
         begun = time.monotonic()
-        reply = httpx.get(f"http{'s' * self.secure}://127.0.0.1:{self.port}/", timeout=SLOW_S, verify=False, trust_env=False)
+        reply = httpx2.get(f"http{'s' * self.secure}://127.0.0.1:{self.port}/", timeout=SLOW_S, verify=False, trust_env=False)
         assert reply.text == "0"
         return time.monotonic() - begun
 

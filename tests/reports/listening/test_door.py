@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from harness.commands.address_options import AddressOptions
@@ -163,12 +163,12 @@ def test_the_command_prints_links_that_work_until_they_are_revoked(played: Playe
         links = [match for match in found if match]
         assert [match[1] for match in links] == ["rater", "rater", "contributor"], printed
         trusted = ssl.create_default_context(cafile=str(cert))
-        rater = httpx.Client(base_url=links[0][3], verify=trusted, follow_redirects=True, timeout=20)
+        rater = httpx2.Client(base_url=links[0][3], verify=trusted, follow_redirects=True, timeout=20)
         for _ in range(200):
             try:
                 assert rater.get(links[0][4]).status_code == 200
                 break
-            except httpx.ConnectError:
+            except httpx2.ConnectError:
                 time.sleep(0.05)
         assert rater.post("/begin", json={"consent": True}).status_code == 200
         assert rater.post("/answer", json=VOTE).json()["position"] == 1

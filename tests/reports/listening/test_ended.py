@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from harness.errors import UserError
@@ -95,14 +95,14 @@ def test_the_command_says_so_after_ctrl_c(played: Played, tmp_path: Path) -> Non
     study.write_text('name = "Amables"\nlanguage = "es"\n', encoding="utf-8")
     words = ["listen", str(store.folder), "--medium", "text", "--study", str(study), "--address", f"127.0.0.1:{port}"]
     with subprocess.Popen([sys.executable, "-m", "harness", *words], stdout=-1, stderr=subprocess.STDOUT, text=True) as server:
-        rater: Any = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20)
+        rater: Any = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=20)
         front, end = "", time.monotonic() + 90
         while not front:
             assert server.poll() is None
             assert time.monotonic() < end
             try:
                 front = rater.get("/").text
-            except httpx.TransportError:
+            except httpx2.TransportError:
                 time.sleep(0.1)
         assert "Amables" in front
         assert '<html lang="es">' in front

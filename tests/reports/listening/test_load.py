@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import httpx
+import httpx2
 
 RATERS = 50
 
@@ -14,7 +14,7 @@ RATERS = 50
 async def one_rater(address: str, number: int) -> list[tuple[int, str]]:
     """A whole session; every third answer is sent twice, as a page does that lost the reply."""
     given: list[tuple[int, str]] = []
-    async with httpx.AsyncClient(base_url=address, timeout=60) as client:
+    async with httpx2.AsyncClient(base_url=address, timeout=60) as client:
         assert (await client.post("/begin", json={"consent": True})).status_code == 200
         step = (await client.get("/step")).json()
         while step["kind"] != "done":

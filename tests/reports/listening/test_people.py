@@ -5,7 +5,7 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import soundfile
 
@@ -40,7 +40,7 @@ def transcriber() -> Transcriber:
     return Transcriber(models.resolve(TRANSCRIBER))
 
 
-def give(person: httpx.Client, **reply: str) -> str:
+def give(person: httpx2.Client, **reply: str) -> str:
     due: str = person.get("/collect/next").json()["context"]
     assert person.post("/collect/reply", json={"context": due, "no_help": True, **reply}).status_code == 200
     return due

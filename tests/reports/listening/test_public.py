@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from harness.people.serve import links_of
@@ -91,7 +91,7 @@ def test_forwarded_headers_count_from_a_named_proxy_alone(serve: Serve, named: b
     begun = []
     for number, link in enumerate(links):
         headers = {"host": "rater.test", "x-forwarded-proto": "https", "x-forwarded-for": f"192.0.2.66, 198.51.100.{number}"}
-        client = httpx.Client(base_url=served.address, headers=headers | {"origin": "https://rater.test"})
+        client = httpx2.Client(base_url=served.address, headers=headers | {"origin": "https://rater.test"})
         entered = client.get(link.path)
         cookie = entered.headers["set-cookie"]
         assert "; secure" in cookie.lower()
@@ -128,7 +128,7 @@ def test_a_link_that_ended_opens_nothing_at_once_and_keeps_what_was_given(serve:
         assert end_links(links_of(served.store.folder), link.id, served.store.folder) == 1
     else:
         time.sleep(max(soon_s - time.time(), 0) + 0.05)
-    answers: list[httpx.Response] = [
+    answers: list[httpx2.Response] = [
         person.get("/step"), person.post("/answer", json=VOTE | {"position": 1}), person.post("/leave", json={}),
         person.post("/begin", json={"consent": True}), person.get("/sound/0"), person.get("/collect/next"),
     ]  # fmt: skip
@@ -151,7 +151,7 @@ def test_a_link_cannot_lead_to_another_site(serve: Serve) -> None:
     served = serve(items=1, public=True, **TEXT)
     (link,) = invite(served.votes, 1)
     for path in ("//evil.test", "/%2F/evil.test", "/entering//evil.test", "/\\evil.test"):
-        reply = httpx.get(served.address + path + link.path[1:])
+        reply = httpx2.get(served.address + path + link.path[1:])
         assert "evil" not in reply.headers.get("location", ""), path
         assert "evil" not in reply.text, path
     assert served.client().get(link.path + "?next=//evil.test").headers["location"] == "/entering/"
@@ -159,6 +159,6 @@ def test_a_link_cannot_lead_to_another_site(serve: Serve) -> None:
 
 def test_a_secret_of_somebodys_choice_is_not_taken_on(serve: Serve) -> None:
     served = serve(items=1, **TEXT)
-    chosen = httpx.Client(base_url=served.address, headers={"cookie": "listener=planted"})
+    chosen = httpx2.Client(base_url=served.address, headers={"cookie": "listener=planted"})
     assert "planted" not in chosen.post("/begin", json={"consent": True}).headers["set-cookie"]
-    assert httpx.get(f"{served.address}/step", headers={"cookie": "listener=planted"}).json() == {"kind": "welcome"}
+    assert httpx2.get(f"{served.address}/step", headers={"cookie": "listener=planted"}).json() == {"kind": "welcome"}

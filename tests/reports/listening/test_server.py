@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import numpy as np
 import pytest
 import soundfile
@@ -96,7 +96,7 @@ def test_no_rater_reads_or_changes_anothers_answers(serve: Serve) -> None:
     assert one.get(address).status_code == 200
     assert other.get(address).status_code == 404
     assert served.client().get(address).status_code == 401
-    stranger = httpx.Client(base_url=served.address, cookies={"listener": "guessed"})
+    stranger = httpx2.Client(base_url=served.address, cookies={"listener": "guessed"})
     assert stranger.get("/step").json() == {"kind": "welcome"}
     assert stranger.post("/answer", json={"position": 0, "answer": {}}).status_code == 401
     assert stranger.post("/leave", json={}).status_code == 401
@@ -164,7 +164,7 @@ def test_a_plan_of_an_older_version_tells_nobody_what_to_choose_any_more(serve: 
         {"role": "attention", "context": "talk-0", "slots": slots, "expected": 2, "instruction": "This one is a check."},
     ]
     served.votes.begin("s" * 30, "rater", served.design.model_dump_json(), [Item.model_validate(item) for item in old])
-    rater = httpx.Client(base_url=served.address, timeout=20, cookies={"listener": "s" * 30})
+    rater = httpx2.Client(base_url=served.address, timeout=20, cookies={"listener": "s" * 30})
     assert rater.post("/answer", json={"position": 0, "answer": VOTE}).json()["kind"] == "break"
     assert "check" not in rater.get("/step").text
     assert rater.post("/answer", json={"position": 1, "answer": {}}).json()["kind"] == "done"
@@ -311,25 +311,25 @@ def test_kill_nine_loses_no_answer_that_was_acknowledged(
         end = time.monotonic() + 60
         while True:
             try:
-                httpx.get(f"http://127.0.0.1:{port}/step")
+                httpx2.get(f"http://127.0.0.1:{port}/step")
                 return process
-            except httpx.TransportError:
+            except httpx2.TransportError:
                 assert time.monotonic() < end
                 assert process.poll() is None
                 time.sleep(0.1)
 
     process = started()
-    rater = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20)
+    rater = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=20)
     try:
         rater.post("/begin", json={"consent": True})
         for position in range(3):
             assert rater.post("/answer", json={"position": position, "answer": VOTE}).status_code == 200
         process.send_signal(signal.SIGKILL)
         process.wait()
-        with pytest.raises(httpx.TransportError):
+        with pytest.raises(httpx2.TransportError):
             rater.post("/answer", json={"position": 3, "answer": VOTE})
         process = started()
-        rater = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, cookies=rater.cookies)
+        rater = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, cookies=rater.cookies)
         assert rater.get("/step").json()["position"] == 3
         assert rater.post("/answer", json={"position": 3, "answer": VOTE}).json()["position"] == 4
     finally:

@@ -1,0 +1,139 @@
+"""Calls to a scripted server: it is started and ended here, and the TTFA of each call is compared with the server's truth."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.agents.connections import ConnectionSpec
+from harness.agents.profile import parse_profile
+from harness.audio.pcm import resample
+from harness.calibrate.run import LIMITS, caller_turn
+from harness.caller import CallerProcess, CallerTurn, SessionPlan
+from harness.recording.files import load
+from harness.recording.record import Recording
+from harness.timeline import NS_PER_MS, samples_to_ns
+from harness.timing import measure
+from tests.vendors.answering import CALL
+
+ROOT = Path(__file__).parents[2]
+CALLER_HZ = 16_000
+
+
+@dataclass(frozen=True)
+class Server:
+    """A scripted server that runs."""
+
+    url: str
+    process: asyncio.subprocess.Process
+
+    async def told(self, word: str) -> Any:
+        """Its answer to a word on its standard input."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{word}\n".encode())
+        while isinstance(said := json.loads(await self.process.stdout.readline()), dict) and "note" in said:
+            pass
+        return said
+
+    async def note(self) -> Any:
+        """The next line that a session of its own prints: `{"note": …}`."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(20):
+            return json.loads(await self.process.stdout.readline())["note"]
+
+
+@asynccontextmanager
+async def server(name: str, behaviour: str = "answers", **environment: str) -> AsyncIterator[Server]:
+    """The scripted server `tests.vendors.NAME` in a process of its own."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", f"tests.vendors.{name}", "--behaviour", behaviour, cwd=ROOT, limit=1 << 24,
+        env={**os.environ, **environment}, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        async with asyncio.timeout(60):
+            said = await process.stdout.readline()
+        yield Server(str(json.loads(said)["url"]), process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+def spec_of(profile: str, url: str) -> ConnectionSpec:
+    """The connection of a profile's text, at the server's address."""
+    return parse_profile(f'url = "{url}"\n{profile}\n', ROOT / "tests" / "peers" / "vendor.toml").connection(url)
+
+
+Numbered = Callable[[ConnectionSpec, str], ConnectionSpec]
+"""A connection that tells the server its number."""
+
+
+def in_a_header(spec: ConnectionSpec, number: str) -> ConnectionSpec:
+    """The connection with its number in the header that scripted servers read."""
+    return replace(spec, options={**spec.options, "headers": {**spec.options.get("headers", {}), CALL: number}})
+
+
+async def ttfa_errors_ms(
+    name: str, profile: str, tmp_path: Path, calls: int = 40, at_once: int = 4, numbered: Numbered = in_a_header
+) -> list[float]:
+    """The errors of TTFA in ms, one for each call that was measured."""
+    found = []
+    async with server(name) as running:
+        await running.told("prepare")
+        spec = spec_of(profile, running.url)
+        recordings = await played(spec, tmp_path, calls, at_once, numbered)
+        truths = await running.told("truth")
+    for number, recording in recordings.items():
+        sent_ns, onset_ms = truths[number]
+        caller = recording.caller
+        spoken_end_ns = caller.t0_ns + samples_to_ns(caller.speech_end_sample, caller.rate_hz)
+        measured_ms = measure(recording).ttfa_ms
+        assert measured_ms is not None, f"call {number} has no TTFA"
+        found.append(measured_ms - ((sent_ns - spoken_end_ns) / NS_PER_MS + onset_ms))
+    return found
+
+
+async def played(
+    spec: ConnectionSpec, folder: Path, calls: int, at_once: int = 4, numbered: Numbered = in_a_header
+) -> Mapping[str, Recording]:
+    """The recording of each call, by its number. Every call must end well."""
+    rate_hz = int(spec.options.get("input_rate_hz", CALLER_HZ))
+    turn = CallerTurn(resample(caller_turn(1).played, CALLER_HZ, rate_hz))
+    lanes = asyncio.Semaphore(at_once)
+    caller = CallerProcess()
+    await caller.start()
+
+    async def play(number: int) -> tuple[str, Recording]:
+        into = folder / str(number)
+        into.mkdir(parents=True)
+        one = numbered(spec, str(number))
+        async with lanes:
+            outcome = await caller.play(SessionPlan(one, (turn,), rate_hz, lead_in_ms=300.0, limits=LIMITS), into)
+        assert outcome.failure_kind is None, f"call {number}: {outcome.failure_kind}: {outcome.detail}"
+        return str(number), load(into)
+
+    try:
+        return dict(await asyncio.gather(*(play(k) for k in range(calls))))
+    finally:
+        await caller.stop()
+
+
+def assert_nowhere(secret: str, folder: Path) -> None:
+    """No file of the folder holds the secret."""
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    assert files
+    assert not [file for file in files if secret.encode() in file.read_bytes()]
+
+
+def p95_ms(errors_ms: list[float]) -> float:
+    """The 95th percentile of their sizes."""
+    return float(np.percentile(np.abs(errors_ms), 95))
