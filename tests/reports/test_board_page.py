@@ -166,16 +166,26 @@ def test_a_disagreement_on_two_references_is_shown_too(view: PageView, open_page
     page.locator("tr.disputed:visible").first.wait_for()
 
 
-def test_a_chart_that_is_drawn_between_press_and_release_takes_no_click_from_a_link(address: str, open_page: Open) -> None:
+@pytest.mark.parametrize(
+    ("before", "grown"),
+    [
+        ("drawing = [...chart.childNodes]; chart.replaceChildren()", "chart.append(...drawing)"),
+        ("svg = chart.querySelector('svg'); svg.style.height = '130px'", "svg.style.height = ''"),
+    ],
+    ids=["nothing is drawn", "its picture has no size yet"],
+)
+def test_a_chart_that_is_drawn_between_press_and_release_takes_no_click_from_a_link(
+    address: str, open_page: Open, before: str, grown: str
+) -> None:
     page = unfolded(open_page(address, height=1600))
     link = page.get_by_role("link", name="Show the 1 conversation on which judges disagree")
     link.hover()
     until(lambda: page.evaluate(DRAWN_WHERE_THE_READER_IS))
-    page.evaluate(f"drawing = [...{A_CHART}.childNodes]; {A_CHART}.replaceChildren()")
+    page.evaluate(f"chart = {A_CHART}; delete chart.dataset.ready; {before}")
     small = page.evaluate(f"{A_CHART}.offsetHeight")
     link.hover()
     page.mouse.down()
-    page.evaluate(f"{A_CHART}.append(...drawing)")
+    page.evaluate(grown)
     page.mouse.up()
     counts(page, "1 conversation of 9")
     until(lambda: page.evaluate(f"{A_CHART}.offsetHeight") > small + 40)

@@ -54,6 +54,8 @@ async def played(plans: Sequence[SessionPlan], place: Path) -> list[tuple[str, R
         outcomes = await asyncio.gather(*(caller.play(plan, folder) for plan, folder in zip(plans, folders, strict=True)))
     finally:
         await caller.stop()
+    lost = [o.detail for o in outcomes if o.failure_kind in ("caller_died", "caller_error")]
+    assert lost == [], place.with_suffix(".log").read_text()[-4_000:]
     return [(outcome.failure_kind or outcome.ended, load(folder)) for outcome, folder in zip(outcomes, folders, strict=True)]
 
 

@@ -96,6 +96,8 @@ const seen = new IntersectionObserver((entries) => entries.forEach(({ target, is
 }), { rootMargin: "300px" });
 charts.forEach((holder) => seen.observe(holder));
 isPhone.addEventListener("change", () => near.forEach((holder) => { letGo(holder); draw(holder); }));
-/* A chart that grows between press and release moves the link from under the pointer, and the click is lost. */
-addEventListener("pointerdown", () => charts.forEach((holder) => holder.classList.toggle("undrawn", !holder.querySelector("svg"))), true);
-["pointerup", "pointercancel"].forEach((end) => addEventListener(end, () => setTimeout(() => charts.forEach((holder) => holder.classList.remove("undrawn"))), true));
+/* A chart that grows between press and release moves the link from under the pointer, and the click is lost. One that is being
+   drawn has its picture before its size, so each that is not ready stays as high as it is. */
+const unready = () => charts.filter((holder) => !holder.dataset.ready);
+addEventListener("pointerdown", () => unready().forEach((holder) => { holder.style.height = `${holder.offsetHeight}px`; holder.classList.add("undrawn"); }), true);
+["pointerup", "pointercancel"].forEach((end) => addEventListener(end, () => setTimeout(() => charts.forEach((holder) => { holder.style.height = ""; holder.classList.remove("undrawn"); })), true));

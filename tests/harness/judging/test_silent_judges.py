@@ -1,7 +1,7 @@
 """A judge that does not answer is asked ten times at most, and says why; one that only adds words of its own is read."""
 
 import json
-import time
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -175,11 +175,28 @@ async def asked_of(server: ModelServer, folder: Path, questions: int = 60, **set
     return await judge_pairs_async(*field(questions), judge, Design(swapped_share=0, repeat_share=0))
 
 
+class Together:
+    """A wait until so many requests have been in the server at once; a busy machine brings them one after the other. Two seconds
+    at most in all: what is never asked together is not waited for."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._over = threading.Event()
+
+    def wait(self, server: ModelServer) -> None:
+        if server.most_at_once >= self._count:
+            self._over.set()
+        self._over.wait(2)
+        self._over.set()
+
+
 async def test_a_judge_is_first_asked_alone_and_then_at_most_four_at_once(tmp_path: Path) -> None:
     seen: list[int] = []
+    beside = Together(2)
 
-    def slow(*_: object) -> Reply:
-        time.sleep(0.02)
+    def slow(number: int, _: str) -> Reply:
+        if number > 5:
+            beside.wait(server)
         seen.append(server.most_at_once)
         return 500, b"{}"
 
@@ -191,9 +208,14 @@ async def test_a_judge_is_first_asked_alone_and_then_at_most_four_at_once(tmp_pa
 
 
 async def test_a_server_that_wakes_up_is_asked_everything(tmp_path: Path) -> None:
+    more_than_four = Together(5)
+
     def wakes(number: int, right: str) -> Reply:
-        time.sleep(0.01)
-        return (503, b"{}") if number <= 6 else chat(right)
+        if number <= 6:
+            return 503, b"{}"
+        if number > 10:
+            more_than_four.wait(server)
+        return chat(right)
 
     with ModelServer(wakes).serving() as server:
         done = await asked_of(server, tmp_path)
