@@ -176,8 +176,10 @@ async def asked_of(server: ModelServer, folder: Path, questions: int = 60, **set
 
 
 class Together:
-    """A wait until so many requests have been in the server at once; a busy machine brings them one after the other. Two seconds
-    at most in all: what is never asked together is not waited for."""
+    """A wait until so many requests have been in the server at once, as a busy machine brings them one after the other.
+
+    Two seconds at most in all: what is never asked together is not waited for.
+    """
 
     def __init__(self, count: int) -> None:
         self._count = count
