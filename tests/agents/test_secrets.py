@@ -4,6 +4,7 @@ import base64
 import html
 import json
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote, quote_plus
@@ -114,6 +115,18 @@ def test_a_variable_that_holds_nothing_but_secrets_may_hold_a_word(name: str, va
 @pytest.mark.parametrize("word", ["password", "postgres", "disabled", "required", "changeme", "anonymous", "short"])
 def test_a_word_that_everybody_uses_is_looked_for_nowhere(name: str, word: str) -> None:
     assert not set(in_environment({name: word}))
+
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = sorted(
+    path for room in ("agents", "docs/recipes", "harness/judging/judges") for path in (ROOT / room).rglob("*.toml")
+)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_no_word_of_a_file_that_ships_is_a_secret(path: Path) -> None:
+    """`max_tokens_field` names a field and `refusals` our own kinds of failure: masked, an error would lose its remedy."""
+    assert not Redactor.of(in_settings(tomllib.loads(path.read_text()), {})).values
 
 
 COMMANDS = (
