@@ -40,8 +40,9 @@ _SESSION: Final = "session"
 """As the last word of a setting (`session=…`, as cookies have it) a secret; before a colon it names a call in a log."""
 _WORKING_FOLDERS: Final = frozenset(("PWD", "OLDPWD", "INIT_CWD"))
 _NO_SECRETS: Final = frozenset(
-    ("anonymous", "changeme", "default", "disabled", "enabled", "false", "language", "max_completion_tokens", "none", "not-needed",
-     "null", "optional", "password", "postgres", "required", "secret", "true", "unauthorised", "undefined", "unset")
+    ("anonymous", "changeme", "default", "disabled", "enabled", "false", "language", "max_completion_tokens", "none",
+     "not-needed", "null", "optional", "password", "postgres", "required", "secret", "true", "unauthorised",
+     "undefined", "unset")
 )  # fmt: skip
 """Values under a secret's name that are not secrets, or that everybody knows."""
 _PRIVATE_TABLES: Final = frozenset(("headers", "extra_headers", "default_headers", "additional_headers", "parameters"))
