@@ -157,7 +157,8 @@ class DescribedWire(Wire):
         for match, paths in self._errors:
             if match(data):
                 words, *more = [text for path in paths if (text := text_at(data, path))] or [name_of(data)]
-                said = " ".join((shown(words, _LONGEST), *(f"({shown(code)})" for code in more)))
+                said = shown(words, _LONGEST)
+                said = " ".join((said.rstrip("."), *(f"({shown(code)})" for code in more))) if more else said
                 if not self.ready:
                     raise ConnectionFailed(f"the server says: {said}", self._kind_of(said) or "refused")
                 yield Mark(AGENT_ERROR, arrival_ns, arrival_ns, {"message": said, "stamped": "arrival"})
