@@ -35,6 +35,7 @@ from harness.agents.connections.wire import (
     parse_object,
     refuse_history,
     shown,
+    shown_error,
 )
 from harness.agents.message import Message
 from harness.agents.model_family import family_of
@@ -185,7 +186,7 @@ class DeepgramWire(Wire):
 
     def _on_error(self, data: Mapping[str, Any], arrival_ns: int) -> Received:
         code = str(data.get("code", ""))
-        said = f"{shown(str(data.get('description', '')), 200).rstrip('.')} ({shown(code)})"
+        said = shown_error(str(data.get("description", "")), code)
         if not self._applied:
             mend = _MENDS.get(code)
             raise ConnectionFailed(f"the server says: {said}{f': {mend}' if mend else ''}")

@@ -37,6 +37,7 @@ from harness.agents.connections.wire import (
     refuse_history,
     sample_rate,
     shown,
+    shown_error,
     whole_samples,
 )
 from harness.agents.message import Message
@@ -156,9 +157,7 @@ class DescribedWire(Wire):
     def _failed(self, data: Mapping[str, Any], arrival_ns: int) -> Iterator[Event]:
         for match, paths in self._errors:
             if match(data):
-                words, *more = [text for path in paths if (text := text_at(data, path))] or [name_of(data)]
-                said = shown(words, _LONGEST)
-                said = " ".join((said.rstrip("."), *(f"({shown(code)})" for code in more))) if more else said
+                said = shown_error(*([text for path in paths if (text := text_at(data, path))] or [name_of(data)]))
                 if not self.ready:
                     raise ConnectionFailed(f"the server says: {said}", self._kind_of(said) or "refused")
                 yield Mark(AGENT_ERROR, arrival_ns, arrival_ns, {"message": said, "stamped": "arrival"})

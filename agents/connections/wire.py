@@ -207,6 +207,12 @@ def shown(text: str | bytes, limit: int = 60) -> str:
     return beginning(text, limit)
 
 
+def shown_error(words: str, *codes: str) -> str:
+    """An error in the server's words, and its codes in brackets behind them in place of the full stop."""
+    said = shown(words, 200)
+    return " ".join((said.rstrip("."), *(f"({shown(code)})" for code in codes))) if codes else said
+
+
 def defect(error: Exception, doing: str) -> str:
     """One line on a failure of the connection's own code. `doing`: what it did, after "the connection failed"."""
     return f"the connection failed {doing}: {type(error).__name__}: {shown(str(error))}"
