@@ -16,6 +16,9 @@ _MOST_BYTES: Final = 1 << 16
 class KernelFile:
     """An open file of the kernel. `close` it; it also closes when it is no longer referred to."""
 
+    _descriptor = -1
+    """Also of a file that could not be opened, which Python closes all the same."""
+
     def __init__(self, path: Path | str) -> None:
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 

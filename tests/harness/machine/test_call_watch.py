@@ -1,5 +1,6 @@
 """The kernel's counters on real processes: who waited for whom."""
 
+import gc
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
+from harness.machine import kernel_file
 from harness.machine.call_watch import CallWatch, Watches
 from harness.machine.other_programs import other_work
 from harness.recording.machine_track import MACHINE_FILE, MachineTrack, load_machine_track, save_machine_track
@@ -322,3 +324,9 @@ def test_samples_take_a_small_part_of_a_core_however_many_calls_overlap() -> Non
 def test_an_empty_watch_says_nothing() -> None:
     assert MachineTrack(2, ()).samples == ()
     assert CallWatch((), ()).track is None
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_file_of_the_kernel_that_is_missing_is_none_and_nothing_is_printed_about_it(tmp_path: Path) -> None:
+    assert kernel_file.opened(tmp_path / "none") is None
+    gc.collect()
