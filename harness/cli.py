@@ -31,6 +31,7 @@ from harness.commands import (
     import_replies,
     init,
     judge,
+    known,
     label,
     listen,
     load,
@@ -100,6 +101,7 @@ app.command("measure")(measure.measure)
 app.command("import-replies")(import_replies.import_replies)
 app.command("export-traces")(export_traces.export_traces)
 app.command("calibrate")(calibrate.calibrate)
+app.add_typer(known.app, name="known")
 app.command("load")(load.load)
 app.command("listen")(listen.listen)
 app.add_typer(people.app, name="people")

@@ -1,8 +1,8 @@
 """The behaviours of known agents, each a definition and the times that follow from it.
 
-A latency tool that is right about a clean reply says little: it errs where a click precedes the voice, a filler the answer, noise
-or music lies under both, or the agent speaks before its caller has ended. Each behaviour is one such thing, so that an error
-in its row names its cause. A behaviour is data alone: live agents (`harness.known.conduct`) and recordings
+A latency tool that is right about a clean reply says little: it errs where a click precedes the voice, a filler the answer,
+noise or music lies under both, or the agent speaks before its caller has ended. Each behaviour is one such thing, so that an
+error in its row names its cause. A behaviour is data alone: live agents (`harness.known.conduct`) and recordings
 (`harness.known.calls`) play the same table.
 """
 

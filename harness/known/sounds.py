@@ -1,9 +1,9 @@
 """The sounds of known agents and their callers, each with the sample at which it begins.
 
-The voices are synthesised sentences that ship (hibari; `tests/harness/known/render_voices.py` makes them), so that the kit needs no
-model and sounds the same everywhere. The answers begin with a sound of each class, for a tool that is right about vowels can be
-40 ms late on a weak fricative. The beginning of a word is found in the sentence as synthesised, before level, noise and
-line: within 40 dB of its speech level by 8 ms of RMS (`harness.calibrate.program`). All else is computed.
+The voices are synthesised sentences that ship (hibari; `tests/harness/known/render_voices.py` makes them), so that the kit
+needs no model and sounds the same everywhere. The answers begin with a sound of each class, for a tool that is right about
+vowels can be 40 ms late on a weak fricative. The beginning of a word is found in the sentence as synthesised, before level,
+noise and line: within 40 dB of its speech level by 8 ms of RMS (`harness.calibrate.program`). All else is computed.
 """
 
 import json
@@ -40,6 +40,7 @@ class Sound:
     kind: Kind
 
 
+@lru_cache(maxsize=256)
 def sound(name: str, rate_hz: int, seed: int = 0) -> Sound:
     """The sound of a name at a rate. `seed` chooses among the voices of one name (`answer`, `caller`).
 

@@ -19,7 +19,7 @@ FIGURES: Final[tuple[Figure, ...]] = get_args(Figure)
 
 @dataclass(frozen=True, slots=True)
 class TurnTruth:
-    """One turn. Figures in ms after the caller's spoken end (yield: after the interruption; gap: a length); None: there is none."""
+    """One turn. Figures in ms after the caller's spoken end (yield: after the interruption; gap: a length); None: none."""
 
     call: str
     behaviour: str

@@ -1,6 +1,6 @@
-"""`python -m tests.harness.known.render_voices`: renders the voices of `harness.known`, with hibari (Apache-2.0 weights and code, docs/voices.md).
+"""`python -m tests.harness.known.render_voices`: renders the voices of `harness.known` with hibari (docs/voices.md).
 
-The sentences say nothing that could trouble a listener, and the answers begin with a plosive, fricative, nasal, vowel, /h/ and liquid.
+The sentences say nothing that could trouble a listener; the answers begin with a plosive, fricative, nasal, vowel, /h/, liquid.
 """
 
 import json
