@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -72,7 +73,7 @@ def read_theirs(path: Path) -> Sequence[Theirs]:
     folder = path.is_dir() and not (path / DATABASE).exists()
     found: list[Theirs] = []
     for file in sorted(each for each in path.iterdir() if each.is_file()) if folder else [path]:
-        found += _read(file)
+        found += islice(_read(file), MOST_FIGURES + 1)
         if len(found) > MOST_FIGURES:
             raise UserError(f"{path}: has over {MOST_FIGURES:,} figures; score a part of it")
     if not found:

@@ -11,6 +11,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
 
 from harness.errors import UserError
+from harness.known import formats
 from harness.known.formats import read_theirs
 from harness.known.score import Theirs
 from harness.store.run_store import RunStore
@@ -145,8 +146,9 @@ def test_what_is_wrong_is_said_with_its_row_and_how_to_mend_it(write: Write, con
     assert str(raised.value).isprintable()
 
 
-def test_a_file_that_has_no_end_is_refused(write: Write, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="has over 200,000 figures; score a part of it"):
-        read_theirs(write("call,turn,figure,ms\n" + "a,1,speech,5\n" * 200_001))
+def test_a_file_of_too_many_figures_and_none_at_all(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "MOST_FIGURES", 3)
+    with pytest.raises(UserError, match="has over 3 figures; score a part of it"):
+        read_theirs(write("call,turn,figure,ms\n" + "a,1,speech,5\n" * 4))
     with pytest.raises(UserError, match="no such file"):
         read_theirs(tmp_path / "none.csv")
