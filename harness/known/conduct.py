@@ -127,12 +127,12 @@ class Conduct:
         """Each message when it is due; the end of them is the agent's own end of the call."""
         while not self.over:
             now = now_ns()
-            self._decide(now)
+            decides_ns = self._decide(now)
             message, due_ns = self._streamed(now) if self._streams else self._spoken(now)
             if message is not None:
                 yield message
-            else:
-                await asyncio.sleep(min(LONGEST_WAIT_S, max(0, due_ns - now) / NS_PER_S))
+            elif not self.over:
+                await asyncio.sleep(min(LONGEST_WAIT_S, max(0, min(due_ns, decides_ns) - now) / NS_PER_S))
 
     def sent(self, message: Message, sent_ns: int) -> None:
         """Write down what a listener hears of a message that was sent at this time."""
@@ -147,7 +147,7 @@ class Conduct:
         for what, at in message.marks:
             at_ns = start_ns + samples_to_ns(at, self.says_hz)
             if what == "gap":
-                self._gap(message.turn, at_ns, self.behaviour.silent_ms)
+                self._gap(message.turn, at_ns, self.behaviour.silent_ms or self.behaviour.late_ms)
                 continue
             self._tell(what, at_ns, message.turn)
             if message.turn:
@@ -177,8 +177,8 @@ class Conduct:
             (min(cuts) - turn.end_ns) / NS_PER_MS if cuts else None, turn.gap_ms,
         )  # fmt: skip
 
-    def _decide(self, now: int) -> None:
-        """Let the sounds begin whose time has come, fall silent, and end the call, where that is the behaviour."""
+    def _decide(self, now: int) -> int:
+        """Let the sounds begin whose time has come, fall silent, or end the call; the time of the next such decision."""
         does = self.behaviour
         if does.hangs_up_ms is not None and self._answer_ns and now >= self._answer_ns + does.hangs_up_ms * NS_PER_MS:
             self.close("hung_up")
@@ -188,17 +188,20 @@ class Conduct:
             self._tell("yield", self._audible_until_ns, self._turns[-1].number)
             self._interrupted_ns = 0
         if not self._turns or self._turns[-1].answered:
-            return
+            return now + NS_PER_S
         turn = self._turns[-1]
         end_ns = turn.end_ns = self._ear.end_ns
         starts = {part.anchor: self._voice(part, end_ns, turn.number).due_ns for part in reversed(does.parts)}
-        if not turn.cut and now >= starts.get("pause", now + 1):
+        # A frame of a stream is sent as it begins, so a sound within it is decided by then.
+        by_ns = now + (round(STREAM_MS * NS_PER_MS) if self._streams else 0)
+        if not turn.cut and by_ns >= starts.get("pause", by_ns + 1):
             turn.cut = True
             self._begin_sounds("pause", end_ns, turn.number)
-        if now >= starts.get("end", end_ns + NO_REPLY_NS):
+        if by_ns >= starts.get("end", end_ns + NO_REPLY_NS):
             turn.answered = True
             self._tell("caller_end", end_ns, turn.number)
             self._begin_sounds("end", end_ns, turn.number)
+        return min((at_ns for at_ns in starts.values() if at_ns > now), default=now + NS_PER_S)
 
     def _begin_sounds(self, anchor: str, at_ns: int, turn: int) -> None:
         self._voices += [self._voice(part, at_ns, turn) for part in self.behaviour.parts if part.anchor == anchor]
@@ -207,15 +210,14 @@ class Conduct:
         """The sound of a part, which is due so much earlier as silence precedes its voice."""
         does, found = self.behaviour, sound(part.sound, self.says_hz, self._seed + turn)
         lead = self._samples(does.lead_ms) if part.sound == "answer" else 0
-        begins = lead + found.begins
-        due_ns = anchor_ns + round(does.at_ms(part) * NS_PER_MS) - samples_to_ns(begins, self.says_hz)
+        due_ns = anchor_ns + round(does.at_ms(part) * NS_PER_MS) - samples_to_ns(lead, self.says_hz)
         if found.kind != "answer" or not (lead or does.silent_ms or does.late_ms):
-            return _Voice(due_ns, found.samples, [(found.kind, begins)], turn)
-        gap_at = found.begins + self._samples(GAP_AT_MS)
+            return _Voice(due_ns, found.samples, [(found.kind, lead)], turn)
+        gap_at = self._samples(GAP_AT_MS)
         # A stream without end has no late messages: what is late is silence in it.
         silent = self._samples(does.silent_ms or (does.late_ms if self._streams else 0.0))
         parts = (np.zeros(lead, np.int16), found.samples[:gap_at], np.zeros(silent, np.int16), found.samples[gap_at:])
-        marks: list[tuple[str, int]] = [(found.kind, begins), *([("gap", lead + gap_at)] if silent else [])]
+        marks: list[tuple[str, int]] = [(found.kind, lead), *([("gap", lead + gap_at)] if silent else [])]
         late_from = lead + gap_at if does.late_ms and not self._streams else None
         return _Voice(due_ns, np.concatenate(parts), marks, turn, late_from)
 

@@ -1,4 +1,4 @@
-"""The sounds of known agents and their callers, each with the sample at which it begins.
+"""The sounds of known agents and their callers, each of which begins with its first sample.
 
 The voices are synthesised sentences that ship (hibari; `tests/harness/known/render_voices.py` makes them), so that the kit
 needs no model and sounds the same everywhere. The answers begin with a sound of each class, for a tool that is right about
@@ -33,10 +33,9 @@ _SEED: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """One sound: int16 mono, the sample at which it begins to be heard, and the figure that it begins."""
+    """One sound: int16 mono, which begins to be heard with its first sample, and the figure that it begins."""
 
     samples: Int16
-    begins: int
     kind: Kind
 
 
@@ -48,10 +47,9 @@ def sound(name: str, rate_hz: int, seed: int = 0) -> Sound:
     """
     kind = _KINDS.get(name, "answer")
     if name in _MADE:
-        return Sound(to_int16(_MADE[name](rate_hz)), 0, kind)
+        return Sound(to_int16(_MADE[name](rate_hz)), kind)
     clips = _voices()[name]
-    samples, begins = clips[seed % len(clips)]
-    return Sound(resample(samples, VOICES_HZ, rate_hz), round(begins * rate_hz / VOICES_HZ), kind)
+    return Sound(resample(clips[seed % len(clips)], VOICES_HZ, rate_hz), kind)
 
 
 def count(name: str) -> int:
@@ -60,13 +58,13 @@ def count(name: str) -> int:
 
 
 @lru_cache(maxsize=1)
-def _voices() -> dict[str, list[tuple[Int16, int]]]:
+def _voices() -> dict[str, list[Int16]]:
     folder = files("harness.known")
     with (folder / "voices.flac").open("rb") as file:
         samples, _ = soundfile.read(file, dtype="int16")
-    found: dict[str, list[tuple[Int16, int]]] = {}
+    found: dict[str, list[Int16]] = {}
     for each in json.loads((folder / "voices.json").read_text(encoding="utf-8")):
-        found.setdefault(each["name"], []).append((samples[each["start"] : each["end"]], each["begins"]))
+        found.setdefault(each["name"], []).append(samples[each["start"] : each["end"]])
     return found
 
 

@@ -33,9 +33,10 @@ def main() -> None:
     for name, text in TEXTS:
         said, begins = sentence(HIBARI, text, LONGEST_S)
         loud = np.flatnonzero(np.abs(said) > 0.01)
-        samples = to_int16(said[: loud[-1] + 1] * 10 ** (LEVEL_DB / 20))
+        # Nothing precedes the beginning: a fricative swells from far below it, and a truth should not be a matter of taste.
+        samples = to_int16(said[begins : loud[-1] + 1] * 10 ** (LEVEL_DB / 20))
         sounds.append(samples)
-        table.append({"name": name, "text": text, "start": at, "end": at + len(samples), "begins": begins})
+        table.append({"name": name, "text": text, "start": at, "end": at + len(samples)})
         at += len(samples)
     soundfile.write(folder / "voices.flac", np.concatenate(sounds), VOICES_HZ, subtype="PCM_16")
     (folder / "voices.json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
