@@ -1,7 +1,7 @@
 """The figures that a tool reports, read from its own output as it is.
 
 A tool that had to be changed to be scored would be another tool. So the form is found by content, because endings lie: the CSV
-of four columns, or anything that gives records of named values (JSON, spans of OTLP, log lines, our own table or run), in which
+of four columns, or anything that gives records of named values (JSON, spans of OTLP, log lines, our table or run), in which
 some names are known to be figures. Where a record names no call, its call is the file's name; where it names no turn, that of
 the caller's turns before it in the file, or, if there are none, the order in the file.
 """
@@ -53,8 +53,10 @@ NAMES: Final[Mapping[str, tuple[Figure, float]]] = MappingProxyType(
 )  # fmt: skip
 """Name of a value, behind its record's type where that has to be known → the figure that its tool says it is, and its unit in
 ms. The first in a turn counts."""
-_LOGGED: Final = re.compile(r"Turn (\d+) user-bot latency: (\S+)s\s*$|(\S+)s  TOTAL\s*$", re.MULTILINE)
-"""pipecat's observer of turns, and the lines of its breakdown; a greeting's total has another end."""
+_LOGGED: Final = re.compile(
+    r"(?:Turn (?P<turn>\d{1,9}) user-bot latency: )?(?P<total_secs>[\d.]{1,20})s(?(turn)|  TOTAL)[ \r]?$", re.MULTILINE
+)
+"""A turn's wait in pipecat's log, or the total of its parts; a greeting's total has another end."""
 _CALLS: Final = ("heart.context", "context", "call", "conversation.id")
 _TURNS: Final = MappingProxyType({"turn": 0, "turn.number": 0, "heart.turn": 1})
 """Names of a turn, and by how much it is less than ours."""
@@ -100,12 +102,9 @@ def _read(path: Path) -> Iterator[Theirs]:
         if text.lstrip()[:1] in ("{", "["):
             return _figures(list(_of_json(text.strip(), path)), path.stem)
         if logged := list(_LOGGED.finditer(text)):
-            spans = (
-                {"turn": of[1], "turn.user_bot_latency_seconds": of[2]} if of[1] else {"total_secs": of[3]} for of in logged
-            )
-            return _figures([(span, str(path)) for span in spans], path.stem)
-    rows = CsvRows(path, (*COLUMNS, *_OURS))
-    if not set(_OURS).isdisjoint(rows.columns):
+            return _figures([({k: v for k, v in of.groupdict().items() if v}, str(path)) for of in logged], path.stem)
+    rows = CsvRows(path, (*COLUMNS, *NAMES))
+    if not set(NAMES).isdisjoint(rows.columns):
         return _figures([(dict(row.cells), row.where) for row in rows], "")
     rows.must_have(COLUMNS, more=MEND)
     return _of_csv(rows)

@@ -42,6 +42,8 @@ def test_the_four_columns_with_any_delimiter_and_encoding(write: Write) -> None:
     expected = [Theirs("a", 1, "speech", 812.5), Theirs("a", 2, "speech", None), Theirs("b", 1, "cut", -300.0)]
     assert list(read_theirs(write(rows))) == expected
     assert list(read_theirs(write(rows.replace(",", ";").encode("utf-16")))) == expected
+    wide = "call,turn,speech_ms,cut_ms\na,1,812.5,\n"
+    assert [(each.figure, each.ms) for each in read_theirs(write(wide))] == [("speech", 812.5), ("cut", None)]
 
 
 # In the shapes of deepeval 4.3.1, langwatch-scenario 1.6.0, voicebench 0.2.0, pipecat 1.14 and LiveKit Agents 1.8.9. A turn
