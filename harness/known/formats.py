@@ -142,7 +142,11 @@ def _of_json(text: str, path: Path) -> Iterator[Record]:
             value, after = decoder.raw_decode(text, at)
             refuse_depth(value)
         except (FileFault, RecursionError, ValueError) as error:
-            why = f"{error.msg}, line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "nested too deep"
+            why = (
+                f"{error.msg}, line {error.lineno}"
+                if isinstance(error, json.JSONDecodeError)
+                else "nested too deep, or a number of too many digits"
+            )
             raise UserError(f"{path}: not JSON that can be read ({why}); name the output as the tool wrote it") from None
         yield from _flat(value, {}, f"{path}:{line}")
         while after < len(text) and text[after].isspace():
