@@ -26,7 +26,6 @@ from harness.commands import (
     calibrate,
     check,
     doctor,
-    export_traces,
     help,
     import_replies,
     init,
@@ -99,7 +98,6 @@ app.command("view")(view.view)
 app.command("play", hidden=True)(play.play)
 app.command("measure")(measure.measure)
 app.command("import-replies")(import_replies.import_replies)
-app.command("export-traces")(export_traces.export_traces)
 app.command("calibrate")(calibrate.calibrate)
 app.add_typer(known.app, name="known")
 app.command("load")(load.load)

@@ -149,7 +149,7 @@ def _house_rules(contexts: Sequence[Context]) -> list[str]:
     distance = TO_AGENTS.distance(pauses)
     found = []
     if distance is None:
-        found.append("no pause is marked; harness scenarios pauses PACK --out FILE places them")
+        found.append("no pause is marked; harness scenarios build pack PACK --out FILE places them")
     elif distance > MOST_FROM_LAW:
         found.append(
             f"the lengths of pauses are {distance:.2f} from the law {TO_AGENTS.name} (KS), {MOST_FROM_LAW} at most is meant"

@@ -15,7 +15,7 @@ def calibrate(
     at_once: Annotated[int, typer.Option(help="Calls at once.")] = 4,
     seed: Annotated[
         int | None,
-        typer.Option(metavar="N", show_default="drawn", help="Seed of the replies and their delays; default: drawn."),
+        typer.Option(hidden=True, help="Seed of the replies and their delays; default: drawn."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -1,14 +1,11 @@
-"""`harness export-traces`: a run as OpenTelemetry spans, sent to a receiver or written into a file."""
+"""`harness report RUN --export URL|FILE.pb`: a run as OpenTelemetry spans, sent to a receiver or written into a file."""
 
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 from urllib.parse import unquote
 
-import typer
-
-from harness.commands.screen import AsJson
 from harness.errors import AgentError, UserError
 from harness.files import write_whole
 from harness.progress import RunProgress
@@ -18,37 +15,25 @@ AT_ONCE: Final = 512
 _TIMEOUT_S: Final = 10.0
 
 
-def export_traces(
-    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL|FILE",
-            show_default="none: name one",
-            help="OTLP receiver over HTTP, for example http://localhost:4318, or a file for one OTLP message (protobuf).",
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(hidden=True, help="File to write, as --to FILE.")] = None,
-    as_json: AsJson = False,
-) -> int:
-    """Export a run as spans: calls, turns, waits and their stages. They contain no spoken text."""
+def is_for_spans(export: str | None) -> bool:
+    """True if a report's `--export` names a receiver or a file of spans, and no folder."""
+    return export is not None and (export.endswith(".pb") or ":" in export)
+
+
+def export_spans(run: Path, to: str, *, as_json: bool) -> None:
+    """Send a run as spans to a receiver, or write them into a file: calls, turns, waits and their stages, without words."""
     from harness.store.run_store import RunStore
     from harness.traces.export import as_request, spans_of
 
-    if (to is None) == (out is None):
-        raise UserError("export-traces: name a receiver or a file with --to, as in --to http://localhost:4318 or --to run.pb")
-    if to is not None and ":" not in to:
-        out = Path(to)
-    elif to is not None and not to.startswith(("http://", "https://")):
-        raise UserError(f"--to {to}: an OTLP receiver over HTTP begins with http:// or https://, as in http://localhost:4318")
+    if ":" in to and not to.startswith(("http://", "https://")):
+        raise UserError(
+            f"--export {to}: an OTLP receiver over HTTP begins with http:// or https://, as in http://localhost:4318"
+        )
     found = spans_of(RunStore.open(run))
     calls = sum(not span.parent for span in found)
-    if out is not None:
-        write_whole(out, as_request(found))
-        place = str(out)
+    if ":" not in to:
+        write_whole(Path(to), as_request(found))
     else:
-        assert to is not None
-        place = to
         parts = [found[at : at + AT_ONCE] for at in range(0, len(found), AT_ONCE)]
         with RunProgress() as progress:
             progress.phase("Sending spans", len(parts))
@@ -56,10 +41,9 @@ def export_traces(
                 _send(to, as_request(part))
                 progress.step(f"{len(part)} spans")
     if as_json:
-        print(json.dumps({"schema": 1, "run": str(run), "calls": calls, "spans": len(found), "to": place}, indent=2))
+        print(json.dumps({"schema": 1, "run": str(run), "calls": calls, "spans": len(found), "to": to}, indent=2))
     else:
-        print(f"{len(found)} spans of {calls} call(s) sent to {place}")
-    return 0
+        print(f"{len(found)} spans of {calls} call(s) sent to {to}")
 
 
 def _send(to: str, message: bytes) -> None:

@@ -18,7 +18,7 @@ from harness.nearest import did_you_mean, nearest
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "Start": ("try", "run", "view", "report", "check", "init", "doctor"),
-        "Measure": ("agents", "scenarios", "measure", "import-replies", "load", "calibrate", "export-traces"),
+        "Measure": ("agents", "scenarios", "measure", "import-replies", "load", "calibrate", "known"),
         "Judge": ("judge", "rank", "label"),
         "People": ("listen", "add-votes", "people"),
         "Fleet": ("merge", "models"),

@@ -11,8 +11,6 @@ _COMMANDS: Final = {
     ("votes",): ("add-votes",),
     ("retime",): ("measure",),
     ("remeasure",): ("measure",),
-    ("spans",): ("export-traces",),
-    ("scenarios", "listen"): ("scenarios", "hear"),
     ("scenarios", "list"): ("scenarios", "show"),
 }
 _OF_A_WORKER: Final = {"--ray-shards": "parts", "--ray-cpus": "cpus", "--ray-gpus": "gpus", "--ray-memory-gib": "memory"}
@@ -44,6 +42,13 @@ def in_words_of_today(words: Sequence[str]) -> list[str]:
     for old, new in _COMMANDS.items():
         if tuple(words[: len(old)]) == old:
             return [*new, *words[len(old) :]]
+    if words[:1] in (["export-traces"], ["spans"]):
+        return ["report", *_renamed(words[1:], "--out", "--to")]
+    if tuple(words[:2]) in (("scenarios", "hear"), ("scenarios", "listen")):
+        named = any(word.partition("=")[0] in ("--out", "--help") for word in words)
+        return ["scenarios", "show", *words[2:], *([] if named else ["--out", "callers.html"])]
+    if tuple(words[:2]) == ("scenarios", "pauses"):
+        return ["scenarios", "build", "pack", *_renamed(words[2:], "--law", "--pauses")]
     if words[:1] == ["endpointing"]:
         return ["report", *words[1:], *([] if "--help" in words else ["--endpointing"])]
     if tuple(words[:2]) == ("models", "add"):
@@ -97,7 +102,12 @@ def _plan(words: Sequence[str]) -> list[str]:
     named = {word.partition("=")[0] for word in words}
     if ("--out" in named) == ("--estimate" in named) and "--help" not in named:
         raise UserError("plan: give either --out FILE, for the plan, or --estimate, for the time and money that it would take")
-    return ["run", *(word.replace("--out", "--write-plan", 1) if word.partition("=")[0] == "--out" else word for word in words)]
+    return ["run", *_renamed(words, "--out", "--write-plan")]
+
+
+def _renamed(words: Sequence[str], old: str, new: str) -> list[str]:
+    """The words with an option under its new name."""
+    return [word.replace(old, new, 1) if word.partition("=")[0] == old else word for word in words]
 
 
 def _with_workers(words: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from harness.commands.endpointing import print_endpointing
+from harness.commands.export_traces import export_spans, is_for_spans
 from harness.commands.load_output import report_load
 from harness.commands.opening import Open, open_page
 from harness.commands.screen import AsJson, Verbose, screen
@@ -42,9 +43,14 @@ def report(
         ),
     ] = None,
     export: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", show_default="not written", help="Folder for charts, tables and a Markdown summary."),
+        str | None,
+        typer.Option(
+            metavar="DIR|URL|FILE.pb",
+            show_default="not written",
+            help="Folder for charts, tables and a Markdown summary; or only spans, for an OTLP receiver or into a file.",
+        ),
     ] = None,
+    to: Annotated[str | None, typer.Option(hidden=True, help="Receiver or file of spans, as --export.")] = None,
     bundle: Annotated[
         bool, typer.Option("--bundle", help="Include the sound in the page, so that one file can be shared.")
     ] = False,
@@ -91,14 +97,26 @@ def report(
     if study is not None and (len(runs) != 1 or index or endpointing or is_load(runs[0])):
         raise UserError(f"--study {study}: is for the people who vote on the page of one run; leave it out here")
     asked = _study(study, consent)
+    spans_to = to or (export if is_for_spans(export) else None)
+    folder_of_exports = Path(export) if export is not None and spans_to is None else None
     of_vote_file = {"--medium": medium, "--consent": consent, "--post-to": post_to}
-    if vote_file is not None:
+    if vote_file is not None or spans_to is not None:
         others = {
-            "--baseline": baseline, "--out": out, "--export": export, "--bundle": bundle, "--budget-ttfa": budget_ttfa,
-            "--budget-ttft": budget_ttft, "--index": index, "--endpointing": endpointing, "--open": open_,
+            "--baseline": baseline, "--out": out, "--export": vote_file and export, "--bundle": bundle,
+            "--budget-ttfa": budget_ttfa, "--budget-ttft": budget_ttft, "--index": index, "--endpointing": endpointing,
+            "--open": open_,
         }  # fmt: skip
+        alone = (
+            "--vote-file, which writes nothing but the vote" if vote_file else f"--export {spans_to}, which exports spans alone"
+        )
         if given := [name for name, value in others.items() if value]:
-            raise UserError(f"{given[0]}: does not go with --vote-file, which writes nothing but the vote")
+            raise UserError(f"{given[0]}: does not go with {alone}")
+    if spans_to is not None:
+        if len(runs) != 1:
+            raise UserError(f"--export {spans_to}: takes one run, and not {len(runs)}")
+        export_spans(runs[0], spans_to, as_json=as_json)
+        return
+    if vote_file is not None:
         print_vote_file(runs, vote_file, medium, asked, post_to, as_json=as_json)
         return
     if given := [name for name, value in of_vote_file.items() if value is not None]:
@@ -110,7 +128,7 @@ def report(
         print_endpointing(runs[0], as_json=as_json)
         return
     if index:
-        others = {"--baseline": baseline, "--export": export, "--bundle": bundle, **budgets}
+        others = {"--baseline": baseline, "--export": folder_of_exports, "--bundle": bundle, **budgets}
         page = _write_index(runs, out, others, as_json=as_json)
         if open_:
             open_page(page)
@@ -120,7 +138,7 @@ def report(
         if len(runs) > 1 or extra:
             more = f"leave {extra[0]} out" if extra else "name it alone"
             raise UserError(f"{loads[0]}: is a load test, whose report has its steps and no sound; {more}")
-        page = report_load(loads[0], out, baseline, export, as_json=as_json)
+        page = report_load(loads[0], out, baseline, folder_of_exports, as_json=as_json)
         if open_:
             open_page(page)
         return
@@ -147,7 +165,7 @@ def report(
         folder = opened[0][0].folder
         place = out or (folder if len(opened) == 1 else folder / "report-joint.html")
         progress.phase("Writing the report")
-        written = write_joint_report(opened, place, baseline=before, exports=export, bundle=bundle, study=asked)
+        written = write_joint_report(opened, place, baseline=before, exports=folder_of_exports, bundle=bundle, study=asked)
     if len(opened) == 1 and own_budgets:
         write_whole(folder / "summary.json", written.summary.to_json() + "\n")
     if open_:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.agents.secrets import learn
-from harness.commands.scenarios_hear import hear
+from harness.commands.scenarios_hear import write_callers
 from harness.commands.scenarios_import import import_contexts
 from harness.commands.screen import AsJson, screen
 from harness.errors import UserError, not_set
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from harness.voices.pack_acoustics import PackAcoustics
 
 app = typer.Typer(no_args_is_help=True, help="List, show, hear, check and build packs of contexts.")
-app.command("hear")(hear)
 app.command("import")(import_contexts)
 
 
@@ -51,11 +50,25 @@ def show(
         str | None, typer.Argument(help="A pack that ships, a YAML file or a folder; default: list the packs that ship.")
     ] = None,
     context: Annotated[str | None, typer.Argument(help="Id of one context; default: all, in brief.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default="none", help="Write a page, sound included, on which each voice speaks turns of PACK."
+        ),
+    ] = None,
+    voice: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", show_default="all that ship", help="With --out: voice; may be repeated."),
+    ] = None,
+    turns: Annotated[int, typer.Option(help="With --out: number of turns that each voice speaks.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """List the shipped packs, show a pack's contexts, or one conversation in full."""
+    """List the shipped packs, show a pack's contexts or one conversation in full, or let its callers be heard."""
     from harness.scenarios.check import show_context
 
+    if out is not None:
+        write_callers(load_pack(pack or "heart-mini"), out, voice, turns)
+        return
     if pack is None:
         _list_packs(as_json)
         return
@@ -229,25 +242,17 @@ def _listen_to(pack: Pack, every_turn: bool) -> "PackAcoustics":
         return measure_pack(pack, open_voices(pack), transcriber, progress.phase, progress.step, every_turn)
 
 
-@app.command("pauses")
-def pauses(
-    pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
-    out: Annotated[Path, typer.Option(help="New pack: a file, or a folder if PACK is a folder; it must not exist yet.")],
-    law: Annotated[str, typer.Option(help="Law of the lengths: to-agents or between-people.")] = "to-agents",
-    seed: Annotated[int, typer.Option(help="Seed for the number, place and length of pauses.")] = 0,
-) -> None:
+def _mark_pauses(pack: str, out: Path, seed: int, law: "PauseLaw") -> None:
     """Write a copy of a pack with pauses drawn from people's pause lengths; nothing else changes."""
     from harness.scenarios.mark_pack import write_people_pauses
-    from harness.scenarios.pause_law import law_named
 
     if seed < 0:
         raise UserError(f"--seed {seed}: must be 0 or more")
-    chosen = law_named(law, "--law")
-    written = write_people_pauses(load_pack(pack), out, seed, law=chosen)
+    written = write_people_pauses(load_pack(pack), out, seed, law=law)
     marked = load_pack(written)
     turns = [turn for c in marked.contexts for turn in c.turns if turn.role == "seeker"]
     print(f"{sum(len(pauses_ms(turn.text)) for turn in turns)} pauses in {len(turns)} turns, in {written}")
-    print(_law_in_words(chosen))
+    print(_law_in_words(law))
 
 
 def _law_in_words(law: "PauseLaw") -> str:
@@ -256,14 +261,25 @@ def _law_in_words(law: "PauseLaw") -> str:
 
 @app.command("build")
 def build(
-    source: Annotated[str, typer.Argument(help="Data set to build from: esconv.")],
-    path: Annotated[Path, typer.Argument(help="ESConv.json, or the folder with its JSON Lines splits.")],
-    out: Annotated[Path, typer.Option(help="Folder for the pack, its report and the list of removed items.")],
+    source: Annotated[str, typer.Argument(help="esconv: the paper's set. pack: a copy of a pack, with pauses.")],
+    path: Annotated[
+        str,
+        typer.Argument(help="ESConv.json or the folder with its JSON Lines splits; or a pack that ships, a file or a folder."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(help="Folder for the pack, its report and the list of removed items; or the copy, which must not exist."),
+    ],
     seed: Annotated[int, typer.Option(help="Seed of every choice.")] = 0,
     regular: Annotated[int, typer.Option(help="Number of regular items.")] = 280,
     pauses: Annotated[
-        str, typer.Option(help="Law of the pauses to mark in seekers' turns: none, to-agents or between-people.")
-    ] = "none",
+        str | None,
+        typer.Option(
+            metavar="LAW",
+            show_default="none; to-agents in a copy",
+            help="Law of the pauses to mark in seekers' turns: none, to-agents or between-people.",
+        ),
+    ] = None,
     llm: Annotated[
         str | None,
         typer.Option(
@@ -279,14 +295,17 @@ def build(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Build the paper's set from your copy of ESConv."""
+    """Build the paper's set from your copy of ESConv, or a copy of a pack with pauses of people's lengths."""
     from harness.scenarios.esconv import build_to
     from harness.scenarios.llm import endpoint
     from harness.scenarios.pause_law import law_named
 
+    if source == "pack":
+        _mark_pauses(path, out, seed, law_named(pauses or "to-agents", "--pauses"))
+        return
     if source != "esconv":
-        raise UserError(f"{source}: unknown data set; choose esconv")
-    law = None if pauses == "none" else law_named(pauses, "--pauses", "none")
+        raise UserError(f"{source}: unknown data set; choose esconv or pack")
+    law = None if pauses in (None, "none") else law_named(pauses, "--pauses", "none")
     if regular < 1:
         raise UserError(f"--regular {regular}: must be at least 1")
     key = os.environ.get(key_env) if key_env else "none"
@@ -296,7 +315,7 @@ def build(
     complete = endpoint(llm, model, api_key=key) if llm else None
     with RunProgress() as progress:
         written, report = build_to(
-            path,
+            Path(path),
             out,
             regular=regular,
             seed=seed,

@@ -1,19 +1,18 @@
-"""`harness scenarios hear`: a page on which you can hear a pack's callers."""
+"""`harness scenarios show PACK --out FILE`: a page on which you can hear a pack's callers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from harness.errors import UserError
 from harness.files import write_whole
 from harness.nearest import or_one_of
 from harness.progress import RunProgress
 from harness.scenarios.context import Context, Turn
-from harness.scenarios.pack import Pack, load_pack
+from harness.scenarios.pack import Pack
 
 if TYPE_CHECKING:
     from harness.audio.speech import RenderedTurn
@@ -35,16 +34,8 @@ _IN_WORDS = {
 }
 
 
-def hear(
-    pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
-    out: Annotated[Path, typer.Option(help="File for the page.")] = Path("callers.html"),
-    voice: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", show_default="all that ship", help="Voice; may be repeated. Default: all shipped voices."),
-    ] = None,
-    turns: Annotated[int, typer.Option(help="Number of turns that each voice speaks.")] = 10,
-) -> None:
-    """Write a page, sound included, on which each voice speaks some turns of a pack."""
+def write_callers(loaded: Pack, out: Path, voice: Sequence[str] | None, turns: int) -> None:
+    """Write a page, sound included, on which each voice speaks some turns of a pack, and print its path."""
     from harness.audio.caller_voices import CALLER_VOICES
     from harness.reports.callers import callers_page
     from harness.voices.choice import open_voices
@@ -53,7 +44,6 @@ def hear(
         raise UserError(f"--turns {turns}: must be at least 1")
     if not out.parent.is_dir():
         raise UserError(f"--out {out}: there is no folder {out.parent}")
-    loaded = load_pack(pack)
     voices = open_voices(loaded)
     names = list(dict.fromkeys(voice or CALLER_VOICES))
     unknown = [name for name in names if not voices.knows(name)]

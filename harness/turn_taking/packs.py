@@ -64,7 +64,7 @@ def listen_for_ends(
     if all(instant.kind == "end" for instant in found):
         raise UserError(
             f"{pack.name}: no pause is marked in the turns that are spoken, so ends cannot be compared with pauses; "
-            f"`harness scenarios pauses {pack.name} --out FILE` marks people's pauses"
+            f"`harness scenarios build pack {pack.name} --out FILE` marks people's pauses"
         )
     phase("Rendering the callers", len(spoken))
     voices.prepare([(turn, voices.wish_of(c)) for c, _, turn in spoken], lambda: step("rendered"))

@@ -166,7 +166,7 @@ def _options(path: str) -> dict[str, Any]:
           for word in ("--host", "--port", "--tls-cert", "--tls-key")),
         ("run", "--ray-worker"), ("judge run", "--ray-worker"), ("run", "--agent-count"),
         ("report", "--index"), ("report", "--endpointing"), ("rank", "--csv"), ("rank", "--markdown"),
-        ("export-traces", "--out"),
+        ("report", "--to"),
     ],
 )  # fmt: skip
 def test_an_option_that_another_replaced_still_works_and_is_not_shown(path: str, old: str) -> None:

@@ -204,7 +204,7 @@ def said_twice(text: str) -> list[str]:
         ["run", "--agent", "baseline", "--condition", "babble5+foo"],
         ["run", "--agent", "baseline", "--condition", "file:none.wav@10"],
         ["judge", "check", "--judge", "embeded"],
-        ["scenarios", "hear", "heart-mini", "--voice", "nobody", "--out", "x"],
+        ["scenarios", "show", "heart-mini", "--voice", "nobody", "--out", "x"],
     ],
 )
 def test_no_message_says_its_words_twice(

@@ -195,9 +195,9 @@ def test_the_command_marks_a_pack_and_refuses_in_one_line(scenarios: Scenarios, 
     assert (BETWEEN_PEOPLE.distance(pauses) or 1) < 0.08 < (TO_AGENTS.distance(pauses) or 0)
     counted = scenarios("check", between).out
     assert "to-agents, 0.0" in counted
-    unknown = scenarios("pauses", "heart-mini", "--out", tmp_path / "no.yaml", "--law", "some")
+    unknown = scenarios("build", "pack", "heart-mini", "--out", tmp_path / "no.yaml", "--pauses", "some")
     assert (unknown.code, len(unknown.err.strip().splitlines())) == (2, 1)
-    assert "--law some: unknown; choose one of to-agents, between-people" in unknown.err
+    assert "--pauses some: unknown; choose one of to-agents, between-people" in unknown.err
     assert not (tmp_path / "no.yaml").exists()
     again = scenarios("pauses", "heart-mini", "--out", tmp_path / "mini.yaml")
     assert again.code == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from harness.commands.export_traces import export_traces
+from harness.commands.export_traces import export_spans
 from harness.errors import AgentError, UserError
 from harness.store.run_store import RunStore
 from harness.timeline import NS_PER_MS
@@ -56,25 +56,24 @@ def test_a_receiver_takes_them_and_a_file_holds_them(
     run = store.folder
     environment = receiver.environment("harness")
     url = environment["OTEL_EXPORTER_OTLP_ENDPOINT"]
-    refused = harness_here("export-traces", run, "--to", url)
+    refused = harness_here("report", run, "--export", url)
     assert refused.code == 3
     assert "(HTTP 401)" in refused.err
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", environment["OTEL_EXPORTER_OTLP_HEADERS"])
-    done = harness_here("export-traces", run, "--to", url, "--json")
+    done = harness_here("report", run, "--export", url, "--json")
     assert done.code == 0, done.err
     assert (done.json["spans"], done.json["calls"]) == (10, 2)
     came = receiver.between("harness", -(2**62), 2**62)
     assert sorted(span.name for span in came) == sorted(span.name for span in spans_of(store))
 
     file = tmp_path / "spans.pb"
-    assert export_traces(store.folder, out=file) == 0
+    assert harness_here("report", run, "--export", file).code == 0
     message = ExportTraceServiceRequest.FromString(file.read_bytes())
     assert len(message.resource_spans[0].scope_spans[0].spans) == 10
 
     receiver.close()
-    with pytest.raises(UserError, match="name a receiver or a file with --to"):
-        export_traces(store.folder)
+    assert "--bundle: does not go with --export" in harness_here("report", run, "--export", file, "--bundle").err
     with pytest.raises(UserError, match="begins with http://"):
-        export_traces(store.folder, to="localhost:4317")
+        export_spans(store.folder, "localhost:4317", as_json=False)
     with pytest.raises(AgentError, match="nothing listens there"):
-        export_traces(store.folder, to=url)
+        export_spans(store.folder, url, as_json=False)

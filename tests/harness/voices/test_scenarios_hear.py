@@ -1,4 +1,4 @@
-"""`harness scenarios hear`: one page on which callers can be judged by ear."""
+"""`harness scenarios show PACK --out FILE`: one page on which callers can be judged by ear."""
 
 import base64
 import io
@@ -30,7 +30,7 @@ contexts:
 def test_each_voice_says_the_turns_and_the_page_says_how_each_stretch_ends(tmp_path: Path) -> None:
     pack, page = tmp_path / "pack.yaml", tmp_path / "callers.html"
     pack.write_text(PACK)
-    asked = ["scenarios", "hear", str(pack), "--out", str(page), "--voice", "joe", "--voice", "tom", "--turns", "3"]
+    asked = ["scenarios", "show", str(pack), "--out", str(page), "--voice", "joe", "--voice", "tom", "--turns", "3"]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
     text = page.read_text(encoding="utf-8")
@@ -44,10 +44,11 @@ def test_each_voice_says_the_turns_and_the_page_says_how_each_stretch_ends(tmp_p
 
 
 def test_bad_asking_is_one_line(tmp_path: Path) -> None:
+    page = ["--out", str(tmp_path / "page.html")]
     for arguments, said in (
-        (["heart-mini", "--voice", "nobody"], "--voice nobody: unknown voice"),
-        (["heart-mini", "--turns", "0"], "--turns 0"),
+        (["heart-mini", *page, "--voice", "nobody"], "--voice nobody: unknown voice"),
+        (["heart-mini", *page, "--turns", "0"], "--turns 0"),
         (["heart-mini", "--out", str(tmp_path / "no" / "page.html")], "there is no folder"),
     ):
         with pytest.raises(UserError, match=said):
-            CliRunner().invoke(app, ["scenarios", "hear", *arguments], catch_exceptions=False)
+            CliRunner().invoke(app, ["scenarios", "show", *arguments], catch_exceptions=False)
