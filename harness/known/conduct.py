@@ -50,6 +50,8 @@ class Message:
     """False for a bed without a reply in it, which delays nothing."""
     continues: bool = False
     """True if the message before it is of the same sound."""
+    ends: bool = False
+    """True if its sound is over with it."""
 
 
 @dataclass(slots=True)
@@ -123,9 +125,10 @@ class Conduct:
         if interrupts and self.behaviour.yields_ms is not None:
             self._interrupted_ns = at_ns
 
-    async def messages(self) -> AsyncIterator[Message]:
-        """Each message when it is due; the end of them is the agent's own end of the call."""
-        while not self.over:
+    async def messages(self, *, once: bool = False) -> AsyncIterator[Message]:
+        """Each message when it is due; the end of them is the agent's own end of the call, or with `once` that of a turn."""
+        hangs_up = self.behaviour.hangs_up_ms is not None
+        while not self.over and not (once and self._turns[-1].answered and not self._voices and not hangs_up):
             now = now_ns()
             decides_ns = self._decide(now)
             message, due_ns = self._streamed(now) if self._streams else self._spoken(now)
@@ -243,7 +246,7 @@ class Conduct:
         voice.sent = end
         if end == len(voice.samples):
             self._voices.remove(voice)
-        return Message(voice.samples[start:end], marks, voice.turn, continues=start > 0)
+        return Message(voice.samples[start:end], marks, voice.turn, continues=start > 0, ends=end == len(voice.samples))
 
     def _streamed(self, now: int) -> tuple[Message | None, int]:
         """The next frame of a stream without end if it is due, with the sounds laid into it, and when it is due."""

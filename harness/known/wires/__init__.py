@@ -13,7 +13,12 @@ from harness.known.server import Calls, Ready
 
 Serve = Callable[[str, Calls, str, int, Ready], Awaitable[None]]
 """Serves a wire until it is cancelled: (wire, calls, host, port, ready). Port 0: a free one."""
-WIRES: Final[Mapping[str, str]] = MappingProxyType({"raw-pcm": "sockets", "pipecat": "sockets"})
+WIRES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "raw-pcm": "sockets", "pipecat": "sockets", "openai-realtime": "realtime", "text": "text",
+        **dict.fromkeys(("twilio", "telnyx", "exotel", "plivo", "vonage", "genesys"), "carriers"),
+    }
+)  # fmt: skip
 """Wire → the module that serves it. A module is loaded when its wire is served, because some need an extra."""
 
 

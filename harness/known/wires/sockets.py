@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from harness.audio.pcm import Int16
 from harness.clock import now_ns
 from harness.known.behaviours import Mistake
 from harness.known.conduct import Conduct
+from harness.known.conduct import Message as Sound
 from harness.known.server import CALL_HEADER, Calls, Ready
 
 SAYS_HZ: Final = 24_000
@@ -52,24 +53,27 @@ async def converse(
     socket: ServerConnection,
     calls: Calls,
     conduct: Conduct,
-    says: Callable[[Int16], Message],
-    hears: Callable[[Message], Int16 | None],
+    says: Callable[[Sound], Iterable[Message]],
+    hears: Callable[[Message], Int16 | Message | None],
 ) -> None:
-    """Play a call that is up. `says` writes the agent's sound, `hears` reads the caller's (None: a message without sound)."""
+    """Play a call that is up. `says` writes the agent's sound; `hears` reads the caller's, or gives the answer to a message."""
 
     async def speak() -> None:
         async for message in conduct.messages():
-            written = says(message.samples)
+            written = tuple(says(message))
             conduct.sent(message, now_ns())
-            await socket.send(written)
+            for each in written:
+                await socket.send(each)
         await socket.close()
 
     speaking = asyncio.create_task(speak())
     try:
         async for received in socket:
-            samples = hears(received)
-            if samples is not None:
-                conduct.hear(samples, now_ns())
+            found = hears(received)
+            if isinstance(found, np.ndarray):
+                conduct.hear(found, now_ns())
+            elif found is not None:
+                await socket.send(found)
     finally:
         calls.end(conduct)
         speaking.cancel()
@@ -90,45 +94,48 @@ def samples_of(data: bytes) -> Int16:
     return np.frombuffer(data[: len(data) // 2 * 2], "<i2").astype(np.int16)
 
 
+async def converse_binary(socket: ServerConnection, calls: Calls, hears_hz: int, says_hz: int) -> None:
+    """Play a call whose sound is binary PCM16LE mono both ways."""
+    conduct = begin(socket, calls, hears_hz, says_hz)
+    mistake = conduct.behaviour.mistake
+    await converse(
+        socket, calls, conduct, lambda sound: (pcm(sound.samples, mistake),),
+        lambda m: samples_of(m) if isinstance(m, bytes) else None,
+    )  # fmt: skip
+
+
 async def _raw_pcm(socket: ServerConnection, calls: Calls) -> None:
     """JSON for the start of either side, then binary PCM16LE mono."""
     start = json.loads(await socket.recv())
     await socket.send(json.dumps({"type": "start", "sample_rate": SAYS_HZ}))
     if start.get("history") is not None:
         await socket.send(json.dumps({"type": "ready"}))
-    conduct = begin(socket, calls, int(start["sample_rate"]), SAYS_HZ)
-    mistake = conduct.behaviour.mistake
-    await converse(
-        socket, calls, conduct, lambda samples: pcm(samples, mistake), lambda m: samples_of(m) if isinstance(m, bytes) else None
-    )
+    await converse_binary(socket, calls, int(start["sample_rate"]), SAYS_HZ)
 
 
 async def _pipecat(socket: ServerConnection, calls: Calls) -> None:
     """Protobuf frames, with RTVI messages in them for the rest: the history, which is answered, and the bot's readiness."""
     frame_of = frame_class()
-    waiting: set[asyncio.Task[None]] = set()
 
-    def tell(kind: str, data: dict[str, Any], to: str) -> None:
+    def says(sound: Sound) -> tuple[bytes]:
         frame = frame_of()
-        frame.message.data = json.dumps({"label": "rtvi-ai", "type": kind, "id": to, "data": data})
-        task = asyncio.create_task(socket.send(frame.SerializeToString()))
-        waiting.add(task)
-        task.add_done_callback(waiting.discard)
+        frame.audio.audio, frame.audio.sample_rate, frame.audio.num_channels = pcm(sound.samples, mistake), PIPECAT_HZ, 1
+        return (bytes(frame.SerializeToString()),)
 
-    def says(samples: Int16) -> bytes:
-        frame = frame_of()
-        frame.audio.audio, frame.audio.sample_rate, frame.audio.num_channels = pcm(samples, mistake), PIPECAT_HZ, 1
-        return bytes(frame.SerializeToString())
-
-    def hears(message: Message) -> Int16 | None:
+    def hears(message: Message) -> Int16 | bytes | None:
         frame = frame_of.FromString(message)
-        if frame.WhichOneof("frame") == "message":
-            said = json.loads(frame.message.data)
-            if said["type"] == "client-ready":
-                tell("bot-ready", {"version": "2.0.0"}, said["id"])
-            elif said["type"] == "client-message" and said["data"]["t"] == "history":
-                tell("server-response", {"t": "history", "d": {"taken": True}}, said["id"])
-        return samples_of(frame.audio.audio) if frame.WhichOneof("frame") == "audio" else None
+        if frame.WhichOneof("frame") != "message":
+            return samples_of(frame.audio.audio) if frame.WhichOneof("frame") == "audio" else None
+        said = json.loads(frame.message.data)
+        if said["type"] == "client-ready":
+            kind, data = "bot-ready", dict[str, Any](version="2.0.0")
+        elif said["type"] == "client-message" and said["data"]["t"] == "history":
+            kind, data = "server-response", dict[str, Any](t="history", d={"taken": True})
+        else:
+            return None
+        answer = frame_of()
+        answer.message.data = json.dumps({"label": "rtvi-ai", "type": kind, "id": said["id"], "data": data})
+        return bytes(answer.SerializeToString())
 
     conduct = begin(socket, calls, PIPECAT_HZ, PIPECAT_HZ)
     mistake = conduct.behaviour.mistake
