@@ -1,7 +1,7 @@
 """Known agents in writing: OpenAI's chat completions, streamed.
 
-A request is a call, and a whole turn of the caller, which ends as it arrives. The reply has the times of a spoken one: for each
-message of sound a letter, for silence an empty piece, and for a sound without words a thought.
+A request is a call, and a whole turn of the caller, which ends as it arrives. The reply has the times of a spoken one as it is
+heard: for each 20 ms of sound a letter, for silence an empty piece, and for a sound without words a thought.
 
 Source: OpenAI's reference of chat completion chunks; server-sent events in chunks of HTTP/1.1 (RFC 9112, section 7.1).
 """
@@ -9,6 +9,8 @@ Source: OpenAI's reference of chat completion chunks; server-sent events in chun
 import asyncio
 import contextlib
 import json
+from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -19,6 +21,7 @@ from harness.timeline import NS_PER_S, samples_to_ns
 
 RATE_HZ: Final = 16_000
 TEXT: Final = "It sounds as if a lot has changed for you this week. Do you want to tell me how it began?"
+_LETTER: Final = RATE_HZ // 50 + 1
 _STREAM: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 _MODELS: Final = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 28\r\n\r\n{"object":"list","data": []}'
 
@@ -47,6 +50,8 @@ async def _complete(calls: Calls, path: str, call: str | None, writer: asyncio.S
     """False if the agent hung up within its answer to a request."""
     conduct = calls.begin(path, hears_hz=RATE_HZ, says_hz=RATE_HZ, call=call)
     conduct.hear(np.full(1, 32_767, np.int16), now_ns())
+    if conduct.behaviour.pace:
+        conduct.behaviour = replace(conduct.behaviour, pace=1.0)
     letters, kind = iter(TEXT), "sound"
 
     async def send(data: str) -> None:
@@ -62,7 +67,7 @@ async def _complete(calls: Calls, path: str, call: str | None, writer: asyncio.S
                 kind, late_ns = begins, samples_to_ns(at, RATE_HZ)
             await asyncio.sleep(late_ns / NS_PER_S)
             conduct.sent(message, now_ns() - late_ns)
-            said = next(letters, "") if message.samples.any() else ""
+            said = "".join(islice(letters, 1 + len(message.samples) // _LETTER)) if message.samples.any() else ""
             delta = {"reasoning_content" if kind == "sound" else "content": said}
             await send(json.dumps({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]}))
         if not conduct.over:

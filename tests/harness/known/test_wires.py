@@ -1,0 +1,58 @@
+"""Agents of known behaviour on the wires that our connections speak."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.agents.message import Message
+from harness.agents.profile import TextProfile, parse_profile
+from harness.agents.text import TextFailed, TextReply, ask
+from harness.known.truth import TurnTruth, read_truth
+from harness.known.wires import WIRES
+from harness.timing import measure
+from tests.harness.known.live import known_agent, played
+
+SPOKEN = [wire for wire in WIRES if WIRES[wire] in ("carriers", "realtime")]
+CHOSEN = [pytest.param(wire, marks=[] if wire in ("twilio", "openai-realtime") else pytest.mark.long) for wire in SPOKEN]
+
+
+@pytest.mark.parametrize("wire", CHOSEN)
+async def test_a_call_has_the_times_that_the_agent_wrote_down(wire: str, tmp_path: Path) -> None:
+    fixed, click, silent, ended = await played(wire, ("fixed-300", "click", "no-reply", "hangs-up"), tmp_path)
+    for one in (fixed, click, ended):
+        timing, truth = measure(one.recording), one.truths[0]
+        assert timing.ttfa_ms == pytest.approx(truth.speech_ms, abs=20)
+        assert (truth.answer_ms, truth.gap_ms, truth.cut_ms) == (truth.speech_ms, None, None)
+    assert click.truths[0].sound_ms == pytest.approx(150, abs=40)
+    assert measure(silent.recording).no_reply
+
+
+async def asked(behaviours: tuple[str, ...], folder: Path) -> list[tuple[TextReply | TextFailed, TurnTruth]]:
+    """The answer, or the failure, and the truth of a question to each of the behaviours."""
+
+    async def one(url: str, name: str) -> TextReply | TextFailed:
+        where = url.replace("/v1", f"/{name}/v1")
+        profile = parse_profile(f'kind = "text"\nmodel = "known"\nbase_url = "{where}"\n', folder / "text.toml")
+        assert isinstance(profile, TextProfile)
+        try:
+            return await ask(profile, [Message("user", "I lost my job.")])
+        except TextFailed as failed:
+            return failed
+
+    async with known_agent("text", folder / "truth.csv") as url:
+        said = [await one(url, name) for name in behaviours]
+    return list(zip(said, read_truth(folder / "truth.csv"), strict=True))
+
+
+async def test_an_agent_in_writing_keeps_the_times_of_a_spoken_one(tmp_path: Path) -> None:
+    names = ("fixed-300", "leading-silence", "filler", "murmur", "no-reply", "hangs-up")
+    *replies, silent, ended = await asked(names, tmp_path)
+    for said, truth in replies:
+        assert isinstance(said, TextReply)
+        assert said.ttft_ms == pytest.approx(truth.speech_ms, abs=40)
+        assert said.thought == (truth.sound_ms != truth.speech_ms)
+    assert [truth.answer_ms == truth.speech_ms for _, truth in replies] == [True, True, False, True]
+    assert [(getattr(said, "kind", ""), truth.answer_ms is None) for said, truth in (silent, ended)] == [
+        ("nothing", True),
+        ("cut", False),
+    ]
