@@ -28,17 +28,13 @@ COLUMNS: Final = ("call", "turn", "figure", "ms")
 MEND: Final = f"write rows of {','.join(COLUMNS)} (docs/conformance.md)"
 MOST_FIGURES: Final = 200_000
 """A thousand calls of ten turns have 60,000."""
-# docs/measurement.md: the reply begins with its filler or its answer, which are words; one that began before the spoken end is
-# the cut.
-_OURS: Final[Mapping[str, tuple[Figure, float]]] = {
-    "first_sound_ms": ("sound", 1.0), "ttfa_ms": ("speech", 1.0), "answer_ms": ("answer", 1.0), "yield_ms": ("yield", 1.0),
-    "signed_ms": ("cut", 1.0),
-}  # fmt: skip
 NAMES: Final[Mapping[str, tuple[Figure, float]]] = MappingProxyType(
     {
         **{f"{figure}_ms": (figure, 1.0) for figure in FIGURES},  # anybody's span or record
-        **_OURS,
-        **{f"heart.{name}": of for name, of in _OURS.items()},
+        # Ours (docs/measurement.md): the reply begins with its filler or its answer, which are words; one that began before the
+        # spoken end is the cut.
+        "heart.first_sound_ms": ("sound", 1.0), "heart.ttfa_ms": ("speech", 1.0), "heart.answer_ms": ("answer", 1.0),
+        "heart.signed_ms": ("cut", 1.0), "heart.yield_ms": ("yield", 1.0),
         # deepeval, `Turn`: "user-audio-sent -> first agent audio".
         "latency_ms": ("sound", 1.0), "latencyMs": ("sound", 1.0),
         # langwatch scenario, `VoiceEvent`: "response time from the preceding user_stop_speaking" to the first chunk.
@@ -60,6 +56,8 @@ _LOGGED: Final = re.compile(
 _CALLS: Final = ("heart.context", "context", "call", "conversation.id")
 _TURNS: Final = MappingProxyType({"turn": 0, "turn.number": 0, "heart.turn": 1})
 """Names of a turn, and by how much it is less than ours."""
+_INTERRUPTED: Final = "heart.yield_ms"
+"""Ours is a figure of the turn that is interrupted, the true one of the next, which interrupts."""
 _TURN: Final = "turn; turns are 1, 2, …"
 _TRACE: Final = "traceId"
 Record = tuple[dict[str, Any], str]
@@ -104,6 +102,9 @@ def _read(path: Path) -> Iterator[Theirs]:
         if logged := list(_LOGGED.finditer(text)):
             return _figures([({k: v for k, v in of.groupdict().items() if v}, str(path)) for of in logged], path.stem)
     rows = CsvRows(path, (*COLUMNS, *NAMES))
+    if {"context", "ttfa_ms"} <= set(rows.columns):  # our own table
+        ours = (({f"heart.{k}" if k.endswith("_ms") else k: v for k, v in row.cells.items()}, row.where) for row in rows)
+        return _figures(list(ours), "")
     if not set(NAMES).isdisjoint(rows.columns):
         return _figures([(dict(row.cells), row.where) for row in rows], "")
     rows.must_have(COLUMNS, more=MEND)
@@ -187,14 +188,14 @@ def _figures(records: Sequence[Record], file: str) -> Iterator[Theirs]:
     turns: Counter[str] = Counter()
     seen = set()
     for record, where in records:
-        names = ((name if name in NAMES else f"{record.get('type')}.{name}", value) for name, value in record.items())
+        names = {name if name in NAMES else f"{record.get('type')}.{name}": value for name, value in record.items()}
         greeting = record.get("measured_from") == "client_connected"
-        found = [(NAMES[name], value) for name, value in names if name in NAMES and not greeting]
+        found = [] if greeting else [(name, value) for name, value in names.items() if name in NAMES]
         group = _group(record)
         turns[group] += _is_callers(record) if by_callers else bool(found)
-        for (figure, unit_ms), value in found:
-            named = (int(number(record[name], where, of=_TURN)) + less for name, less in _TURNS.items() if name in record)
-            turn = next(named, turns[group])
+        for name, value in found:
+            named = (int(number(record[key], where, of=_TURN)) + less for key, less in _TURNS.items() if key in record)
+            turn, (figure, unit_ms) = next(named, turns[group]) + (name == _INTERRUPTED), NAMES[name]
             if (group, turn, figure) not in seen:
                 seen.add((group, turn, figure))
                 call = calls.get(group) or order.get(group, "")

@@ -140,7 +140,7 @@ def _placed(places: Sequence[_Place], theirs: Sequence[Theirs]) -> tuple[_Given,
         in_order = call is None and not each.call and 0 < each.turn <= len(places)
         place = places[each.turn - 1] if in_order else (call or "", each.turn)
         if place not in known:
-            unmatched += 1
+            unmatched += each.ms is not None
             continue
         if each.figure in given.setdefault(place, {}):
             raise UserError(f"call {place[0]}, turn {place[1]} has the figure {each.figure} twice; leave one of them out")

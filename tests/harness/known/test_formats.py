@@ -76,6 +76,12 @@ def test_a_turn_is_that_of_the_callers_turns_before_it(write: Write, output: obj
     assert list(read_theirs(write(output))) == _of("sound", 0.25 * unit, None, 0.5 * unit)
 
 
+def test_our_table_has_a_yield_in_the_row_of_the_turn_that_was_interrupted(write: Write) -> None:
+    rows = "run,context,call,agent,turn,ttfa_ms,signed_ms,yield_ms,first_sound_ms\nr,c,A hard day,a,1,810,,62.5,150\n"
+    found = {(each.call, each.turn, each.figure): each.ms for each in read_theirs(write(rows))}
+    assert found == {("c", 1, "speech"): 810.0, ("c", 1, "cut"): None, ("c", 2, "yield"): 62.5, ("c", 1, "sound"): 150.0}
+
+
 def test_output_without_callers_turns_is_in_order(write: Write) -> None:
     turns = [{"id": "t1", "response_latency_ms": ms, "ttfa_ms": 283.1, "stop_latency_ms": None} for ms in (280.0, 300.0)]
     bench = {"summary": {"turns": 2, "response_latency_ms": {"p50": 280.0}}, "sessions": [{"turns": turns}]}
