@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -73,7 +74,8 @@ def read_theirs(path: Path) -> Sequence[Theirs]:
     folder = path.is_dir() and not (path / DATABASE).exists()
     found: list[Theirs] = []
     for file in sorted(each for each in path.iterdir() if each.is_file()) if folder else [path]:
-        found += islice(_read(file), MOST_FIGURES + 1)
+        read = islice(_read(file), MOST_FIGURES + 1)
+        found += (replace(each, call=each.call or file.stem) for each in read) if folder else read
         if len(found) > MOST_FIGURES:
             raise UserError(f"{path}: has over {MOST_FIGURES:,} figures; score a part of it")
     if not found:

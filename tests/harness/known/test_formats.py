@@ -98,7 +98,7 @@ def test_output_without_callers_turns_is_in_order(write: Write) -> None:
 def test_a_folder_has_a_file_for_each_call(write: Write, tmp_path: Path) -> None:
     write(_DEEPEVAL, "b.json")
     write(_LIVEKIT, "a.json")
-    assert [(each.or_call, each.turn) for each in read_theirs(tmp_path)] == [("a", 1), ("a", 3), ("b", 1), ("b", 3)]
+    assert [(each.call, each.turn) for each in read_theirs(tmp_path)] == [("a", 1), ("a", 3), ("b", 1), ("b", 3)]
 
 
 def test_spans_on_the_console_of_opentelemetry(tmp_path: Path) -> None:
