@@ -1,9 +1,10 @@
 """Twilio's Media Streams and OpenAI's Realtime protocol, against a stock pipecat bot, and peers held to the published types."""
 
+import base64
 import json
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import soundfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
+from harness.agents.connection import AudioChunk, Closed, ConnectionFailed, Event
 from harness.agents.connections import make
 from harness.agents.connections.openai_live import LiveWire
 from harness.agents.connections.openai_realtime import RealtimeWire
@@ -21,14 +22,12 @@ from harness.agents.message import Message
 from harness.agents.process import AgentProcess
 from harness.agents.profile import AgentProfile, load_profile
 from harness.audio.pcm import resample
-from tests.agents.conftest import logged
+from harness.timeline import NS_PER_MS
 from tests.agents.printed import moves_no_cursor
+from tests.vendors.openai_realtime import TYPES
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 Call = Callable[..., Awaitable[list[Event]]]
-
-KEY = "sk-only-for-this-test"
-WRONG_KEY = "sk-that-opens-nothing"
 
 
 def at(rate_hz: int, pcm_16k: bytes) -> bytes:
@@ -55,85 +54,43 @@ async def test_a_stock_bot_answers_the_telephone(peers: Path, start: StartPeer, 
     assert events[-1] == Closed(events[-1].arrival_ns)
 
 
-@pytest.mark.alone
-async def test_marks_come_back_when_played_or_cleared(peers: Path, start: StartPeer, call: Call, spoken: bytes) -> None:
-    profile = load_profile(peers / "twilio-marks.toml")
-    agent = await start(profile)
-    line = make(profile.connection(agent.url))
-    await line.open(())
-    quiet_then_loud = bytes(16_000 * 2 * 3 // 2) + spoken[: 640 * 20]
-    events = await call(line, at(8_000, quiet_then_loud), frame_bytes=320)
-    log = await logged(agent, "stopped")
-    came_back = {name: int(ms) for name, ms in re.findall(r"mark (.+) (\d+)", log)}
-    assert list(came_back) == ["nothing before", "greeted", "never heard"]
-    assert came_back["nothing before"] < 500 <= came_back["greeted"]
-    assert came_back["greeted"] + 20 >= 1_000
-    assert came_back["greeted"] < came_back["never heard"] < came_back["greeted"] + 1_000
-    assert "stopped" in log
-    assert [type(event) for event in events if isinstance(event, AudioChunk | Cleared)] == [
-        AudioChunk,
-        AudioChunk,
-        Cleared,
+def test_twilio_describes_its_sound_and_counts_its_messages() -> None:
+    sent = (*wire.hello(()), *wire.audio(bytes(320), 0), *wire.goodbye())
+    connected, start, *later = (json.loads(str(said)) for said in sent)
+    connected, start, *later = (
+        json.loads(str(said)) for said in (*wire.hello(()), *wire.audio(bytes(320), 0), *wire.goodbye())
+    )
+    assert connected == {"event": "connected", "protocol": "Call", "version": "1.0.0"}
+    assert start["start"]["mediaFormat"] == {"encoding": "audio/x-mulaw", "sampleRate": 8_000, "channels": 1}
+    media, stop = later
+    assert [said["sequenceNumber"] for said in (start, media, stop)] == ["1", "2", "3"]
+    assert (media["media"]["track"], stop["event"]) == ("inbound", "stop")
+    assert base64.b64decode(media["media"]["payload"], validate=True) == bytes([0xFF]) * 160
+
+
+def test_a_realtime_server_is_given_the_history_and_told_what_was_heard() -> None:
+    wire = RealtimeWire({"type": "realtime"})
+    wire.hello([Message("user", "I lost my job."), Message("assistant", "I am so sorry.")])
+
+    def replies(kind: str, at_ms: int, **more: Any) -> list[dict[str, Any]]:
+        received = wire.receive(json.dumps({"type": kind, "event_id": "e", **more}), at_ms * NS_PER_MS)
+        return [TYPES.read(str(reply)) for reply in received.replies]
+
+    assert [one["type"] for one in replies("session.created", 0)] == ["session.update"]
+    past = [one["item"] for one in replies("session.updated", 0)]
+    assert [part for item in past for part in item["content"]] == [
+        {"type": "input_text", "text": "I lost my job."},
+        {"type": "output_text", "text": "I am so sorry."},
     ]
-
-
-async def test_a_telephone_bot_takes_no_history(peers: Path) -> None:
-    profile = load_profile(peers / "twilio-marks.toml")
-    assert not profile.accepts_a_history
-    with pytest.raises(ConnectionFailed) as caught:
-        await make(profile.connection("ws://127.0.0.1:9/")).open([Message("user", "hi")])
-    assert caught.value.kind == "no_history"
-
-
-async def test_a_realtime_server_hears_and_is_heard(
-    peers: Path, start: StartPeer, call: Call, spoken: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("REALTIME_TEST_KEY", KEY)
-    profile = load_profile(peers / "realtime-echo.toml")
-    assert profile.family == "gpt"
-    agent = await start(profile)
-    spec = profile.connection(agent.url)
-    assert KEY not in str(spec.to_json())
-    line = make(spec)
-    assert line.capabilities.accepts_history
-    await line.open([Message("user", "I lost my job."), Message("assistant", "I am so sorry.")])
-    log = await logged(agent, "history: assistant")
-    assert "history: user {'type': 'input_text', 'text': 'I lost my job.'}" in log
-    assert "history: assistant {'type': 'output_text'" in log
-    over = spoken[: 640 * 20] + bytes(640 * 20) + spoken[: 640 * 20] + bytes(640 * 30)
-    events = await call(line, at(24_000, over), frame_bytes=960)
-    assert loud_ms(events) > 600
-    assert [(event.role, event.text) for event in events if isinstance(event, Transcript)][:2] == [
-        ("user", "my words"),
-        ("assistant", "your words"),
-    ]
-    marks = [event for event in events if isinstance(event, Mark)]
-    assert [mark.name.removeprefix("realtime.") for mark in marks[:5]] == [
-        "input_audio_buffer.speech_started",
-        "input_audio_buffer.speech_stopped",
-        "input_audio_buffer.committed",
-        "response.created",
-        "response.output_audio.delta",
-    ]
-    assert marks[0].detail["audio_start_ms"] == 0
-    # The second words fall into the reply, which lasts 700 ms from about 700 ms on: it is cut and the server told where.
-    assert len([event for event in events if isinstance(event, Cleared)]) == 1
-    (heard_ms,) = re.findall(r"truncated at item_\d+ (\d+)", await logged(agent, "truncated at item"))
-    assert 0 < int(heard_ms) < 700
-    assert events[-1] == Closed(events[-1].arrival_ns)
-
-
-async def test_a_wrong_key_is_refused_and_never_shown(peers: Path, start: StartPeer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REALTIME_TEST_KEY", KEY)
-    profile = load_profile(peers / "realtime-echo.toml")
-    agent = await start(profile)
-    monkeypatch.setenv("REALTIME_TEST_KEY", WRONG_KEY)
-    with pytest.raises(ConnectionFailed, match="401") as caught:
-        await make(profile.connection(agent.url)).open(())
-    assert WRONG_KEY not in str(caught.value)
-    monkeypatch.delenv("REALTIME_TEST_KEY")
-    with pytest.raises(ConnectionFailed, match="environment variable REALTIME_TEST_KEY is not set"):
-        await make(profile.connection(agent.url)).open(())
+    for item in past:
+        assert not wire.ready
+        assert replies("conversation.item.added", 0, item=item) == []
+    assert wire.ready
+    second = base64.b64encode(bytes(48_000)).decode()
+    replies("response.output_audio.delta", 100, item_id="item_1", content_index=0, delta=second)
+    (cut,) = replies("input_audio_buffer.speech_started", 500, audio_start_ms=0, item_id="item_2")
+    assert (cut["type"], cut["item_id"], cut["audio_end_ms"]) == ("conversation.item.truncate", "item_1", 400)
+    assert replies("input_audio_buffer.speech_started", 600, audio_start_ms=0, item_id="item_3") == []
 
 
 def test_a_server_that_objects_before_the_call_is_quoted() -> None:
