@@ -55,11 +55,9 @@ async def test_a_stock_bot_answers_the_telephone(peers: Path, start: StartPeer, 
 
 
 def test_twilio_describes_its_sound_and_counts_its_messages() -> None:
+    wire = TwilioWire()
     sent = (*wire.hello(()), *wire.audio(bytes(320), 0), *wire.goodbye())
     connected, start, *later = (json.loads(str(said)) for said in sent)
-    connected, start, *later = (
-        json.loads(str(said)) for said in (*wire.hello(()), *wire.audio(bytes(320), 0), *wire.goodbye())
-    )
     assert connected == {"event": "connected", "protocol": "Call", "version": "1.0.0"}
     assert start["start"]["mediaFormat"] == {"encoding": "audio/x-mulaw", "sampleRate": 8_000, "channels": 1}
     media, stop = later
