@@ -92,6 +92,7 @@ class Conduct:
         self._hears_hz = hears_hz
         self._streams = streams or behaviour.bed != "none"
         self._opened_ns = now_ns()
+        self._stream_ns = 0
         self._frames = 0
         self._stalled_until_ns = 0
         self._voices: list[_Voice] = []
@@ -99,7 +100,8 @@ class Conduct:
         self._until_ns = self._audible_until_ns = 0
         self._answer_ns = 0
         self._bed = self._bed_of_call()
-        self._heard = np.zeros(0, np.int16)
+        self._heard = np.zeros(1, np.int16)
+        self._heard_to_ns = 0
         self._interrupted_ns = 0
         self._tell("open", self._opened_ns, 0)
         self._begin_sounds("open", self._opened_ns, 0)
@@ -107,6 +109,9 @@ class Conduct:
     def hear(self, samples: Int16, arrived_ns: int) -> None:
         """The caller's next samples, the last of which was spoken as they arrived."""
         if self.behaviour.bed == "echo":
+            # By length and not by arrival, or the echo would jump with every late message.
+            length_ns = samples_to_ns(len(samples), self._hears_hz)
+            self._heard_to_ns = (self._heard_to_ns or arrived_ns - length_ns) + length_ns
             self._heard = np.concatenate([self._heard, samples])[-self._hears_hz :]
         before_ns = self._ear.end_ns
         if self._ear.hear(samples, arrived_ns):
@@ -251,12 +256,14 @@ class Conduct:
     def _streamed(self, now: int) -> tuple[Message | None, int]:
         """The next frame of a stream without end if it is due, with the sounds laid into it, and when it is due."""
         size = self._samples(STREAM_MS)
-        frame_ns = self._opened_ns + samples_to_ns(self._frames * size, self.says_hz)
+        # From the first frame and not from the opening: what a wire's greetings took is no sound that is due.
+        self._stream_ns = self._stream_ns or now
+        frame_ns = self._stream_ns + samples_to_ns(self._frames * size, self.says_hz)
         stall_ns = self._stalled_until_ns - round(self.behaviour.stall_ms * NS_PER_MS)
         due_ns = self._stalled_until_ns if stall_ns <= frame_ns < self._stalled_until_ns else frame_ns
         if now < due_ns:
             return None, due_ns
-        frame, marks, turn = self._bed_frame(size), list[tuple[str, int]](), 0
+        frame, marks, turn = self._bed_frame(size, frame_ns), list[tuple[str, int]](), 0
         begun = [each for each in self._voices if each.due_ns < frame_ns + samples_to_ns(size, self.says_hz)]
         for voice in begun:
             at = max(0, round((voice.due_ns - frame_ns) * self.says_hz / NS_PER_S)) if not voice.sent else 0
@@ -274,12 +281,11 @@ class Conduct:
             return np.round(noise(8.0, self.says_hz, BED_DB) * 32_768).astype(np.int16)
         return dc(self.says_hz) if self.behaviour.bed == "dc" else np.zeros(self.says_hz, np.int16)
 
-    def _bed_frame(self, size: int) -> Any:
+    def _bed_frame(self, size: int, frame_ns: int) -> Any:
         if self.behaviour.bed == "echo":
-            late, length = round(ECHO_MS * self._hears_hz / 1e3), round(STREAM_MS * self._hears_hz / 1e3)
-            heard = self._heard[-late - length : -late] if len(self._heard) >= late + length else np.zeros(length, np.int16)
-            at = np.arange(size) * length / size
-            return np.round(np.interp(at, np.arange(length), heard) * ECHO_GAIN).astype(np.int32)
+            ago_ns = self._heard_to_ns - frame_ns + round(ECHO_MS * NS_PER_MS)
+            at = len(self._heard) - ago_ns * self._hears_hz / NS_PER_S + np.arange(size) * self._hears_hz / self.says_hz
+            return np.round(np.interp(at, np.arange(len(self._heard)), self._heard, 0, 0) * ECHO_GAIN).astype(np.int32)
         return np.take(self._bed, np.arange(self._frames * size, (self._frames + 1) * size), mode="wrap").astype(np.int32)
 
     def _gap(self, turn: int, at_ns: int, ms: float) -> None:
