@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+import soxr
 
 from harness.audio.pcm import Int16
 from harness.clock import now_ns
@@ -89,7 +90,6 @@ class Conduct:
         self.behaviour, self.call, self.says_hz = behaviour, call, says_hz
         self.over = False
         self._ear, self._seed, self._log = Ear(hears_hz), seed, log
-        self._hears_hz = hears_hz
         self._streams = streams or behaviour.bed != "none"
         self._opened_ns = now_ns()
         self._stream_ns = 0
@@ -100,7 +100,8 @@ class Conduct:
         self._until_ns = self._audible_until_ns = 0
         self._answer_ns = 0
         self._bed = self._bed_of_call()
-        self._heard = np.zeros(1, np.int16)
+        self._to_says = soxr.ResampleStream(hears_hz, says_hz, 1, dtype="int16")
+        self._heard = np.zeros(0, np.int16)
         self._heard_to_ns = 0
         self._interrupted_ns = 0
         self._tell("open", self._opened_ns, 0)
@@ -110,9 +111,9 @@ class Conduct:
         """The caller's next samples, the last of which was spoken as they arrived."""
         if self.behaviour.bed == "echo":
             # By length and not by arrival, or the echo would jump with every late message.
-            length_ns = samples_to_ns(len(samples), self._hears_hz)
-            self._heard_to_ns = (self._heard_to_ns or arrived_ns - length_ns) + length_ns
-            self._heard = np.concatenate([self._heard, samples])[-self._hears_hz :]
+            heard = self._to_says.resample_chunk(samples)
+            self._heard_to_ns = (self._heard_to_ns or arrived_ns) + samples_to_ns(len(heard), self.says_hz)
+            self._heard = np.concatenate([self._heard, heard])[-self.says_hz :]
         before_ns = self._ear.end_ns
         if self._ear.hear(samples, arrived_ns):
             self._caller_begins(self._ear.begin_ns)
@@ -284,8 +285,9 @@ class Conduct:
     def _bed_frame(self, size: int, frame_ns: int) -> Any:
         if self.behaviour.bed == "echo":
             ago_ns = self._heard_to_ns - frame_ns + round(ECHO_MS * NS_PER_MS)
-            at = len(self._heard) - ago_ns * self._hears_hz / NS_PER_S + np.arange(size) * self._hears_hz / self.says_hz
-            return np.round(np.interp(at, np.arange(len(self._heard)), self._heard, 0, 0) * ECHO_GAIN).astype(np.int32)
+            at = len(self._heard) - round(ago_ns * self.says_hz / NS_PER_S)
+            part = self._heard[max(0, at) : max(0, at + size)]
+            return np.round(np.pad(part, (max(0, min(size, -at)), size))[:size] * ECHO_GAIN).astype(np.int32)
         return np.take(self._bed, np.arange(self._frames * size, (self._frames + 1) * size), mode="wrap").astype(np.int32)
 
     def _gap(self, turn: int, at_ns: int, ms: float) -> None:

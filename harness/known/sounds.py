@@ -3,7 +3,7 @@
 The voices are synthesised sentences that ship (hibari; `tests/harness/known/render_voices.py` makes them), so that the kit
 needs no model and sounds the same everywhere. The answers begin with a sound of each class, for a tool that is right about
 vowels can be 40 ms late on a weak fricative. The beginning of a word is found in the sentence as synthesised, before level,
-noise and line: within 40 dB of its speech level by 8 ms of RMS (`harness.calibrate.program`). All else is computed.
+noise and line: its first millisecond within 30 dB of its speech level. All else is computed.
 """
 
 import json
