@@ -163,18 +163,10 @@ class ConnectionFailed(Exception):
 class Connection(Protocol):
     """A connection to one agent for one session.
 
-    >>> import asyncio, harness
+    >>> import harness
     >>> from harness.agents.connections import ConnectionSpec, make
-    >>> agent = make(ConnectionSpec("scripted"))
-    >>> isinstance(agent, harness.Agent)
+    >>> isinstance(make(ConnectionSpec("raw-pcm", "ws://127.0.0.1:8765")), harness.Agent)
     True
-    >>> async def call():
-    ...     await agent.open(history=[])
-    ...     agent.send(bytes(640))  # 20 ms of silence at 16 kHz
-    ...     await agent.close()
-    ...     return [type(event).__name__ async for event in agent.events()]
-    >>> asyncio.run(call())
-    ['Closed']
     """
 
     @property

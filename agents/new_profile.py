@@ -52,7 +52,7 @@ _NO_WIRE: Final[Mapping[str, About]] = MappingProxyType(
 """The kinds without a wire of their own; the file of a wire has its own words (`ABOUT`)."""
 NEEDS_A_PROFILE: Final = "websocket"
 """The kind whose messages are in its profile, so that an address alone calls nobody."""
-AT_AN_ADDRESS: Final = (*(kind for kind in WIRES if kind not in ("scripted", NEEDS_A_PROFILE)), "text")
+AT_AN_ADDRESS: Final = (*(kind for kind in WIRES if kind != NEEDS_A_PROFILE), "text")
 """The kinds of which an address says enough to call them."""
 NAMES_ITS_MODEL: Final = frozenset(("text", "openai-realtime", "openai-live", "gemini-live"))
 """The kinds whose address may end with `?model=NAME`, as OpenAI writes that of its Realtime servers."""

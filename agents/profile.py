@@ -201,7 +201,7 @@ _NO_WIRE: Final = MappingProxyType[str, type[AgentProfile]](
 
 def profile_kinds() -> tuple[str, ...]:
     """All kinds of profiles: those of shipped wire formats, and those without one."""
-    return (*(kind for kind in WIRES if kind != "scripted"), *_NO_WIRE)
+    return (*WIRES, *_NO_WIRE)
 
 
 def profile_class(kind: str) -> type[AgentProfile]:

@@ -7,6 +7,7 @@ happens once a worker however many calls follow. TTFA is held against the agent'
 """
 
 import contextlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,12 +19,17 @@ from statistics import median
 import numpy as np
 import psutil
 
-from harness.agents.connections.scripted import LOUD
 from harness.fleet.cluster import connected
 from harness.recording.record import Recording
 from harness.store.run_store import RunStore
 from harness.timing.measure import spoken_end_sample
 
+SCRIPTED = Path(__file__).parents[1] / "tests" / "scripted"
+sys.path.insert(0, str(SCRIPTED))
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(SCRIPTED), os.environ.get("PYTHONPATH"))))
+"""The wire of the agent that only waits, for this process and those that it starts."""
+LOUD = 100
+"""A caller sample above this is speech to that agent."""
 PROFILE = """
 kind = "plugin"
 greets = false

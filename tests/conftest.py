@@ -4,7 +4,9 @@
 an agent in real time that decides by what it hears, or have seconds to end in: beside another test they would measure that one.
 """
 
+import os
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -17,6 +19,9 @@ from harness.files import CACHE_VARIABLE, cache_folder
 pytest_plugins = ("pytester",)
 
 HERE: Final = Path(__file__).parent
+# The scripted agent of the tests is a wire of another package: on the path of every process that a test starts.
+sys.path.insert(0, str(HERE / "scripted"))
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(HERE / "scripted"), os.environ.get("PYTHONPATH"))))
 ALONE: Final = (
     "agents/cascade/test_marks_truth.py",
     "agents/cascade/test_send_ahead.py",

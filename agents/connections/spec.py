@@ -9,6 +9,7 @@ name, and a callable `(url, options) -> Connection`.
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, Final, cast
@@ -42,7 +43,6 @@ WIRES: Final[Mapping[str, str]] = MappingProxyType(
         "webrtc": "harness.agents.connections.webrtc",
         "sip": "harness.agents.connections.sip",
         "livekit": "harness.agents.connections.livekit",
-        "scripted": "harness.agents.connections.scripted",
     }
 )
 """Kind → its module."""
@@ -92,6 +92,12 @@ def make(spec: ConnectionSpec) -> Connection:
 def _factory(kind: str) -> Factory:
     if kind in WIRES:
         return cast(Factory, importlib.import_module(WIRES[kind]).connect)
-    for point in entry_points(group=ENTRY_POINT_GROUP, name=kind):
-        return cast(Factory, point.load())
+    if (found := _factory_elsewhere(kind)) is not None:
+        return found
     raise UnknownConnection(f'no connection of kind "{kind}" is installed; there are: {", ".join(kinds())}')
+
+
+@cache
+def _factory_elsewhere(kind: str) -> Factory | None:
+    """The factory of another package. Searching the installed packages blocks the caller's loop, so it is done once."""
+    return next((cast(Factory, point.load()) for point in entry_points(group=ENTRY_POINT_GROUP, name=kind)), None)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 import soundfile
+from scripted_sound import Piece, render
+from scripted_wire import Script, ScriptedConnection
 
 from harness.agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
 from harness.agents.connections import ConnectionSpec, make
-from harness.agents.connections.scripted import Script, ScriptedConnection
 from harness.agents.message import Message
 from harness.agents.process import AgentProcess
 from harness.agents.profile import load_profile
-from harness.agents.scripted_sound import Piece, render
 from harness.audio.pcm import resample, to_float
 from harness.audio.vocal import silero
 from tests.virtual_time.clock import in_virtual_time

@@ -8,10 +8,10 @@ import numpy as np
 import onnxruntime
 import pipecat
 import pytest
+import scripted_sound
 import soundfile
 from numpy.typing import NDArray
 
-from harness.agents import scripted_sound
 from harness.audio.silero_net import CONTEXT, WINDOW
 from harness.audio.vocal import ENTER, silero, speech_stream
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scripted_sound
 import soundfile
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from harness.agents import scripted_sound
 from tests.installation.conftest import ROOT, Environment
 
 MOST_MB = 250

@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.agents.connection import AudioChunk, Capabilities, Closed, Connection, Event, Transcript
 from harness.agents.message import Message
-from harness.agents.scripted_sound import Piece, render
+from .voice import hum
 
 RATE_HZ = 24_000
 LOUD = 100
@@ -50,7 +50,7 @@ class AnswersInASecond:
     def _answer(self) -> None:
         # Bytes are stamped when they arrive: figures are made from these instants and from the sound itself.
         now_ns = time.monotonic_ns()
-        sound = render([Piece(kind="voice", ms=1500)], RATE_HZ)
+        sound = np.round(hum(1.5, RATE_HZ, 160.0) * 32_767)
         self._events.put_nowait(Transcript(now_ns, "assistant", self._words, True))
         self._events.put_nowait(AudioChunk(now_ns, sound.astype("<i2").tobytes(), RATE_HZ))
 

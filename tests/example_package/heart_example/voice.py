@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.agents.scripted_sound import voice
+from harness.calibrate.voice import synthetic_voice
 
 
 class Hummer:
@@ -17,8 +17,9 @@ class Hummer:
 
     def speak(self, texts: Sequence[str], seed: int) -> list[list[NDArray[np.float32]]]:
         """For each text its sentences; here each text is one."""
-        return [[self._hum(len(text.split()), seed)] for text in texts]
+        return [[hum(0.3 * max(1, len(text.split())), self.rate_hz, 150.0 + seed % 20)] for text in texts]
 
-    def _hum(self, words: int, seed: int) -> NDArray[np.float32]:
-        pitch_hz = np.random.default_rng(seed).uniform(150.0, 170.0)
-        return (0.1 * voice(0.3 * max(1, words), self.rate_hz, pitch_hz)).astype(np.float32)
+
+def hum(seconds: float, rate_hz: int, pitch_hz: float) -> NDArray[np.float32]:
+    """Vowels of a synthetic voice, the same for the same pitch."""
+    return (0.1 * synthetic_voice(seconds, rate_hz, np.random.default_rng(1), pitch_hz)).astype(np.float32)

@@ -9,9 +9,9 @@ from typing import get_args
 import numpy as np
 import pytest
 import soundfile
+from scripted_sound import Piece, render
 
 import harness
-from harness.agents.scripted_sound import Piece, render
 from harness.store.judgment import Judgment
 from tests.harness.conftest import VIRTUAL_TIME, peer
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+from scripted_sound import Piece, render
 
 import harness
-from harness.agents.scripted_sound import Piece, render
 from harness.judging import Question, Verdict
 from harness.scenarios.context import Context, Reference, Turn
 

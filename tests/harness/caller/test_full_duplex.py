@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scripted_sound import Piece, render
 
 from harness.agents.connections import ConnectionSpec, make
 from harness.agents.profile import parse_profile
-from harness.agents.scripted_sound import Piece, render
 from harness.caller import CallerTurn, Greeting, Limits, Pacer, SessionOutcome, SessionPlan, play_session
 from harness.caller.exchange import read_plan, write_plan
 from harness.recording.record import Recording

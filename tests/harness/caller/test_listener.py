@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scripted_sound import Piece, render
+from scripted_wire import Script, ScriptedConnection
 
 from harness.agents.connection import AudioChunk, Cleared, Event
-from harness.agents.connections.scripted import Script, ScriptedConnection
-from harness.agents.scripted_sound import Piece, render
 from harness.caller import CallerTurn, Limits, Pacer, SessionPlan, play_session
 from harness.caller.listener import Listener
 from harness.clock import now_ns

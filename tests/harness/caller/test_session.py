@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scripted_wire import Script, ScriptedConnection
 
 from harness.agents.connection import AudioChunk, Cleared, Connection, ConnectionFailed, Event, Mark
 from harness.agents.connections import ConnectionSpec, make
-from harness.agents.connections.scripted import Script, ScriptedConnection
 from harness.agents.message import Message
 from harness.audio.pcm import resample
 from harness.caller import CallerTurn, Greeting, Limits, Pacer, SessionOutcome, SessionPlan, play_session

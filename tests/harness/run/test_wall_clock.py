@@ -32,7 +32,7 @@ def test_no_figure_moves(harness_command: Callable[..., Finished], pack: Path, t
     seen = tmp_path / "stepped"
     done = harness_command(
         "run", "--agent", peer("scripted"), "--pack", pack, "--limit", 1, "--judge", "none", "--out", tmp_path / "r",
-        PYTHONPATH=os.pathsep.join([str(modules), os.getcwd()]), STEPPED=str(seen),
+        PYTHONPATH=os.pathsep.join([str(modules), os.getcwd(), os.environ["PYTHONPATH"]]), STEPPED=str(seen),
     )  # fmt: skip
     assert done.code == 0, done.err
     assert len(set(seen.read_text().split())) >= 2, "the run and its caller read that clock"

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from scripted_sound import Piece, render
+from scripted_wire import ScriptedConnection, Truth
 
 from harness.agents.connections import ConnectionSpec, make
-from harness.agents.connections.scripted import ScriptedConnection, Truth
-from harness.agents.scripted_sound import Piece, render
 from harness.caller import CallerTurn, Pacer, SessionPlan, play_session
 from harness.recording.playout import heard
 from harness.recording.record import Recording

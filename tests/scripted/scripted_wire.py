@@ -25,6 +25,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
+from scripted_sound import Piece, render
 
 from harness.agents.connection import (
     AudioChunk,
@@ -40,7 +41,6 @@ from harness.agents.connection import (
 from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.wire import refuse_history
 from harness.agents.message import Message
-from harness.agents.scripted_sound import Piece, render
 
 LOUD = 100
 """A caller sample above this (−50 dB of full scale) is speech: far over rounding, far under any spoken vowel."""
