@@ -8,6 +8,7 @@ import numpy as np
 
 from harness.agents.connection import AudioChunk, Capabilities, Closed, Connection, Event, Transcript
 from harness.agents.message import Message
+
 from .voice import hum
 
 RATE_HZ = 24_000
