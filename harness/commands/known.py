@@ -35,6 +35,7 @@ def serve(
 ) -> None:
     """Take calls as an agent of known behaviour until stopped. With --json, each event is a line on the monotonic clock."""
     from harness.caller.pacer import precise_loop
+    from harness.caller.server import raise_priority
     from harness.commands.check_files import refuse_unwritable
     from harness.known.behaviours import BEHAVIOURS
     from harness.known.server import Calls, named
@@ -84,6 +85,8 @@ def serve(
             why = os.strerror(code) if code > 0 else error.strerror
             raise UserError(f"--at {at}: cannot be listened at ({why}); name another, or port 0") from error
 
+    # A ruler goes before what it measures: a stamp that waits for the processor is wrong.
+    raise_priority()
     with asyncio.Runner(loop_factory=precise_loop) as runner:
         runner.run(until_stopped())
 

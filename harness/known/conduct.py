@@ -48,7 +48,7 @@ class Message:
     marks: tuple[tuple[str, int], ...] = ()
     turn: int = 0
     sounding: bool = True
-    """False for a bed without a reply in it, which delays nothing."""
+    """False for a bed in which nothing of a reply is heard, which delays nothing."""
     continues: bool = False
     """True if the message before it is of the same sound."""
     ends: bool = False
@@ -81,15 +81,16 @@ class _Turn:
 
 
 class Conduct:
-    """One call to an agent of known behaviour. `streams`: the wire carries sound without end, as a telephone line does."""
+    """One call to an agent of known behaviour. `streams`: the wire carries sound without end, as a telephone line does;
+    `rings_ns`: see `Ear`."""
 
     def __init__(
         self, behaviour: Behaviour, call: str, *, hears_hz: int, says_hz: int, seed: int = 0, streams: bool = False,
-        log: Log = lambda _: None,
+        rings_ns: int = 0, log: Log = lambda _: None,
     ) -> None:  # fmt: skip
         self.behaviour, self.call, self.says_hz = behaviour, call, says_hz
         self.over = False
-        self._ear, self._seed, self._log = Ear(hears_hz), seed, log
+        self._ear, self._seed, self._log = Ear(hears_hz, rings_ns), seed, log
         self._streams = streams or behaviour.bed != "none"
         self._opened_ns = now_ns()
         self._stream_ns = 0
@@ -264,7 +265,7 @@ class Conduct:
         due_ns = self._stalled_until_ns if stall_ns <= frame_ns < self._stalled_until_ns else frame_ns
         if now < due_ns:
             return None, due_ns
-        frame, marks, turn = self._bed_frame(size, frame_ns), list[tuple[str, int]](), 0
+        frame, marks, turn, sounding = self._bed_frame(size, frame_ns), list[tuple[str, int]](), 0, False
         begun = [each for each in self._voices if each.due_ns < frame_ns + samples_to_ns(size, self.says_hz)]
         for voice in begun:
             at = max(0, round((voice.due_ns - frame_ns) * self.says_hz / NS_PER_S)) if not voice.sent else 0
@@ -272,9 +273,9 @@ class Conduct:
             at = min(at, size - 1)
             frame[at : at + len(piece.samples)] += piece.samples
             marks += [(what, at + k) for what, k in piece.marks]
-            turn = voice.turn
+            turn, sounding = voice.turn, sounding or bool(np.abs(piece.samples).max(initial=0) > AUDIBLE)
         self._frames += 1
-        return Message(np.clip(frame, -32_768, 32_767).astype(np.int16), tuple(marks), turn, bool(begun)), due_ns
+        return Message(np.clip(frame, -32_768, 32_767).astype(np.int16), tuple(marks), turn, sounding), due_ns
 
     def _bed_of_call(self) -> Int16:
         """A second of the bed, which repeats."""

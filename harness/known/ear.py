@@ -15,16 +15,20 @@ UNDER_PEAK: Final = 0.01
 """−40 dB of the loudest sample so far, at which a listener in a quiet room loses a voice (`harness.audio.level`)."""
 LEAST: Final = 100
 """−50 dB of full scale: over what a codec leaves in silence."""
+CLEARLY: Final = 0.1
+"""−20 dB of the loudest sample so far, at which no codec rings."""
 PAUSE_NS: Final = 200_000_000
 """Silence between two utterances at least; the closure of a plosive lasts 90 ms."""
 
 
 class Ear:
-    """Follows one caller. Times are those of arrival, in ns of the monotonic clock."""
+    """Follows one caller. Times are those of arrival, in ns of the monotonic clock. `rings_ns`: how long the line's codec may
+    ring after a sound that ends at once; a voice of a person fades more slowly, so a fall as quick as that is the end itself.
+    """
 
-    def __init__(self, rate_hz: int) -> None:
-        self._rate_hz = rate_hz
-        self._peak = 0
+    def __init__(self, rate_hz: int, rings_ns: int = 0) -> None:
+        self._rate_hz, self._rings_ns = rate_hz, rings_ns
+        self._peak = self._clear_ns = 0
         self.begin_ns = 0
         """Onset of the caller's last stretch of sound after a pause; 0 before the first."""
         self.end_ns = 0
@@ -41,5 +45,7 @@ class Ear:
         begins = not self.end_ns or first_ns - self.end_ns > PAUSE_NS
         if begins:
             self.begin_ns = first_ns
-        self.end_ns = last_ns
+        if len(clear := np.flatnonzero(size > CLEARLY * self._peak)):
+            self._clear_ns = arrived_ns - samples_to_ns(len(samples) - int(clear[-1]) - 1, self._rate_hz)
+        self.end_ns = self._clear_ns if last_ns - self._clear_ns <= self._rings_ns else last_ns
         return begins

@@ -51,8 +51,8 @@ class Calls:
     _begun: bool = False
 
     def begin(
-        self, address: str, *, hears_hz: int, says_hz: int, streams: bool = False, call: str | None = None
-    ) -> Conduct:  # fmt: skip
+        self, address: str, *, hears_hz: int, says_hz: int, streams: bool = False, rings_ns: int = 0, call: str | None = None
+    ) -> Conduct:
         """The conduct of a call that begins, to this path or user of an address."""
         parts = urlsplit(address)
         asked = [found for name in parts.path.split("/") if (found := behaviour(name))]
@@ -60,8 +60,9 @@ class Calls:
         name = call or parse_qs(parts.query).get("call", [str(number)])[0]
         does = asked[0] if asked else self.default
         conduct = Conduct(
-            does, name, hears_hz=hears_hz, says_hz=says_hz, seed=self.seed + number, streams=streams, log=self._write
-        )
+            does, name, hears_hz=hears_hz, says_hz=says_hz, seed=self.seed + number, streams=streams, rings_ns=rings_ns,
+            log=self._write,
+        )  # fmt: skip
         self._open.append(conduct)
         return conduct
 

@@ -16,6 +16,7 @@ Serve = Callable[[str, Calls, str, int, Ready], Awaitable[None]]
 WIRES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "raw-pcm": "sockets", "pipecat": "sockets", "openai-realtime": "realtime", "text": "text",
+        "webrtc": "webrtc", "sip": "sip",
         **dict.fromkeys(("twilio", "telnyx", "exotel", "plivo", "vonage", "genesys"), "carriers"),
     }
 )  # fmt: skip

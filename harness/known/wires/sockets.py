@@ -113,6 +113,18 @@ async def _raw_pcm(socket: ServerConnection, calls: Calls) -> None:
     await converse_binary(socket, calls, int(start["sample_rate"]), SAYS_HZ)
 
 
+def rtvi_reply(text: str) -> str | None:
+    """The agent's reply to an RTVI message: that it is ready, or that it takes the history; None to any other."""
+    said = json.loads(text)
+    if said["type"] == "client-ready":
+        kind, data = "bot-ready", dict[str, Any](version="2.0.0")
+    elif said["type"] == "client-message" and said["data"]["t"] == "history":
+        kind, data = "server-response", dict[str, Any](t="history", d={"taken": True})
+    else:
+        return None
+    return json.dumps({"label": "rtvi-ai", "type": kind, "id": said["id"], "data": data})
+
+
 async def _pipecat(socket: ServerConnection, calls: Calls) -> None:
     """Protobuf frames, with RTVI messages in them for the rest: the history, which is answered, and the bot's readiness."""
     frame_of = frame_class()
@@ -126,15 +138,10 @@ async def _pipecat(socket: ServerConnection, calls: Calls) -> None:
         frame = frame_of.FromString(message)
         if frame.WhichOneof("frame") != "message":
             return samples_of(frame.audio.audio) if frame.WhichOneof("frame") == "audio" else None
-        said = json.loads(frame.message.data)
-        if said["type"] == "client-ready":
-            kind, data = "bot-ready", dict[str, Any](version="2.0.0")
-        elif said["type"] == "client-message" and said["data"]["t"] == "history":
-            kind, data = "server-response", dict[str, Any](t="history", d={"taken": True})
-        else:
+        if (reply := rtvi_reply(frame.message.data)) is None:
             return None
         answer = frame_of()
-        answer.message.data = json.dumps({"label": "rtvi-ai", "type": kind, "id": said["id"], "data": data})
+        answer.message.data = reply
         return bytes(answer.SerializeToString())
 
     conduct = begin(socket, calls, PIPECAT_HZ, PIPECAT_HZ)

@@ -12,8 +12,11 @@ from harness.known.wires import WIRES
 from harness.timing import measure
 from tests.harness.known.live import known_agent, played
 
-SPOKEN = [wire for wire in WIRES if WIRES[wire] in ("carriers", "realtime")]
-CHOSEN = [pytest.param(wire, marks=[] if wire in ("twilio", "openai-realtime") else pytest.mark.long) for wire in SPOKEN]
+SPOKEN = [wire for wire in WIRES if WIRES[wire] in ("carriers", "realtime", "webrtc", "sip")]
+CHOSEN = [
+    pytest.param(wire, marks=[] if wire in ("twilio", "openai-realtime", "webrtc", "sip") else pytest.mark.long)
+    for wire in SPOKEN
+]
 
 
 @pytest.mark.parametrize("wire", CHOSEN)
