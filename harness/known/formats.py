@@ -85,10 +85,7 @@ def read_theirs(path: Path) -> Sequence[Theirs]:
 
 def _read(path: Path) -> Iterator[Theirs]:
     if path.is_dir():
-        from harness.store.run_store import RunStore
-        from harness.traces.export import as_request, spans_of
-
-        return _figures(list(_of_message(as_request(spans_of(RunStore.open(path))), path)), "")
+        return _of_run(path)
     raw = content_of(path)
     if not raw.strip():
         raise UserError(f"{path}: is empty; {MEND}")
@@ -111,6 +108,18 @@ def _read(path: Path) -> Iterator[Theirs]:
         return _figures([(dict(row.cells), row.where) for row in rows], "")
     rows.must_have(COLUMNS, more=MEND)
     return _of_csv(rows)
+
+
+def _of_run(folder: Path) -> Iterator[Theirs]:
+    """Our own figures of all calls, which are also called by their order."""
+    from harness.known.ours import figures_of
+    from harness.store.run_store import RunStore
+
+    played = sorted(RunStore.open(folder).sessions(), key=lambda session: session.started_ns or 0)
+    for k, session in enumerate(played, 1):
+        for turn, timing in enumerate(session.turn_timings, 1):
+            for figure, ms in figures_of(timing).items():
+                yield Theirs(session.key.context_id, turn + (figure == "yield"), figure, ms, str(k))
 
 
 def _of_csv(rows: CsvRows) -> Iterator[Theirs]:
