@@ -54,7 +54,7 @@ _LOGGED: Final = re.compile(
     r"(?:Turn (?P<turn>\d{1,9}) user-bot latency: )?(?P<total_secs>[\d.]{1,20})s(?(turn)|  TOTAL)[ \r]?$", re.MULTILINE
 )
 """A turn's wait in pipecat's log, or the total of its parts; a greeting's total has another end."""
-_CALLS: Final = ("heart.context", "context", "call", "conversation.id")
+_CALLS: Final = ("heart.context", "call", "context", "conversation.id")
 _TURNS: Final = MappingProxyType({"turn": 0, "turn.number": 0, "heart.turn": 1})
 """Names of a turn, and by how much it is less than ours."""
 _INTERRUPTED: Final = "heart.yield_ms"
@@ -111,15 +111,17 @@ def _read(path: Path) -> Iterator[Theirs]:
 
 
 def _of_run(folder: Path) -> Iterator[Theirs]:
-    """Our own figures of all calls, which are also called by their order."""
+    """Our own figures. A recorded call is called by its file, and every call also by its place in the order of all."""
     from harness.known.ours import figures_of
     from harness.store.run_store import RunStore
 
-    played = sorted(RunStore.open(folder).sessions(), key=lambda session: session.started_ns or 0)
+    store = RunStore.open(folder)
+    files = {context.id: context.situation for context in store.contexts()}
+    played = sorted(store.sessions(), key=lambda session: session.started_ns or 0)
     for k, session in enumerate(played, 1):
         for turn, timing in enumerate(session.turn_timings, 1):
             for figure, ms in figures_of(timing).items():
-                yield Theirs(session.key.context_id, turn + (figure == "yield"), figure, ms, str(k))
+                yield Theirs(files[session.key.context_id], turn + (figure == "yield"), figure, ms, str(k))
 
 
 def _of_csv(rows: CsvRows) -> Iterator[Theirs]:

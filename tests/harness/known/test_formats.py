@@ -77,9 +77,14 @@ def test_a_turn_is_that_of_the_callers_turns_before_it(write: Write, output: obj
 
 
 def test_our_table_has_a_yield_in_the_row_of_the_turn_that_was_interrupted(write: Write) -> None:
-    rows = "run,context,call,agent,turn,ttfa_ms,signed_ms,yield_ms,first_sound_ms\nr,c,A hard day,a,1,810,,62.5,150\n"
+    rows = "run,context,call,agent,turn,ttfa_ms,signed_ms,yield_ms,first_sound_ms\nr,c-04b4,c.flac,a,1,810,,62.5,150\n"
     found = {(each.call, each.turn, each.figure): each.ms for each in read_theirs(write(rows))}
-    assert found == {("c", 1, "speech"): 810.0, ("c", 1, "cut"): None, ("c", 2, "yield"): 62.5, ("c", 1, "sound"): 150.0}
+    assert found == {
+        ("c.flac", 1, "speech"): 810.0,
+        ("c.flac", 1, "cut"): None,
+        ("c.flac", 2, "yield"): 62.5,
+        ("c.flac", 1, "sound"): 150.0,
+    }
 
 
 def test_output_without_callers_turns_is_in_order(write: Write) -> None:
