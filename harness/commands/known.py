@@ -12,6 +12,7 @@ import typer
 
 from harness.commands.screen import AsJson, print_table, screen, words_table
 from harness.errors import UserError
+from harness.progress import RunProgress
 
 app = typer.Typer(no_args_is_help=True, help="Known agents and calls, against which any tool's figures can be checked.")
 
@@ -89,6 +90,29 @@ def serve(
     raise_priority()
     with asyncio.Runner(loop_factory=precise_loop) as runner:
         runner.run(until_stopped())
+
+
+@app.command("calls")
+def calls(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="New folder for the recordings and their truth.csv.")],
+    seed: Annotated[int, typer.Option(help="Seed of voices, conditions and times.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Write stereo recordings (caller left, agent right) of known behaviours, and the true figures of every turn."""
+    from harness.known.calls import planned, write_calls
+
+    if seed < 0:
+        raise UserError(f"--seed {seed}: must be 0 or more")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"--out {out}: has files already; name a new folder")
+    with RunProgress() as progress:
+        progress.phase("Writing calls", len(planned(seed)))
+        count = write_calls(out, seed, progress.step)
+    truth = out / "truth.csv"
+    if as_json:
+        print(json.dumps({"schema": 1, "calls": count, "folder": str(out), "truth": str(truth), "seed": seed}, indent=2))
+    else:
+        print(f"{count} calls in {out}; true figures: {truth}")
 
 
 @app.command("score")

@@ -55,6 +55,8 @@ def test_a_score_is_a_table_by_behaviour_and_one_object(
         ("serve --truth none/truth.csv", "--truth none/truth.csv: cannot be written; name a file in a folder that exists"),
         ("serve --at no.such.host.invalid:0", "--at no.such.host.invalid:0: cannot be listened at ("),
         ("score theirs.csv --truth theirs.csv", "theirs.csv: is no table of true figures"),
+        ("calls --out .", "--out .: has files already; name a new folder"),
+        ("calls --out x --seed -1", "--seed -1: must be 0 or more"),
         ("score truth.csv --picture errors.gif", "--picture errors.gif: give a name that ends in .svg or .png"),
     ],
 )
