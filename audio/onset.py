@@ -150,14 +150,14 @@ def _floor(level: NDArray[np.float64], following: NDArray[np.float64]) -> float:
 
 def _undershot(following: NDArray[np.float64], floor: float) -> bool:
     """Whether the speech itself falls below what was taken for noise under it: then that was a consonant."""
-    stops = [
-        start for start, end in islands(following <= SILENT, 1) if (end - start) * BLOCK_S > CLOSURE_S or end == len(following)
-    ]
     window = round(WINDOW_S / BLOCK_S)
-    speech = following[: max(0, stops[0] - 2 * window)] if stops else following
-    if len(speech) < window:
-        return False
-    return bool(np.convolve(speech, np.ones(window) / window, "valid").min() < floor * 10 ** (-UNDER_DB / 10))
+    said = np.ones(len(following), bool)
+    for start, end in islands(following <= SILENT, 1):
+        if (end - start) * BLOCK_S > CLOSURE_S or end == len(following):
+            # What was not sent says nothing of the noise, nor does its edge.
+            said[max(0, start - 2 * window) : end + 2 * window] = False
+    means, whole = (np.convolve(each, np.ones(window) / window, "valid") for each in (following, said))
+    return bool(means[whole > 1 - 0.5 / window].min(initial=np.inf) < floor * 10 ** (-UNDER_DB / 10))
 
 
 def _emergence(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.float64], search_from: int) -> int:

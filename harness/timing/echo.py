@@ -3,17 +3,25 @@
 Lines and bots that mix or loop audio return the caller some tens of milliseconds later and 20–40 dB down, which is speech to a
 speech model. While the caller speaks, such a track correlates with the delayed caller: the echo is estimated (delay, then a
 short impulse response by least squares over all frequencies) and removed. A track without echo is left exactly as it is.
+
+It is removed from a stream in real time as it was sent, where its delay is one: late and dropped messages move it about in what
+is heard, and no filter explains that. From any other track it is removed as heard.
 """
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import soxr
 from numpy.typing import NDArray
+from scipy.linalg import solve_toeplitz
 
+from harness.audio import pcm
 from harness.audio.level import speech_power
-from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, resample
+from harness.audio.pcm import to_float, to_int16
+from harness.recording.playout import HEARD_RATE_HZ, REAL_TIME, HeardTrack, resample
 from harness.recording.record import CallerTrack, Recording
+from harness.timeline import NS_PER_S, samples_to_ns
 
 SEARCH_HZ: Final = 8_000
 LONGEST_DELAY_S: Final = 1.0
@@ -24,7 +32,11 @@ USUAL_POWER: Final = 10 ** (-22 / 10)
 """Level at which a recorded call's agent is heard at least, so that a faint line's agent is heard as any."""
 RESPONSE_S: Final = 0.016
 _BEFORE_S: Final = 0.004
+RIDGE: Final = 1e-6
+"""Regularisation by the caller's own power, so that no empty band is amplified."""
 _AUDIBLE: Final = 1e-5
+MOST_LATE_NS: Final = NS_PER_S
+"""A stall of a stream in real time; what is sent at another pace is soon further from the clock."""
 
 
 def agent_alone(track: HeardTrack, recording: Recording) -> NDArray[np.float32]:
@@ -42,25 +54,51 @@ def agent_alone(track: HeardTrack, recording: Recording) -> NDArray[np.float32]:
     return alone if level <= 0 else np.asarray(alone * max(1.0, USUAL_POWER / level) ** 0.5, np.float32)
 
 
+def sent_without_echo(recording: Recording) -> Recording:
+    """The recording without the echo in the agent's stream; the same one where there is none, or no stream in real time."""
+    rate, arrivals = recording.agent_rate_hz, recording.arrivals
+    if recording.agent_own is not None or not arrivals:
+        return recording
+    media = [a.media.at_ns for a in arrivals if a.media is not None]
+    sent_ns = np.array(media if len(media) == len(arrivals) else [samples_to_ns(a.offset_samples, rate) for a in arrivals])
+    lags_ns = np.array([a.arrival_ns for a in arrivals]) - sent_ns - recording.caller.t0_ns
+    over_ns = arrivals[-1].arrival_ns - arrivals[0].arrival_ns
+    if np.ptp(lags_ns) > max(REAL_TIME * over_ns, MOST_LATE_NS):
+        return recording
+    starts = np.round((sent_ns + np.median(lags_ns)) * rate / NS_PER_S).astype(np.int64)
+    at = np.concatenate([start + np.arange(a.count_samples) for start, a in zip(starts, arrivals, strict=True)])
+    before = max(0, -int(at.min(initial=0)))
+    stream = np.zeros(before + int(at.max(initial=0)) + 1, np.float32)
+    stream[before + at] = to_float(recording.agent_pcm[: len(at)])
+    said = np.pad(to_float(pcm.resample(recording.caller.played, recording.caller.rate_hz, rate)), (before, 0))
+    echo = _echo(said, stream, rate)
+    if echo is None:
+        return recording
+    return replace(recording, agent_pcm=to_int16((stream - echo)[before + at]))
+
+
 def without_echo(track: HeardTrack, caller: CallerTrack) -> NDArray[np.float32]:
     """The heard samples with the caller's echo removed; the same array when there is none."""
-    samples = track.samples
-    said = resample(caller.played, caller.rate_hz)[: len(samples)]
+    echo = _echo(resample(caller.played, caller.rate_hz), track.samples, HEARD_RATE_HZ)
+    return track.samples if echo is None else np.asarray(track.samples - echo, np.float32)
+
+
+def _echo(said: NDArray[np.float32], samples: NDArray[np.float32], rate_hz: int) -> NDArray[np.float32] | None:
+    """The caller's echo in a track; None if there is none."""
+    said = said[: len(samples)]
     active = _active(said)
     if active is None or not np.any(np.abs(samples[active]) > _AUDIBLE):
-        return samples
-    delay = _delay(said[active], samples, active.start)
+        return None
+    delay = _delay(said[active], samples[active], rate_hz)
     if delay is None:
-        return samples
-    # The sample that is spoken at t is sent at t; the track's sample m sounds at m / rate. Both begin at t0.
-    shift = max(0, delay - round(_BEFORE_S * HEARD_RATE_HZ))
+        return None
+    # The sample that is spoken at t is sent at t, and both tracks begin at t0.
+    shift = max(0, delay - round(_BEFORE_S * rate_hz))
     delayed = np.concatenate([np.zeros(shift, np.float32), said])[: len(samples)]
     delayed = np.pad(delayed, (0, len(samples) - len(delayed)))
     part = slice(active.start, min(len(samples), active.stop + shift))
-    response = _response(delayed[part], samples[part])
-    echo = np.convolve(delayed, response)[: len(samples)].astype(np.float32)
-    cleaned: NDArray[np.float32] = samples - echo
-    return cleaned
+    response = _response(delayed[part], samples[part], round(RESPONSE_S * rate_hz))
+    return np.convolve(delayed, response)[: len(samples)].astype(np.float32)
 
 
 def _active(said: NDArray[np.float32]) -> slice | None:
@@ -68,23 +106,21 @@ def _active(said: NDArray[np.float32]) -> slice | None:
     return slice(int(loud[0]), int(loud[-1]) + 1) if len(loud) else None
 
 
-def _delay(said: NDArray[np.float32], samples: NDArray[np.float32], start: int) -> int | None:
-    """The delay at which the caller explains the track while speaking, in samples at 48 kHz."""
+def _delay(said: NDArray[np.float32], samples: NDArray[np.float32], rate_hz: int) -> int | None:
+    """The delay at which the caller explains the track while speaking, in samples."""
     longest = round(LONGEST_DELAY_S * SEARCH_HZ)
-    one = soxr.resample(said, HEARD_RATE_HZ, SEARCH_HZ, quality="LQ")
-    other = soxr.resample(samples[start : start + len(said)], HEARD_RATE_HZ, SEARCH_HZ, quality="LQ")
+    one, other = (soxr.resample(each, rate_hz, SEARCH_HZ, quality="LQ") for each in (said, samples))
     size = 1 << int(np.ceil(np.log2(len(one) + len(other))))
     cross = np.fft.irfft(np.fft.rfft(other, size) * np.conj(np.fft.rfft(one, size)))[: min(longest, len(other))]
     strength = np.abs(cross) / np.sqrt(max(float(one @ one) * float(other @ other), 1e-12))
     best = int(np.argmax(strength))
-    return best * (HEARD_RATE_HZ // SEARCH_HZ) if strength[best] >= EXPLAINED else None
+    return round(best * rate_hz / SEARCH_HZ) if strength[best] >= EXPLAINED else None
 
 
-def _response(said: NDArray[np.float32], heard: NDArray[np.float32]) -> NDArray[np.float64]:
+def _response(said: NDArray[np.float32], heard: NDArray[np.float32], taps: int) -> NDArray[np.float64]:
     """The short impulse response that turns the caller into the echo."""
-    taps = round(RESPONSE_S * HEARD_RATE_HZ)
     size = 1 << int(np.ceil(np.log2(len(said) + taps)))
     one, other = np.fft.rfft(said, size), np.fft.rfft(heard, size)
-    power = np.abs(one) ** 2
-    response: NDArray[np.float64] = np.fft.irfft(other * np.conj(one) / (power + 1e-4 * power.mean()))[:taps]
-    return response
+    alike, crossed = (np.fft.irfft(each * np.conj(one))[:taps] for each in (one, other))
+    alike[0] *= 1 + RIDGE
+    return np.asarray(solve_toeplitz(alike, crossed), np.float64)

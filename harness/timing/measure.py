@@ -22,7 +22,7 @@ from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import endpointing, waterfall
 from harness.timing.chain import Reply, between, heard_reply, source, streaming
 from harness.timing.duplex import Units, duplex_of, speech_of, units_of
-from harness.timing.echo import agent_alone
+from harness.timing.echo import agent_alone, sent_without_echo
 from harness.timing.endpointing import judge_overlap
 from harness.timing.figures import NO_REPLY_MS, Duplex, Endpointing, Greeting, TurnTiming, Utterance, Waterfall
 from harness.timing.interruptions import heard_sample, judge_barge_in, judge_event
@@ -33,7 +33,7 @@ from harness.timing.session_stamps import SessionStamps, stamps_in
 from harness.timing.utterances import BLOCK_S, REPLIES, TALK, Sound, find_sounds, first_sound, labelled, tool_spans
 from harness.timing.words import Word, with_words
 
-METHOD: Final = "timing-7"
+METHOD: Final = "timing-8"
 SILENT_TURN: Final = "the caller's turn holds no speech"
 """Reason why a turn without a spoken end gives no figure: it is not known what its answer responds to."""
 
@@ -98,6 +98,7 @@ def measure_turns(
     `words`: the agent's, of the whole call; None if it was not transcribed.
     """
     detector = vocal or silero()
+    recording = sent_without_echo(recording)
     track = heard(recording)
     track = replace(track, samples=agent_alone(track, recording))
     told = stamps_in(recording)
@@ -334,7 +335,7 @@ def _first_byte(session: _Session, times: _Times, brings: tuple[int, Piece] | No
 
 def _first_sound(session: _Session, times: _Times, until_ns: int | None) -> float | None:
     spoken_end = round((times.spoken_end_ns - times.t0_ns) * HEARD_RATE_HZ / (1000 * NS_PER_MS))
-    found = first_sound(session.track, spoken_end)
+    found = first_sound(session.track, session.sounds, spoken_end)
     if found is None or (until_ns is not None and times.ns_of_heard(found) >= until_ns):
         return None
     return times.of_heard(found)

@@ -46,6 +46,11 @@ PITCH_GAP: Final = 10
 """Frames without pitch, 50 ms, that do not interrupt a voice in noise."""
 PITCH_ERROR_S: Final = 0.010
 SOUND_S: Final = 0.030
+"""A shorter sound has to be as much louder, for the ear sums up what is short: a click of 2 ms by 12 dB."""
+BED_S, BED_SHARE = 1.0, 0.5
+"""Sound that lasts for this share of the time before the caller's end is a bed, in which a sound begins 10 dB over it."""
+FADES_S: Final = 0.05
+"""A voice swells and fades for as long; what sounds so near to it is its own."""
 BLOCK_S: Final = 0.002
 END_DB: Final = 40.0
 END_OVER_NOISE_DB: Final = 5.0
@@ -98,19 +103,31 @@ def find_sounds(
     return tuple(sorted([*spoken, *other], key=lambda s: s.start))
 
 
-def first_sound(track: HeardTrack, from_sample: int) -> int | None:
-    """Start of the first sound of any kind, at least 30 ms long and 10 dB over the noise floor, from a sample onwards."""
+def first_sound(track: HeardTrack, sounds: Sequence[Sound], from_sample: int) -> int | None:
+    """Start of the first sound of any kind that begins from a sample on: of an utterance, or of anything with the energy of
+    `SOUND_S` of sound that is audible over what was there before that sample."""
     block = round(HEARD_RATE_HZ * BLOCK_S)
+    voices = [s for s in sounds if s.kind != "nonvocal"]
+    fades = round(FADES_S * HEARD_RATE_HZ)
+    from_sample = next((s.end + fades for s in reversed(voices) if s.start < from_sample <= s.end), from_sample)
+    begun = next((s.start for s in voices if s.start >= from_sample), None)
+    if from_sample >= len(track.samples):
+        return begun
+    begin = max(0, from_sample - round(BED_S * HEARD_RATE_HZ))
+    before = track.samples[begin:from_sample].copy()
+    for voice in voices:
+        before[max(0, voice.start - begin) : max(0, voice.end - begin)] = 0.0
+    bed = block_power(before, block)
+    bed = bed[bed >= ROUNDING_POWER]
+    floor = float(np.percentile(bed, 10)) if len(bed) >= BED_SHARE * BED_S / BLOCK_S else 0.0
     level = block_power(track.samples[from_sample:], block)
-    # Silence after the agent's last sound says nothing about the noise floor under it, nor does a resampler's ringing.
-    level = np.trim_zeros(np.where(level < ROUNDING_POWER, 0.0, level), "b")
-    heard = level[level > 0]
-    floor = float(np.percentile(heard, 10)) if len(heard) and len(heard) == len(level) else 0.0
     loud = level >= max(AUDIBLE_POWER, floor * 10)
-    needed = round(SOUND_S / BLOCK_S)
-    run = np.convolve(loud, np.ones(needed))[needed - 1 :] if len(loud) >= needed else np.zeros(0)
-    full = np.flatnonzero(run >= needed - 0.5)
-    return from_sample + int(full[0]) * block if len(full) else None
+    energy = np.convolve(np.where(loud, level, 0.0), np.ones(round(SOUND_S / BLOCK_S)))[round(SOUND_S / BLOCK_S) - 1 :]
+    found = np.flatnonzero(loud & (energy >= max(AUDIBLE_POWER, floor * 10) * SOUND_S / BLOCK_S))
+    first = from_sample + int(found[0]) * block if len(found) else None
+    if first is None or begun is None:
+        return first if begun is None else begun
+    return begun if first > begun - fades else first
 
 
 def _regions(samples: NDArray[np.float32], clears: Sequence[int]) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""What `timing-7` makes of drawn recordings and marks: `python -m tests.harness.timing.same_method` writes the file anew.
+"""What `timing-8` makes of drawn recordings and marks: `python -m tests.harness.timing.same_method` writes the file anew.
 
 Runs that were timed by one method are compared with one another, so a method is what it gives. A change that moves any of these
 figures is another method: give it another name in `harness.timing.measure`, and write this file anew.

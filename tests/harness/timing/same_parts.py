@@ -1,4 +1,4 @@
-"""Parts of `timing-7` by themselves, in whole steps; `python -m tests.harness.timing.same_parts` writes the file.
+"""Parts of `timing-8` by themselves, in whole steps; `python -m tests.harness.timing.same_parts` writes the file.
 
 Whole recordings rarely come to the edge of a rule. Cases on a coarse grid do: times that coincide, stretches that are exactly
 as long as a bound, no sample at all. As with whole recordings, other results are another method.
