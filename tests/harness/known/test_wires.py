@@ -1,8 +1,14 @@
 """Agents of known behaviour on the wires that our connections speak."""
 
+import asyncio
+import json
+from base64 import b64encode
+from itertools import groupby
 from pathlib import Path
 
+import numpy as np
 import pytest
+from websockets.asyncio.client import ClientConnection, connect
 
 from harness.agents.message import Message
 from harness.agents.profile import TextProfile, parse_profile
@@ -10,7 +16,8 @@ from harness.agents.text import TextFailed, TextReply, ask
 from harness.known.truth import TurnTruth, read_truth
 from harness.known.wires import WIRES
 from harness.timing import measure
-from tests.harness.known.live import known_agent, played
+from tests.harness.known.live import address, known_agent, played, voice
+from tests.vendors.openai_realtime import TYPES
 
 SPOKEN = [wire for wire in WIRES if WIRES[wire] in ("carriers", "realtime", "webrtc", "sip")]
 CHOSEN = [
@@ -28,6 +35,42 @@ async def test_a_call_has_the_times_that_the_agent_wrote_down(wire: str, tmp_pat
         assert (truth.answer_ms, truth.gap_ms, truth.cut_ms) == (truth.speech_ms, None, None)
     assert click.truths[0].sound_ms == pytest.approx(150, abs=40)
     assert measure(silent.recording).no_reply
+
+
+async def test_a_realtime_session_has_the_events_of_openais_own_types(tmp_path: Path) -> None:
+    """The two replies to a turn are a response each, and a history is acknowledged."""
+    told = list[str]()
+
+    async def hear(socket: ClientConnection) -> None:
+        async for message in socket:
+            event = json.loads(message)
+            TYPES.write(event.pop("type"), **event)
+            told.append(json.loads(message)["type"])
+
+    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "I lost my job."}]}
+    said = np.concatenate([voice(0.5, 1), np.zeros(16_000 * 6, np.int16)])
+    sound = (
+        {"type": "input_audio_buffer.append", "audio": b64encode(said[at : at + 480].tobytes()).decode()}
+        for at in range(0, len(said), 480)
+    )
+    async with known_agent("openai-realtime", tmp_path / "truth.csv") as url, connect(address(url, "two-replies", 1)) as socket:
+        hearing = asyncio.create_task(hear(socket))
+        for event in (
+            {"type": "session.update", "session": {"type": "realtime"}},
+            {"type": "conversation.item.create", "item": item},
+            *sound,
+        ):
+            await socket.send(json.dumps(event))
+            await asyncio.sleep(0.02)
+        hearing.cancel()
+    reply = ["response.created", "response.output_audio.delta", "response.output_audio.done", "response.done"]
+    assert [kind for kind, _ in groupby(told)] == [
+        "session.created",
+        "session.updated",
+        "conversation.item.added",
+        *reply,
+        *reply,
+    ]
 
 
 async def asked(behaviours: tuple[str, ...], folder: Path) -> list[tuple[TextReply | TextFailed, TurnTruth]]:
