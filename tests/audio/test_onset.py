@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 from harness.audio.level import first_sample
 from harness.audio.onset import find_onset
+from harness.audio.pcm import resample, to_float
 from harness.calibrate.program import SENTENCES, sentence, voices
 from harness.calibrate.voice import Colour, attack, coloured_noise, synthetic_voice
+from harness.known.sounds import sound
 
 RATE_HZ, HEARD_HZ = 24_000, 48_000
 SPEECH_DB = -24.0
@@ -84,3 +86,11 @@ def test_a_first_fricative_in_noise_is_found_before_its_vowel(name: str) -> None
         found = find_onset((heard + noise).astype(np.float32), HEARD_HZ, begins + round(0.08 * HEARD_HZ))
         apart_ms.append(abs(found.sample - begins) / HEARD_HZ * 1000)
     assert np.median(apart_ms) < 15
+
+
+@pytest.mark.parametrize("rate_hz", [8_000, 24_000])
+def test_a_first_fricative_on_the_telephone_is_no_noise_under_the_voice(rate_hz: int) -> None:
+    """The first sound of “Feel” is 33 dB under its vowel in the telephone's band."""
+    heard = to_float(resample(sound("answer", rate_hz, 1).samples, rate_hz, HEARD_HZ))
+    found = find_onset(np.pad(heard, (HEARD_HZ, HEARD_HZ)), HEARD_HZ, HEARD_HZ + round(0.08 * HEARD_HZ))
+    assert abs(found.sample - HEARD_HZ) / HEARD_HZ < 0.003
