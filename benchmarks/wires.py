@@ -1,53 +1,29 @@
-"""The error of TTFA over lines that carry RTP, against an agent of known delay: `python benchmarks/wires.py webrtc|sip
-[calls]`.
+"""The error of TTFA over lines that carry RTP, against known agents: `python benchmarks/wires.py webrtc|sip [calls]`.
 
-Everything is the real thing: the caller's process, the line, an agent in a process of its own
-(`tests/peers/webrtc_agent.py`, `tests/peers/sip_agent.py` behind a kamailio that stays in the call), the playout model and
-the analyser; caller and agent go before other programs where the system allows it. The true TTFA is the instant at which
-the agent hands the packet that holds the onset to the socket, plus where in it the voice begins, plus what the codec states
-as its own delay, less the caller's spoken end. What is left holds the line, the jitter model and the onset.
+Everything is the real thing: the caller's process, the line, `harness known serve` in a process of its own (over SIP behind a
+kamailio that stays in the call), the playout model and the analyser. The true TTFA is the known agent's own, from the packet
+that brought the caller's end to the one that holds the answer's onset. What is left holds the line, the jitter model and the
+onset.
 """
 
 import asyncio
 import contextlib
-import json
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
-from typing import Any
 
 import numpy as np
 
-from harness.agents.connections import ConnectionSpec
-from harness.calibrate.voice import synthetic_voice
-from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
-from harness.recording.files import load
-from harness.recording.record import FRAME_MS
-from harness.timeline import NS_PER_MS, samples_to_ns
 from harness.timing import measure
+from tests.harness.known.live import played
 
-RATE_HZ = 16_000
-OPUS_MS = 6.5
-"""What Opus adds by itself: the encoder looks 312 samples ahead (libopus, all applications but low delay). G.711 adds none."""
 PEERS = Path(__file__).parents[1] / "tests" / "peers"
-LIMITS = Limits(quiet_s=0.4, no_reply_s=4.0, total_s=8.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Peer:
-    """An agent of known delay that runs. `truths`: what every call so far really was."""
-
-    spec: ConnectionSpec
-    delay_ms: float
-    truths: Callable[[], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,61 +35,21 @@ class Errors:
     lost: list[str]
 
 
-async def errors_of(peer: Peer, calls: int) -> Errors:
-    """Call a peer, one call after the other."""
-    voice = synthetic_voice(1.2, RATE_HZ, np.random.default_rng(3)) * 0.08 * 32768
-    turn = CallerTurn(np.clip(voice, -32768, 32767).astype(np.int16))
+async def errors_of(wire: str, calls: int) -> Errors:
+    """Call known agents, one call after the other."""
     found = Errors([], [], [])
-    caller = CallerProcess()
-    await caller.start()
-    try:
-        for _ in range(calls):
-            with tempfile.TemporaryDirectory(prefix="wires-") as folder:
-                outcome = await caller.play(SessionPlan(peer.spec, (turn,), RATE_HZ, limits=LIMITS), Path(folder))
-                if outcome.failure_kind is not None:
-                    found.lost.append(f"{outcome.failure_kind}: {outcome.detail}")
-                    continue
-                recording = load(Path(folder))
-            timing, truth = measure(recording), peer.truths()[-1]
-            if timing.ttfa_ms is None or "sent_ns" not in truth:
+    with contextlib.ExitStack() as open_:
+        proxy = f'proxy = "sip:{open_.enter_context(registrar())}"' if wire == "sip" else "rtvi = false"
+        folder = Path(open_.enter_context(tempfile.TemporaryDirectory(prefix="wires-")))
+        for call in await played(wire, ["fixed"] * calls, folder, at_once=1, profile=f"greets = false\n{proxy}"):
+            timing, true_ms = measure(call.recording), call.truths[0].speech_ms
+            if timing.ttfa_ms is None or true_ms is None:
                 found.lost.append(timing.discarded or "no answer measured")
                 continue
-            track = recording.caller
-            spoken_end_ns = track.t0_ns + samples_to_ns(track.speech_end_sample, track.rate_hz)
-            true_ms = (truth["sent_ns"] - spoken_end_ns) / NS_PER_MS + truth["onset_ms"] % FRAME_MS + peer.delay_ms
             found.ms.append(timing.ttfa_ms - true_ms)
             if timing.line is not None and timing.line.jitter_ms is not None:
                 found.jitter_ms.append(timing.line.jitter_ms)
-    finally:
-        await caller.stop()
     return found
-
-
-@contextlib.contextmanager
-def started(*command: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """An agent's address, and what it says from then on."""
-    with subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True) as agent:
-        assert agent.stdout is not None
-        output = agent.stdout
-        said: list[dict[str, Any]] = []
-        try:
-            url = json.loads(output.readline())["url"]
-            Thread(target=lambda: said.extend(map(json.loads, output)), daemon=True).start()
-            yield url, said
-        finally:
-            agent.kill()
-
-
-@contextlib.contextmanager
-def webrtc_peer() -> Iterator[Peer]:
-    """An aiortc peer."""
-    with started(str(PEERS / "webrtc_agent.py"), "--seed", "5", "--first") as (url, _):
-
-        def truths() -> list[dict[str, Any]]:
-            with urllib.request.urlopen(url.replace("/api/offer", "/truth"), timeout=5) as answer:
-                return list(json.load(answer))
-
-        yield Peer(ConnectionSpec("webrtc", url, {"rtvi": False}), OPUS_MS, truths)
 
 
 @contextlib.contextmanager
@@ -157,24 +93,10 @@ def _wait_for(place: str) -> None:
     raise TimeoutError(f"no SIP server replies at {place}")
 
 
-@contextlib.contextmanager
-def sip_peer() -> Iterator[Peer]:
-    """A telephone agent behind a registrar, in whose calls the registrar's proxy stays."""
-    with registrar() as place:
-        peer = (str(PEERS / "sip_agent.py"), "--seed", "5", "--first", "--register", place)
-        with started(*peer) as (_, said):
-            spec = ConnectionSpec("sip", f"sip:answers@{place}", {"codecs": ["pcmu"]})
-            yield Peer(spec, 0.0, lambda: [{}, *(line for line in said if line["event"] == "truth")])
-
-
-PEERS_OF = {"webrtc": webrtc_peer, "sip": sip_peer}
-
-
 def main() -> None:
     """Print the error's percentiles, the line's jitter, and what was discarded."""
     calls = int(sys.argv[2]) if len(sys.argv) > 2 else 64
-    with PEERS_OF[sys.argv[1] if len(sys.argv) > 1 else "webrtc"]() as peer:
-        found = asyncio.run(errors_of(peer, calls))
+    found = asyncio.run(errors_of(sys.argv[1] if len(sys.argv) > 1 else "webrtc", calls))
     size, jitter_ms = np.abs(found.ms), np.median(found.jitter_ms)
     print(f"{len(found.ms)} of {calls} calls: bias {np.mean(found.ms):+.2f} ms, error p50 {np.percentile(size, 50):.2f}, "
           f"p95 {np.percentile(size, 95):.2f}, max {size.max():.2f} ms; jitter p50 {jitter_ms:.2f} ms")  # fmt: skip

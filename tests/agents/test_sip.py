@@ -16,7 +16,7 @@ import psutil
 import pytest
 import soundfile
 
-from benchmarks.wires import errors_of, registrar, sip_peer
+from benchmarks.wires import errors_of, registrar
 from harness.agents.connection import AudioChunk, Closed, ConnectionFailed, Event, LineReport, Mark
 from harness.agents.connections import ConnectionSpec, make, sip
 from harness.agents.message import Message
@@ -53,7 +53,7 @@ async def phone(start: StartPeer, profile_of: ProfileOf) -> Callable[..., Awaita
     """Starts the agent of known behaviour; gives its place (HOST:PORT)."""
 
     async def started(*words: str) -> str:
-        command = ", ".join(f'"{word}"' for word in ("{python}", "sip_agent.py", "--delay-s", "0.3", *words))
+        command = ", ".join(f'"{word}"' for word in ("{python}", "sip_agent.py", *words))
         agent = await start(profile_of(f'name = "phone"\nkind = "sip"\n[process]\ncommand = [{command}]\n'))
         return agent.url.rpartition("@")[2]
 
@@ -161,7 +161,7 @@ async def test_keys_are_noted_once_each(phone: Callable[..., Awaitable[str]], ca
 @pytest.mark.parametrize(
     ("behaviour", "kind", "words"),
     [
-        ("hangs-up", "hung_up", "in the middle of what it said (Q.850 41 Temporary failure)"),
+        ("fails", "hung_up", "in the middle of what it said (Q.850 41 Temporary failure)"),
         pytest.param("dies", "closed_early", "it died, without hanging up", marks=pytest.mark.long),
         pytest.param("finishes", None, "", marks=pytest.mark.long),
     ],
@@ -412,8 +412,7 @@ async def test_a_real_telephone_is_heard_and_reports_on_the_line(codec: str, cal
 @pytest.mark.long
 @needs("kamailio")
 async def test_ttfa_through_a_proxy_is_the_programmed_one() -> None:
-    with sip_peer() as peer:
-        found = await errors_of(peer, 60)
+    found = await errors_of("sip", 60)
     assert not found.lost
     assert np.percentile(np.abs(found.ms), 95) < 10
 
