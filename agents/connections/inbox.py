@@ -3,10 +3,10 @@
 The agent under test is not trusted to behave: nothing that it sends may use more memory than `Limits` allows, and whatever
 goes wrong ends the session once, by name.
 
-The first second of sound is checked for two channels sent as one: a stereo file sent as mono PCM plays at half speed, an
-octave lower, and is speech all the same, so that no detector of speech notices. But its samples come in pairs, and a pair that
-starts at an even sample is alike where one that starts at an odd sample is not. Samples that were repeated to raise a rate
-look the same and play at the right speed, so that the words name both.
+The first second of sound is checked for two mistakes. A stereo file sent as mono PCM plays at half speed, an octave lower, and
+is speech all the same, so that no detector of speech notices. But its samples come in pairs, and a pair that starts at an even
+sample is alike where one that starts at an odd sample is not. Samples that were repeated to raise a rate look the same and play
+at the right speed, so that the words name both. A sample whose bytes are exchanged is noise, and none once they are put right.
 """
 
 import asyncio
@@ -38,6 +38,21 @@ TWICE: Final = (
     "(samples repeated to raise the rate do no harm)"
 )
 ONE_EMPTY: Final = "every other sample is zero: two channels sent as one are heard at half speed, so send one channel"
+
+SWAPPED: Final = "the two bytes of each sample are in the wrong order: send the low byte first"
+ROUGH, SMOOTH = 0.7, 0.3
+"""Power of the differences between neighbours, as a share of noise's. Sixteen
+voices of hibari at 8 to 48 kHz have .02–.18, and .83–.98 with their bytes exchanged; noise has 1 either way."""
+
+
+def exchanged(samples: Int16) -> str:
+    """The reason to take the bytes of the samples for exchanged; empty if they are in order."""
+
+    def roughness(signal: Floats) -> float:
+        return float(np.mean(np.diff(signal) ** 2)) / max(2 * float(np.var(signal)), 1e-9)
+
+    right, wrong = (roughness(each.astype(np.float64)) for each in (samples.byteswap(), samples))
+    return SWAPPED if wrong > ROUGH and right < SMOOTH else ""
 
 
 def paired(samples: Int16) -> str:
@@ -79,7 +94,8 @@ class TwoChannels:
         if self._audible_s < ENOUGH_S:
             return ""
         self._over = True
-        return paired(np.concatenate(self._pieces))
+        sound = np.concatenate(self._pieces)
+        return exchanged(sound) or paired(sound)
 
 
 @dataclass(frozen=True, slots=True)

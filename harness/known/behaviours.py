@@ -66,8 +66,8 @@ class Behaviour:
         return self.delay_ms if part.at_ms is None else part.at_ms
 
 
-GAP_AT_MS: Final = 500.0
-"""Within a word of the answer, where nobody pauses."""
+GAP_AT_MS: Final = 680.0
+"""Within a word of every answer, where nobody pauses, and late enough that what precedes it is no listener's murmur."""
 _ALL: Final = (
     Behaviour("fixed", "The answer begins at the delay after the caller's spoken end, and nothing else sounds."),
     Behaviour("leading-silence", "400 ms of digital silence are sent before the answer, in its stream.", lead_ms=400.0),

@@ -283,6 +283,14 @@ async def test_two_channels_in_one_are_noticed_and_one_is_not(rate_hz: int, pitc
         assert len(named(events, ODD_SOUND)) <= 1
 
 
+@pytest.mark.parametrize("rate_hz", [16_000, 48_000])
+async def test_exchanged_bytes_are_noticed_and_noise_is_none(rate_hz: int) -> None:
+    noise = np.random.default_rng(1).normal(0, 900, 2 * rate_hz).astype(np.int16)
+    for sent, odd in ((voice(1.6, rate_hz, 120.0).byteswap(), True), (noise, False), (noise.byteswap(), False)):
+        events = await call("raw-pcm", says(*(sent[at : at + 480].tobytes() for at in range(0, len(sent), 480))))
+        assert bool(named(events, ODD_SOUND)) == odd
+
+
 async def test_an_offset_and_a_fill_are_no_second_channel() -> None:
     filled = np.concatenate([np.full(24_000, 4_000), voice(1.6, 24_000, 120.0) // 4 + 4_000]).astype(np.int16)
     events = await call("raw-pcm", says(*(filled[at : at + 480].tobytes() for at in range(0, len(filled), 480))))

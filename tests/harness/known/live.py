@@ -15,6 +15,7 @@ from harness.agents.profile import parse_profile
 from harness.audio.pcm import Int16, resample
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
+from harness.caller.plan import Greeting
 from harness.known.truth import TurnTruth, read_truth
 from harness.recording.files import load
 from harness.recording.record import Recording
@@ -58,7 +59,9 @@ def caller_of(behaviour: str, seed: int = 1) -> tuple[CallerTurn, ...]:
         pause = np.zeros(round(0.6 * CALLER_HZ), np.int16)
         return (CallerTurn(np.concatenate([voice(0.9, seed), pause, voice(1.4, seed + 1)])),)
     if "yield" in name:
-        return CallerTurn(voice(1.2, seed)), CallerTurn(voice(0.9, seed + 1), start="into_reply", offset_ms=1_200.0)
+        return CallerTurn(voice(1.2, seed)), CallerTurn(voice(0.9, seed + 1), start="into_reply", offset_ms=770.0)
+    if name == "cut-over":
+        return (CallerTurn(voice(1.8, seed)),)
     return (CallerTurn(voice(1.2, seed)),)
 
 
@@ -71,9 +74,7 @@ class Played:
     truths: Sequence[TurnTruth]
 
 
-async def played(
-    wire: str, behaviours: Sequence[str], folder: Path, *, at_once: int = 2, seed: int = 1, profile: str = "greets = false"
-) -> list[Played]:
+async def played(wire: str, behaviours: Sequence[str], folder: Path, *, at_once: int = 2, seed: int = 1) -> list[Played]:
     """A call to each of the behaviours, named as often as they are to be called."""
     caller, lanes = CallerProcess(), asyncio.Semaphore(at_once)
     await caller.start()
@@ -85,14 +86,16 @@ async def played(
                 into = folder / str(number)
                 into.mkdir(parents=True)
                 at = address(url, behaviour, number)
-                spec = parse_profile(f'url = "{at}"\nkind = "{wire}"\n{profile}\n', folder / "agent.toml").connection(at)
+                spec = parse_profile(f'url = "{at}"\nkind = "{wire}"\n', into / "agent.toml").connection(at)
                 rate_hz = int(spec.options.get("input_rate_hz", CALLER_HZ))
                 turns = [
                     CallerTurn(resample(turn.played, CALLER_HZ, rate_hz), start=turn.start, offset_ms=turn.offset_ms)
                     for turn in caller_of(behaviour, seed + number)
                 ]
+                greeting = Greeting(wait_s=3.0) if behaviour == "late-greeting" else None
+                plan = SessionPlan(spec, tuple(turns), rate_hz, lead_in_ms=300.0, limits=LIMITS, greeting=greeting)
                 async with lanes:
-                    outcome = await caller.play(SessionPlan(spec, tuple(turns), rate_hz, lead_in_ms=300.0, limits=LIMITS), into)
+                    outcome = await caller.play(plan, into)
                 allowed = {"hangs-up"} if outcome.failure_kind else ()
                 assert outcome.failure_kind is None or behaviour in allowed, (
                     f"{behaviour}: {outcome.failure_kind} {outcome.detail}"
