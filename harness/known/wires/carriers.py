@@ -24,6 +24,7 @@ _LAWS: Final[dict[str, Law]] = {"audio/x-mulaw": "ulaw", "PCMU": "ulaw", "PCMA":
 _STREAMS: Final = {"twilio": "streamSid", "telnyx": "stream_id", "exotel": "stream_sid", "plivo": "streamId"}
 """The name of the stream in a carrier's messages."""
 _MEDIA: Final = {"type": "audio", "format": "PCMU", "channels": ["external"], "rate": 8_000}
+_ANSWERS: Final = {"open": "opened", "ping": "pong", "close": "closed"}
 
 
 async def serve(wire: str, calls: Calls, host: str, port: int, ready: Ready) -> None:
@@ -60,11 +61,8 @@ async def _json(carrier: str, socket: ServerConnection, calls: Calls) -> None:
         return (json.dumps({"event": "media", **stream, "media": media}),)
 
     def heard(message: Message) -> Int16 | None:
-        data = json.loads(message)
-        if data["event"] != "media":
-            return None
-        coded = base64.b64decode(data["media"]["payload"])
-        return decode(coded, hears) if hears else samples_of(coded)
+        coded = base64.b64decode(json.loads(message).get("media", {}).get("payload", ""))
+        return (decode(coded, hears) if hears else samples_of(coded)) if coded else None
 
     await converse(socket, calls, conduct, said, heard)
 
@@ -82,11 +80,10 @@ async def _genesys(socket: ServerConnection, calls: Calls) -> None:
     def answered(message: str) -> str | None:
         nonlocal count
         data = json.loads(message)
-        answers = {"open": ("opened", {"media": [_MEDIA]}), "ping": ("pong", {}), "close": ("closed", {})}
-        if data["type"] not in answers:
+        if (kind := _ANSWERS.get(data["type"])) is None:
             return None
         count += 1
-        kind, more = answers[data["type"]]
+        more = {"media": [_MEDIA]} if kind == "opened" else {}
         said = {"version": "2", "id": data["id"], "type": kind, "seq": count, "clientseq": data["seq"], "parameters": more}
         return json.dumps(said)
 

@@ -21,7 +21,6 @@ from harness.timeline import NS_PER_S, samples_to_ns
 
 RATE_HZ: Final = 16_000
 TEXT: Final = "It sounds as if a lot has changed for you this week. Do you want to tell me how it began?"
-_LETTER: Final = RATE_HZ // 50 + 1
 _STREAM: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 _MODELS: Final = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 28\r\n\r\n{"object":"list","data": []}'
 
@@ -31,15 +30,14 @@ async def serve(_wire: str, calls: Calls, host: str, port: int, ready: Ready) ->
 
     async def line(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError), contextlib.closing(writer):
-            goes_on = True
-            while goes_on:
+            while True:
                 first, *rest = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
                 headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in rest)}
                 await reader.readexactly(int(headers.get("content-length", 0)))
-                if first.startswith("POST"):
-                    goes_on = await _complete(calls, first.split()[1], headers.get(CALL_HEADER.lower()), writer)
-                else:
+                if not first.startswith("POST"):
                     writer.write(_MODELS)
+                elif not await _complete(calls, first.split()[1], headers.get(CALL_HEADER.lower()), writer):
+                    return
 
     async with await asyncio.start_server(line, host, port) as server:
         ready(f"http://{host}:{server.sockets[0].getsockname()[1]}/v1")
@@ -50,8 +48,7 @@ async def _complete(calls: Calls, path: str, call: str | None, writer: asyncio.S
     """False if the agent hung up within its answer to a request."""
     conduct = calls.begin(path, hears_hz=RATE_HZ, says_hz=RATE_HZ, call=call)
     conduct.hear(np.full(1, 32_767, np.int16), now_ns())
-    if conduct.behaviour.pace:
-        conduct.behaviour = replace(conduct.behaviour, pace=1.0)
+    conduct.behaviour = replace(conduct.behaviour, pace=min(1.0, conduct.behaviour.pace))
     letters, kind = iter(TEXT), "sound"
 
     async def send(data: str) -> None:
@@ -62,12 +59,11 @@ async def _complete(calls: Calls, path: str, call: str | None, writer: asyncio.S
     try:
         writer.write(_STREAM)
         async for message in conduct.messages(once=True):
-            late_ns = 0
-            for begins, at in message.marks:
-                kind, late_ns = begins, samples_to_ns(at, RATE_HZ)
+            kind, at = message.marks[-1] if message.marks else (kind, 0)
+            late_ns = samples_to_ns(at, RATE_HZ)
             await asyncio.sleep(late_ns / NS_PER_S)
             conduct.sent(message, now_ns() - late_ns)
-            said = "".join(islice(letters, 1 + len(message.samples) // _LETTER)) if message.samples.any() else ""
+            said = "".join(islice(letters, 1 + len(message.samples) * 50 // (RATE_HZ + 1))) if message.samples.any() else ""
             delta = {"reasoning_content" if kind == "sound" else "content": said}
             await send(json.dumps({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]}))
         if not conduct.over:
