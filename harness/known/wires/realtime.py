@@ -29,7 +29,7 @@ async def serve(_wire: str, calls: Calls, host: str, port: int, ready: Ready) ->
 
 async def _session(socket: ServerConnection, calls: Calls) -> None:
     """A session: settings and conversation so far are acknowledged, sound is base64 in JSON, each reply a response."""
-    events, reply, turn, speaking = count(1), 0, 0, False
+    events, reply, turn, speaking, answers = count(1), 0, 0, False, False
 
     def event(kind: str, **more: Any) -> str:
         return json.dumps({"type": kind, "event_id": f"event_{next(events)}", **more})
@@ -39,18 +39,20 @@ async def _session(socket: ServerConnection, calls: Calls) -> None:
         return event(f"response.{kind}", response=told)
 
     def says(sound: Sound) -> Iterator[str]:
-        nonlocal reply, turn, speaking
+        nonlocal reply, turn, speaking, answers
         if speaking and sound.turn > turn:
             speaking = False
             yield response("done", "cancelled")
         turn = max(turn, sound.turn)
         if not speaking:
-            speaking, reply = True, reply + 1
+            speaking, answers, reply = True, False, reply + 1
             yield response("created", "in_progress")
         place = {"response_id": f"resp_{reply}", "item_id": f"item_{reply}", "output_index": 0, "content_index": 0}
         delta = base64.b64encode(pcm(sound.samples, mistake)).decode()
         yield event("response.output_audio.delta", **place, delta=delta)
-        if sound.ends:
+        answers = answers or "answer" in dict(sound.marks)
+        # What only precedes the answer to a turn is of its response.
+        if sound.ends and (answers or not sound.turn):
             speaking = False
             yield event("response.output_audio.done", **place)
             yield response("done", "completed")

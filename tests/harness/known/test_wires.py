@@ -49,8 +49,9 @@ async def test_onsets_are_found_within_3_ms_on_sockets_and_5_on_lines(wire: str,
     assert np.percentile(np.abs(errors_ms), 95) <= (5 if wire in ("webrtc", "sip") else 3)
 
 
-async def test_a_realtime_session_has_the_events_of_openais_own_types(tmp_path: Path) -> None:
-    """The two replies to a turn are a response each, and a history is acknowledged."""
+@pytest.mark.parametrize(("behaviour", "responses"), [("two-replies", 2), pytest.param("filler", 1, marks=pytest.mark.long)])
+async def test_a_realtime_session_has_the_events_of_openais_own_types(behaviour: str, responses: int, tmp_path: Path) -> None:
+    """Two replies are a response each, a filler is of its answer's, and a history is acknowledged."""
     told = list[str]()
 
     async def hear(socket: ClientConnection) -> None:
@@ -65,7 +66,7 @@ async def test_a_realtime_session_has_the_events_of_openais_own_types(tmp_path: 
         {"type": "input_audio_buffer.append", "audio": b64encode(said[at : at + 480].tobytes()).decode()}
         for at in range(0, len(said), 480)
     )
-    async with known_agent("openai-realtime", tmp_path / "truth.csv") as url, connect(address(url, "two-replies", 1)) as socket:
+    async with known_agent("openai-realtime", tmp_path / "truth.csv") as url, connect(address(url, behaviour, 1)) as socket:
         hearing = asyncio.create_task(hear(socket))
         for event in (
             {"type": "session.update", "session": {"type": "realtime"}},
@@ -80,8 +81,7 @@ async def test_a_realtime_session_has_the_events_of_openais_own_types(tmp_path: 
         "session.created",
         "session.updated",
         "conversation.item.added",
-        *reply,
-        *reply,
+        *reply * responses,
     ]
 
 
