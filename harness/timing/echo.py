@@ -35,8 +35,6 @@ _BEFORE_S: Final = 0.004
 RIDGE: Final = 1e-6
 """Regularisation by the caller's own power, so that no empty band is amplified."""
 _AUDIBLE: Final = 1e-5
-MOST_LATE_NS: Final = NS_PER_S
-"""A stall of a stream in real time; what is sent at another pace is soon further from the clock."""
 
 
 def agent_alone(track: HeardTrack, recording: Recording) -> NDArray[np.float32]:
@@ -63,7 +61,7 @@ def sent_without_echo(recording: Recording) -> Recording:
     sent_ns = np.array(media if len(media) == len(arrivals) else [samples_to_ns(a.offset_samples, rate) for a in arrivals])
     lags_ns = np.array([a.arrival_ns for a in arrivals]) - sent_ns - recording.caller.t0_ns
     over_ns = arrivals[-1].arrival_ns - arrivals[0].arrival_ns
-    if np.ptp(lags_ns) > max(REAL_TIME * over_ns, MOST_LATE_NS):
+    if np.ptp(lags_ns) > REAL_TIME * over_ns:
         return recording
     starts = np.round((sent_ns + np.median(lags_ns)) * rate / NS_PER_S).astype(np.int64)
     at = np.concatenate([start + np.arange(a.count_samples) for start, a in zip(starts, arrivals, strict=True)])

@@ -1,6 +1,7 @@
 """The analyser's promises, over everything that makes an onset hard to see (the benchmark runs the same suite longer)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from benchmarks.made_sounds import music
 from benchmarks.truth_suite import Trial, figures, run_suite
 from harness.calibrate.voice import coloured_noise
 from harness.recording.playout import heard
+from harness.timeline import samples_to_ns
 from harness.timing import measure
 from harness.timing.echo import without_echo
 
@@ -79,6 +81,22 @@ def test_the_caller_s_echo_is_no_answer_and_hides_none(through: NDArray[np.float
     assert alone.pauses_cut == 0
     both = measure(make_recording(Said(-2.85, answered), speech_s=3.0, pauses_s=[(1.0, 0.5)]).recording)
     assert both.ttfa_ms == pytest.approx(-2850 + len(sound) / AGENT_HZ * 1000 + onset_ms(voice(1.5)), abs=2)
+
+
+def test_an_echo_in_messages_that_come_late_is_no_answer() -> None:
+    begin = round(LEAD_S * CALLER_HZ)
+    said = make_recording(speech_s=3.0).recording.caller.dry[begin : begin + 3 * CALLER_HZ].astype(np.float64) / 32768
+    sound = np.concatenate([soxr.resample(said, CALLER_HZ, AGENT_HZ) * 10 ** (-30 / 20), silence(0.8), voice(1.5)])
+    sent = make_recording(Said(-2.85, sound, 20), speech_s=3.0).recording
+    late_ns = np.random.default_rng(1).integers(0, 15_000_000, len(sent.arrivals))
+    first_ns = sent.arrivals[0].arrival_ns
+    arrivals = tuple(
+        replace(a, arrival_ns=first_ns + samples_to_ns(a.offset_samples, AGENT_HZ) + int(late))
+        for a, late in zip(sent.arrivals, late_ns, strict=True)
+    )
+    timing = measure(replace(sent, arrivals=arrivals))
+    assert not timing.cut_in
+    assert timing.ttfa_ms == pytest.approx(-2850 + len(sound) / AGENT_HZ * 1000 - 1500 + onset_ms(voice(1.5)), abs=20)
 
 
 def test_a_track_without_echo_is_left_exactly_as_it_is() -> None:
