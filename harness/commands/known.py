@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from harness.commands.screen import AsJson, print_table, screen, words_table
 from harness.errors import UserError
@@ -149,7 +150,7 @@ def score(
         table = words_table(figure, HEAD)
         rows = [row.cells for row in found.rows if row.figure == figure]
         for cells in rows:
-            table.add_row(*cells)
+            table.add_row(*map(Text, cells))
         print_table(console, table, [cells[0] for cells in rows])
         console.print()
     for sentence in found.notes:

@@ -20,6 +20,7 @@ from harness.known.truth import COLUMNS, row
 from harness.nearest import did_you_mean
 
 CALL_HEADER: Final = "X-Call"
+MOST_DIGITS: Final = 9
 Ready = Callable[[str], None]
 """Called with the address of a server once it takes calls."""
 
@@ -59,8 +60,10 @@ class Calls:
         number = next(self._numbers)
         name = call or parse_qs(parts.query).get("call", [str(number)])[0]
         does = asked[0] if asked else self.default
+        # A call that is a number has the voices of this number, whatever opened before it.
+        voice = int(name) if name.isdecimal() and len(name) <= MOST_DIGITS else number
         conduct = Conduct(
-            does, name, hears_hz=hears_hz, says_hz=says_hz, seed=self.seed + number, streams=streams, rings_ns=rings_ns,
+            does, name, hears_hz=hears_hz, says_hz=says_hz, seed=self.seed + voice, streams=streams, rings_ns=rings_ns,
             log=self._write,
         )  # fmt: skip
         self._open.append(conduct)
